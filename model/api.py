@@ -1,0 +1,140 @@
+"""What the rest of the project may know of the model: plain dataclasses and bytes, no tensors.
+
+The web side imports only this module and `model.frames`; neither imports torch.
+`load_service` does, when called, and is called in the engine process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+MAX_PROMPT_CHARS = 8192
+MAX_PROMPT_TOKENS = 512
+MAX_NEW_TOKENS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the next token is chosen. `top_k` 0 and `top_p` 1 switch those filters off."""
+
+    strategy: str = "greedy"
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One run to start. `run` is the id the caller chose for it."""
+
+    run: str
+    prompt: str
+    chat: bool = False
+    max_new_tokens: int = 32
+    sampling: Sampling = field(default_factory=Sampling)
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """A new run that shares `parent`'s first `position` positions and has `token` (an id) at `position`.
+
+    `frames`: the parent's log up to and including the `step` frame that chose the token at `position`.
+    """
+
+    run: str
+    parent: str
+    position: int
+    token: int
+    frames: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a run's log, encoded (docs/frames.md), with what a store needs to index it."""
+
+    run: str
+    seq: int
+    kind: str
+    step: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where loading stands. `phase`: "fetching" (bytes of the file), "loading" (bytes of weights), "ready"."""
+
+    phase: str
+    done: int
+    total: int
+    message: str
+
+
+class Refused(ValueError):
+    """A request the model side will not serve. `field` names the input, `limit` the bound it broke, `status` an HTTP status."""
+
+    def __init__(self, field: str, message: str, *, limit: Any = None, status: int = 422):
+        super().__init__(field, message, limit, status)
+        self.field, self.message, self.limit, self.status = field, message, limit, status
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self):
+        return _refused, (self.field, self.message, self.limit, self.status)
+
+
+def _refused(field: str, message: str, limit: Any, status: int) -> Refused:
+    return Refused(field, message, limit=limit, status=status)
+
+
+class Service(Protocol):
+    """A loaded model serving runs. Not thread-safe: one thread calls it."""
+
+    info: dict[str, Any]
+    """The `model` object of an `open` frame."""
+
+    def start(self, request: RunRequest) -> list[Frame]:
+        """Tokenize and admit a run; returns its `open` frame. Raises Refused (prompt, max_new_tokens, capacity)."""
+        ...
+
+    def fork(self, request: ForkRequest) -> list[Frame]:
+        """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token."""
+        ...
+
+    def control(self, run: str, action: str) -> str:
+        """`pause`, `resume`, `step` or `stop`; returns the run's new status (running, paused, closed). Raises Refused."""
+        ...
+
+    @property
+    def busy(self) -> bool:
+        """Whether `advance` has anything to do."""
+        ...
+
+    def advance(self) -> list[Frame]:
+        """Advance every active run by one forward pass together; returns the frames that gave, in log order per run."""
+        ...
+
+    def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
+        """Exact values of one head for rows `first_query`… of the sequence `ids`, as safetensors. Raises Refused."""
+        ...
+
+    def block(self, ids: list[int], layer: int, position: int) -> bytes:
+        """Every value inside one block for the token at `position` of `ids`, as safetensors. Raises Refused."""
+        ...
+
+    def lens(self, ids: list[int]) -> dict[str, Any]:
+        """Top tokens of the last row after each layer, as JSON-able data."""
+        ...
+
+
+def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> Service:
+    """Fetch if need be, load, and return a service. `model` None is the default model.
+
+    `device`: "auto", "cpu", "cuda" or "cuda:N". Raises `Refused` with one readable sentence when the model cannot be had.
+    """
+    from model.service import ModelService
+
+    return ModelService.load(model, device, progress)
