@@ -1,0 +1,100 @@
+"""The command line:
+
+`kvscope` serves, `kvscope run` captures without a browser, `kvscope models` says what can be loaded.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from app.settings import DEFAULT_SERVICE, Settings, default_data_dir
+
+
+MODELS = """\
+SmolLM2-135M-Instruct   the default: fetched once, then kept for use without a network
+PATH.gguf               a GGUF file
+FOLDER                  a Hugging Face folder: config.json, tokenizer.json, *.safetensors
+org/name                the same, from the Hugging Face hub
+
+Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, GPT-2."""
+
+
+class WrongUse(click.ClickException):
+    """Something the user can put right: one line, exit code 2."""
+
+    exit_code = 2
+
+
+@click.group(
+    invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--port", default=5000, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
+@click.option("--model", metavar="MODEL", help="GGUF file, local folder or hub id.  [default: SmolLM2-135M-Instruct]")
+@click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the run log.  [default: the user's data folder]",
+)
+@click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
+@click.option("--service", default=DEFAULT_SERVICE, hidden=True)
+@click.pass_context
+def main(context: click.Context, /, data: Path | None, **options: object) -> None:
+    """Watch a transformer work: every layer, every head, every byte of KV cache.
+
+    Without a command, serves the page. The first line printed is its URL.
+    """
+    settings = Settings(data_dir=data or default_data_dir(), **options)  # type: ignore[arg-type]  # click gives the right types
+    context.obj = settings
+    if context.invoked_subcommand is None:
+        _serve(settings)
+
+
+def _serve(settings: Settings) -> None:
+    from app.run_log import StoreError
+    from app.server import CannotServe, serve
+
+    try:
+        serve(settings)
+    except (CannotServe, StoreError) as error:
+        raise WrongUse(str(error)) from None
+
+
+@main.command()
+@click.argument("prompt")
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
+@click.option("--chat", is_flag=True, help="Wrap the prompt in the model's chat template.")
+@click.option("--max-new-tokens", default=32, type=int)
+@click.option("--strategy", default="greedy", type=click.Choice(["greedy", "sample"]))
+@click.option("--temperature", default=1.0, type=float)
+@click.option("--top-k", default=0, type=int, help="0 is off.")
+@click.option("--top-p", default=1.0, type=float, help="1 is off.")
+@click.option("--seed", default=0, type=int)
+@click.option("--model", metavar="MODEL", help="As for serving.")
+@click.option("--device", help="As for serving.")
+@click.pass_obj
+def run(
+    settings: Settings, /, prompt: str, out: Path, model: str | None, device: str | None, **fields: object
+) -> None:
+    """Run PROMPT once, without a server, and write all its frames to one safetensors file."""
+    from app.capture import capture
+    from app.problems import Problem
+    from app.run_request import new_id, run_from
+    from model.api import Refused
+
+    try:
+        request = run_from({"prompt": prompt, **fields}, new_id())
+        capture(settings.service, model or settings.model, device or settings.device, request, out)
+    except (Refused, Problem) as refused:
+        raise WrongUse(str(refused)) from None
+    except OSError as error:
+        raise WrongUse(f"{out} cannot be written: {error.strerror}.") from None
+
+
+@main.command()
+def models() -> None:
+    """Say what --model takes."""
+    click.echo(MODELS)

@@ -1,0 +1,90 @@
+"""The engine process: loads the model, then serves calls and advances runs until the web process is gone.
+
+Started by app.engine_link with the spawn method, because fork and CUDA do not mix.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import signal
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+from app.messages import Call, Failure, Frames, LoadFailed, Loading, Ready, Result
+from model.api import Refused, Service
+
+CALLS_WITH_FRAMES = ("start", "fork")
+CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "lens")
+
+log = logging.getLogger(__name__)
+
+
+def serve(connection: Connection, service: str, model: str | None, device: str) -> None:
+    """Run until the other end of `connection` closes. `service` names the loader, `module:function`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal group; the web process decides
+    calls: SimpleQueue[Call] = SimpleQueue()
+    Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
+    loaded = _load(connection, service, model, device)
+    if loaded is None:
+        return
+    connection.send(Ready(loaded.info))
+    while True:
+        waiting = calls.qsize() if loaded.busy else 1
+        for _ in range(waiting):
+            _answer(connection, loaded, calls.get())
+        if loaded.busy:
+            frames = loaded.advance()
+            if frames:
+                connection.send(Frames(tuple(frames)))
+
+
+def resolve(dotted: str) -> Callable[..., Any]:
+    """The object that `module:name` names. Raises ImportError or AttributeError."""
+    module, _, name = dotted.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def _receive(connection: Connection, calls: SimpleQueue[Call]) -> None:
+    """Queue what the web process asks.
+
+    Its end, even by kill -9, ends this process at once, whatever the other thread computes.
+    """
+    try:
+        while True:
+            calls.put(connection.recv())
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+def _load(connection: Connection, service: str, model: str | None, device: str) -> Service | None:
+    try:
+        loaded: Service = resolve(service)(model, device, lambda progress: connection.send(Loading(progress)))
+        return loaded
+    except Refused as refused:
+        connection.send(LoadFailed(refused.message))
+    except Exception as error:
+        log.exception("the model could not be loaded")
+        connection.send(LoadFailed(f"The model could not be loaded: {type(error).__name__}: {error}"))
+    return None
+
+
+def _answer(connection: Connection, service: Service, call: Call) -> None:
+    try:
+        if call.method not in CALLS:
+            raise ValueError(f"no such call: {call.method}")
+        value = getattr(service, call.method)(*call.arguments)
+        if call.method in CALLS_WITH_FRAMES:
+            connection.send(Frames(tuple(value)))
+            value = None
+        connection.send(Result(call.number, value))
+    except Refused as refused:
+        connection.send(Failure(call.number, refused))
+    except Exception as error:
+        log.exception("call %s failed", call.method)
+        connection.send(Failure(call.number, RuntimeError(f"{type(error).__name__}: {error}")))

@@ -1,0 +1,57 @@
+"""Puts the web process together."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from flask import Flask
+
+from app import http_pages, http_runs, problems, recordings, security
+from app.engine_link import EngineLink
+from app.live import Live
+from app.paths import static_dir, templates_dir
+from app.run_log import RunLog
+from app.run_request import MAX_BODY_BYTES
+from app.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an application is made of."""
+
+    runs: RunLog
+    engine: EngineLink
+    live: Live
+
+    def start(self) -> None:
+        """Start the engine process."""
+        self.engine.start()
+
+    def close(self) -> None:
+        """End the engine, then give the log back. Runs that are open close as interrupted."""
+        self.engine.close()
+        self.live.close()
+        self.runs.close()
+
+
+def build(settings: Settings) -> Flask:
+    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises run_log.StoreError."""
+    runs = RunLog(settings.data_dir)
+    engine = EngineLink(runs, settings, report)
+    live = Live(runs, settings.max_viewers)
+    examples = recordings.load(settings.recordings_dir, runs)
+    app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.extensions["kvscope"] = Parts(runs, engine, live)
+    problems.init_app(app)
+    security.init_app(app)
+    live.init_app(app)
+    app.register_blueprint(http_runs.blueprint(runs, engine))
+    app.register_blueprint(http_pages.blueprint(runs, engine, live, examples))
+    return app
+
+
+def report(message: str) -> None:
+    """One line for the operator."""
+    print(f"kvscope: {message}", file=sys.stderr, flush=True)

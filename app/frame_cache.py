@@ -1,0 +1,41 @@
+"""The frames most recently written or read, so that hundreds of viewers of one run do not each ask the database."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+
+class FrameCache:
+    """Payloads by run and seq, least recently used out first, at most `max_bytes` of them.
+
+    Safe to use from several threads.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._payloads: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._lock = Lock()
+
+    def put(self, run: str, seq: int, payload: bytes) -> None:
+        """Remember a stored frame."""
+        with self._lock:
+            known = self._payloads.pop((run, seq), None)
+            self._bytes += len(payload) - (len(known) if known is not None else 0)
+            self._payloads[run, seq] = payload
+            while self._bytes > self._max_bytes:
+                _, dropped = self._payloads.popitem(last=False)
+                self._bytes -= len(dropped)
+
+    def take(self, run: str, after: int, limit: int) -> list[bytes]:
+        """Frames `after` + 1, `after` + 2, … as far as they are here without a gap, at most `limit`."""
+        found: list[bytes] = []
+        with self._lock:
+            for seq in range(after + 1, after + 1 + limit):
+                payload = self._payloads.get((run, seq))
+                if payload is None:
+                    break
+                self._payloads.move_to_end((run, seq))
+                found.append(payload)
+        return found

@@ -1,0 +1,320 @@
+"""The log of every run, in SQLite. A frame is stored here before anyone is told of it.
+
+One thread appends (the engine link's); any number of threads read and wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Condition, RLock
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import DatabaseError
+
+from app.frame_cache import FrameCache
+from model import frames as codec
+from model.api import Frame
+
+PAGE = 32
+"""Frames read at a time: at most 2 MiB, since no frame is over 64 KB."""
+CACHE_BYTES = 64 * 1024 * 1024
+
+metadata = sa.MetaData()
+runs_table = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("run", sa.String, primary_key=True),
+    sa.Column("created", sa.DateTime, server_default=sa.func.current_timestamp(), nullable=False),
+    sa.Column("last_seq", sa.Integer, nullable=False),
+    sa.Column("bytes", sa.Integer, nullable=False),
+    sa.Column("closed", sa.Boolean, nullable=False, index=True),
+)
+frames_table = sa.Table(
+    "frames",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.run"), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+)
+steps_table = sa.Table(
+    "steps",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.run"), primary_key=True),
+    sa.Column("step", sa.Integer, primary_key=True),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("token", sa.Integer, nullable=False),
+)
+
+
+class StoreError(Exception):
+    """The log cannot be opened or written; the message is one readable sentence."""
+
+
+@dataclass(slots=True)
+class Head:
+    """Where a run's log ends: seq of its last frame, complete steps, bytes of all frames, whether it has its `close`
+    frame.
+    """
+
+    last_seq: int = -1
+    steps: int = 0
+    bytes: int = 0
+    closed: bool = False
+
+
+@dataclass(slots=True)
+class _Open:
+    head: Head
+    changed: Condition
+
+
+class RunLog:
+    """All runs under one folder. Raises StoreError when the folder or the database cannot be used."""
+
+    def __init__(self, folder: Path, *, cache_bytes: int = CACHE_BYTES) -> None:
+        self._lock = RLock()
+        self._open: dict[str, _Open] = {}
+        self._unstored: dict[str, Frame] = {}
+        self._cache = FrameCache(cache_bytes)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.engine = sa.create_engine(f"sqlite:///{folder / 'runs.sqlite'}")
+            sa.event.listen(self.engine, "connect", _set_pragmas)
+            metadata.create_all(self.engine)
+        except (OSError, DatabaseError) as error:
+            raise StoreError(f"The data folder {folder} cannot be used: {_reason(error)}") from None
+        self._recover()
+
+    def close(self) -> None:
+        """Give the database back. Waiters are woken."""
+        with self._lock:
+            for entry in self._open.values():
+                entry.changed.notify_all()
+        self.engine.dispose()
+
+    def append(self, frames: Sequence[Frame]) -> None:
+        """Store frames, then wake who waits for them. Frames of a closed run are dropped.
+
+        Raises StoreError, with nothing of `frames` stored, when the disk is full; ValueError on a gap in a run's seq.
+        """
+        with self._lock:
+            heads = {run: replace(self._head_to_extend(run)) for run in {frame.run for frame in frames}}
+            kept = [frame for frame in frames if not heads[frame.run].closed]
+            for frame in kept:
+                _extend(heads[frame.run], frame)
+            if kept:
+                self._store([*self._unstored.values(), *kept])
+                self._unstored.clear()
+                self._announce(kept, heads)
+
+    def close_run(self, run: str, reason: str, error: str) -> None:
+        """End an open run with a `close` frame written here.
+
+        A full disk keeps that frame in memory until there is room.
+        """
+        with self._lock:
+            entry = self._open.get(run)
+            if entry is None:
+                return
+            head = replace(entry.head)
+            frame = codec.encode(
+                run, head.last_seq + 1, "close", {"reason": reason, "error": error, "steps": head.steps}
+            )
+            _extend(head, frame)
+            try:
+                self._store([frame])
+            except StoreError:
+                self._unstored[run] = frame
+            self._announce([frame], {run: head})
+
+    def open_runs(self) -> list[str]:
+        """Runs without their `close` frame, oldest first."""
+        with self._lock:
+            return list(self._open)
+
+    def head(self, run: str) -> Head | None:
+        """Where the run's log ends; None for an unknown run."""
+        with self._lock:
+            if run in self._open:
+                return replace(self._open[run].head)
+            head = self._stored_head(run)
+            if head is not None and run in self._unstored:
+                _extend(head, self._unstored[run])
+            return head
+
+    def frames(self, run: str, after: int, limit: int = PAGE) -> list[bytes]:
+        """Payloads of the frames that follow seq `after`, at most `limit`, without a gap."""
+        found = self._cache.take(run, after, limit)
+        if found:
+            return found
+        query = (
+            sa.select(frames_table.c.seq, frames_table.c.payload)
+            .where(frames_table.c.run == run, frames_table.c.seq > after)
+            .order_by(frames_table.c.seq)
+            .limit(limit)
+        )
+        with self.engine.connect() as connection:
+            rows = connection.execute(query).all()
+        for seq, payload in rows:
+            self._cache.put(run, seq, payload)
+        if not rows and (unstored := self._unstored.get(run)) is not None and unstored.seq > after:
+            return [unstored.payload]
+        return [payload for _, payload in rows]
+
+    def all_frames(self, run: str, after: int = -1, last: int | None = None) -> Iterator[bytes]:
+        """Payloads of the frames after seq `after`, up to and including seq `last`, as far as they are stored now."""
+        head = self.head(run)
+        if head is None:
+            return
+        end = head.last_seq if last is None else min(last, head.last_seq)
+        while after < end:
+            page = self.frames(run, after, min(PAGE, end - after))
+            if not page:
+                return
+            yield from page
+            after += len(page)
+
+    def wait(self, run: str, after: int, timeout: float) -> None:
+        """Return when the run has a frame after seq `after`, is closed, was poked by `wake`, or `timeout` seconds
+        have passed.
+        """
+        with self._lock:
+            entry = self._open.get(run)
+            if entry is not None and entry.head.last_seq <= after:
+                entry.changed.wait(timeout)
+
+    def wake(self, run: str) -> None:
+        """Wake who waits for this run, though nothing came."""
+        with self._lock:
+            entry = self._open.get(run)
+            if entry is not None:
+                entry.changed.notify_all()
+
+    def opening(self, run: str) -> dict[str, Any]:
+        """The data of the run's `open` frame. Raises KeyError for an unknown run."""
+        first = self.frames(run, -1, 1)
+        if not first:
+            raise KeyError(run)
+        return codec.header(first[0]).data
+
+    def closing(self, run: str) -> dict[str, Any] | None:
+        """The data of the run's `close` frame, None while it is open. Raises KeyError for an unknown run."""
+        head = self.head(run)
+        if head is None:
+            raise KeyError(run)
+        return codec.header(self.frames(run, head.last_seq - 1, 1)[0]).data if head.closed else None
+
+    def chosen(self, run: str) -> list[tuple[int, int]]:
+        """For each complete step: seq of its `step` frame, id of the token it chose."""
+        query = (
+            sa.select(steps_table.c.seq, steps_table.c.token)
+            .where(steps_table.c.run == run)
+            .order_by(steps_table.c.step)
+        )
+        with self.engine.connect() as connection:
+            return [(seq, token) for seq, token in connection.execute(query)]
+
+    def totals(self) -> dict[str, int]:
+        """How much is stored: runs, frames, bytes."""
+        query = sa.select(
+            sa.func.count(),
+            sa.func.coalesce(sa.func.sum(runs_table.c.last_seq + 1), 0),
+            sa.func.coalesce(sa.func.sum(runs_table.c.bytes), 0),
+        ).select_from(runs_table)
+        with self.engine.connect() as connection:
+            runs, frames, size = connection.execute(query).one()
+        return {"runs": runs, "frames": frames, "bytes": size}
+
+    def _recover(self) -> None:
+        """Close the runs that an earlier process left open."""
+        with self.engine.connect() as connection:
+            left = connection.scalars(sa.select(runs_table.c.run).where(~runs_table.c.closed)).all()
+        for run in left:
+            head = self._stored_head(run)
+            if head is not None:
+                self._open[run] = _Open(head, Condition(self._lock))
+                self.close_run(run, "interrupted", "The server stopped before the run had ended.")
+
+    def _head_to_extend(self, run: str) -> Head:
+        return self._open[run].head if run in self._open else self._stored_head(run) or Head()
+
+    def _stored_head(self, run: str) -> Head | None:
+        steps = sa.select(sa.func.count()).where(steps_table.c.run == run).scalar_subquery()
+        query = sa.select(runs_table.c.last_seq, steps, runs_table.c.bytes, runs_table.c.closed).where(
+            runs_table.c.run == run
+        )
+        with self.engine.connect() as connection:
+            row = connection.execute(query).first()
+        return Head(*row) if row is not None else None
+
+    def _store(self, frames: Sequence[Frame]) -> None:
+        try:
+            with self.engine.begin() as connection:
+                for run in dict.fromkeys(frame.run for frame in frames):
+                    _write(connection, run, [frame for frame in frames if frame.run == run])
+        except DatabaseError as error:
+            raise StoreError(f"The run cannot be stored: {_reason(error)}.") from None
+
+    def _announce(self, frames: Iterable[Frame], heads: dict[str, Head]) -> None:
+        for frame in frames:
+            self._cache.put(frame.run, frame.seq, frame.payload)
+        for run, head in heads.items():
+            entry = self._open.setdefault(run, _Open(head, Condition(self._lock)))
+            entry.head = head
+            entry.changed.notify_all()
+            if head.closed:
+                del self._open[run]
+
+
+def _extend(head: Head, frame: Frame) -> None:
+    if frame.seq != head.last_seq + 1:
+        raise ValueError(f"run {frame.run}: frame {frame.seq} after {head.last_seq}")
+    head.last_seq = frame.seq
+    head.bytes += len(frame.payload)
+    head.steps += frame.kind == "step"
+    head.closed = frame.kind == "close"
+
+
+def _write(connection: sa.Connection, run: str, frames: Sequence[Frame]) -> None:
+    """Insert the frames of one run and keep its row and its steps in line with them."""
+    row = insert(runs_table).values(
+        run=run,
+        last_seq=frames[-1].seq,
+        bytes=sum(len(frame.payload) for frame in frames),
+        closed=frames[-1].kind == "close",
+    )
+    changes = {
+        "last_seq": row.excluded.last_seq,
+        "bytes": runs_table.c.bytes + row.excluded.bytes,
+        "closed": row.excluded.closed,
+    }
+    connection.execute(row.on_conflict_do_update(index_elements=[runs_table.c.run], set_=changes))
+    connection.execute(
+        sa.insert(frames_table), [{"run": run, "seq": frame.seq, "payload": frame.payload} for frame in frames]
+    )
+    steps = [
+        {"run": run, "step": frame.step, "seq": frame.seq, "token": codec.header(frame.payload).data["token"]["id"]}
+        for frame in frames
+        if frame.kind == "step"
+    ]
+    if steps:
+        connection.execute(sa.insert(steps_table), steps)
+
+
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    """WAL lets readers and the writer work at once; NORMAL keeps every commit through a kill -9 (a power cut may cost
+    the last ones).
+    """
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _reason(error: OSError | DatabaseError) -> str:
+    """The cause in a few words, without SQL or parameters."""
+    if isinstance(error, DatabaseError):
+        return str(error.orig)
+    return error.strerror or str(error)

@@ -1,0 +1,152 @@
+"""Reads request bodies of the HTTP contract.
+
+Everything a client can get wrong ends in a Problem that names the field and the limit.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Collection
+from typing import Any
+
+from app.problems import Problem
+from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, RunRequest, Sampling
+
+MAX_BODY_BYTES = 128 * 1024
+"""A prompt of the greatest length still fits when every character is written as two escapes of six bytes."""
+STRATEGIES = ("greedy", "sample")
+ACTIONS = ("pause", "resume", "step", "stop")
+MAX_SEED = 2**31 - 1
+MAX_TOP_K = 1000
+MAX_TEMPERATURE = 5
+
+RUN_FIELDS = ("prompt", "chat", "max_new_tokens", "strategy", "temperature", "top_k", "top_p", "seed", "model")
+
+
+def new_id() -> str:
+    """A run's id. Not to be guessed: whoever has it may watch and control the run."""
+    return secrets.token_hex(8)
+
+
+def read_object(body: bytes, known: Collection[str]) -> dict[str, Any]:
+    """The JSON object in `body`, whose members must be among `known`.
+
+    NaN and Infinity are read, for the field's own check.
+    """
+    try:
+        parsed = json.loads(body.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise Problem(400, f"The body is not valid UTF-8 (byte {error.start}).", field="body") from None
+    except (ValueError, RecursionError) as error:
+        raise Problem(400, f"The body is not valid JSON: {str(error) or 'nested too deeply'}.", field="body") from None
+    if not isinstance(parsed, dict):
+        raise Problem(400, "The body must be a JSON object.", field="body")
+    unknown = sorted(set(parsed) - set(known))
+    if unknown:
+        name = unknown[0].encode("utf-8", "replace").decode()[:80]
+        raise Problem(400, f"There is no field {name!r}.", field=name, limit=list(known))
+    return parsed
+
+
+def read_run(body: bytes, run: str) -> tuple[RunRequest, str | None]:
+    """The run that `body` asks for under the id `run`, and the model it names, if any."""
+    fields = read_object(body, RUN_FIELDS)
+    request = run_from(fields, run)
+    model = fields.get("model")
+    return request, None if model is None else _text(model, "model")
+
+
+def run_from(fields: dict[str, Any], run: str) -> RunRequest:
+    """The run that checked `fields` describe; absent ones take the defaults of model.api."""
+    defaults, sampling = RunRequest(run, ""), Sampling()
+    return RunRequest(
+        run=run,
+        prompt=_prompt(fields),
+        chat=_boolean(fields, "chat", defaults.chat),
+        max_new_tokens=integer(fields, "max_new_tokens", 1, MAX_NEW_TOKENS, defaults.max_new_tokens),
+        sampling=Sampling(
+            strategy=_choice(fields, "strategy", STRATEGIES, sampling.strategy),
+            temperature=_number(fields, "temperature", MAX_TEMPERATURE, sampling.temperature),
+            top_k=integer(fields, "top_k", 0, MAX_TOP_K, sampling.top_k),
+            top_p=_number(fields, "top_p", 1, sampling.top_p),
+            seed=integer(fields, "seed", 0, MAX_SEED, sampling.seed),
+        ),
+    )
+
+
+def read_action(body: bytes) -> str:
+    """The action of a control request."""
+    return _choice(read_object(body, ("action",)), "action", ACTIONS, None)
+
+
+def integer(fields: dict[str, Any], name: str, low: int, high: int, default: int | None = None) -> int:
+    """An integer from `low` to `high`; `default` when the field is absent, None meaning that it is required."""
+    value = _present(fields, name, default)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Problem(422, f"{name} must be an integer.", field=name, limit=[low, high])
+    if not low <= value <= high:
+        raise Problem(422, f"{name} must be from {low} to {high}.", field=name, limit=[low, high])
+    return value
+
+
+def query_integer(text: str | None, name: str, low: int, high: int, default: int | None = None) -> int:
+    """The same for a value of a query string."""
+    if text is None:
+        return integer({}, name, low, high, default)
+    try:
+        value = int(text)
+    except ValueError:
+        raise Problem(422, f"{name} must be an integer.", field=name, limit=[low, high]) from None
+    return integer({name: value}, name, low, high)
+
+
+def _prompt(fields: dict[str, Any]) -> str:
+    value = _present(fields, "prompt", None)
+    if isinstance(value, str) and len(value) > MAX_PROMPT_CHARS:
+        detail = f"The prompt has {len(value)} characters; at most {MAX_PROMPT_CHARS} are taken."
+        raise Problem(413, detail, field="prompt", limit=MAX_PROMPT_CHARS)
+    prompt = _text(value, "prompt")
+    if not prompt:
+        raise Problem(422, "The prompt is empty.", field="prompt", limit=[1, MAX_PROMPT_CHARS])
+    return prompt
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise Problem(422, f"{name} must be text.", field=name)
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        detail = f"{name} is not valid Unicode: half of a surrogate pair at character {error.start}."
+        raise Problem(400, detail, field=name) from None
+    return value
+
+
+def _boolean(fields: dict[str, Any], name: str, default: bool) -> bool:
+    value = _present(fields, name, default)
+    if not isinstance(value, bool):
+        raise Problem(422, f"{name} must be true or false.", field=name)
+    return value
+
+
+def _choice(fields: dict[str, Any], name: str, choices: tuple[str, ...], default: str | None) -> str:
+    value = _present(fields, name, default)
+    if value not in choices:
+        raise Problem(422, f"{name} must be one of {', '.join(choices)}.", field=name, limit=list(choices))
+    return str(value)
+
+
+def _number(fields: dict[str, Any], name: str, high: int, default: float) -> float:
+    """A number above 0, at most `high`."""
+    value = _present(fields, name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= high:  # NaN compares false
+        raise Problem(422, f"{name} must be a number above 0, at most {high}.", field=name, limit=[0, high])
+    return float(value)
+
+
+def _present(fields: dict[str, Any], name: str, default: Any) -> Any:
+    value = fields.get(name, default)
+    if value is None:
+        raise Problem(422, f"{name} is missing.", field=name)
+    return value

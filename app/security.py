@@ -1,0 +1,33 @@
+"""Response headers: what the page may load, and how long static files may be kept."""
+
+from __future__ import annotations
+
+import secrets
+
+from flask import Flask, Response, g, request
+
+VENDOR_PREFIX = "/static/vendor/"
+VENDOR_MAX_AGE_S = 24 * 60 * 60
+
+
+def init_app(app: Flask) -> None:
+    """Add the headers to every response. `g.csp_nonce` is the nonce that inline scripts (the import map) must carry."""
+    app.before_request(_make_nonce)
+    app.after_request(_add_headers)
+
+
+def _make_nonce() -> None:
+    g.csp_nonce = secrets.token_urlsafe(16)
+
+
+def _add_headers(response: Response) -> Response:
+    nonce = g.get("csp_nonce", "")
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; "
+        "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+    )
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Referrer-Policy"] = "same-origin"
+    if request.path.startswith(VENDOR_PREFIX) and response.status_code in (200, 304):
+        response.headers["Cache-Control"] = f"public, max-age={VENDOR_MAX_AGE_S}"
+    return response

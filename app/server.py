@@ -1,0 +1,153 @@
+"""Serves the application with gunicorn: one worker process, a thread per connection.
+
+One worker because the log's waiters and the engine belong to one process; threads because simple-websocket sends a
+message with one `send`, which only a blocking socket completes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import signal
+import socket
+import sys
+import time
+import webbrowser
+from collections.abc import Callable
+from threading import Thread
+from typing import IO, Any, TypeVar
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication
+
+from app import create_app
+from app.run_log import RunLog
+from app.settings import Settings
+
+SPARE_THREADS = 100
+"""Threads beside those that hold a viewer's socket."""
+GRACE_S = 1
+TAKE_OVER_S = 3.0
+"""How long a server that was just killed may take to let go of its port and its folder."""
+PR_SET_PDEATHSIG = 1
+
+
+T = TypeVar("T")
+
+
+class CannotServe(Exception):
+    """The server cannot start; the message is one readable sentence."""
+
+
+class Server(BaseApplication):  # type: ignore[misc]
+    """gunicorn around `create_app`, on a socket that is already bound."""
+
+    def __init__(self, settings: Settings, listener: socket.socket, url: str) -> None:
+        self._settings, self._listener, self._url = settings, listener, url
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Settings of gunicorn."""
+        values = {
+            "bind": f"fd://{self._listener.fileno()}",
+            "worker_class": "gthread",
+            "workers": 1,
+            "threads": self._settings.max_viewers + SPARE_THREADS,
+            "worker_connections": 4 * (self._settings.max_viewers + SPARE_THREADS),
+            "timeout": 0,
+            "graceful_timeout": GRACE_S,
+            "loglevel": "error",
+            "control_socket_disable": True,
+            "post_fork": self._die_with_parent,
+            "post_worker_init": self._announce,
+            "worker_exit": self._leave,
+        }
+        for name, value in values.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        """The application, in the worker, its engine starting."""
+        app = create_app(self._settings)
+        app.extensions["kvscope"].start()
+        return app
+
+    def _announce(self, worker: Any) -> None:
+        """Say the URL now that it is answered, once."""
+        if worker.age > 1:
+            return
+        print(self._url, flush=True)
+        if self._settings.open_browser:
+            Thread(target=webbrowser.open, args=(self._url,), name="browser", daemon=True).start()
+
+    @staticmethod
+    def _die_with_parent(_arbiter: Any, _worker: Any) -> None:
+        """A kill -9 of the parent must free port and folder at once.
+
+        Elsewhere than on Linux gunicorn's own check takes a second.
+        """
+        if sys.platform == "linux":
+            ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    @staticmethod
+    def _leave(_arbiter: Any, worker: Any) -> None:
+        """Close the parts, then end without joining the threads that viewers' sockets still hold."""
+        if isinstance(worker.wsgi, Flask):
+            worker.wsgi.extensions["kvscope"].close()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal ends it. Raises CannotServe, or run_log.StoreError."""
+    lock = _hold(settings)
+    listener = _listen(settings)
+    with lock, listener:
+        RunLog(settings.data_dir).close()
+        Server(settings, listener, _url(settings, listener)).run()
+
+
+def _hold(settings: Settings) -> IO[str]:
+    """Keep the data folder for this server alone: another would take its open runs for leftovers."""
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        lock = (settings.data_dir / "server.lock").open("w")
+    except OSError as error:
+        raise CannotServe(f"The data folder {settings.data_dir} cannot be used: {error.strerror}.") from None
+    try:
+        _retry(lambda: fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB), errno.EWOULDBLOCK)
+    except OSError:
+        lock.close()
+        raise CannotServe(
+            f"The data folder {settings.data_dir} is in use by another KVScope. Choose another with --data."
+        ) from None
+    return lock
+
+
+def _listen(settings: Settings) -> socket.socket:
+    address = (settings.host, settings.port)
+    try:
+        family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]
+        return _retry(lambda: socket.create_server(address, family=family, backlog=1024), errno.EADDRINUSE)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise CannotServe(f"Port {settings.port} is in use. Choose another with --port.") from None
+        raise CannotServe(f"Cannot listen on {settings.host} port {settings.port}: {error.strerror}.") from None
+
+
+def _retry(attempt: Callable[[], T], expected: int) -> T:
+    """What `attempt` returns, tried again for a while when it raises OSError with errno `expected`."""
+    deadline = time.monotonic() + TAKE_OVER_S
+    while True:
+        try:
+            return attempt()
+        except OSError as error:
+            if error.errno != expected or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def _url(settings: Settings, listener: socket.socket) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listener.getsockname()[1]}/"

@@ -1,0 +1,39 @@
+"""What one server is told at its start."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+DEFAULT_SERVICE = "model.api:load_service"
+
+
+def default_data_dir() -> Path:
+    """The user's data folder (XDG base directory specification), `kvscope` inside it."""
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "kvscope"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`service` is the dotted name of what loads the model in the engine process:
+
+    `module:function`, like model.api.load_service.
+    """
+
+    data_dir: Path = field(default_factory=default_data_dir)
+    host: str = "127.0.0.1"
+    port: int = 5000
+    model: str | None = None
+    device: str = "auto"
+    open_browser: bool = False
+    service: str = DEFAULT_SERVICE
+    recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
+    max_open_runs: int = 16
+    max_viewers: int = 900
+    abandoned_after_s: float = 300.0
+    """A paused run may be stopped to make room for a new one after this long without a word from its viewers."""
+    call_timeout_s: float = 60.0
+    reload_after_s: float = 30.0
+    """How long after a model could not be loaded it is tried again."""

@@ -1,0 +1,72 @@
+"""Checkpoints: a model's configuration, weights and tokenizer, from wherever the user has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from model.api import Progress, Refused
+from model.checkpoint.fetch import NAME, fetch, sha256_of
+from model.checkpoint.gguf_file import read_gguf
+from model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
+from model.checkpoint.hf_folder import read_folder
+from model.checkpoint.hub import fetch_repository
+from model.checkpoint.tokenizer import Tokenizer
+from model.config import ModelConfig
+
+__all__ = ["Checkpoint", "Tokenizer", "load"]
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A model ready to be built.
+
+    `weights`: fp32, contiguous, under the names of `model.checkpoint.layout.slots`. `sha256`: of the GGUF file, or of
+    the safetensors files one after the other, in the order of their names. `source`: what the model was loaded from,
+    for people.
+    """
+
+    config: ModelConfig
+    weights: dict[str, torch.Tensor]
+    tokenizer: Tokenizer
+    name: str
+    sha256: str
+    source: str
+
+
+def load(model: str | None, progress: Callable[[Progress], None]) -> Checkpoint:
+    """Load the default model (None), a GGUF file, a Hugging Face folder, or a hub id such as `org/name`.
+
+    Raises Refused("model") with one sentence that says what is wrong.
+    """
+    if model is None:
+        return _gguf(fetch(progress), NAME, progress)
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return _folder(path, path.resolve().name, progress)
+    if path.is_file():
+        if path.suffix == ".gguf":
+            return _gguf(path, path.stem, progress)
+        raise Refused("model", f"{path.name} is not a .gguf file; a Hugging Face model is named by its folder.")
+    if path.suffix != ".gguf" and _HUB_ID.fullmatch(model):
+        return _folder(fetch_repository(model, progress), model, progress)
+    raise Refused(
+        "model", f"There is no model {model!r}: no such .gguf file or folder, and it is not a hub id such as org/name."
+    )
+
+
+def _gguf(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:
+    loaded = read_gguf(path, progress)
+    tokenizer = tokenizer_from_gguf(loaded.metadata, path.name)
+    return Checkpoint(loaded.config, loaded.weights, tokenizer, name, sha256_of(path), path.name)
+
+
+def _folder(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:
+    loaded = read_folder(path, progress, name)
+    return Checkpoint(loaded.config, loaded.weights, loaded.tokenizer, name, loaded.sha256, name)

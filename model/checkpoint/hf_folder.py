@@ -1,0 +1,183 @@
+"""A Hugging Face model folder: config.json, *.safetensors, tokenizer.json. Pickled weights are never read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from model.api import Progress, Refused
+from model.checkpoint.hf_config import config_from_hf
+from model.checkpoint.hf_tokenizer import tokenizer_from_hf
+from model.checkpoint.layout import fill, slots
+from model.checkpoint.tokenizer import Tokenizer
+from model.config import ModelConfig
+
+_LLAMA_MODULES = {
+    "embed": "embed_tokens",
+    "norm": "norm",
+    "attn.norm": "input_layernorm",
+    "attn.q": "self_attn.q_proj",
+    "attn.k": "self_attn.k_proj",
+    "attn.v": "self_attn.v_proj",
+    "attn.q_norm": "self_attn.q_norm",
+    "attn.k_norm": "self_attn.k_norm",
+    "attn.out": "self_attn.o_proj",
+    "mlp.norm": "post_attention_layernorm",
+    "mlp.gate": "mlp.gate_proj",
+    "mlp.up": "mlp.up_proj",
+    "mlp.down": "mlp.down_proj",
+}
+_GPT2_MODULES = {
+    "embed": "wte",
+    "positions": "wpe",
+    "norm": "ln_f",
+    "attn.norm": "ln_1",
+    "attn.qkv": "attn.c_attn",
+    "attn.out": "attn.c_proj",
+    "mlp.norm": "ln_2",
+    "mlp.up": "mlp.c_fc",
+    "mlp.down": "mlp.c_proj",
+}
+_CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+"""GPT-2 keeps these as [in, out]."""
+_BUFFERS = (".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq")
+"""Masks and frequencies that old checkpoints saved along; they are recomputed, not loaded."""
+_DTYPES = ("F32", "F16", "BF16")
+_SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+_READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FolderModel:
+    """What a folder holds. `sha256` is of its safetensors files one after the other, in the order of their names."""
+
+    config: ModelConfig
+    weights: dict[str, torch.Tensor]
+    tokenizer: Tokenizer
+    sha256: str
+
+
+def read_folder(folder: Path, progress: Callable[[Progress], None], name: str | None = None) -> FolderModel:
+    """Read a whole folder, upcast to fp32. `name` is what messages call it. Raises Refused("model")."""
+    name = name or folder.resolve().name
+    config = config_from_hf(read_json(folder / "config.json", name), name)
+    files = _weight_files(folder, name)
+    tokenizer = tokenizer_from_hf(folder, name)
+    with ExitStack() as stack:
+        tensors = _Tensors(files, config, name, stack)
+        tensors.check()
+        weights = fill(config, tensors.read, name, progress)
+    return FolderModel(config, weights, tokenizer, _digest(files))
+
+
+def read_json(path: Path, folder: str) -> dict[str, Any]:
+    """A JSON object from the folder called `folder`. Raises Refused("model")."""
+    try:
+        value = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise Refused("model", f"The folder {folder} has no {path.name}.") from None
+    except OSError as error:
+        raise Refused("model", f"{path.name} of {folder} cannot be read: {error.strerror or error}.") from None
+    except ValueError:  # Not UTF-8, or not JSON.
+        raise Refused("model", f"{path.name} of {folder} is not valid JSON.") from None
+    if not isinstance(value, dict):
+        raise Refused("model", f"{path.name} of {folder} does not hold a JSON object.")
+    return value
+
+
+def _weight_files(folder: Path, name: str) -> list[Path]:
+    if (folder / _INDEX).is_file():
+        shards = read_json(folder / _INDEX, name).get("weight_map")
+        if not isinstance(shards, dict) or not shards:
+            raise Refused("model", f"{_INDEX} of {name} lists no weights.")
+        files = []
+        for shard in sorted(set(map(str, shards.values()))):
+            if Path(shard).name != shard or not (folder / shard).is_file():
+                raise Refused("model", f"The folder {name} is incomplete: {shard} is missing.")
+            files.append(folder / shard)
+        return files
+    if (folder / _SINGLE).is_file():
+        return [folder / _SINGLE]
+    if any(next(folder.glob(pattern), None) for pattern in _PICKLES):
+        why = "only pickled ones, which can run any code and are never read; convert them to safetensors"
+        raise Refused("model", f"The folder {name} has no safetensors weights, {why}.")
+    raise Refused("model", f"The folder {name} has no {_SINGLE}.")
+
+
+class _Tensors:
+    """The tensors of a folder's files, by name."""
+
+    def __init__(self, files: list[Path], config: ModelConfig, source: str, stack: ExitStack):
+        self._config, self._source = config, source
+        self._handles: dict[str, tuple[Any, Path]] = {}
+        for path in files:
+            try:
+                handle = stack.enter_context(safe_open(path, framework="pt"))
+            except (SafetensorError, OSError) as error:
+                raise Refused("model", f"{path.name} of {source} is truncated or corrupted ({error}).") from None
+            self._handles |= dict.fromkeys(handle.keys(), (handle, path))
+        base = "transformer." if config.arch == "gpt2" else "model."
+        self._base = base if any(key.startswith(base) for key in self._handles) else ""
+
+    def _name(self, part: str) -> str:
+        """The folder's name of a part, e.g. `blocks.3.attn.q.weight` → `model.layers.3.self_attn.q_proj.weight`."""
+        module, kind = part.rsplit(".", 1)
+        modules = _GPT2_MODULES if self._config.arch == "gpt2" else _LLAMA_MODULES
+        if module == "lm_head":
+            return part
+        if module.startswith("blocks."):
+            _, layer, inner = module.split(".", 2)
+            stem = "h" if self._config.arch == "gpt2" else "layers"
+            return f"{self._base}{stem}.{layer}.{modules[inner]}.{kind}"
+        return f"{self._base}{modules[module]}.{kind}"
+
+    def _turned(self, name: str) -> bool:
+        return self._config.arch == "gpt2" and name.endswith(_CONV1D)
+
+    def check(self) -> None:
+        """All parts are there, of their shapes and a known type, and no tensor would be ignored. Raises Refused."""
+        known = {"lm_head.weight"}  # A tied checkpoint may have it all the same.
+        for slot in slots(self._config):
+            for part, rows in slot.parts:
+                name = self._name(part)
+                known.add(name)
+                shape = [rows, *slot.shape[1:]]
+                self._check_one(name, shape[::-1] if self._turned(name) else shape)
+        if unknown := sorted(key for key in self._handles.keys() - known if not key.endswith(_BUFFERS)):
+            fault = f"holds tensors that its architecture {self._config.arch!r} does not have here"
+            raise Refused("model", f"The folder {self._source} {fault}, such as {unknown[0]!r}.")
+
+    def _check_one(self, name: str, shape: list[int]) -> None:
+        if name not in self._handles:
+            raise Refused("model", f"The folder {self._source} is incomplete: the tensor {name!r} is missing.")
+        handle, path = self._handles[name]
+        stored = handle.get_slice(name)
+        if stored.get_shape() != shape:
+            fault = f"the tensor {name!r} has shape {stored.get_shape()}, not the {shape} that config.json calls for"
+            raise Refused("model", f"{path.name} of {self._source} is corrupted: {fault}.")
+        if stored.get_dtype() not in _DTYPES:
+            fault = f"stores {name!r} as {stored.get_dtype()}; {', '.join(_DTYPES)} can be read"
+            raise Refused("model", f"{path.name} of {self._source} {fault}.")
+
+    def read(self, part: str, out: torch.Tensor) -> None:
+        name = self._name(part)
+        tensor = self._handles[name][0].get_tensor(name)
+        out.copy_(tensor.T if self._turned(name) else tensor)
+
+
+def _digest(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            while piece := file.read(_READ_BYTES):
+                digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,127 @@
+"""The weights a `ModelConfig` calls for: names, shapes, and the parts a fused one is put together from.
+
+Checkpoint readers differ only in what they call a part and how they decode it; filling, checking and progress are here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+import torch
+
+from model.api import Progress, Refused
+from model.config import ModelConfig
+
+_ELEMENT_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One weight of the model: `parts` are (name, rows), stacked in this order along its first dimension."""
+
+    name: str
+    shape: tuple[int, ...]
+    parts: tuple[tuple[str, int], ...]
+
+
+ReadPart = Callable[[str, torch.Tensor], None]
+"""Decode the named part into the given fp32 tensor, which has the shape wanted. Called from several threads."""
+
+
+def slots(config: ModelConfig) -> list[Slot]:
+    """Every weight of the model, in order. Linear weights are [out, in]."""
+    found = [_slot("embed.weight", (config.vocab, config.d))]
+    if config.rope_theta is None:
+        found.append(_slot("positions.weight", (config.context, config.d)))
+    for layer in range(config.layers):
+        found += _block(config, f"blocks.{layer}.")
+    found += _norm(config, "norm")
+    if not config.tied:
+        found.append(_slot("lm_head.weight", (config.vocab, config.d)))
+    return found
+
+
+def _block(config: ModelConfig, prefix: str) -> Iterator[Slot]:
+    q_rows, kv_rows = config.heads * config.head_dim, config.kv_heads * config.head_dim
+    qkv = (("qkv", q_rows + 2 * kv_rows),) if config.arch == "gpt2" else (("q", q_rows), ("k", kv_rows), ("v", kv_rows))
+    yield from _norm(config, f"{prefix}attn.norm")
+    yield from _linear(f"{prefix}attn.", "qkv", qkv, config.d, config.qkv_bias)
+    if config.qk_norm:
+        yield _slot(f"{prefix}attn.q_norm.weight", (config.head_dim,))
+        yield _slot(f"{prefix}attn.k_norm.weight", (config.head_dim,))
+    yield from _linear(f"{prefix}attn.", "out", (("out", config.d),), q_rows, config.out_bias)
+    yield from _norm(config, f"{prefix}mlp.norm")
+    if config.mlp == "swiglu":
+        gate_up = (("gate", config.d_mlp), ("up", config.d_mlp))
+        yield from _linear(f"{prefix}mlp.", "gate_up", gate_up, config.d, config.mlp_bias)
+    else:
+        yield from _linear(f"{prefix}mlp.", "up", (("up", config.d_mlp),), config.d, config.mlp_bias)
+    yield from _linear(f"{prefix}mlp.", "down", (("down", config.d),), config.d_mlp, config.mlp_bias)
+
+
+def _slot(name: str, shape: tuple[int, ...]) -> Slot:
+    return Slot(name, shape, ((name, shape[0]),))
+
+
+def _norm(config: ModelConfig, name: str) -> Iterator[Slot]:
+    yield _slot(f"{name}.weight", (config.d,))
+    if config.norm == "layer":
+        yield _slot(f"{name}.bias", (config.d,))
+
+
+def _linear(prefix: str, name: str, parts: tuple[tuple[str, int], ...], inputs: int, bias: bool) -> Iterator[Slot]:
+    rows = sum(count for _, count in parts)
+    for kind, shape in (("weight", (rows, inputs)), ("bias", (rows,))):
+        if kind == "weight" or bias:
+            named = tuple((f"{prefix}{part}.{kind}", count) for part, count in parts)
+            yield Slot(f"{prefix}{name}.{kind}", shape, named)
+
+
+def fill(
+    config: ModelConfig, read: ReadPart, source: str, progress: Callable[[Progress], None]
+) -> dict[str, torch.Tensor]:
+    """Allocate every weight (fp32, contiguous) and read its parts straight into it.
+
+    `source` names the file in messages. Progress counts bytes of fp32 weights. Raises Refused for what `read` refuses
+    and for a weight that is NaN or infinite.
+    """
+    wanted = sorted(slots(config), key=lambda slot: -_elements(slot))
+    total = sum(_elements(slot) for slot in wanted) * _ELEMENT_BYTES
+    done = 0
+    weights: dict[str, torch.Tensor] = {}
+    message = f"Loading {source}"
+    progress(Progress("loading", 0, total, message))
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+        pending = {pool.submit(_filled, slot, read, source): slot for slot in wanted}
+        try:
+            for future in as_completed(pending):
+                slot = pending[future]
+                weights[slot.name] = future.result()
+                done += _elements(slot) * _ELEMENT_BYTES
+                progress(Progress("loading", done, total, message))
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return {slot.name: weights[slot.name] for slot in slots(config)}
+
+
+def _filled(slot: Slot, read: ReadPart, source: str) -> torch.Tensor:
+    tensor = torch.empty(slot.shape, dtype=torch.float32)
+    start = 0
+    for part, rows in slot.parts:
+        read(part, tensor[start : start + rows])
+        start += rows
+    # aminmax propagates NaN, so two numbers tell about all of them.
+    if not all(torch.isfinite(bound) for bound in torch.aminmax(tensor)):
+        raise Refused("model", f"{source} is corrupted: {slot.name} holds values that are NaN or infinite.")
+    return tensor
+
+
+def _elements(slot: Slot) -> int:
+    count = 1
+    for length in slot.shape:
+        count *= length
+    return count

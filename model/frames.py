@@ -1,0 +1,178 @@
+"""The one codec of a run's log. The format is described in docs/frames.md.
+
+A frame is a safetensors buffer (https://huggingface.co/docs/safetensors) whose `__metadata__` carries the log's own keys.
+This module imports neither torch nor a web framework; readers of `data` alone never import numpy.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from model.api import Frame
+
+if TYPE_CHECKING:
+    import numpy as np
+
+VERSION = "1"
+KINDS = ("open", "layer", "step", "close")
+MAX_FRAME_BYTES = 65_536
+"""No frame is larger: simple-websocket truncates large sends."""
+
+
+class BadFrame(ValueError):
+    """Bytes that are not a frame of this schema; the message says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a frame says of itself, read without touching its tensors."""
+
+    kind: str
+    seq: int
+    run: str
+    data: dict[str, Any]
+
+
+def encode(run: str, seq: int, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
+    """One frame. `data` must be JSON without NaN. Raises ValueError for a kind or value the schema does not have."""
+    if kind not in KINDS:
+        raise ValueError(f"unknown frame kind {kind!r}")
+    metadata = {
+        "v": VERSION,
+        "kind": kind,
+        "seq": str(seq),
+        "run": run,
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
+    }
+    return Frame(run, seq, kind, int(data.get("step", -1)), _serialize(tensors or {}, metadata))
+
+
+def header(payload: bytes) -> Header:
+    """Kind, seq, run and data of a frame. Raises BadFrame."""
+    metadata = raw_header(payload).get("__metadata__", {})
+    if metadata.get("v") != VERSION:
+        raise BadFrame(f"schema version {metadata.get('v')!r}; this reader knows {VERSION}")
+    try:
+        return Header(metadata["kind"], int(metadata["seq"]), metadata["run"], json.loads(metadata["data"]))
+    except (KeyError, ValueError) as error:
+        raise BadFrame(f"frame metadata is incomplete: {error}") from None
+
+
+def tensors(payload: bytes) -> dict[str, np.ndarray]:
+    """The frame's tensors by name. Raises BadFrame."""
+    import safetensors
+    import safetensors.numpy
+
+    try:
+        return safetensors.numpy.load(payload)
+    except safetensors.SafetensorError as error:
+        raise BadFrame(f"not a safetensors buffer: {error}") from None
+
+
+def frame(payload: bytes) -> Frame:
+    """The payload with its index fields. Raises BadFrame."""
+    head = header(payload)
+    return Frame(head.run, head.seq, head.kind, int(head.data.get("step", -1)), payload)
+
+
+def relabel(payload: bytes, run: str, seq: int, changes: Mapping[str, Any] | None = None) -> Frame:
+    """The same frame in another run's log, `changes` laid over its data; its tensors stay as they are."""
+    head = header(payload)
+    return encode(run, seq, head.kind, {**head.data, **(changes or {})}, tensors(payload))
+
+
+def token_ids(payloads: Iterable[bytes]) -> list[int]:
+    """The run's tokens, prompt first, from its `open` and `step` frames in log order."""
+    ids: list[int] = []
+    for payload in payloads:
+        head = header(payload)
+        if head.kind == "open":
+            ids += [token["id"] for token in head.data["tokens"]]
+        elif head.kind == "step":
+            ids.append(head.data["token"]["id"])
+    return ids
+
+
+def to_stream(payloads: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks of a frame stream: u32 little-endian length, then the frame, repeated."""
+    for payload in payloads:
+        yield struct.pack("<I", len(payload)) + payload
+
+
+def from_stream(data: bytes) -> Iterator[bytes]:
+    """The frames of a stream. Raises BadFrame when it ends inside a frame."""
+    at = 0
+    while at < len(data):
+        if at + 4 > len(data):
+            raise BadFrame("the stream ends inside a length")
+        (length,) = struct.unpack_from("<I", data, at)
+        at += 4
+        if at + length > len(data):
+            raise BadFrame("the stream ends inside a frame")
+        yield data[at : at + length]
+        at += length
+
+
+def join(payloads: Iterable[bytes]) -> bytes:
+    """All frames of one run as a single safetensors file."""
+    joined: dict[str, np.ndarray] = {}
+    metadata = {"v": VERSION}
+    for payload in payloads:
+        fields = raw_header(payload)["__metadata__"]
+        key = f"{int(fields['seq']):06d}"
+        metadata["run"] = fields["run"]
+        metadata[key] = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        joined.update({f"{key}.{name}": tensor for name, tensor in tensors(payload).items()})
+    return _serialize(joined, metadata)
+
+
+def split(session: bytes) -> list[Frame]:
+    """The frames of a joined file, in order. Raises BadFrame."""
+    metadata = raw_header(session).get("__metadata__", {})
+    if metadata.get("v") != VERSION:
+        raise BadFrame(f"session schema version {metadata.get('v')!r}; this reader knows {VERSION}")
+    by_frame: dict[str, dict[str, np.ndarray]] = {}
+    for name, tensor in tensors(session).items():
+        key, _, part = name.partition(".")
+        by_frame.setdefault(key, {})[part] = tensor
+    result = []
+    for key in sorted(entry for entry in metadata if entry.isdigit()):
+        fields = json.loads(metadata[key])
+        result.append(frame(_serialize(by_frame.get(key, {}), fields)))
+    return result
+
+
+def raw_header(payload: bytes) -> dict[str, Any]:
+    """The JSON header of a safetensors buffer. Raises BadFrame."""
+    try:
+        (length,) = struct.unpack_from("<Q", payload)
+        if length > len(payload) - 8:
+            raise BadFrame("the header is longer than the buffer")
+        parsed = json.loads(payload[8 : 8 + length])
+    except (struct.error, ValueError) as error:
+        raise BadFrame(f"not a safetensors buffer: {error}") from None
+    if not isinstance(parsed, dict):
+        raise BadFrame("the safetensors header is not an object")
+    return parsed
+
+
+def _serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
+    """A safetensors buffer whose bytes depend on its content alone: the library writes metadata in a random order."""
+    import safetensors
+
+    if arrays:
+        from safetensors.numpy import save
+
+        written = save(dict(arrays), metadata=metadata)
+    else:
+        written = bytes(safetensors.serialize({}, metadata=metadata))
+    (length,) = struct.unpack_from("<Q", written)
+    described = json.loads(written[8 : 8 + length])
+    described["__metadata__"] = dict(sorted(metadata.items()))
+    head = json.dumps(dict(sorted(described.items())), ensure_ascii=False, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)
+    return b"".join((struct.pack("<Q", len(head)), head, memoryview(written)[8 + length :]))

@@ -1,0 +1,131 @@
+"""The KV cache, paged from the start (PagedAttention, arXiv:2309.06180).
+
+One preallocated pool of blocks of 16 positions serves every sequence and layer. A sequence owns a block table: block i of the table
+holds positions 16·i … 16·i + 15. Blocks are reference-counted, so a fork shares its parent's memory; a write to a shared block copies it
+first (copy-on-write). A position's place in the pool, `block·16 + offset`, is called its slot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from model.config import ModelConfig
+
+BLOCK_SIZE = 16
+
+
+class CacheFull(RuntimeError):
+    """The pool has no free block."""
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """One sequence's view of the pool. `length` is the one place where its position is kept."""
+
+    table: list[int] = field(default_factory=list)
+    length: int = 0
+
+
+class KVCache:
+    """`pool` is [layers, 2, Hkv, blocks·16, Dh]: K at index 0 of the second axis, V at index 1."""
+
+    def __init__(self, config: ModelConfig, blocks: int, device: str = "cpu", dtype: torch.dtype = torch.float32):
+        self.block_size = BLOCK_SIZE
+        self.blocks = blocks
+        self.pool = torch.empty(
+            (config.layers, 2, config.kv_heads, blocks * BLOCK_SIZE, config.head_dim), device=device, dtype=dtype
+        )
+        self.refcounts = [0] * blocks
+        self._free = list(range(blocks - 1, -1, -1))
+        self._offsets = torch.arange(BLOCK_SIZE, device=device)
+
+    @property
+    def free_blocks(self) -> int:
+        return len(self._free)
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes one position takes over all layers, read off the pool."""
+        return self.pool[:, :, :, 0].nbytes
+
+    def bytes_used(self, sequence: Sequence) -> int:
+        """Bytes of the positions written."""
+        return sequence.length * self.position_bytes
+
+    def bytes_reserved(self, sequence: Sequence) -> int:
+        """Bytes of the whole blocks held."""
+        return len(sequence.table) * self.block_size * self.position_bytes
+
+    def extend(self, sequence: Sequence, count: int) -> Tensor:
+        """Make room for `count` more positions and return their slots, [count]. Raises CacheFull, changing nothing."""
+        first, last = sequence.length, sequence.length + count
+        shared = len(sequence.table) > first // self.block_size and (
+            self.refcounts[sequence.table[first // self.block_size]] > 1
+        )
+        missing = max(0, -(-last // self.block_size) - len(sequence.table))
+        if missing + shared > len(self._free):
+            raise CacheFull(f"{missing + shared} blocks are needed and {len(self._free)} are free")
+        if shared:
+            self._unshare(sequence, first // self.block_size)
+        sequence.table += [self._take() for _ in range(missing)]
+        sequence.length = last
+        return self.slots(sequence)[first:]
+
+    def slots(self, sequence: Sequence) -> Tensor:
+        """Slots of every position, [length], in order."""
+        table = torch.tensor(sequence.table, device=self.pool.device)
+        return (table[:, None] * self.block_size + self._offsets).flatten()[: sequence.length]
+
+    def fork(self, sequence: Sequence, length: int) -> Sequence:
+        """A new sequence that shares the first `length` positions' blocks. Raises ValueError beyond what is written."""
+        if not 0 <= length <= sequence.length:
+            raise ValueError(f"cannot share {length} of {sequence.length} positions")
+        table = sequence.table[: -(-length // self.block_size)]
+        for block in table:
+            self.refcounts[block] += 1
+        return Sequence(table, length)
+
+    def truncate(self, sequence: Sequence, length: int) -> None:
+        """Forget positions from `length` on, giving back the blocks that hold only those."""
+        if not 0 <= length <= sequence.length:
+            raise ValueError(f"cannot keep {length} of {sequence.length} positions")
+        keep = -(-length // self.block_size)
+        for block in sequence.table[keep:]:
+            self._give(block)
+        del sequence.table[keep:]
+        sequence.length = length
+
+    def release(self, sequence: Sequence) -> None:
+        """Give back every block."""
+        self.truncate(sequence, 0)
+
+    def write(self, layer: int, slots: Tensor, k: Tensor, v: Tensor) -> None:
+        """Store K and V rows, each [T, Hkv, Dh], at `slots` [T]."""
+        keys, values = self.pool[layer]
+        keys.index_copy_(1, slots, k.transpose(0, 1))
+        values.index_copy_(1, slots, v.transpose(0, 1))
+
+    def read(self, layer: int, slots: Tensor) -> tuple[Tensor, Tensor]:
+        """K and V at `slots` [n], each [Hkv, n, Dh]."""
+        keys, values = self.pool[layer].index_select(2, slots)
+        return keys, values
+
+    def _take(self) -> int:
+        block = self._free.pop()
+        self.refcounts[block] = 1
+        return block
+
+    def _give(self, block: int) -> None:
+        self.refcounts[block] -= 1
+        if self.refcounts[block] == 0:
+            self._free.append(block)
+
+    def _unshare(self, sequence: Sequence, index: int) -> None:
+        old, new = sequence.table[index], self._take()
+        size = self.block_size
+        self.pool[:, :, :, new * size : (new + 1) * size] = self.pool[:, :, :, old * size : (old + 1) * size]
+        self._give(old)
+        sequence.table[index] = new

@@ -1,0 +1,234 @@
+"""A loaded model serving runs: text in, frames out. Implements `model.api.Service`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from model import frames
+from model.api import (
+    MAX_NEW_TOKENS,
+    MAX_PROMPT_CHARS,
+    MAX_PROMPT_TOKENS,
+    ForkRequest,
+    Frame,
+    Progress,
+    Refused,
+    RunRequest,
+    Sampling,
+)
+from model.checkpoint import Checkpoint, load
+from model.engine import Engine
+from model.inside import block_values, head_values, lens_rows
+from model.kv_cache import BLOCK_SIZE, CacheFull
+from model.recorder import Recorder
+from model.transformer import Transformer
+
+CAPACITY_POSITIONS = 8192
+CAPACITY_BYTES = 2 << 30
+"""The cache pool holds `CAPACITY_POSITIONS`, fewer where that would take more bytes than this."""
+
+
+class ModelService:
+    """One model, one engine, and the logs of the runs it is serving."""
+
+    def __init__(self, checkpoint: Checkpoint, device: str):
+        config = checkpoint.config
+        self.tokenizer = checkpoint.tokenizer
+        model = Transformer.from_weights(config, checkpoint.weights, device)
+        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * model.embed.weight.element_size()
+        capacity = min(CAPACITY_POSITIONS, max(config.context, BLOCK_SIZE), CAPACITY_BYTES // position_bytes)
+        self.engine = Engine(model, capacity=capacity, eos=self.tokenizer.eos, device=device)
+        self.info = describe(checkpoint, model, device)
+        self._recorders: dict[str, Recorder] = {}
+        self._waiting: list[Frame] = []
+
+    @classmethod
+    def load(cls, model: str | None, device: str, progress: Callable[[Progress], None]) -> ModelService:
+        """Fetch if need be, load, build, and run once so that the first run's times are not those of a cold start. Raises Refused."""
+        chosen = pick_device(device)
+        service = cls(load(model, progress), chosen)
+        service._warm_up()
+        progress(Progress("ready", 1, 1, f"{service.info['name']} is ready on {chosen}"))
+        return service
+
+    def start(self, request: RunRequest) -> list[Frame]:
+        """Tokenize and admit a run; returns its `open` frame. Raises Refused."""
+        if len(request.prompt) > MAX_PROMPT_CHARS:
+            message = f"The prompt has {len(request.prompt):,} characters; the limit is {MAX_PROMPT_CHARS:,}."
+            raise Refused("prompt", message, limit=MAX_PROMPT_CHARS, status=413)
+        ids = self._encode(request)
+        most = min(MAX_PROMPT_TOKENS, self.max_positions - 1)
+        if len(ids) > most:
+            message = f"The prompt is {len(ids):,} tokens long; the limit is {most:,}."
+            raise Refused("prompt", message, limit=most, status=413)
+        if not ids:
+            raise Refused("prompt", "The prompt is empty: there is nothing to predict from.")
+        room = min(MAX_NEW_TOKENS, self.max_positions - len(ids))
+        if not 1 <= request.max_new_tokens <= room:
+            message = f"max_new_tokens is {request.max_new_tokens}; after a prompt of {len(ids):,} tokens it must be 1 to {room}."
+            raise Refused("max_new_tokens", message, limit=room)
+        with _refusing_when_full():
+            self.engine.admit(request.run, ids, request.sampling, request.max_new_tokens)
+        recorder = Recorder(request.run, self.tokenizer, request.sampling.temperature)
+        self._recorders[request.run] = recorder
+        return [recorder.open(self.info, request, ids, self.max_positions)]
+
+    def fork(self, request: ForkRequest) -> list[Frame]:
+        """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token. Raises Refused."""
+        opened = frames.header(request.frames[0]).data
+        prompt = len(opened["tokens"])
+        ids = frames.token_ids(request.frames)
+        if not prompt <= request.position == len(ids) - 1:
+            last = len(ids) - 1
+            message = f"position is {request.position}; a token that was generated stands at {prompt} to {last}."
+            raise Refused("position", message, limit=last)
+        if not 0 <= request.token < self.info["vocab"]:
+            raise Refused("token", f"token is {request.token}; ids go from 0 to {self.info['vocab'] - 1}.", limit=self.info["vocab"] - 1)
+        if opened["model"]["sha256"] != self.info["sha256"]:
+            raise Refused("model", f"The run was made by {opened['model']['name']}, and {self.info['name']} is loaded.", status=409)
+        sampling = Sampling(**opened["sampling"])
+        new_tokens = opened["limits"]["max_new_tokens"]
+        if len(ids) - prompt >= new_tokens or request.token in self.engine.eos:
+            raise Refused("position", "Nothing could follow that token: the branch would be over at once.")
+        ids[-1] = request.token
+        with _refusing_when_full():
+            self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
+        log = [frames.relabel(payload, request.run, seq) for seq, payload in enumerate(request.frames)]
+        parent = {"run": request.parent, "position": request.position, "token": request.token}
+        log[0] = frames.relabel(log[0].payload, request.run, 0, {"parent": parent})
+        log[-1] = frames.relabel(log[-1].payload, request.run, log[-1].seq, {"token": self._forced(request)})
+        self._recorders[request.run] = Recorder(request.run, self.tokenizer, sampling.temperature, len(log))
+        return log
+
+    def control(self, run: str, action: str) -> str:
+        """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed. Raises Refused."""
+        state = self.engine.runs.get(run)
+        if state is None:
+            raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
+        if action == "stop":
+            record = self.engine.stop(run)
+            self._waiting += self._recorders.pop(run).record(record)
+            return "closed"
+        if action not in ("pause", "resume", "step"):
+            raise Refused("action", f"action is {action!r}; it must be pause, resume, step or stop.")
+        state.paused = action != "resume"
+        state.single_steps = state.single_steps + 1 if action == "step" else 0
+        return "paused" if state.paused else "running"
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._waiting) or self.engine.busy
+
+    def advance(self) -> list[Frame]:
+        """Advance every active run by one forward pass together; the frames that gave, each run's in log order."""
+        made, self._waiting = self._waiting, []
+        try:
+            records = self.engine.advance()
+        except (RuntimeError, MemoryError) as error:
+            records = [self.engine.stop(run, "failed", f"The model failed: {error}") for run in list(self.engine.runs)]
+        for record in records:
+            made += self._recorders[record.run].record(record)
+            if record.run not in self.engine.runs and made[-1].kind == "close":
+                del self._recorders[record.run]
+        return made
+
+    def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
+        """Exact values of one head (docs/frames.md, On demand). Raises Refused."""
+        self._check("layer", layer, self.info["layers"])
+        self._check("head", head, self.info["heads"])
+        self._check("step", first_query, len(ids))
+        with _refusing_when_full():
+            return head_values(self.engine, ids, first_query, layer, head)
+
+    def block(self, ids: list[int], layer: int, position: int) -> bytes:
+        """Every value inside one block for the token at `position`. Raises Refused."""
+        self._check("layer", layer, self.info["layers"])
+        self._check("position", position, len(ids))
+        with _refusing_when_full():
+            return block_values(self.engine, ids[: position + 1], layer)
+
+    def lens(self, ids: list[int]) -> dict[str, Any]:
+        """Top tokens of the last row after each layer. Raises Refused."""
+        with _refusing_when_full():
+            rows = lens_rows(self.engine, ids)
+        named = [[{**self.tokenizer.token(token), "prob": prob} for token, prob in row] for row in rows]
+        return {"layers": [{"layer": layer, "top": top} for layer, top in enumerate(named)]}
+
+    @property
+    def max_positions(self) -> int:
+        """Most positions one run may have."""
+        return min(self.info["context"], MAX_PROMPT_TOKENS + MAX_NEW_TOKENS)
+
+    def _encode(self, request: RunRequest) -> list[int]:
+        if request.chat:
+            text = self.tokenizer.chat([{"role": "user", "content": request.prompt}])
+            return self.tokenizer.encode(text, special=True)
+        return self.tokenizer.encode(request.prompt)
+
+    def _forced(self, request: ForkRequest) -> dict[str, Any]:
+        """The token a fork puts in place of the chosen one, with the raw probability the model gave it where the frame has it."""
+        step = request.frames[-1]
+        log_z, stored = frames.header(step).data["log_z"], frames.tensors(step)
+        raw = [float(logit) for token, logit in zip(stored["top_ids"], stored["top_logits"], strict=True) if token == request.token]
+        prob = float(torch.tensor(raw[0] - log_z).exp()) if raw else None
+        return {**self.tokenizer.token(request.token), "prob": prob, "raw_prob": prob, "forced": True}
+
+    def _check(self, field: str, value: int, count: int) -> None:
+        if not 0 <= value < count:
+            raise Refused(field, f"{field} is {value}; it must be 0 to {count - 1}.", limit=count - 1)
+
+    def _warm_up(self) -> None:
+        ids = list(range(min(8, self.info["vocab"])))
+        with self.engine.replay(ids, len(ids) - 1):
+            pass
+
+
+def describe(checkpoint: Checkpoint, model: Transformer, device: str) -> dict[str, Any]:
+    """The `model` object of an `open` frame."""
+    config, weights = checkpoint.config, model.embed.weight
+    return {
+        "name": checkpoint.name,
+        "sha256": checkpoint.sha256,
+        "arch": config.arch,
+        "layers": config.layers,
+        "heads": config.heads,
+        "kv_heads": config.kv_heads,
+        "head_dim": config.head_dim,
+        "d": config.d,
+        "d_mlp": config.d_mlp,
+        "vocab": config.vocab,
+        "context": config.context,
+        "dtype": str(weights.dtype).removeprefix("torch."),
+        "element_bytes": weights.element_size(),
+        "weight_bytes": sum(parameter.nbytes for parameter in model.parameters()),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "device": device,
+        "eos": list(checkpoint.tokenizer.eos),
+    }
+
+
+def pick_device(device: str) -> str:
+    """`auto` is the GPU where torch sees one. Raises Refused for a device this machine lacks."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cpu":
+        return device
+    kind, _, index = device.partition(":")
+    if kind != "cuda" or (index and not index.isdigit()):
+        raise Refused("device", f"device is {device!r}; it must be auto, cpu, cuda or cuda:N.")
+    if int(index or 0) >= torch.cuda.device_count():
+        raise Refused("device", f"device is {device!r}, and torch sees {torch.cuda.device_count()} CUDA devices here.")
+    return device
+
+
+@contextmanager
+def _refusing_when_full() -> Iterator[None]:
+    try:
+        yield
+    except CacheFull as full:
+        message = f"The KV cache has no room for this now: {full}. Wait for a run to end."
+        raise Refused("run", message, status=429) from None

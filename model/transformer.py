@@ -1,0 +1,244 @@
+"""The transformer: one decoder for the Llama family and GPT-2.
+
+Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 (2505.09388): RMSNorm
+(1910.07467), rotary positions (2104.09864), grouped-query attention (2305.13245), SwiGLU (2002.05202). GPT-2 (Radford et al. 2019):
+LayerNorm, learned positions, GELU.
+
+A forward pass takes a ragged batch: the new rows of several sequences, one after another, whatever their number in each. Everything
+but attention works on rows alone; attention is the one place where a row reads others, through the paged KV cache.
+
+Shapes are written in letters:
+    T  rows of the ragged batch (new tokens of all sequences)   D  width of the residual stream     F  width of the MLP
+    H  query heads    Hkv  K/V heads    G  query heads per K/V head (H = Hkv·G)    Dh  head dim    V  vocabulary
+    B  sequences in one attention group    Q  new rows of each of them    K  keys each may read (the longest of the group)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.config import ModelConfig
+from model.hooks import HookPoint
+from model.kv_cache import KVCache
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionGroup:
+    """Sequences that bring the same number of new rows, so that one batched product serves them all."""
+
+    start: int
+    """First row of the group in the ragged batch."""
+    sequences: int
+    queries: int
+    slots: Tensor
+    """[B·K] cache slots of each sequence's keys, padded with its own first slot: a weight of 0 times another's NaN would be NaN."""
+    visible: Tensor | None
+    """[B, 1, 1, Q, K] bool, None when every query may read every key."""
+
+    @property
+    def rows(self) -> int:
+        return self.sequences * self.queries
+
+    @property
+    def keys(self) -> int:
+        return self.slots.numel() // self.sequences
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one forward pass computes."""
+
+    ids: Tensor
+    """[T] token ids"""
+    positions: Tensor
+    """[T] position of each row in its own sequence"""
+    slots: Tensor
+    """[T] cache slots the rows' K and V are written to"""
+    groups: tuple[AttentionGroup, ...]
+    out_rows: Tensor
+    """Rows whose logits are wanted."""
+
+
+class Attention(nn.Module):
+    """Norm, Q K V, positions, scores, softmax, mix, output projection: the change attention makes to each row."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        heads, kv_heads, head_dim = config.heads, config.kv_heads, config.head_dim
+        self.norm = make_norm(config, config.d)
+        self.qkv = nn.Linear(config.d, (heads + 2 * kv_heads) * head_dim, bias=config.qkv_bias)
+        self.q_norm = make_norm(config, head_dim) if config.qk_norm else nn.Identity()
+        self.k_norm = make_norm(config, head_dim) if config.qk_norm else nn.Identity()
+        self.out = nn.Linear(heads * head_dim, config.d, bias=config.out_bias)
+        self.normed = HookPoint("T D")
+        self.q = HookPoint("T H Dh")
+        self.k = HookPoint("T Hkv Dh")
+        self.v = HookPoint("T Hkv Dh")
+        self.q_rot = HookPoint("T H Dh")
+        self.k_rot = HookPoint("T Hkv Dh")
+        self.scores = HookPoint("B Hkv G Q K")
+        self.weights = HookPoint("B Hkv G Q K")
+        self.mixed = HookPoint("T H Dh")
+        self.change = HookPoint("T D")
+
+    def forward(self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int) -> Tensor:
+        config = self.config
+        sizes = (config.heads, config.kv_heads, config.kv_heads)
+        qkv = self.qkv(self.normed(self.norm(rows)))  # T D -> T (H+2Hkv)*Dh
+        q, k, v = qkv.view(len(rows), sum(sizes), config.head_dim).split(sizes, dim=1)  # T H Dh, T Hkv Dh, T Hkv Dh
+        q, k, v = self.q(self.q_norm(q)), self.k(self.k_norm(k)), self.v(v)
+        if rope is not None:
+            q, k = rotate(q, *rope), rotate(k, *rope)
+        q, k = self.q_rot(q), self.k_rot(k)
+        cache.write(layer, batch.slots, k, v)
+        mixed = [self._mix(q, group, cache, layer) for group in batch.groups]
+        mix = self.mixed(mixed[0] if len(mixed) == 1 else torch.cat(mixed))  # T H Dh
+        return self.change(self.out(mix.flatten(1)))  # T H*Dh -> T D
+
+    def _mix(self, q: Tensor, group: AttentionGroup, cache: KVCache, layer: int) -> Tensor:
+        """softmax(Q·Kᵀ/√Dh)·V (arXiv:1706.03762, eq. 1) for one group; returns its rows, [B·Q, H, Dh]."""
+        B, Q, K = group.sequences, group.queries, group.keys
+        Hkv, G, Dh = self.config.kv_heads, self.config.group, self.config.head_dim
+        k, v = cache.read(layer, group.slots)  # each Hkv B*K Dh
+        k, v = k.view(Hkv * B, K, Dh), v.view(Hkv * B, K, Dh)
+        q = q[group.start : group.start + group.rows].view(B, Q, Hkv, G, Dh)
+        q = q.permute(2, 0, 3, 1, 4).reshape(Hkv * B, G * Q, Dh)
+        scores = torch.bmm(q, k.transpose(1, 2)).mul_(1 / math.sqrt(Dh))  # Hkv*B G*Q K
+        scores = self.scores(scores.view(Hkv, B, G, Q, K).transpose(0, 1))  # B Hkv G Q K
+        if group.visible is not None:
+            scores = scores.masked_fill(~group.visible, -math.inf)
+        weights = self.weights(scores.softmax(dim=-1)).transpose(0, 1).reshape(Hkv * B, G * Q, K)
+        mixed = torch.bmm(weights, v).view(Hkv, B, G, Q, Dh)
+        return mixed.permute(1, 3, 0, 2, 4).reshape(B * Q, Hkv * G, Dh)
+
+
+class MLP(nn.Module):
+    """The half of a block that looks at one row at a time."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.gated = config.mlp == "swiglu"
+        self.norm = make_norm(config, config.d)
+        if self.gated:
+            self.gate_up = nn.Linear(config.d, 2 * config.d_mlp, bias=config.mlp_bias)
+            self.gate = HookPoint("T F")
+        else:
+            self.up = nn.Linear(config.d, config.d_mlp, bias=config.mlp_bias)
+        self.down = nn.Linear(config.d_mlp, config.d, bias=config.mlp_bias)
+        self.normed = HookPoint("T D")
+        self.raised = HookPoint("T F")
+        self.hidden = HookPoint("T F")
+        self.change = HookPoint("T D")
+
+    def forward(self, rows: Tensor) -> Tensor:
+        normed = self.normed(self.norm(rows))  # T D
+        if self.gated:
+            gate, up = self.gate_up(normed).chunk(2, dim=-1)  # T F, T F
+            hidden = F.silu(self.gate(gate)) * self.raised(up)
+        else:
+            hidden = F.gelu(self.raised(self.up(normed)), approximate="tanh")
+        return self.change(self.down(self.hidden(hidden)))  # T F -> T D
+
+
+class Block(nn.Module):
+    """Two changes added to the residual stream: attention mixes positions, the MLP mixes features."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.attn = Attention(config)
+        self.mlp = MLP(config)
+        self.resid_in = HookPoint("T D")
+        self.resid_mid = HookPoint("T D")
+        self.resid_out = HookPoint("T D")
+
+    def forward(self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int) -> Tensor:
+        rows = self.resid_in(rows)
+        rows = self.resid_mid(rows + self.attn(rows, batch, rope, cache, layer))
+        return self.resid_out(rows + self.mlp(rows))
+
+
+class Transformer(nn.Module):
+    """Embedding, blocks, final norm, LM head. `forward` returns logits [len(batch.out_rows), V]."""
+
+    inv_freq: Tensor | None
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        self.embed = nn.Embedding(config.vocab, config.d)
+        self.positions = nn.Embedding(config.context, config.d) if config.rope_theta is None else None
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = make_norm(config, config.d)
+        self.lm_head = nn.Linear(config.d, config.vocab, bias=False)
+        if config.tied:
+            self.lm_head.weight = self.embed.weight
+        self.embedded = HookPoint("T D")
+        self.final = HookPoint("T D")
+        self.register_buffer("inv_freq", None, persistent=False)
+
+    @classmethod
+    def from_weights(cls, config: ModelConfig, weights: dict[str, Tensor], device: str = "cpu") -> Transformer:
+        """The model with these weights, without allocating any others. Raises RuntimeError when names or shapes differ."""
+        with torch.device("meta"):
+            model = cls(config)
+        if config.tied:
+            weights = {**weights, "lm_head.weight": weights["embed.weight"]}
+        model.load_state_dict(weights, assign=True, strict=True)
+        if config.tied:
+            model.lm_head.weight = model.embed.weight
+        model = model.to(device).eval().requires_grad_(False)
+        if config.rope_theta is not None:
+            model.inv_freq = rope_frequencies(config).to(device)
+        return model
+
+    @torch.inference_mode()
+    def forward(self, batch: Batch, cache: KVCache) -> Tensor:
+        rows = self.embed(batch.ids)  # T -> T D
+        if self.positions is not None:
+            rows = rows + self.positions(batch.positions)
+        rows = self.embedded(rows)
+        rope = None if self.inv_freq is None else rope_table(self.inv_freq, batch.positions)
+        for layer, block in enumerate(self.blocks):
+            rows = block(rows, batch, rope, cache, layer)
+        return self.decode_rows(rows[batch.out_rows])
+
+    def decode_rows(self, rows: Tensor) -> Tensor:
+        """Rows of the residual stream [n, D] through the final norm and LM head: logits [n, V]."""
+        return self.lm_head(self.final(self.norm(rows)))
+
+
+def make_norm(config: ModelConfig, width: int) -> nn.Module:
+    if config.norm == "layer":
+        return nn.LayerNorm(width, eps=config.norm_eps)
+    return nn.RMSNorm(width, eps=config.norm_eps)
+
+
+def rope_frequencies(config: ModelConfig) -> Tensor:
+    """[Dh/2] angles per position (arXiv:2104.09864, §3.2.2), with Llama 3's stretching of long wavelengths where configured."""
+    assert config.rope_theta is not None
+    inv_freq = 1.0 / config.rope_theta ** (torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim)
+    if config.rope_scaling is None:
+        return inv_freq
+    scaling = config.rope_scaling
+    low, high, factor = scaling["low_freq_factor"], scaling["high_freq_factor"], scaling["factor"]
+    turns = scaling["original_max_position_embeddings"] * inv_freq / (2 * math.pi)
+    blend = ((turns - low) / (high - low)).clamp(0, 1)
+    return inv_freq * (blend + (1 - blend) / factor)
+
+
+def rope_table(inv_freq: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+    """cos and signed sin, each [T, 1, Dh]. The first half's sine is negated so that `rotate` needs one roll."""
+    angles = positions[:, None].float() * inv_freq  # T Dh/2
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat((cos, cos), dim=-1)[:, None], torch.cat((-sin, sin), dim=-1)[:, None]
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary positions on x [T, heads, Dh]; dimension i pairs with i + Dh/2."""
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin)

@@ -1,0 +1,69 @@
+/** The whole page: header, messages, prompt, timeline, and the five regions of the stage. */
+
+import { html } from "htm/preact";
+import { Component } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Header } from "./header.js";
+import { Help } from "./help.js";
+import { Inspector } from "./inspector.js";
+import { KvCache } from "./kv-cache.js";
+import { Map } from "./map.js";
+import { Messages } from "./messages.js";
+import { NextToken } from "./next-token.js";
+import { PromptBar } from "./prompt-bar.js";
+import { Tabs } from "./tabs.js";
+import { Time } from "./time.js";
+import { Timeline } from "./timeline.js";
+
+/** The clock changes `progress` and `reveal` on every frame; a component that draws neither is left alone then. */
+const EVERY_FRAME = ["progress", "reveal"];
+
+class Calm extends Component {
+  shouldComponentUpdate({ state }) {
+    const before = this.props.state;
+    return Object.keys(state).some((name) => state[name] !== before[name] && !EVERY_FRAME.includes(name));
+  }
+
+  render({ of: Part, ...props }) {
+    return html`<${Part} ...${props} />`;
+  }
+}
+
+const PANELS = [
+  { id: "map", tab: "Map" },
+  { id: "inspector", tab: "Inspector" },
+  { id: "next-token", tab: "Next token" },
+  { id: "kv-cache", tab: "Cache" },
+  { id: "time", tab: "Time" },
+];
+
+export function App({ store, session, client }) {
+  const [state, setState] = useState(store.state());
+  const stage = useRef(null);
+  useEffect(() => {
+    setState(store.state());
+    return store.subscribe(setState);
+  }, [store]);
+  const { dispatch } = store;
+  const parts = { state, dispatch, session, client };
+
+  return html`
+    <div class="page">
+      <${Calm} of=${Header} ...${parts} />
+      <${Calm} of=${Messages} ...${parts} />
+      <${Calm} of=${PromptBar} ...${parts} />
+      <${Calm} of=${Timeline} ...${parts} />
+      <${Tabs} panels=${PANELS} stage=${stage} />
+      <main class="stage" ref=${stage}>
+        <div class="panel panel-map" id="panel-map"><${Map} ...${parts} /></div>
+        <div class="panel panel-inspector" id="panel-inspector"><${Calm} of=${Inspector} ...${parts} /></div>
+        <div class="strip">
+          <div class="panel panel-next-token" id="panel-next-token"><${Calm} of=${NextToken} ...${parts} /></div>
+          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Calm} of=${KvCache} ...${parts} /></div>
+          <div class="panel panel-time" id="panel-time"><${Calm} of=${Time} ...${parts} /></div>
+        </div>
+      </main>
+      <${Help} />
+    </div>
+  `;
+}

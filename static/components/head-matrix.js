@@ -1,0 +1,125 @@
+/** One head's attention matrix: canvas for the cells, SVG for labels and marks. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { drawMatrix, paintMatrix } from "../draw/matrix.js";
+import { hitMatrix, matrixGeometry, windowAround } from "../draw/matrix-geometry.js";
+import { fixed, quoted } from "../model/format.js";
+import { strongestCell } from "../model/map-facts.js";
+import { Tooltip } from "./bits.js";
+import { useRatio, useSize, useTheme } from "./hooks.js";
+import { MatrixLabels } from "./matrix-labels.js";
+import { imageOf, Surface } from "./surface.js";
+
+/** More tokens than this and cells get too small to point at: a window around the chosen cell is offered. */
+const READABLE_TOKENS = 48;
+const WINDOW_TOKENS = 24;
+const MARGIN = { left: 74, top: 58, right: 24, bottom: 2 };
+const NARROW_MARGIN = { left: 62, top: 52, right: 16, bottom: 2 };
+const NARROW_PX = 330;
+
+export function HeadMatrix({ run, focus, hover, theme: themeName, dispatch }) {
+  const [ref, size] = useSize();
+  const [close, setClose] = useState(false);
+  const many = focus.newest + 1 > READABLE_TOKENS;
+  return html`<div class="matrix">
+    ${many && html`<button type="button" class="matrix-zoom" aria-pressed=${close} onClick=${() => setClose(!close)}>${close ? "Whole matrix" : "Zoom to the chosen cell"}</button>`}
+    <div class="matrix-box" ref=${ref}>
+      ${size && html`<${Cells} run=${run} focus=${focus} hover=${hover} size=${size} close=${many && close} themeName=${themeName} dispatch=${dispatch} />`}
+    </div>
+  </div>`;
+}
+
+function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
+  const theme = useTheme(themeName);
+  const ratio = useRatio();
+  const [pointer, setPointer] = useState(null);
+  const { layer, head, newest, query, key } = focus;
+
+  const [queries, keys] = close ? [windowAround(query, WINDOW_TOKENS, newest), windowAround(key, WINDOW_TOKENS, newest)] : [[0, newest], [0, newest]];
+  const window = [...queries, ...keys].join();
+  const geometry = useMemo(
+    () => matrixGeometry({ ...size, promptLength: run.promptLength, newest, queries, keys, margin: size.width < NARROW_PX ? NARROW_MARGIN : MARGIN }),
+    [size, run, newest, window],
+  );
+  const row = useCallback((at) => run.row(layer, head, at), [run, layer, head]);
+  const painted = useMemo(() => imageOf(paintMatrix(row, { theme }, { geometry, ratio })), [row, theme, geometry, ratio]);
+  const draw = useCallback((context) => drawMatrix(context, painted, { row, theme }, { geometry }), [painted, row, theme, geometry]);
+
+  const under = (event) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const at = { x: event.clientX - box.left, y: event.clientY - box.top };
+    const hit = hitMatrix(geometry, at.x, at.y);
+    return { at, hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
+  };
+  const onPointerMove = (event) => {
+    const { at, hit, cell } = under(event);
+    if (!hit) return onPointerLeave();
+    setPointer({ at, facts: cellFacts(run, hit, cell) });
+    const place = cell ? { layer, head, query: cell.query, key: cell.key } : null;
+    if (place?.query !== hover?.query || place?.key !== hover?.key) dispatch({ type: "hover", hover: place });
+  };
+  const onPointerLeave = () => {
+    setPointer(null);
+    if (hover) dispatch({ type: "hover", hover: null });
+  };
+  const onClick = (event) => {
+    const { cell } = under(event);
+    if (cell) dispatch({ type: "select", selection: { layer, head, query: cell.query, key: cell.key } });
+  };
+
+  return html`<div
+    class="matrix-cells"
+    role="application"
+    tabindex="0"
+    aria-roledescription="attention matrix"
+    aria-label="Arrow keys choose query and key"
+    aria-describedby="matrix-cell"
+    onPointerMove=${onPointerMove}
+    onPointerLeave=${onPointerLeave}
+    onClick=${onClick}
+    onKeyDown=${(event) => onMatrixKey(event, focus, dispatch)}
+  >
+    <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
+    <${MatrixLabels} geometry=${geometry} run=${run} focus=${focus} hover=${hover} />
+    <p id="matrix-cell" class="visually-hidden" aria-live="polite">${cellInWords(run, focus)}</p>
+    ${pointer && html`<${Tooltip} at=${pointer.at} box=${geometry} ...${pointer.facts} />`}
+  </div>`;
+}
+
+function cellFacts(run, { queries, keys }, cell) {
+  if (!cell) {
+    return {
+      title: "Masked",
+      value: "no weight",
+      notes: [`${quoted(run.tokens[queries[1]])} may not look at ${quoted(run.tokens[keys[0]])}, which comes after it`],
+    };
+  }
+  const many = queries[1] > queries[0] || keys[1] > keys[0];
+  return {
+    title: `${quoted(run.tokens[cell.query])} looks at ${quoted(run.tokens[cell.key])}`,
+    value: `weight ${fixed(cell.weight, 3)} ± 0.004`,
+    notes: [`query ${cell.query}, key ${cell.key}`, ...(many ? ["the largest of the cells that share this pixel"] : [])],
+  };
+}
+
+function cellInWords(run, { layer, head, query, key }) {
+  return `Query ${query}, ${quoted(run.tokens[query])}; key ${key}, ${quoted(run.tokens[key])}; weight ${fixed(run.weight(layer, head, query, key), 3)}`;
+}
+
+const KEYS = {
+  ArrowUp: ({ query, key }) => ({ query: query - 1, key }),
+  ArrowDown: ({ query, key }) => ({ query: query + 1, key }),
+  ArrowLeft: ({ query, key }) => ({ query, key: key - 1 }),
+  ArrowRight: ({ query, key }) => ({ query, key: key + 1 }),
+};
+
+function onMatrixKey(event, focus, dispatch) {
+  const move = KEYS[event.key];
+  if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const moved = move(focus);
+  const query = Math.min(Math.max(moved.query, 0), focus.newest);
+  dispatch({ type: "select", selection: { query, key: Math.min(Math.max(moved.key, 0), query) } });
+}

@@ -1,0 +1,82 @@
+/** Name, recorded runs, the model and how far its loading is, theme, help. */
+
+import { html } from "htm/preact";
+import { bytesShort } from "../model/format.js";
+import { Icon } from "./icons.js";
+
+const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
+
+export function Header({ state, dispatch, session }) {
+  const dark = state.theme === "dark";
+  return html`
+    <header class="header">
+      <h1 class="wordmark">KV<span>Scope</span></h1>
+      <${Recorded} state=${state} session=${session} />
+      <div class="header-end">
+        <${Model} state=${state} />
+        <button
+          class="icon-button"
+          type="button"
+          aria-label=${dark ? "Light theme" : "Dark theme"}
+          onClick=${() => dispatch({ type: "theme", theme: dark ? "light" : "dark" })}
+        >
+          <${Icon} name=${dark ? "sun" : "moon"} />
+        </button>
+        <button class="icon-button" type="button" aria-label="Keys" onClick=${() => document.querySelector("#help").showModal()}>
+          ?
+        </button>
+      </div>
+    </header>
+  `;
+}
+
+function Recorded({ state, session }) {
+  if (state.examples.length === 0) return null;
+  const shown = state.examples.some(({ id }) => id === state.run?.id);
+  const onChange = (event) => session.open(event.target.value, { playing: true });
+  return html`
+    <label class="recorded">
+      <span>Recorded runs</span>
+      <select onChange=${onChange} value=${shown ? state.run.id : ""}>
+        <option value="" disabled hidden>choose one</option>
+        ${state.examples.map(({ id, title }) => html`<option key=${id} value=${id}>${title}</option>`)}
+      </select>
+    </label>
+  `;
+}
+
+function Model({ state }) {
+  const { readiness, run } = state;
+  const model = readiness.model ?? run?.open?.model;
+  return html`
+    <div class="model" data-readiness=${readiness.state} role="status" aria-label="Model">
+      <span class="model-dot" aria-hidden="true"></span>
+      ${readiness.state === "ready" ? html`<${Ready} model=${model} />` : html`<${Loading} readiness=${readiness} />`}
+    </div>
+  `;
+}
+
+function Ready({ model }) {
+  if (!model) return html`<span class="model-text">ready</span>`;
+  const more = [
+    `${model.layers} layers`,
+    `${model.heads} heads / ${model.kv_heads} KV`,
+    SHORT_DTYPES[model.dtype] ?? model.dtype,
+    model.device.toUpperCase(),
+  ];
+  return html`<span class="model-text" title=${[model.name, ...more].join(" · ")}
+    >${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
+  >`;
+}
+
+function Loading({ readiness }) {
+  const { state, message, done, total } = readiness;
+  if (state === "failed") return html`<span class="model-text" title=${message}>model not loaded</span>`;
+  if (state === "unreachable") return html`<span class="model-text">server not reached</span>`;
+  const known = total > 0;
+  return html`
+    <span class="model-text">${message || "starting"}</span>
+    ${known && html`<progress max=${total} value=${done} aria-label="Loading the model"></progress>`}
+    ${known && html`<span class="model-more number">${bytesShort(done)} of ${bytesShort(total)}</span>`}
+  `;
+}

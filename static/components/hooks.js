@@ -1,0 +1,50 @@
+/** Hooks the drawings share. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { readTheme } from "../draw/theme.js";
+
+/** @returns {[Object, {width: number, height: number}|null]} a ref, and the size of its element in CSS pixels */
+export function useSize() {
+  const ref = useRef(null);
+  const [size, setSize] = useState(null);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (!element) return undefined;
+    const measure = () => {
+      const width = element.clientWidth;
+      const height = element.clientHeight;
+      if (width && height) setSize((old) => (old?.width === width && old.height === height ? old : { width, height }));
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  return [ref, size];
+}
+
+/**
+ * Colours for drawings, read again when the page's theme changes.
+ *
+ * @param {string} name the theme's name in the store
+ */
+export function useTheme(name) {
+  const [theme, setTheme] = useState(() => readTheme(getComputedStyle(document.documentElement)));
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => setTheme(readTheme(getComputedStyle(document.documentElement))));
+    return () => cancelAnimationFrame(frame);
+  }, [name]);
+  return theme;
+}
+
+/** @returns {number} device pixels per CSS pixel, followed when a window moves to another screen or is zoomed */
+export function useRatio() {
+  const [ratio, setRatio] = useState(() => window.devicePixelRatio || 1);
+  useEffect(() => {
+    const query = window.matchMedia(`(resolution: ${ratio}dppx)`);
+    const changed = () => setRatio(window.devicePixelRatio || 1);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, [ratio]);
+  return ratio;
+}

@@ -1,0 +1,18 @@
+/** The few icons of the page, drawn on a 16 × 16 grid. */
+
+import { html } from "htm/preact";
+
+const PATHS = {
+  play: "M4 2.5v11l9-5.5z",
+  pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  previous: "M12 3v10L4.5 8z",
+  next: "M4 3v10l7.5-5z",
+  first: "M3 3h2v10H3zM13 3v10L6 8z",
+  last: "M11 3h2v10h-2zM3 3v10l7-5z",
+  moon: "M13.4 10.2A6 6 0 0 1 5.8 2.6a6 6 0 1 0 7.6 7.6z",
+  sun: "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM7.3 1h1.4v2.3H7.3zM7.3 12.7h1.4V15H7.3zM1 7.3h2.3v1.4H1zM12.7 7.3H15v1.4h-2.3zM2.6 3.6l1-1 1.6 1.6-1 1zM10.8 11.8l1-1 1.6 1.6-1 1zM3.6 13.4l-1-1 1.6-1.6 1 1zM11.8 5.2l-1-1 1.6-1.6 1 1z",
+};
+
+export function Icon({ name }) {
+  return html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
+}

@@ -1,0 +1,39 @@
+/** The inspector at head level: one head's whole matrix, one query's strongest keys, one dot product. */
+
+import { html } from "htm/preact";
+import { counted } from "../model/format.js";
+import { headSentence, whereKeyStands } from "../model/map-facts.js";
+import { headFocus } from "../model/head-focus.js";
+import { Token } from "./bits.js";
+import { DotProduct } from "./dot-product.js";
+import { HeadMatrix } from "./head-matrix.js";
+import { TopKeys } from "./top-keys.js";
+
+export function Inspector({ state, dispatch, client }) {
+  const { run } = state;
+  return html`<section class="inspector" aria-label="Inspector">
+    ${run?.steps.length ? html`<${Head} state=${state} dispatch=${dispatch} client=${client} />` : html`<p class="empty">Choose a head on the map to see where it looks.</p>`}
+  </section>`;
+}
+
+function Head({ state, dispatch, client }) {
+  const { run, hover } = state;
+  const focus = headFocus(state);
+  const { layer, head, query, key, newest } = focus;
+  const decoded = newest - run.promptLength + 1;
+  return html`
+    <p class="breadcrumb">
+      Model <i>▸</i> Layer ${layer} <i>▸</i> <strong>Head ${head}</strong> <i>▸</i> <${Token} token=${run.tokens[query]} /> → <${Token} token=${run.tokens[key]} />${query > 0 && html`<span class="breadcrumb-note"> · ${whereKeyStands(query, key)}</span>`}
+      ${focus.preview && html`<span class="preview">preview: click to keep</span>`}
+    </p>
+    <h2>${headSentence(run, layer, head, query)}</h2>
+    <p class="inspector-how">
+      Each row is a query, each column a key it may read. <span class="word-cached">Blue rows</span> were computed together in prefill${decoded > 0 ? html`; the ${counted(decoded, "row")} below the line ${decoded === 1 ? "was" : "were"} added one by one in decode.` : "."}
+    </p>
+    <div class="inspector-body">
+      <${HeadMatrix} run=${run} focus=${focus} hover=${hover} theme=${state.theme} dispatch=${dispatch} />
+      <${TopKeys} run=${run} focus=${focus} dispatch=${dispatch} />
+    </div>
+    <${DotProduct} state=${state} focus=${focus} client=${client} />
+  `;
+}

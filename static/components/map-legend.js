@@ -1,0 +1,32 @@
+/** What the map's colours mean: three words, one scale of attention, three scales of length. */
+
+import { html } from "htm/preact";
+import { gradient } from "../draw/theme.js";
+import { significant } from "../model/format.js";
+
+export function MapLegend({ geometry, ranges, theme }) {
+  const { x0, x1 } = geometry.attention;
+  const place = geometry.compact ? "" : `position:absolute;left:${x0}px;top:${geometry.bottom + 8}px;width:${x1 - x0}px`;
+  return html`<div class=${`map-legend ${geometry.compact ? "is-below" : ""}`} style=${place}>
+    <div class="legend-row">
+      <span class="swatch swatch-cached">cached</span>
+      <span class="swatch swatch-computed">computed in this step</span>
+      <span class="swatch swatch-output">output</span>
+    </div>
+    <div class="legend-row">
+      <span class="scale"><i style=${`background:${gradient(theme.attention.css)}`}></i>attention 0 → 1 (√ scale)</span>
+    </div>
+    <div class="legend-row legend-norms">
+      <${Norm} name="|row|" range=${ranges.residual} colours=${theme.cachedRow.css} />
+      <${Norm} name="|k|" range=${ranges.k} colours=${theme.cachedK.css} />
+      <${Norm} name="|v|" range=${ranges.v} colours=${theme.cachedV.css} />
+      <span>lengths, log scale</span>
+    </div>
+  </div>`;
+}
+
+function Norm({ name, range, colours }) {
+  return html`<span class="scale scale-short">
+    ${name} ${significant(range.low)}<i style=${`background:${gradient(colours)}`}></i>${significant(range.high)}
+  </span>`;
+}

@@ -1,0 +1,128 @@
+/** The map: every layer, head and cached position of one step in one grid. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { drawMap, paintMap } from "../draw/map.js";
+import { hitMap, mapGeometry } from "../draw/map-geometry.js";
+import { factsAt, headSentence, kvHeadOf } from "../model/map-facts.js";
+import { mapView, normRanges } from "../model/map-view.js";
+import { Tooltip } from "./bits.js";
+import { useRatio, useSize, useTheme } from "./hooks.js";
+import { MapLabels } from "./map-labels.js";
+import { MapLegend } from "./map-legend.js";
+import { imageOf, Surface } from "./surface.js";
+
+export function Map({ state, dispatch }) {
+  const [ref, size] = useSize();
+  const { run } = state;
+  const ready = Boolean(run?.steps.length);
+  return html`<section class="map" aria-label="Model map">
+    <div class="map-box" ref=${ref}>
+      ${ready && size ? html`<${Grid} state=${state} dispatch=${dispatch} size=${size} />` : html`<${Empty} run=${run} phase=${state.phase} />`}
+    </div>
+  </section>`;
+}
+
+function Empty({ run, phase }) {
+  if (!run?.open || run.close) {
+    const text = phase === "loading" ? "The model is loading." : "Run a prompt: every layer, every head and every cached key and value appears here.";
+    return html`<p class="empty">${text}</p>`;
+  }
+  return html`<div class="empty">
+    <p>Prefill: ${run.partialRows} of ${run.promptLength} prompt rows have gone through the model.</p>
+    <progress max=${run.promptLength} value=${run.partialRows}></progress>
+  </div>`;
+}
+
+function Grid({ state, dispatch, size }) {
+  const { run, step, reveal, selection, hover } = state;
+  const theme = useTheme(state.theme);
+  const ratio = useRatio();
+  const [pointer, setPointer] = useState(null);
+
+  const view = useMemo(() => mapView(run, step), [run, step, Math.ceil(run.positions / run.open.block_size)]);
+  const ranges = useMemo(() => normRanges(run), [run]);
+  const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, view]);
+  const painted = useMemo(() => imageOf(paintMap(view, { ranges, theme }, { geometry, ratio })), [view, ranges, theme, geometry, ratio]);
+  const draw = useCallback((context) => drawMap(context, painted, { view, reveal, theme }, { geometry }), [painted, view, reveal, theme, geometry]);
+
+  const factsUnder = (event) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const at = { x: event.clientX - box.left, y: event.clientY - box.top };
+    const hit = hitMap(geometry, view, at.x, at.y);
+    return { at, hit, facts: hit && layerShown(hit, view, reveal) ? factsAt(run, step, hit) : null };
+  };
+  const onPointerMove = (event) => {
+    const { at, facts } = factsUnder(event);
+    if (!facts) return onPointerLeave();
+    setPointer({ at, facts });
+    if (!samePlace(facts.place, hover)) dispatch({ type: "hover", hover: facts.place });
+  };
+  const onPointerLeave = () => {
+    setPointer(null);
+    if (hover) dispatch({ type: "hover", hover: null });
+  };
+  const onClick = (event) => {
+    const { hit, facts } = factsUnder(event);
+    if (facts) dispatch({ type: "select", selection: selectionFrom(run, view, selection, hit, facts.place) });
+  };
+
+  return html`<div
+      class="map-grid"
+      role="application"
+      tabindex="0"
+      aria-roledescription="map of layers and heads"
+      aria-label="Arrow keys choose layer and head"
+      aria-describedby="map-selected"
+      style=${`height:${geometry.height}px`}
+      onPointerMove=${onPointerMove}
+      onPointerLeave=${onPointerLeave}
+      onClick=${onClick}
+      onKeyDown=${(event) => onMapKey(event, run, selection, dispatch)}
+    >
+      <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
+      <${MapLabels} geometry=${geometry} run=${run} step=${step} view=${view} selection=${selection} hover=${hover} reveal=${reveal} />
+      <${MapLegend} geometry=${geometry} ranges=${ranges} theme=${theme} />
+      ${pointer && html`<${Tooltip} at=${pointer.at} box=${geometry} ...${pointer.facts} />`}
+    </div>
+    <p id="map-selected" class="visually-hidden" aria-live="polite">${headSentence(run, selection.layer, selection.head, Math.min(selection.query ?? view.positions - 1, view.positions - 1))}</p>`;
+}
+
+/** Rows above the edge of a step that is still rising hold nothing of this step yet. */
+function layerShown(hit, view, reveal) {
+  if (hit.layer < reveal) return true;
+  return hit.group !== "attention" && hit.positions[1] < view.firstQuery;
+}
+
+function samePlace(a, b) {
+  return b !== null && ["layer", "head", "kvHead", "query", "key"].every((name) => a[name] === b[name]);
+}
+
+/** A click locks what it names: the newest query stays "newest" unless another row was meant. */
+function selectionFrom(run, view, selection, hit, place) {
+  if (hit.group === "residual") return { layer: place.layer, query: place.query, key: null };
+  if (hit.group === "attention") return { layer: place.layer, head: place.head, query: view.prefill ? (place.query ?? null) : null, key: place.key ?? null };
+  const head = kvHeadOf(run, selection.head) === place.kvHead ? selection.head : place.kvHead * (run.heads / run.kvHeads);
+  const query = selection.query !== null && selection.query >= place.key ? selection.query : null;
+  return { layer: place.layer, head, query, key: place.key };
+}
+
+const PAGE_LAYERS = 5;
+const KEYS = {
+  ArrowUp: ({ layer }) => ({ layer: layer + 1 }),
+  ArrowDown: ({ layer }) => ({ layer: layer - 1 }),
+  ArrowLeft: ({ head }) => ({ head: head - 1 }),
+  ArrowRight: ({ head }) => ({ head: head + 1 }),
+  PageUp: ({ layer }) => ({ layer: layer + PAGE_LAYERS }),
+  PageDown: ({ layer }) => ({ layer: layer - PAGE_LAYERS }),
+};
+
+function onMapKey(event, run, selection, dispatch) {
+  const move = KEYS[event.key];
+  if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const { layer, head } = { ...selection, ...move(selection) };
+  const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
+  dispatch({ type: "select", selection: { layer: within(layer, run.layers), head: within(head, run.heads) } });
+}

@@ -1,0 +1,56 @@
+/** What went wrong, what is being waited for, and what to do about it. */
+
+import { html } from "htm/preact";
+import { ending } from "../model/endings.js";
+
+export function Messages({ state, dispatch }) {
+  const { problem, held, connected, readiness, run } = state;
+  return html`
+    <div class="messages">
+      ${readiness.state === "failed" && !problem && html`<${ModelFailed} message=${readiness.message} />`}
+      ${held && html`<${Held} onCancel=${() => dispatch({ type: "hold", held: false })} />`}
+      ${!connected && !ending(run?.close) && html`<${Lost} />`}
+      ${problem && html`<${ProblemMessage} problem=${problem} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}
+    </div>
+  `;
+}
+
+function ModelFailed({ message }) {
+  return html`
+    <p class="message" data-tone="bad" role="alert">
+      <strong>The model could not be loaded.</strong> <span>${message} Recorded runs still play.</span>
+    </p>
+  `;
+}
+
+function Held({ onCancel }) {
+  return html`
+    <p class="message" role="status">
+      <span>Your prompt will start as soon as the model is ready.</span>
+      <button type="button" onClick=${onCancel}>Cancel</button>
+    </p>
+  `;
+}
+
+function Lost() {
+  return html`
+    <p class="message" role="status">
+      <span>The connection is lost; trying again. The run goes on, and nothing of it is missed.</span>
+    </p>
+  `;
+}
+
+function ProblemMessage({ problem, onDismiss }) {
+  const { title, detail, field, limit, retryAfter } = problem;
+  const bound = limit === null || limit === undefined ? "" : `limit ${Array.isArray(limit) ? limit.join(" to ") : limit}`;
+  const named = [field, bound].filter(Boolean).join(", ");
+  return html`
+    <p class="message" data-tone="bad" role="alert" id="problem">
+      <strong>${title}.</strong>
+      <span>
+        ${detail}${named && ` (${named})`}${retryAfter ? ` Try again in ${retryAfter} s.` : ""}
+      </span>
+      <button type="button" onClick=${onDismiss}>Dismiss</button>
+    </p>
+  `;
+}

@@ -1,0 +1,46 @@
+/** Three what-if sliders. Moving one means sampling, so it also leaves greedy. */
+
+import { html } from "htm/preact";
+
+const TOP_K_OFF = 101;
+
+const SLIDERS = [
+  { name: "temperature", label: "What-if temperature", text: "temperature", min: 0.1, max: 2, step: 0.05, read: ({ temperature }) => temperature, write: (value) => ({ temperature: value }), shown: (value) => value.toFixed(2) },
+  {
+    name: "top_k",
+    label: "What-if top-k",
+    text: "top-k",
+    min: 1,
+    max: TOP_K_OFF,
+    step: 1,
+    read: ({ top_k: k }) => (k ? Math.min(k, TOP_K_OFF - 1) : TOP_K_OFF),
+    write: (value) => ({ top_k: value === TOP_K_OFF ? 0 : value }),
+    shown: (value, { top_k: k }) => (value === TOP_K_OFF ? "off" : String(k)),
+  },
+  {
+    name: "top_p",
+    label: "What-if top-p",
+    text: "top-p",
+    min: 0.05,
+    max: 1,
+    step: 0.01,
+    read: ({ top_p: p }) => p,
+    write: (value) => ({ top_p: value }),
+    shown: (value) => (value >= 1 ? "off" : value.toFixed(2)),
+  },
+];
+
+export function SamplingSliders({ settings, dispatch }) {
+  const greedy = settings.strategy === "greedy";
+  return html`<div class=${`sliders ${greedy ? "is-greedy" : ""}`}>
+    ${SLIDERS.map(({ name, label, text, min, max, step, read, write, shown }) => {
+      const value = read(settings);
+      const onInput = (event) => dispatch({ type: "sampling", patch: { strategy: "sample", ...write(Number(event.currentTarget.value)) } });
+      return html`<label key=${name}>
+        <span>${text}</span>
+        <input type="range" aria-label=${label} aria-valuetext=${greedy ? `${shown(value, settings)}, not used by greedy` : shown(value, settings)} min=${min} max=${max} step=${step} value=${value} onInput=${onInput} />
+        <output>${greedy ? "greedy" : shown(value, settings)}</output>
+      </label>`;
+    })}
+  </div>`;
+}

@@ -1,0 +1,167 @@
+/** The run as a line: prefill as one block, then a chip per token; under it scrubber, sentence, transport. */
+
+import { html } from "htm/preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { ending } from "../model/endings.js";
+import { counted, fixed, integer, milliseconds, percent, tokenLabel, tokenText } from "../model/format.js";
+import { narrate } from "../model/narration.js";
+import { slowdownOf } from "../player.js";
+import { Transport } from "./transport.js";
+
+/** A sentence waits this long for the next one, so that a fast run does not flood a screen reader, in ms. */
+const SENTENCE_MS = 120;
+
+export function Timeline({ state, dispatch, session }) {
+  return html`
+    <section class="timeline" aria-label="Timeline">
+      <div class="track">
+        <${Prefill} state=${state} dispatch=${dispatch} />
+        <${Chips} state=${state} dispatch=${dispatch} />
+      </div>
+      <${Transport} state=${state} dispatch=${dispatch} session=${session} />
+      <${Scrubber} state=${state} dispatch=${dispatch} />
+      <${Slowdown} state=${state} />
+    </section>
+  `;
+}
+
+function Prefill({ state, dispatch }) {
+  const { run, step } = state;
+  if (!run?.open) return html`<div class="prefill"><span class="prefill-tokens">waiting for the first frame</span></div>`;
+  const done = run.steps.length > 0;
+  const current = done && step === 0;
+  const time = done ? milliseconds(run.steps[0].data.ms.total) : `${integer(run.partialRows)} of ${integer(run.promptLength)} rows`;
+  const prompt = run.tokens.slice(0, run.promptLength);
+  return html`
+    <div class=${`prefill${current ? " is-current" : ""}`}>
+      <div class="prefill-tokens" role="group" tabindex="0" aria-label=${`Prompt, ${counted(prompt.length, "token")}`}>
+        ${prompt.map(
+          (token, position) => html`
+            <bdi key=${position} class=${token.special ? "is-special" : ""} title=${`position ${position}, id ${token.id}`}
+              >${tokenText(token)}</bdi
+            >
+          `,
+        )}
+      </div>
+    </div>
+    <button
+      class="prefill-time"
+      type="button"
+      aria-current=${current ? "step" : undefined}
+      disabled=${false}
+      onClick=${() => dispatch({ type: "seek", step: 0 })}
+    >
+      <span>prefill · </span>${time}
+    </button>
+  `;
+}
+
+/**
+ * A chip per token chosen. The token that step n chose is the one that step n + 1 feeds, so a click on it goes there;
+ * the newest token has not been fed and stands for the step that chose it.
+ */
+function Chips({ state, dispatch }) {
+  const { run, step } = state;
+  const list = useRef(null);
+  const steps = run?.steps ?? [];
+  useLayoutEffect(() => keepInSight(list.current), [step, steps.length]);
+  return html`
+    <ol class="chips" ref=${list}>
+      ${steps.map((chosenBy, index) => {
+        const fedBy = steps[index + 1];
+        const target = fedBy ? index + 1 : index;
+        return html`
+          <li key=${index}>
+            <${Chip}
+              token=${chosenBy.data.token}
+              kind=${kindOf(index, step)}
+              label=${labelOf(chosenBy.data.token, fedBy, index)}
+              time=${fedBy ? milliseconds(fedBy.data.ms.total) : percent(chosenBy.data.token.prob, 0)}
+              onClick=${() => dispatch({ type: "seek", step: target })}
+            />
+          </li>
+        `;
+      })}
+      ${run?.close && html`<li class="ending">${ending(run.close)}</li>`}
+    </ol>
+  `;
+}
+
+/** What the token chosen by step `index` is at step `step`: fed now, chosen now, fed before, or yet to come. */
+function kindOf(index, step) {
+  if (index === step - 1) return "current";
+  if (index === step) return "chosen";
+  return index < step ? "past" : "future";
+}
+
+function labelOf(token, fedBy, index) {
+  const text = tokenText(token);
+  return fedBy ? `Step ${index + 1}: ${text} fed, ${milliseconds(fedBy.data.ms.total)}` : `Step ${index}: ${text} chosen, not fed`;
+}
+
+function Chip({ token, kind, label, time, onClick }) {
+  return html`
+    <button
+      class=${`chip is-${kind}`}
+      type="button"
+      aria-label=${label}
+      aria-current=${kind === "current" ? "step" : undefined}
+      title=${label}
+      onClick=${onClick}
+    >
+      <bdi class="token">${tokenLabel(token, 16)}</bdi>
+      <span class="time">${time}</span>
+    </button>
+  `;
+}
+
+/** Scrolls the list itself, never the page, so that the current chip and the one after it can be seen. */
+function keepInSight(list) {
+  const current = list.querySelector(".is-chosen") ?? list.querySelector(".is-current");
+  if (!current) return;
+  const { left, right } = current.getBoundingClientRect();
+  const bounds = list.getBoundingClientRect();
+  const margin = 60;
+  if (left < bounds.left + margin) list.scrollLeft -= bounds.left + margin - left;
+  else if (right > bounds.right - margin) list.scrollLeft += right - bounds.right + margin;
+}
+
+function Scrubber({ state, dispatch }) {
+  const { run, step, selection } = state;
+  const last = Math.max(0, (run?.steps.length ?? 0) - 1);
+  const sentence = run ? narrate(run, step, selection) : "";
+  return html`
+    <div class="scrubber">
+      <input
+        type="range"
+        aria-label="Step"
+        aria-valuetext=${`Step ${step} of ${last}`}
+        min="0"
+        max=${last}
+        step="1"
+        value=${step}
+        onInput=${(event) => dispatch({ type: "seek", step: event.target.valueAsNumber })}
+      />
+      <${Narration} sentence=${sentence} />
+    </div>
+  `;
+}
+
+function Narration({ sentence }) {
+  const [said, setSaid] = useState(sentence);
+  useEffect(() => {
+    const timer = setTimeout(() => setSaid(sentence), SENTENCE_MS);
+    return () => clearTimeout(timer);
+  }, [sentence]);
+  return html`<p class="narration" aria-live="polite" title=${said}>${said}</p>`;
+}
+
+function Slowdown({ state }) {
+  const { run, step, speed, following } = state;
+  if (!run?.steps[step] || following) return html`<span class="slowdown">${following ? "live" : ""}</span>`;
+  const factor = slowdownOf(run.steps, step, speed);
+  const times = (value) => `${fixed(value, value < 10 && !Number.isInteger(value) ? 1 : 0)}×`;
+  return html`<span class="slowdown">
+    ${factor >= 1 ? `${times(factor)} slower than life` : `${times(1 / factor)} faster than life`}
+  </span>`;
+}

@@ -1,0 +1,38 @@
+/** The keys one query looks at most, as a table: the matrix row in words and numbers. */
+
+import { html } from "htm/preact";
+import { percent, quoted } from "../model/format.js";
+import { topKeys } from "../model/map-facts.js";
+import { Token } from "./bits.js";
+
+const SHOWN = 7;
+
+export function TopKeys({ run, focus, dispatch }) {
+  const { layer, head, query, key: chosen, preview } = focus;
+  const keys = topKeys(run, layer, head, query, SHOWN);
+  const rest = 1 - keys.reduce((total, { weight }) => total + weight, 0);
+  const left = query + 1 - keys.length;
+  const choose = (key) => dispatch({ type: "select", selection: { key } });
+  return html`<table class="top-keys">
+    <caption>
+      ${quoted(run.tokens[query], 14)} looks at
+    </caption>
+    <tbody>
+      ${keys.map(
+        ({ key, weight }) => html`<tr key=${key} class=${key === chosen ? "is-chosen" : ""}>
+          <th scope="row">
+            <button type="button" disabled=${preview} title=${`key at position ${key}`} aria-pressed=${key === chosen} onClick=${() => choose(key)}><${Token} token=${run.tokens[key]} limit=${11} /></button>
+          </th>
+          <td>${percent(weight)}<i class="top-keys-bar" style=${`width:${(weight * 100).toFixed(1)}%`}></i></td>
+        </tr>`,
+      )}
+    </tbody>
+    ${left > 0 &&
+    html`<tfoot>
+      <tr>
+        <th scope="row">${left} more</th>
+        <td>${percent(Math.max(0, rest))}</td>
+      </tr>
+    </tfoot>`}
+  </table>`;
+}

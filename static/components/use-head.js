@@ -1,0 +1,47 @@
+/** Exact values of one head, fetched when they are wanted and kept for a while. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+/** Wait this long for the choice to settle, so that walking over cells does not ask for every one. */
+const SETTLE_MS = 180;
+const KEPT = 16;
+
+/**
+ * @param {Object} client
+ * @param {{run: string, step: number, layer: number, head: number}|null} wanted null: nothing is wanted
+ * @returns {{status: "idle"|"loading"|"ready"|"failed", values: Object|null, problem: Error|null}}
+ */
+export function useHead(client, wanted) {
+  const kept = useRef(new Map());
+  const [failure, setFailure] = useState(null);
+  const [, setArrived] = useState(0);
+  const name = wanted ? `${wanted.run}/${wanted.step}/${wanted.layer}/${wanted.head}` : null;
+
+  useEffect(() => {
+    if (!name || kept.current.has(name)) return undefined;
+    let over = false;
+    const timer = setTimeout(async () => {
+      try {
+        const values = await client.head(wanted);
+        keep(kept.current, name, values);
+        if (!over) setArrived((count) => count + 1);
+      } catch (problem) {
+        if (!over) setFailure({ name, problem });
+      }
+    }, SETTLE_MS);
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [name, client]);
+
+  if (!name) return { status: "idle", values: null, problem: null };
+  const values = kept.current.get(name) ?? null;
+  if (values) return { status: "ready", values, problem: null };
+  return failure?.name === name ? { status: "failed", values: null, problem: failure.problem } : { status: "loading", values: null, problem: null };
+}
+
+function keep(kept, name, values) {
+  kept.set(name, values);
+  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+}

@@ -1,0 +1,182 @@
+/**
+ * The page's side of the HTTP and Socket.IO contract.
+ *
+ * `watch` gives every frame of a run once and in order, whatever the network does: what is stored comes over HTTP,
+ * what is new over the socket, and a hole in the sequence is filled over HTTP again.
+ */
+
+import { FrameSplitter, asBytes, decodeFrame, decodeSafetensors } from "./frames.js";
+
+/** How often a run is asked for over HTTP while the socket cannot be had, in ms. */
+const POLL_MS = 700;
+
+/** A refusal, as the server's problem document (RFC 9457) tells it. */
+export class Problem extends Error {
+  constructor({ title, detail = "", status = 0, field = null, limit = null }, retryAfter = null) {
+    super(detail || title);
+    this.name = "Problem";
+    Object.assign(this, { title, detail, status, field, limit, retryAfter });
+  }
+}
+
+/**
+ * @param {{fetch: Function, connect: () => Object}} parts `connect` gives a Socket.IO client socket when first needed
+ */
+export function createClient({ fetch, connect }) {
+  let socket = null;
+  const openSocket = () => (socket ??= connect());
+
+  const request = async (path, options) => {
+    let response;
+    try {
+      response = await fetch(path, options);
+    } catch {
+      throw new Problem({ title: "The server cannot be reached", detail: "Check that it is still running, then try again." });
+    }
+    if (!response.ok) throw await problemOf(response);
+    return response;
+  };
+
+  const post = async (path, body) => {
+    const headers = { "Content-Type": "application/json" };
+    const response = await request(path, { method: "POST", headers, body: JSON.stringify(body) });
+    return response.json();
+  };
+
+  const at = (run, rest = "") => `/api/runs/${encodeURIComponent(run)}${rest}`;
+
+  /** Stored frames after `after`, handed on as they arrive. */
+  const frames = async (run, after, onFrame, signal) => {
+    const response = await request(at(run, `/frames?after=${after}`), { signal });
+    const splitter = new FrameSplitter();
+    const reader = response.body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      for (const payload of splitter.push(value)) onFrame(decodeFrame(payload));
+    }
+  };
+
+  return {
+    /** @returns {Promise<Object>} where loading stands; `state` is "ready" when runs are served */
+    async readiness() {
+      const response = await fetch("/readyz");
+      const body = await response.json();
+      return response.ok ? { ...body, state: "ready" } : body;
+    },
+
+    /** @returns {Promise<{id: string, url: string}>}  @throws {Problem} */
+    start: (settings) => post("/api/runs", settings),
+
+    /** @throws {Problem} */
+    control: (run, action) => post(at(run, "/control"), { action }),
+
+    /** @throws {Problem} */
+    status: async (run) => (await request(at(run))).json(),
+
+    /**
+     * Exact values of one head at one step.
+     *
+     * @returns {Promise<Object<string, {shape: number[], data: Float32Array}>>} q, k, v, scores, weights, output
+     * @throws {Problem}
+     */
+    async head({ run, step, layer, head }) {
+      const response = await request(at(run, `/head?step=${step}&layer=${layer}&head=${head}`));
+      return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;
+    },
+
+    watch: (run, after, handlers) => watch({ run, after, handlers, frames, openSocket }),
+  };
+}
+
+async function problemOf(response) {
+  const retryAfter = Number(response.headers.get("Retry-After")) || null;
+  const body = await response.json().catch(() => null);
+  return new Problem({ title: `The server answered ${response.status}`, ...body, status: response.status }, retryAfter);
+}
+
+/**
+ * @param {Object} parts
+ * @param {{onFrame: (frame: Object) => void, onConnection: (there: boolean) => void, onProblem: (problem: Problem) => void}}
+ *   parts.handlers `onProblem` is final: the run cannot be watched
+ * @returns {() => void} stops watching
+ */
+function watch({ run, after, handlers, frames, openSocket }) {
+  const aborter = new AbortController();
+  let newest = after;
+  let announced = after;
+  let over = false;
+  let filling = false;
+  let timer = null;
+  let leaveSocket = () => {};
+
+  const stop = () => {
+    over = true;
+    aborter.abort();
+    clearTimeout(timer);
+    leaveSocket();
+  };
+
+  const take = (frame) => {
+    if (over || frame.seq !== newest + 1) return;
+    newest = frame.seq;
+    handlers.onFrame(frame);
+    if (frame.kind === "close") stop();
+  };
+
+  /** Takes everything stored after the newest frame, until nothing that was announced is missing. */
+  const fill = async () => {
+    if (filling) return;
+    filling = true;
+    try {
+      do await frames(run, newest, take, aborter.signal);
+      while (announced > newest && !over);
+      if (!over) handlers.onConnection(true);
+    } catch (problem) {
+      if (over) return;
+      if (problem.status >= 400 && problem.status < 500) {
+        stop();
+        handlers.onProblem(problem);
+      } else handlers.onConnection(false);
+    } finally {
+      filling = false;
+    }
+  };
+
+  const poll = async () => {
+    await fill();
+    if (!over) timer = setTimeout(poll, POLL_MS);
+  };
+
+  const joinSocket = () => {
+    const socket = openSocket();
+    const ask = () => {
+      clearTimeout(timer);
+      handlers.onConnection(true);
+      socket.emit("watch", { run, after: newest });
+    };
+    const onBytes = (payload) => {
+      const frame = decodeFrame(asBytes(payload));
+      if (frame.run !== run) return;
+      announced = Math.max(announced, frame.seq);
+      if (frame.seq > newest + 1) fill();
+      else take(frame);
+    };
+    const onLost = () => {
+      clearTimeout(timer);
+      timer = setTimeout(poll, POLL_MS);
+    };
+    const listeners = { connect: ask, frame: onBytes, disconnect: onLost, connect_error: onLost };
+    for (const [name, listener] of Object.entries(listeners)) socket.on(name, listener);
+    leaveSocket = () => {
+      for (const [name, listener] of Object.entries(listeners)) socket.off(name, listener);
+      if (socket.connected) socket.emit("unwatch", { run });
+    };
+    if (socket.connected) ask();
+  };
+
+  fill().then(() => {
+    if (!over) joinSocket();
+  });
+  return stop;
+}

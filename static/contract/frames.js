@@ -1,0 +1,134 @@
+/**
+ * Frames of a run's log, as docs/frames.md describes them. Pure: bytes in, plain objects out.
+ *
+ * A frame is one safetensors buffer: u64 little-endian header length, JSON header, tensor bytes.
+ */
+
+const HEADER_LENGTH_BYTES = 8;
+const STREAM_LENGTH_BYTES = 4;
+
+export const SCHEMA_VERSION = "1";
+
+/**
+ * Half-precision bits to a number (IEEE 754 binary16).
+ *
+ * @param {number} bits 0…65535
+ */
+export function halfToNumber(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 0x1f) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+function halvesToFloats(halves) {
+  const floats = new Float32Array(halves.length);
+  for (let i = 0; i < halves.length; i++) floats[i] = halfToNumber(halves[i]);
+  return floats;
+}
+
+/** How each safetensors type is read: bytes per element, and a view over a buffer that starts on an element boundary. */
+const TYPES = {
+  U8: { size: 1, read: (buffer, at, n) => new Uint8Array(buffer, at, n) },
+  I32: { size: 4, read: (buffer, at, n) => new Int32Array(buffer, at, n) },
+  F32: { size: 4, read: (buffer, at, n) => new Float32Array(buffer, at, n) },
+  F16: { size: 2, read: (buffer, at, n) => halvesToFloats(new Uint16Array(buffer, at, n)) },
+};
+
+/**
+ * Read a safetensors buffer.
+ *
+ * @param {Uint8Array} bytes
+ * @returns {{metadata: Object<string, string>, tensors: Object<string, {dtype: string, shape: number[], data: *}>}}
+ *   F16 tensors come as Float32Array.
+ * @throws {RangeError} when the buffer is cut short or a tensor does not fit its declared shape
+ */
+export function decodeSafetensors(bytes) {
+  if (bytes.byteLength < HEADER_LENGTH_BYTES) throw new RangeError("safetensors: no header");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const headerLength = Number(view.getBigUint64(0, true));
+  const start = HEADER_LENGTH_BYTES + headerLength;
+  if (start > bytes.byteLength) throw new RangeError("safetensors: header longer than the buffer");
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_LENGTH_BYTES, start)));
+  const { __metadata__: metadata = {}, ...entries } = header;
+
+  const tensors = {};
+  for (const [name, { dtype, shape, data_offsets: [from, to] }] of Object.entries(entries)) {
+    const type = TYPES[dtype];
+    if (!type) throw new RangeError(`safetensors: ${name} has the type ${dtype}, which no frame uses`);
+    const count = shape.reduce((product, n) => product * n, 1);
+    if (to - from !== count * type.size || start + to > bytes.byteLength) {
+      throw new RangeError(`safetensors: ${name} does not fit its shape`);
+    }
+    tensors[name] = { dtype, shape, data: aligned(bytes, start + from, count, type) };
+  }
+  return { metadata, tensors };
+}
+
+/** Typed arrays must start on a multiple of their element size; a tensor that does not is copied. */
+function aligned(bytes, at, count, type) {
+  const offset = bytes.byteOffset + at;
+  if (offset % type.size === 0) return type.read(bytes.buffer, offset, count);
+  return type.read(bytes.slice(at, at + count * type.size).buffer, 0, count);
+}
+
+/**
+ * Read one frame.
+ *
+ * @param {Uint8Array|ArrayBuffer} payload
+ * @returns {{kind: string, seq: number, run: string, data: Object, tensors: Object}}
+ * @throws {RangeError} when it is not a frame of this schema version
+ */
+export function decodeFrame(payload) {
+  const { metadata, tensors } = decodeSafetensors(asBytes(payload));
+  if (metadata.v !== SCHEMA_VERSION) throw new RangeError(`frame: schema version ${metadata.v}, not ${SCHEMA_VERSION}`);
+  return {
+    kind: metadata.kind,
+    seq: Number(metadata.seq),
+    run: metadata.run,
+    data: JSON.parse(metadata.data),
+    tensors,
+  };
+}
+
+export function asBytes(payload) {
+  return payload instanceof ArrayBuffer ? new Uint8Array(payload) : payload;
+}
+
+/**
+ * Cuts a byte stream of length-prefixed frames into frames, however the network cut the stream.
+ * Feed it chunks with `push`; `rest` is the number of bytes held for a frame that is not whole yet.
+ */
+export class FrameSplitter {
+  #held = new Uint8Array(0);
+
+  get rest() {
+    return this.#held.byteLength;
+  }
+
+  /** @param {Uint8Array} chunk  @returns {Uint8Array[]} the payloads that are complete now */
+  push(chunk) {
+    const bytes = concatenate(this.#held, chunk);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const payloads = [];
+    let at = 0;
+    while (at + STREAM_LENGTH_BYTES <= bytes.byteLength) {
+      const end = at + STREAM_LENGTH_BYTES + view.getUint32(at, true);
+      if (end > bytes.byteLength) break;
+      payloads.push(bytes.subarray(at + STREAM_LENGTH_BYTES, end));
+      at = end;
+    }
+    this.#held = bytes.slice(at);
+    return payloads;
+  }
+}
+
+function concatenate(a, b) {
+  if (a.byteLength === 0) return b;
+  const joined = new Uint8Array(a.byteLength + b.byteLength);
+  joined.set(a);
+  joined.set(b, a.byteLength);
+  return joined;
+}

@@ -1,0 +1,143 @@
+/**
+ * The map's cells. Pure: (data, scales, size) → pixels.
+ *
+ * A step is painted once, at rest; `drawMap` puts it on the canvas and leaves out what has not been computed yet.
+ */
+
+import { columnOf, halfOf, rowOf, stripOf } from "./map-geometry.js";
+import { fill, paintLane, pixels } from "./pixels.js";
+import { logScale, shade } from "./scales.js";
+
+/** The newest column is never thinner than this, or it would be lost among hundreds. */
+const LEAST_NEW_PX = 3;
+
+/**
+ * @param {Object} view from mapView
+ * @param {{ranges: Object, theme: Object}} scales
+ * @param {{geometry: Object, ratio: number}} size `ratio`: device pixels per CSS pixel
+ * @returns {{data: Uint32Array, width: number, height: number}}
+ */
+export function paintMap(view, { ranges, theme }, { geometry, ratio }) {
+  const target = pixels(Math.round(geometry.width * ratio), Math.round(geometry.height * ratio));
+  const device = (box) => ({
+    x0: Math.round(box.x0 * ratio),
+    x1: Math.round(box.x1 * ratio),
+    y0: Math.round(box.y0 * ratio),
+    y1: Math.round(box.y1 * ratio),
+  });
+  for (let layer = 0; layer < view.layers; layer++) {
+    const row = rowOf(geometry, layer);
+    paintResidual(target, view, layer, device({ ...geometry.residual, ...row }), { range: ranges.residual, theme, ratio });
+    for (let head = 0; head < view.heads; head++) {
+      paintStrip(target, view, layer, head, device({ ...stripOf(geometry, head), ...row }), theme);
+    }
+    const half = halfOf(row);
+    paintShelf(target, view, device({ ...geometry.cache, y0: row.y0, y1: half }), {
+      read: (kvHead, position) => view.k(layer, kvHead, position),
+      range: ranges.k,
+      cached: theme.cachedK,
+      theme,
+      ratio,
+    });
+    paintShelf(target, view, device({ ...geometry.cache, y0: half, y1: row.y1 }), {
+      read: (kvHead, position) => view.v(layer, kvHead, position),
+      range: ranges.v,
+      cached: theme.cachedV,
+      theme,
+      ratio,
+    });
+  }
+  return target;
+}
+
+function paintResidual(target, view, layer, box, { range, theme, ratio }) {
+  const scale = logScale(range);
+  const shades = Uint8Array.from({ length: view.positions }, (_, position) => shade(scale(view.residual(layer, position))));
+  paintOldAndNew(target, box, { capacity: view.columns, shades, firstNew: view.firstQuery, group: 1, theme, cached: theme.cachedRow, ratio });
+}
+
+function paintShelf(target, view, box, { read, range, cached, theme, ratio }) {
+  const scale = logScale(range);
+  const { kvHeads, positions, columns, firstQuery } = view;
+  const shades = new Uint8Array(positions * kvHeads);
+  for (let position = 0; position < positions; position++) {
+    for (let head = 0; head < kvHeads; head++) shades[position * kvHeads + head] = shade(scale(read(head, position)));
+  }
+  const pitch = (box.x1 - box.x0) / columns;
+  fill(target, Math.round(box.x0 + positions * pitch), box.y0, Math.round(box.x0 + Math.min(columns, view.reserved) * pitch), box.y1, theme.reserved);
+  paintOldAndNew(target, box, {
+    capacity: columns * kvHeads,
+    shades,
+    firstNew: firstQuery * kvHeads,
+    group: kvHeads,
+    theme,
+    cached,
+    ratio,
+  });
+}
+
+function paintOldAndNew(target, box, { capacity, shades, firstNew, group, theme, cached, ratio }) {
+  const lane = { ...box, capacity, group };
+  if (firstNew > 0) paintLane(target, { ...lane, shades: shades.subarray(0, firstNew), colours: cached.packed });
+  const width = ((box.x1 - box.x0) / capacity) * (shades.length - firstNew);
+  if (width >= LEAST_NEW_PX * ratio) {
+    paintLane(target, { ...lane, shades, colours: theme.computedCell.packed, from: firstNew });
+    return;
+  }
+  const newest = shades.subarray(firstNew).reduce((most, value) => Math.max(most, value), 0);
+  const right = Math.round(box.x0 + (shades.length * (box.x1 - box.x0)) / capacity);
+  fill(target, Math.max(box.x0, right - LEAST_NEW_PX * ratio), box.y0, right, box.y1, theme.computedCell.packed[newest]);
+}
+
+/** Decode: the newest row, keys left to right. Prefill: all rows, newest at the bottom; what is masked stays unpainted. */
+function paintStrip(target, view, layer, head, box, theme) {
+  const { positions, firstQuery, prefill } = view;
+  const colours = theme.attention.packed;
+  if (!prefill) {
+    const row = view.row(layer, head, positions - 1);
+    paintLane(target, { ...box, capacity: positions, shades: row, colours });
+    return;
+  }
+  const height = box.y1 - box.y0;
+  for (let y = 0; y < height; y++) {
+    const first = firstQuery + Math.floor((y * positions) / height);
+    const last = Math.max(first + 1, firstQuery + Math.ceil(((y + 1) * positions) / height));
+    const shades = largest(view, layer, head, first, Math.min(positions, last));
+    paintLane(target, { ...box, y0: box.y0 + y, y1: box.y0 + y + 1, capacity: positions, shades, colours });
+  }
+}
+
+/** The largest weight per key over some query rows. */
+function largest(view, layer, head, first, last) {
+  if (last - first === 1) return view.row(layer, head, first);
+  const shades = new Uint8Array(last);
+  for (let query = first; query < last; query++) {
+    const row = view.row(layer, head, query);
+    for (let key = 0; key < row.length; key++) if (row[key] > shades[key]) shades[key] = row[key];
+  }
+  return shades;
+}
+
+/**
+ * Put a painted step on a canvas as far as it has been computed.
+ *
+ * @param {CanvasRenderingContext2D} context in CSS pixels
+ * @param {CanvasImageSource} painted the step at rest
+ * @param {{view: Object, reveal: number, theme: Object}} state `reveal`: layers of this step shown, 0…layers
+ */
+export function drawMap(context, painted, { view, reveal, theme }, { geometry }) {
+  context.clearRect(0, 0, geometry.width, geometry.height);
+  context.drawImage(painted, 0, 0, geometry.width, geometry.height);
+  if (reveal >= view.layers) return;
+  const edge = geometry.bottom - reveal * geometry.rowPitch;
+  for (const group of ["residual", "cache"]) {
+    const first = columnOf(geometry, group, view.firstQuery).x0;
+    const last = columnOf(geometry, group, view.positions - 1).x1;
+    const x = Math.min(first, last - LEAST_NEW_PX);
+    context.clearRect(x, geometry.top, last - x, edge - geometry.top);
+  }
+  const { x0, x1 } = geometry.attention;
+  context.clearRect(x0, geometry.top, x1 - x0, edge - geometry.top);
+  context.fillStyle = theme.computed;
+  context.fillRect(geometry.residual.x0, edge - 1, geometry.cache.x1 - geometry.residual.x0, 1.5);
+}

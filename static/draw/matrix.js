@@ -1,0 +1,102 @@
+/** One head's attention matrix. Pure: (data, scales, size) → pixels. */
+
+import { queryBox } from "./matrix-geometry.js";
+import { paintLane, pixels } from "./pixels.js";
+import { isLight } from "./scales.js";
+
+const HATCH_PX = 7;
+const WRITTEN_FROM_PX = 25;
+const WRITTEN_FROM_SHARE = 0.005;
+
+/**
+ * Cells of every row in sight. Masked cells stay unpainted.
+ *
+ * @param {(query: number) => Uint8Array} row companded weights of a query
+ * @param {{theme: Object}} scales
+ * @param {{geometry: Object, ratio: number}} size
+ */
+export function paintMatrix(row, { theme }, { geometry, ratio }) {
+  const target = pixels(Math.round(geometry.width * ratio), Math.round(geometry.height * ratio));
+  const paint = (shades, y0, y1) =>
+    paintLane(target, {
+      x0: Math.round(geometry.left * ratio),
+      x1: Math.round(geometry.right * ratio),
+      y0,
+      y1,
+      capacity: geometry.columns,
+      shades: shades.subarray(geometry.keys[0], geometry.keys[1] + 1),
+      colours: theme.attention.packed,
+    });
+  const { queries, newest, decode, cell } = geometry;
+  const gap = cell * ratio >= 8 ? 1 : 0;
+  for (let query = queries[0]; query <= queries[1]; ) {
+    const y0 = Math.round(queryBox(geometry, query).y0 * ratio);
+    const strongest = gatherRows(row, geometry, query, y0, ratio);
+    const y1 = Math.max(y0 + 1, Math.round(queryBox(geometry, strongest.last).y1 * ratio) - gap);
+    paint(strongest.shades, y0, y1);
+    query = strongest.last + 1;
+  }
+  if (decode) paint(row(newest), Math.round(geometry.newestTop * ratio), Math.round(geometry.bottom * ratio));
+  return target;
+}
+
+/** Rows that begin on the same device pixel, as one row of their largest weights. */
+function gatherRows(row, geometry, first, y0, ratio) {
+  let last = first;
+  while (last < geometry.queries[1] && Math.round(queryBox(geometry, last + 1).y0 * ratio) === y0) last++;
+  if (last === first) return { shades: row(first), last };
+  const shades = new Uint8Array(last + 1);
+  for (let query = first; query <= last; query++) {
+    row(query).forEach((value, key) => {
+      if (value > shades[key]) shades[key] = value;
+    });
+  }
+  return { shades, last };
+}
+
+/** The matrix on a canvas: hatching where the mask forbids, cells over it, numbers in the newest row. */
+export function drawMatrix(context, painted, { row, theme }, { geometry }) {
+  context.clearRect(0, 0, geometry.width, geometry.height);
+  hatchMasked(context, geometry, theme);
+  context.drawImage(painted, 0, 0, geometry.width, geometry.height);
+  if (geometry.decode && geometry.cell >= WRITTEN_FROM_PX) writeNewest(context, row(geometry.newest), geometry, theme);
+}
+
+function hatchMasked(context, geometry, theme) {
+  const { queries, keys, left, right, cell, newest, decode } = geometry;
+  const rows = decode ? [...range(queries), newest] : range(queries);
+  context.save();
+  context.beginPath();
+  for (const query of rows) {
+    const { y0, y1 } = queryBox(geometry, query);
+    const x = left + Math.max(0, query + 1 - keys[0]) * cell;
+    if (x < right) context.rect(x, y0, right - x, y1 - y0);
+  }
+  context.clip();
+  context.beginPath();
+  const height = geometry.bottom - geometry.top;
+  for (let x = left - height; x < right; x += HATCH_PX) {
+    context.moveTo(x, geometry.bottom);
+    context.lineTo(x + height, geometry.top);
+  }
+  context.strokeStyle = theme.line;
+  context.lineWidth = 1;
+  context.stroke();
+  context.restore();
+}
+
+function range([first, last]) {
+  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+}
+
+function writeNewest(context, shades, { keys, left, cell, newestTop, bottom }, theme) {
+  context.font = `11px ${theme.mono}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let key = keys[0]; key <= Math.min(keys[1], shades.length - 1); key++) {
+    const weight = (shades[key] / 255) ** 2;
+    if (weight < WRITTEN_FROM_SHARE) continue;
+    context.fillStyle = isLight(theme.attention.css[shades[key]]) ? "#191c22" : "#ffffff";
+    context.fillText(String(Math.round(weight * 100)), left + (key - keys[0] + 0.5) * cell, (newestTop + bottom) / 2);
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * A rectangle of device pixels as 32-bit colours (0xAABBGGRR, the byte order of ImageData on little-endian machines),
+ * and the one way cells are put on it. Pure but for the pixels handed in.
+ */
+
+const GAP_FROM_PX = 4;
+const WIDE_GAP_FROM_PX = 16;
+
+/** @returns {{data: Uint32Array, width: number, height: number}} */
+export function pixels(width, height) {
+  return { data: new Uint32Array(width * height), width, height };
+}
+
+/** Fill [x0, x1) × [y0, y1); whole device pixels, cut to the rectangle. */
+export function fill(target, x0, y0, x1, y1, colour) {
+  const left = Math.max(0, x0);
+  const right = Math.min(target.width, x1);
+  const bottom = Math.min(target.height, y1);
+  for (let y = Math.max(0, y0); y < bottom; y++) target.data.fill(colour, y * target.width + left, y * target.width + right);
+}
+
+/** Gap after a cell of this size in device pixels: none when the cell is too small to spare one. */
+export function gapFor(size) {
+  if (size < GAP_FROM_PX) return 0;
+  return size < WIDE_GAP_FROM_PX ? 1 : 2;
+}
+
+/**
+ * A line of equal cells in [x0, x1) × [y0, y1).
+ *
+ * Cells narrower than a pixel are gathered by their largest shade, so that a lone strong one never vanishes.
+ *
+ * @param {Object} lane
+ * @param {number} lane.capacity how many cells the line has room for
+ * @param {Uint8Array} lane.shades the cells there are, first ones first (index into `colours`)
+ * @param {Uint32Array} lane.colours 256 colours
+ * @param {number} [lane.group] cells that belong together: a gap only after every so many
+ * @param {number} [lane.from] first cell to paint
+ */
+export function paintLane(target, { x0, x1, y0, y1, capacity, shades, colours, group = 1, from = 0 }) {
+  const width = (x1 - x0) / capacity;
+  if (width >= 1) {
+    const inner = width >= 2 * GAP_FROM_PX ? 1 : 0;
+    const outer = Math.max(gapFor(width * group), inner);
+    for (let cell = from; cell < shades.length; cell++) {
+      const gap = (cell + 1) % group === 0 ? outer : inner;
+      const left = Math.round(x0 + cell * width);
+      fill(target, left, y0, Math.max(left + 1, Math.round(x0 + (cell + 1) * width) - gap), y1, colours[shades[cell]]);
+    }
+    return;
+  }
+  const end = Math.min(x1, Math.ceil(x0 + shades.length * width));
+  for (let x = Math.floor(x0 + from * width); x < end; x++) {
+    const first = Math.max(from, Math.floor((x - x0) / width));
+    const last = Math.min(shades.length, Math.max(first + 1, Math.ceil((x + 1 - x0) / width)));
+    let shade = 0;
+    for (let cell = first; cell < last; cell++) if (shades[cell] > shade) shade = shades[cell];
+    fill(target, x, y0, x + 1, y1, colours[shade]);
+  }
+}
+
+/** The cells under one pixel of such a line: [first, last], both inclusive, or null past the last cell. */
+export function cellsAt(x, x0, x1, capacity, count) {
+  if (x < x0 || x >= x1) return null;
+  const width = (x1 - x0) / capacity;
+  const first = Math.floor((x - x0) / width);
+  if (first >= count) return null;
+  const reach = width >= 1 ? first : Math.ceil((x + 1 - x0) / width) - 1;
+  return [first, Math.min(count - 1, Math.max(first, reach))];
+}

@@ -1,0 +1,68 @@
+/**
+ * Colours for drawings, as data. Read from the page's CSS custom properties, so there is one place for them.
+ */
+
+import { hcl } from "d3-color";
+import { interpolateRgb } from "d3-interpolate";
+import { isLight, pack, packed, ramp } from "./scales.js";
+
+const PROPERTIES = ["mono", "bg", "panel", "ink", "muted", "line", "cached", "computed", "output", "weights"];
+
+/** Attention 0 → 1: light to dark on paper, dark to light on a dark page. Lightness alone orders it. */
+const ATTENTION = {
+  light: ["#f6f1e3", "#ddd2ad", "#a6a678", "#5e6a72", "#1c2b5e"],
+  dark: ["#1b2233", "#34446f", "#6f7482", "#b9ac6f", "#ffe785"],
+};
+const SIGNED = {
+  light: ["#1d559f", "#83abd6", "#f7f5f0", "#e9a768", "#c05a0a"],
+  dark: ["#7db6ff", "#3f6ba6", "#262b36", "#a3672b", "#ffab52"],
+};
+/** V stands under K and is a little greener, so that the two halves of a shelf are told apart at a glance. */
+const V_HUE_SHIFT = -38;
+
+/** @param {CSSStyleDeclaration} style computed style of an element that has the properties */
+export function readTheme(style) {
+  return buildTheme(Object.fromEntries(PROPERTIES.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || "#888"])));
+}
+
+/**
+ * @param {Object<string, string>} colours CSS colours by name
+ * @returns {Object} the colours, `dark`, and ramps of 256 colours: `attention` and `signed` as CSS and packed,
+ *   `cachedK`, `cachedV`, `cachedRow`, `computedCell` packed
+ */
+export function buildTheme(colours) {
+  const dark = !isLight(colours.bg);
+  const attention = ramp(ATTENTION[dark ? "dark" : "light"]);
+  const signed = ramp(SIGNED[dark ? "dark" : "light"]);
+  const towards = (colour, least) => interpolateRgb(colours.panel, colour)(least);
+  const cellRamp = (colour, deepest) => ramp([towards(colour, dark ? 0.28 : 0.2), towards(colour, 0.7), deepest]);
+  const deep = (colour) => (dark ? interpolateRgb(colour, "#ffffff")(0.25) : interpolateRgb(colour, "#000000")(0.12));
+  const cachedV = shiftHue(colours.cached, V_HUE_SHIFT);
+  const ramps = {
+    cachedRow: cellRamp(colours.cached, towards(colours.cached, 0.85)),
+    cachedK: cellRamp(colours.cached, deep(colours.cached)),
+    cachedV: cellRamp(cachedV, deep(cachedV)),
+    computedCell: cellRamp(colours.computed, colours.computed),
+  };
+  return {
+    ...colours,
+    dark,
+    attention: { css: attention, packed: packed(attention) },
+    signed: { css: signed, packed: packed(signed) },
+    ...Object.fromEntries(Object.entries(ramps).map(([name, css]) => [name, { css, packed: packed(css) }])),
+    track: pack(towards(colours.line, 0.35)),
+    reserved: pack(towards(colours.line, 0.5)),
+  };
+}
+
+function shiftHue(colour, degrees) {
+  const shifted = hcl(colour);
+  shifted.h += degrees;
+  return shifted.formatHex();
+}
+
+/** @returns {string} gradient for a colour bar in CSS */
+export function gradient(css) {
+  const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => css[Math.round(share * (css.length - 1))]);
+  return `linear-gradient(90deg, ${stops.join(", ")})`;
+}

@@ -1,0 +1,49 @@
+/** The keys of the page: one table, used by the listener and by the help. */
+
+const step = (name, change) => (state) => ({ [name]: Math.max(0, state.selection[name] + change) });
+
+/** `run` gets {session, store}. Keys are `KeyboardEvent.key` values. */
+export const KEYS = [
+  { keys: [" "], label: "Space", text: "Play or pause", run: ({ session }) => session.toggle() },
+  { keys: ["ArrowLeft"], label: "←", text: "Previous step", run: ({ session }) => session.previous() },
+  { keys: ["ArrowRight"], label: "→", text: "Next step", run: ({ session }) => session.next() },
+  { keys: ["Home"], label: "Home", text: "First step: prefill", run: ({ session }) => session.first() },
+  { keys: ["End"], label: "End", text: "Newest step", run: ({ session }) => session.last() },
+  { keys: ["ArrowUp"], label: "↑", text: "One layer up", run: select(step("layer", 1)) },
+  { keys: ["ArrowDown"], label: "↓", text: "One layer down", run: select(step("layer", -1)) },
+  { keys: ["]"], label: "]", text: "Next head", run: select(step("head", 1)) },
+  { keys: ["["], label: "[", text: "Previous head", run: select(step("head", -1)) },
+  {
+    keys: ["Escape"],
+    label: "Esc",
+    text: "Let go of the locked query and key",
+    run: select(() => ({ query: null, key: null })),
+  },
+  { keys: ["/"], label: "/", text: "To the prompt", run: () => document.querySelector("#prompt").focus() },
+  { keys: ["?"], label: "?", text: "This list", run: () => document.querySelector("#help").showModal() },
+];
+
+function select(selectionOf) {
+  return ({ store }) => store.dispatch({ type: "select", selection: selectionOf(store.state()) });
+}
+
+/** Elements that have a use of their own for a key. */
+const OWN_KEYS = [
+  ["textarea, select, dialog, input:not([type=range], [type=checkbox])", () => true],
+  ["button, input[type=checkbox], a, summary", (key) => key === " "],
+  ["input[type=range], [role=grid], [role=group][tabindex]", (key) => key.startsWith("Arrow") || key === "Home" || key === "End"],
+];
+
+/** @returns {() => void} removes the listener */
+export function listenToKeys(target, { session, store }) {
+  const onKey = (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (OWN_KEYS.some(([selector, has]) => event.target.closest?.(selector) && has(event.key))) return;
+    const key = KEYS.find(({ keys }) => keys.includes(event.key));
+    if (!key) return;
+    event.preventDefault();
+    key.run({ session, store });
+  };
+  target.addEventListener("keydown", onKey);
+  return () => target.removeEventListener("keydown", onKey);
+}

@@ -1,0 +1,52 @@
+/**
+ * What part of the page's state lives in the URL hash: one table of typed properties, used both ways.
+ * `#step=3&layer=13&head=8&query=8&key=1&view=head`
+ */
+
+const natural = {
+  parse: (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined),
+  format: (value) => (Number.isInteger(value) && value >= 0 ? String(value) : undefined),
+};
+
+const oneOf = (...names) => ({
+  parse: (text) => (names.includes(text) ? text : undefined),
+  format: (value) => (names.includes(value) ? value : undefined),
+});
+
+export const PROPERTIES = {
+  step: natural,
+  layer: natural,
+  head: natural,
+  query: natural,
+  key: natural,
+  view: oneOf("head"),
+};
+
+/**
+ * @param {string} hash with or without its `#`
+ * @returns {Object} the properties that are there and well formed; unknown names and bad values are left out
+ */
+export function parseHash(hash) {
+  const values = {};
+  for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {
+    const value = PROPERTIES[name]?.parse(text);
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
+}
+
+/** @returns {string} the hash with its `#`, properties in table order; "" when there is none */
+export function formatHash(values) {
+  const params = new URLSearchParams();
+  for (const [name, type] of Object.entries(PROPERTIES)) {
+    const text = type.format(values[name]);
+    if (text !== undefined) params.set(name, text);
+  }
+  const text = params.toString();
+  return text ? `#${text}` : "";
+}
+
+/** @returns {string|null} the run that a page address names: `/?run=<id>` */
+export function runOfSearch(search) {
+  return new URLSearchParams(search).get("run");
+}

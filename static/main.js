@@ -1,0 +1,62 @@
+/** Puts the page together: store, client, player, address, keys; then mounts it. */
+
+import { html } from "htm/preact";
+import { render } from "preact";
+import { io } from "socket.io-client";
+import { followAddress, readAddress } from "./address.js";
+import { App } from "./components/app.js";
+import { createClient } from "./contract/client.js";
+import { listenToKeys } from "./keyboard.js";
+import { createPlayer } from "./player.js";
+import { createSession } from "./session.js";
+import { createStore } from "./store.js";
+import { preferredTheme, rememberTheme } from "./theme.js";
+
+const bootstrap = JSON.parse(document.getElementById("bootstrap").textContent);
+const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
+const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
+
+const store = createStore({
+  examples: bootstrap.examples,
+  limits: bootstrap.limits,
+  theme: preferredTheme(localStorage, systemDark.matches),
+  reducedMotion: stillness.matches,
+});
+const client = createClient({
+  fetch: window.fetch.bind(window),
+  connect: () => io({ transports: ["websocket"] }),
+});
+const session = createSession({
+  store,
+  client,
+  storage: sessionStorage,
+  delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+});
+
+/** Tests and hosts read the page's state off the root element; the theme is a property of it too. */
+function mirror(state) {
+  const { dataset } = document.documentElement;
+  const values = { state: state.phase, step: String(state.step), theme: state.theme, run: state.run?.id };
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) delete dataset[name];
+    else if (dataset[name] !== value) dataset[name] = value;
+  }
+}
+
+mirror(store.state());
+store.subscribe(mirror);
+store.subscribe(({ theme }) => rememberTheme(localStorage, theme));
+stillness.addEventListener("change", () => store.dispatch({ type: "motion", reducedMotion: stillness.matches }));
+for (const input of ["pointerdown", "keydown"]) {
+  window.addEventListener(input, () => store.dispatch({ type: "fastForward" }), { capture: true });
+}
+listenToKeys(window, { session, store });
+createPlayer({
+  store,
+  requestFrame: window.requestAnimationFrame.bind(window),
+  cancelFrame: window.cancelAnimationFrame.bind(window),
+});
+const { run, link } = readAddress(window.location);
+followAddress({ window, store, session });
+render(html`<${App} store=${store} session=${session} client=${client} />`, document.getElementById("page"));
+session.begin(run ?? bootstrap.examples[0]?.id, link);

@@ -1,0 +1,146 @@
+/**
+ * How values are written on the page. Pure: values in, plain strings out (always set as textContent).
+ */
+
+const GROUPED = new Intl.NumberFormat("en-US");
+const SHORT_UNITS = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
+const MINUS = "\u2212";
+const NARROW_SPACE = "\u202f";
+const LABEL_CHARS = 14;
+
+/** Controls, and characters that would silently change the text around them (zero width, direction marks). */
+const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
+const COMBINING = /^\p{M}/u;
+
+/** @returns {string} 46080 → "46,080" */
+export function integer(value) {
+  return withMinus(GROUPED.format(Math.round(value)));
+}
+
+/** @returns {string} a number with a fixed count of decimals and a true minus sign */
+export function fixed(value, digits) {
+  const text = value.toFixed(digits);
+  return withMinus(Number(text) === 0 ? (0).toFixed(digits) : text);
+}
+
+function withMinus(text) {
+  return text.replace("-", MINUS);
+}
+
+/** @returns {string} three significant digits at least: 0.0123, 1.23, 12.3, 1,234 */
+export function significant(value) {
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 1000) return integer(value);
+  return fixed(value, Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(size)))));
+}
+
+/** @returns {string} a share 0…1 as "22.2 %"; what would round to zero but is not is written as a bound */
+export function percent(share, digits = 1) {
+  const least = 10 ** -digits;
+  const value = share * 100;
+  if (value > 0 && value < least / 2) return `<${NARROW_SPACE}${fixed(least, digits)}${NARROW_SPACE}%`;
+  return `${fixed(value, digits)}${NARROW_SPACE}%`;
+}
+
+/** @returns {string} every byte: "46,080 B" */
+export function bytes(count) {
+  return `${integer(count)}${NARROW_SPACE}B`;
+}
+
+/** @returns {string} 538060416 → "538 MB"; powers of 1000 */
+export function bytesShort(count) {
+  return short(count, "B");
+}
+
+/** @returns {string} a count with a decimal prefix: short(2.7e8, "FLOP") → "270 MFLOP" */
+export function short(count, unit) {
+  const [size, prefix] = SHORT_UNITS.find(([least]) => count >= least) ?? [1, ""];
+  const value = count / size;
+  return `${value >= 100 || size === 1 ? integer(value) : fixed(value, value >= 10 ? 1 : 2)}${NARROW_SPACE}${prefix}${unit}`;
+}
+
+/** @returns {string} a measured time: "0.42 ms", "8.4 ms", "92 ms", "1.24 s" */
+export function milliseconds(ms) {
+  if (ms >= 1000) return `${fixed(ms / 1000, 2)}${NARROW_SPACE}s`;
+  return `${fixed(ms, ms >= 10 ? 0 : ms >= 1 ? 1 : 2)}${NARROW_SPACE}ms`;
+}
+
+/** @returns {string} 1 → "1 token", 3 → "3 tokens" */
+export function counted(count, noun) {
+  return `${integer(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * A token as it is shown: `·` for a space, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not UTF-8 by
+ * itself, `\u{200B}` for characters that cannot be seen.
+ *
+ * @param {{text: string, bytes: string, special: boolean}} token
+ */
+export function tokenText(token) {
+  if (token.special) return token.text;
+  let shown = "";
+  for (const piece of utf8Pieces(fromHex(token.bytes))) {
+    shown += typeof piece === "number" ? `\\x${hex(piece)}` : visible(piece);
+  }
+  if (shown === "") return "∅";
+  return COMBINING.test(shown) ? `◌${shown}` : shown;
+}
+
+function visible(character) {
+  if (character === " ") return "·";
+  if (character === "\n") return "⏎";
+  if (character === "\t") return "⇥";
+  if (!UNSEEN.test(character)) return character;
+  const code = character.codePointAt(0);
+  return code < 0x100 ? `\\x${hex(code)}` : `\\u{${code.toString(16).toUpperCase()}}`;
+}
+
+function hex(byte) {
+  return byte.toString(16).toUpperCase().padStart(2, "0");
+}
+
+function fromHex(text) {
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
+
+/** Cut bytes into characters, and numbers for the bytes that belong to none. */
+function* utf8Pieces(source) {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  for (let at = 0; at < source.length; ) {
+    const length = utf8Length(source[at]);
+    let character = null;
+    try {
+      character = length && at + length <= source.length ? decoder.decode(source.subarray(at, at + length)) : null;
+    } catch {
+      character = null;
+    }
+    yield character ?? source[at];
+    at += character === null ? 1 : length;
+  }
+}
+
+/** Bytes of the character that starts with this byte, 0 when none does (RFC 3629). */
+function utf8Length(first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first < 0xe0) return 2;
+  if (first >= 0xe0 && first < 0xf0) return 3;
+  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
+/** @returns {string} the token cut to `limit` characters for a label */
+export function tokenLabel(token, limit = LABEL_CHARS) {
+  const characters = [...tokenText(token)];
+  return characters.length <= limit ? characters.join("") : `${characters.slice(0, limit - 1).join("")}…`;
+}
+
+/** @returns {string} the token in quotation marks for a sentence: “animal”, without the space it starts with */
+export function quoted(token, limit = 24) {
+  const label = tokenLabel(token, limit);
+  return `“${label.length > 1 && label.startsWith("·") ? label.slice(1) : label}”`;
+}

