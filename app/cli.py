@@ -1,7 +1,4 @@
-"""The command line:
-
-`kvscope` serves, `kvscope run` captures without a browser, `kvscope models` says what can be loaded.
-"""
+"""The command line: serve the page, capture a run without a browser, say what can be loaded."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from pathlib import Path
 import click
 
 from app.settings import DEFAULT_SERVICE, Settings, default_data_dir
-
 
 MODELS = """\
 SmolLM2-135M-Instruct   the default: fetched once, then kept for use without a network
@@ -76,9 +72,7 @@ def _serve(settings: Settings) -> None:
 @click.option("--model", metavar="MODEL", help="As for serving.")
 @click.option("--device", help="As for serving.")
 @click.pass_obj
-def run(
-    settings: Settings, /, prompt: str, out: Path, model: str | None, device: str | None, **fields: object
-) -> None:
+def run(settings: Settings, /, prompt: str, out: Path, model: str | None, device: str | None, **fields: object) -> None:
     """Run PROMPT once, without a server, and write all its frames to one safetensors file."""
     from app.capture import capture
     from app.problems import Problem

@@ -74,7 +74,7 @@ class EngineLink:
         self._info: dict[str, Any] | None = None
         self._calls: dict[int, Future[Any]] = {}
         self._last_call = 0
-        self._starting = 0
+        self._starting: set[str] = set()
         self._paused: dict[str, float] = {}
         self._restarts = 0
         self._last_failure: str | None = None
@@ -170,7 +170,7 @@ class EngineLink:
                 self._calls.pop(number, None)
 
     def _open(self, method: str, request: RunRequest | ForkRequest) -> None:
-        with self._room():
+        with self._room(request.run):
             try:
                 self.call(method, request)
             except EngineUnavailable:
@@ -182,22 +182,22 @@ class EngineLink:
                 raise StoreError("The run cannot be stored: the server's disk is full.")
 
     @contextmanager
-    def _room(self) -> Iterator[None]:
+    def _room(self, run: str) -> Iterator[None]:
         """Hold a place among the open runs, at need the place of a paused run that nobody came back to."""
         limit = self._settings.max_open_runs
         with self._lock:
-            taken = len(self._log.open_runs()) + self._starting
+            taken = len(self._starting.union(self._log.open_runs()))
             abandoned = self._abandoned() if taken >= limit else None
             if taken >= limit and abandoned is None:
                 raise TooManyRuns(limit)
-            self._starting += 1
+            self._starting.add(run)
         try:
             if abandoned is not None:
                 self.call("control", abandoned, "stop")
             yield
         finally:
             with self._lock:
-                self._starting -= 1
+                self._starting.remove(run)
 
     def _abandoned(self) -> str | None:
         oldest = min(self._paused.items(), key=lambda item: item[1], default=None)

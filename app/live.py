@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Any
 
@@ -19,8 +20,9 @@ from flask_socketio import ConnectionRefusedError, SocketIO
 from app.problems import Problem
 from app.run_log import RunLog
 
-MAX_QUEUED_PACKETS = 32
-"""Packets that may wait in one viewer's send queue. A frame is two: the event and its bytes."""
+MAX_QUEUED_PACKETS = 12
+"""Packets that may wait in one viewer's send queue. A frame is two: the event and its bytes. Engine.IO's Python client
+takes at most 16 in one polling response, and a ping and acknowledgements may come between."""
 QUEUE_POLL_S = 0.02
 WAIT_S = 10.0
 MAX_WATCHES = 8
@@ -31,13 +33,14 @@ log = logging.getLogger(__name__)
 
 
 class Watch:
-    """One viewer's reading of one run, in a thread of its own, until the run's end or `stop`."""
+    """One viewer's reading of one run, in a thread of its own, until the run's end or `stop`.
 
-    def __init__(
-        self, runs: RunLog, run: str, after: int, send: Callable[[bytes], None], full: Callable[[], bool]
-    ) -> None:
-        self._runs, self._run, self._after = runs, run, after
-        self._send, self._full = send, full
+    `send` queues a frame for the viewer; it returns False when the queue has no room, and raises KeyError when the
+    viewer is gone.
+    """
+
+    def __init__(self, runs: RunLog, run: str, after: int, send: Callable[[bytes], bool]) -> None:
+        self._runs, self._run, self._after, self._send = runs, run, after, send
         self._lock = Lock()
         self._stopped = False
 
@@ -54,9 +57,12 @@ class Watch:
     def _pump(self, at_end: Callable[[], None]) -> None:
         try:
             while not self._stopped:
-                if self._full():
-                    time.sleep(QUEUE_POLL_S)
-                elif not self._send_page():
+                page = self._runs.frames(self._run, self._after)
+                for payload in page:
+                    if not self._deliver(payload):
+                        return
+                    self._after += 1
+                if not page:
                     head = self._runs.head(self._run)
                     if head is None or (head.closed and head.last_seq <= self._after):
                         return
@@ -66,18 +72,23 @@ class Watch:
         finally:
             at_end()
 
-    def _send_page(self) -> bool:
-        """Send frames until there is none or the viewer's queue is full. False when there was none."""
-        page = self._runs.frames(self._run, self._after)
-        for payload in page:
+    def _deliver(self, payload: bytes) -> bool:
+        """Send a frame as soon as there is room for it; False when the watch was stopped instead."""
+        while True:
             with self._lock:
                 if self._stopped:
+                    return False
+                if self._send(payload):
                     return True
-                self._send(payload)
-            self._after += 1
-            if self._full():
-                return True
-        return bool(page)
+            time.sleep(QUEUE_POLL_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """One socket: its watches by run, and a lock that keeps its queue within bounds though several watches fill it."""
+
+    watches: dict[str, Watch] = field(default_factory=dict)
+    sending: Lock = field(default_factory=Lock)
 
 
 class Live:
@@ -87,7 +98,7 @@ class Live:
         self._runs = runs
         self._max_viewers = max_viewers
         self._lock = Lock()
-        self._watches: dict[str, dict[str, Watch]] = {}
+        self._viewers: dict[str, Viewer] = {}
         self._server: socketio.Server | None = None
 
     def init_app(self, app: Flask) -> None:
@@ -108,8 +119,8 @@ class Live:
     def close(self) -> None:
         """Stop every watch."""
         with self._lock:
-            watches = [watch for of_viewer in self._watches.values() for watch in of_viewer.values()]
-            self._watches.clear()
+            watches = [watch for viewer in self._viewers.values() for watch in viewer.watches.values()]
+            self._viewers.clear()
         for watch in watches:
             watch.stop()
 
@@ -117,18 +128,19 @@ class Live:
     def viewers(self) -> int:
         """How many sockets are connected."""
         with self._lock:
-            return len(self._watches)
+            return len(self._viewers)
 
     def _connect(self, _auth: Any = None) -> None:
         with self._lock:
-            if len(self._watches) >= self._max_viewers:
+            if len(self._viewers) >= self._max_viewers:
                 raise ConnectionRefusedError("The server has as many viewers as it takes.")
-            self._watches[_sid()] = {}
+            self._viewers[_sid()] = Viewer()
 
     def _disconnect(self, _reason: Any = None) -> None:
         with self._lock:
-            watches = self._watches.pop(_sid(), {})
-        for watch in watches.values():
+            viewer = self._viewers.pop(_sid(), Viewer())
+            watches = list(viewer.watches.values())
+        for watch in watches:
             watch.stop()
 
     def _answer(self, handler: Callable[[str, Any], dict[str, Any]], body: Any) -> dict[str, Any]:
@@ -142,11 +154,12 @@ class Live:
         head = self._runs.head(run)
         if head is None:
             raise Problem(404, f"There is no run {run[:80]!r}.", field="run")
-        watch = Watch(self._runs, run, after, lambda payload: self._send(sid, payload), lambda: self._is_full(sid))
+        watch = Watch(self._runs, run, after, lambda payload: self._send(sid, payload))
         with self._lock:
-            mine = self._watches.get(sid)
-            if mine is None:
+            viewer = self._viewers.get(sid)
+            if viewer is None:
                 raise Problem(409, "This socket is closing.")
+            mine = viewer.watches
             if run not in mine and len(mine) >= MAX_WATCHES:
                 raise Problem(429, f"One viewer watches at most {MAX_WATCHES} runs.", field="run", limit=MAX_WATCHES)
             earlier = mine.get(run)
@@ -159,28 +172,27 @@ class Live:
     def _unwatch(self, sid: str, body: Any) -> dict[str, Any]:
         run = _run_of(body)
         with self._lock:
-            watch = self._watches.get(sid, {}).pop(run, None)
+            watch = self._viewers.get(sid, Viewer()).watches.pop(run, None)
         if watch is not None:
             watch.stop()
         return {"run": run}
 
     def _forget(self, sid: str, run: str, watch: Watch) -> None:
         with self._lock:
-            mine = self._watches.get(sid, {})
+            mine = self._viewers.get(sid, Viewer()).watches
             if mine.get(run) is watch:
                 del mine[run]
 
-    def _send(self, sid: str, payload: bytes) -> None:
+    def _send(self, sid: str, payload: bytes) -> bool:
         assert self._server is not None
-        self._server.emit("frame", payload, to=sid, namespace=NAMESPACE)
-
-    def _is_full(self, sid: str) -> bool:
-        """Whether the viewer's send queue has no room. Raises KeyError when the viewer is gone."""
-        assert self._server is not None
-        transport = self._server.manager.eio_sid_from_sid(sid, NAMESPACE)
-        if transport is None:
-            raise KeyError(sid)
-        return bool(self._server.eio.sockets[transport].queue.qsize() >= MAX_QUEUED_PACKETS)
+        with self._lock:
+            viewer = self._viewers[sid]
+        with viewer.sending:
+            transport = self._server.manager.eio_sid_from_sid(sid, NAMESPACE)
+            if self._server.eio.sockets[transport].queue.qsize() >= MAX_QUEUED_PACKETS:
+                return False
+            self._server.emit("frame", payload, to=sid, namespace=NAMESPACE)
+            return True
 
 
 def _sid() -> str:

@@ -82,7 +82,7 @@ def read_action(body: bytes) -> str:
 
 def integer(fields: dict[str, Any], name: str, low: int, high: int, default: int | None = None) -> int:
     """An integer from `low` to `high`; `default` when the field is absent, None meaning that it is required."""
-    value = _present(fields, name, default)
+    value = _present(fields, name, default, [low, high])
     if isinstance(value, bool) or not isinstance(value, int):
         raise Problem(422, f"{name} must be an integer.", field=name, limit=[low, high])
     if not low <= value <= high:
@@ -102,7 +102,7 @@ def query_integer(text: str | None, name: str, low: int, high: int, default: int
 
 
 def _prompt(fields: dict[str, Any]) -> str:
-    value = _present(fields, "prompt", None)
+    value = _present(fields, "prompt", None, [1, MAX_PROMPT_CHARS])
     if isinstance(value, str) and len(value) > MAX_PROMPT_CHARS:
         detail = f"The prompt has {len(value)} characters; at most {MAX_PROMPT_CHARS} are taken."
         raise Problem(413, detail, field="prompt", limit=MAX_PROMPT_CHARS)
@@ -131,7 +131,7 @@ def _boolean(fields: dict[str, Any], name: str, default: bool) -> bool:
 
 
 def _choice(fields: dict[str, Any], name: str, choices: tuple[str, ...], default: str | None) -> str:
-    value = _present(fields, name, default)
+    value = _present(fields, name, default, list(choices))
     if value not in choices:
         raise Problem(422, f"{name} must be one of {', '.join(choices)}.", field=name, limit=list(choices))
     return str(value)
@@ -139,14 +139,14 @@ def _choice(fields: dict[str, Any], name: str, choices: tuple[str, ...], default
 
 def _number(fields: dict[str, Any], name: str, high: int, default: float) -> float:
     """A number above 0, at most `high`."""
-    value = _present(fields, name, default)
+    value = _present(fields, name, default, [0, high])
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= high:  # NaN compares false
         raise Problem(422, f"{name} must be a number above 0, at most {high}.", field=name, limit=[0, high])
     return float(value)
 
 
-def _present(fields: dict[str, Any], name: str, default: Any) -> Any:
+def _present(fields: dict[str, Any], name: str, default: Any, limit: Any = None) -> Any:
     value = fields.get(name, default)
     if value is None:
-        raise Problem(422, f"{name} is missing.", field=name)
+        raise Problem(422, f"{name} is missing.", field=name, limit=limit)
     return value

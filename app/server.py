@@ -29,7 +29,7 @@ from app.settings import Settings
 SPARE_THREADS = 100
 """Threads beside those that hold a viewer's socket."""
 GRACE_S = 1
-TAKE_OVER_S = 3.0
+TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its port and its folder."""
 PR_SET_PDEATHSIG = 1
 
@@ -42,16 +42,16 @@ class CannotServe(Exception):
 
 
 class Server(BaseApplication):  # type: ignore[misc]
-    """gunicorn around `create_app`, on a socket that is already bound."""
+    """gunicorn around `create_app`, on a bound socket that it takes over."""
 
-    def __init__(self, settings: Settings, listener: socket.socket, url: str) -> None:
-        self._settings, self._listener, self._url = settings, listener, url
+    def __init__(self, settings: Settings, descriptor: int, url: str) -> None:
+        self._settings, self._descriptor, self._url = settings, descriptor, url
         super().__init__()
 
     def load_config(self) -> None:
         """Settings of gunicorn."""
         values = {
-            "bind": f"fd://{self._listener.fileno()}",
+            "bind": f"fd://{self._descriptor}",
             "worker_class": "gthread",
             "workers": 1,
             "threads": self._settings.max_viewers + SPARE_THREADS,
@@ -101,11 +101,10 @@ class Server(BaseApplication):  # type: ignore[misc]
 
 def serve(settings: Settings) -> None:
     """Serve until a signal ends it. Raises CannotServe, or run_log.StoreError."""
-    lock = _hold(settings)
-    listener = _listen(settings)
-    with lock, listener:
+    with _hold(settings), _listen(settings) as listener:
         RunLog(settings.data_dir).close()
-        Server(settings, listener, _url(settings, listener)).run()
+        url = _url(settings, listener)
+        Server(settings, listener.detach(), url).run()
 
 
 def _hold(settings: Settings) -> IO[str]:

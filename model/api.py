@@ -73,7 +73,10 @@ class Progress:
 
 
 class Refused(ValueError):
-    """A request the model side will not serve. `field` names the input, `limit` the bound it broke, `status` an HTTP status."""
+    """A request the model side will not serve.
+
+    `field` names the input, `limit` the bound it broke, `status` an HTTP status.
+    """
 
     def __init__(self, field: str, message: str, *, limit: Any = None, status: int = 422):
         super().__init__(field, message, limit, status)
@@ -82,7 +85,7 @@ class Refused(ValueError):
     def __str__(self) -> str:
         return self.message
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Refused], tuple[Any, ...]]:
         return _refused, (self.field, self.message, self.limit, self.status)
 
 
@@ -105,7 +108,10 @@ class Service(Protocol):
         ...
 
     def control(self, run: str, action: str) -> str:
-        """`pause`, `resume`, `step` or `stop`; returns the run's new status (running, paused, closed). Raises Refused."""
+        """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed.
+
+        Raises Refused.
+        """
         ...
 
     @property
@@ -133,7 +139,8 @@ class Service(Protocol):
 def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> Service:
     """Fetch if need be, load, and return a service. `model` None is the default model.
 
-    `device`: "auto", "cpu", "cuda" or "cuda:N". Raises `Refused` with one readable sentence when the model cannot be had.
+    `device`: "auto", "cpu", "cuda" or "cuda:N". Raises `Refused` with one readable sentence when the model cannot be
+    had.
     """
     from model.service import ModelService
 

@@ -1,7 +1,8 @@
 """The next-token distribution as a frame carries it: the best logits exactly, the rest as a histogram.
 
-With both, a page can apply any temperature to the whole vocabulary: the top tokens are exact, and taking each histogram bin at its
-centre puts the rest's mass wrong by a factor of at most 1 ± (bin width / temperature)² / 24 on average over a bin.
+With both, a page can apply any temperature to the whole vocabulary: the top tokens are exact, and taking each histogram
+bin at its centre puts the rest's mass wrong by a factor of at most 1 ± (bin width / temperature)² / 24 on average over
+a bin.
 """
 
 from __future__ import annotations

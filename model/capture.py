@@ -1,7 +1,7 @@
 """What a run's frames show of a forward pass: attention weights, and the lengths of the new K, V and residual rows.
 
-`Capture` collects tensors from hook points while the model runs and does the arithmetic afterwards, once for all layers, so that a
-captured step costs little more than an uncaptured one (tests/bench has the ratio).
+`Capture` collects tensors from hook points while the model runs and does the arithmetic afterwards, once for all
+layers, so that a captured step costs little more than an uncaptured one (tests/bench has the ratio).
 """
 
 from __future__ import annotations
@@ -91,4 +91,5 @@ class Capture:
 
 def _norms(values: list[Tensor]) -> np.ndarray:
     """F16 lengths along the last axis, stacked over layers. Saturates rather than overflow to infinity."""
-    return torch.stack(values).norm(dim=-1).clamp_(max=LARGEST_F16).half().cpu().numpy()
+    norms: Tensor = torch.stack(values).norm(dim=-1).clamp_(max=LARGEST_F16)
+    return norms.half().cpu().numpy()

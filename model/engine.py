@@ -1,14 +1,14 @@
 """The engine: advances every active run by one forward pass together.
 
-A run that is still in prefill brings its next chunk of prompt tokens, a run in decode the token it chose last; all rows go through the
-model as one ragged batch (continuous batching, Orca, OSDI '22; chunked prefill, arXiv:2308.16369). It takes ids and yields records;
-text belongs to the tokenizer. One thread calls it.
+A run that is still in prefill brings its next chunk of prompt tokens, a run in decode the token it chose last; all rows
+go through the model as one ragged batch (continuous batching, Orca, OSDI '22; chunked prefill, arXiv:2308.16369). It
+takes ids and yields records; text belongs to the tokenizer. One thread calls it.
 """
 
 from __future__ import annotations
 
+import logging
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -22,13 +22,15 @@ from model.capture import Capture, CapturedRows
 from model.hooks import Observer, hook_points, observing
 from model.kv_cache import BLOCK_SIZE, CacheFull, KVCache, Sequence
 from model.ragged import Entry, make_batch
-from model.sampling import Choice, NotFinite, choose
+from model.sampling import Choice, choose
 from model.transformer import Transformer
 from model.work import Work
 
 PREFILL_CHUNK = 128
-"""Prompt tokens of one run per forward pass: long enough to keep the matrix products busy, short enough that others' decode steps wait
-for at most a few times their own length."""
+"""Prompt tokens of one run per forward pass: long enough to keep the matrix products busy, short enough that others'
+decode steps wait for at most a few times their own length."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,10 @@ class KVState:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Wall time in milliseconds. `chunks`: each forward pass of the step; `forward` is their sum."""
+    """Wall time in milliseconds. `chunks`: each forward pass of the step, whoever shared it; `forward` is their sum.
+
+    `capture`: the run's even share of what capturing took after those passes.
+    """
 
     chunks: tuple[float, ...]
     capture: float
@@ -121,18 +126,34 @@ class Run:
 
     @property
     def blocks_promised(self) -> int:
-        """Blocks the run may come to hold, its last token's K and V excluded: that token is never fed."""
-        return -(-(self.prompt_length + self.max_new_tokens) // BLOCK_SIZE)
+        """Blocks the run may come to hold."""
+        return _blocks_promised(self.prompt_length, self.max_new_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """What one forward pass gave: `runs` in batch order, the `rows` each brought, `logits` [runs, V] of their last."""
+
+    runs: list[Run]
+    rows: list[int]
+    logits: Tensor
+    captured: list[CapturedRows]
+    forward_ms: float
+    capture_ms: float
 
 
 class Engine:
-    """`capacity`: positions the cache pool holds; `eos`: ids that end a run."""
+    """`capacity`: positions the cache pool holds; `eos`: ids that end a run.
+
+    `reserve`: positions of the pool that are kept out of admissions, so that a running run can be looked into.
+    """
 
     def __init__(
         self,
         model: Transformer,
         *,
         capacity: int = 8192,
+        reserve: int = 0,
         eos: Iterable[int] = (),
         device: str = "cpu",
         prefill_chunk: int = PREFILL_CHUNK,
@@ -144,38 +165,54 @@ class Engine:
         self.cache = KVCache(model.config, -(-capacity // BLOCK_SIZE), device)
         self.runs: dict[str, Run] = {}
         self.points = hook_points(model)
-        self._kept: OrderedDict[str, tuple[list[int], Sequence]] = OrderedDict()
+        self._room = self.cache.blocks - -(-reserve // BLOCK_SIZE)
+        self._kept: dict[str, tuple[list[int], Sequence]] = {}
+        """Tokens and cache of ended runs, the one that ended first in front."""
 
-    def admit(
-        self, key: str, ids: list[int], sampling: Sampling, max_new_tokens: int, *, captured: bool = True
-    ) -> Run:
-        """A new run over prompt `ids`. Raises ValueError for an empty prompt or a key in use, CacheFull when others hold the room."""
+    def admit(self, key: str, ids: list[int], sampling: Sampling, max_new_tokens: int, *, captured: bool = True) -> Run:
+        """A new run over prompt `ids`.
+
+        Raises ValueError for an empty prompt or a key in use, CacheFull when others hold the room.
+        """
         if not ids:
             raise ValueError("a run needs at least one token")
-        run = self._admit(key, ids, len(ids), sampling, max_new_tokens, Sequence())
-        run.captured = captured
+        self._check_admission(key, len(ids), max_new_tokens)
+        generator = torch.Generator().manual_seed(sampling.seed)
+        run = Run(key, list(ids), len(ids), sampling, max_new_tokens, Sequence(), generator, captured)
+        self.runs[key] = run
         return run
 
-    def fork(
-        self, key: str, ids: list[int], prompt_length: int, sampling: Sampling, max_new_tokens: int
-    ) -> Run:
+    def fork(self, key: str, ids: list[int], prompt_length: int, sampling: Sampling, max_new_tokens: int) -> Run:
         """A run that continues after `ids`, whose last token is still to be fed. It shares the blocks of whichever run
         computed the same tokens; positions nobody holds any more are computed again.
 
-        Raises as `admit` does.
+        Raises ValueError when nothing was generated yet and for a key in use, CacheFull when others hold the room.
         """
-        with self.replay(ids[:-1], len(ids) - 1) as sequence:
-            run = self._admit(key, ids, prompt_length, sampling, max_new_tokens, self.cache.fork(sequence, sequence.length))
-        run.step = len(ids) - prompt_length
-        torch.rand(run.step, generator=run.generator, dtype=torch.float64)
+        if not 0 < prompt_length < len(ids):
+            raise ValueError("a fork needs a prompt and at least one generated token")
+        self._check_admission(key, prompt_length, max_new_tokens)
+        step = len(ids) - prompt_length
+        generator = torch.Generator().manual_seed(sampling.seed)
+        # One draw per token chosen before, so that the fork draws what its parent would have drawn.
+        torch.rand(step, generator=generator, dtype=torch.float64)
+        with self.replay(ids[:-1], len(ids) - 1) as shared:
+            sequence = self.cache.fork(shared, shared.length)
+        run = Run(key, list(ids), prompt_length, sampling, max_new_tokens, sequence, generator, step=step)
+        self.runs[key] = run
         return run
 
     def stop(self, key: str, reason: str = "stopped", error: str | None = None) -> CloseRecord:
-        """End a run. Its blocks stay until room is needed, so that it can be forked. Raises KeyError."""
+        """End a run. Its blocks stay until room is needed, so that it can be forked. Raises KeyError.
+
+        A failed run's are given back at once: what they hold may be unwritten or not finite.
+        """
         run = self.runs.pop(key)
-        self._kept[key] = (run.ids[: run.sequence.length], run.sequence)
         if reason == "failed":
-            self._forget(key)
+            self.cache.release(run.sequence)
+        elif run.sequence.length:
+            if key in self._kept:
+                self._forget(key)
+            self._kept[key] = (run.ids[: run.sequence.length], run.sequence)
         return CloseRecord(key, reason, error, run.step)
 
     @property
@@ -183,42 +220,40 @@ class Engine:
         return any(run.ready for run in self.runs.values())
 
     def advance(self) -> list[Record]:
-        """One forward pass for all runs that are not paused; the records that gave, each run's in log order."""
+        """One forward pass for all runs that are not paused; the records that gave, each run's in log order.
+
+        Whatever the pass raises ends the runs in it as failed, and no others.
+        """
         ready = [run for run in self.runs.values() if run.ready]
-        entries = [self._entry(run) for run in ready]
-        if not entries:
+        if not ready:
             return []
-        batch, order, lengths = make_batch(entries, self.device, self.model.config.window)
-        ready = [ready[place] for place in order]
-        capture = Capture(self.model.config) if any(run.captured for run in ready) else None
-        started = time.perf_counter()
-        with observing(self.points, capture.observers) if capture else nullcontext():
-            logits = self.model(batch, self.cache)
-        self._synchronize()
-        forward_ms = _ms_since(started)
-        started = time.perf_counter()
-        captured = capture.rows(batch.groups, lengths) if capture else []
-        capture_ms = _ms_since(started) / len(ready)
+        try:
+            done = self._pass(ready)
+        except Exception as error:
+            log.exception("a forward pass of %d runs failed", len(ready))
+            return [self.stop(run.key, "failed", f"The model failed: {error}") for run in ready]
         records: list[Record] = []
-        for place, run in enumerate(ready):
-            run.chunk_ms.append(forward_ms)
-            run.capture_ms += capture_ms
-            run.work += Work.of_pass(self.model, entries[order[place]].count, run.sequence.length)
+        for place, run in enumerate(done.runs):
+            run.chunk_ms.append(done.forward_ms)
+            run.capture_ms += done.capture_ms / len(ready)
+            run.work += Work.of_pass(self.model, done.rows[place], run.sequence.length)
             if run.captured:
-                records.append(RowsRecord(run.key, run.step, captured[place]))
+                records.append(RowsRecord(run.key, run.step, done.captured[place]))
             if run.sequence.length == len(run.ids):
-                records += self._finish_step(run, logits[place], len(ready))
+                records += self._finish_step(run, done.logits[place], len(ready))
         return records
 
     @contextmanager
     def replay(
         self, ids: list[int], first_query: int, observers: Mapping[str, Observer] | None = None
     ) -> Iterator[Sequence]:
-        """Compute rows `first_query`… of `ids` once more in one pass, seen by `observers`; the sequence lives inside the context.
+        """Compute rows `first_query`… of `ids` once more in one pass, seen by `observers`.
 
-        Rows before `first_query` come from the cache where some run still holds them and are computed unseen otherwise.
-        Raises CacheFull.
+        The sequence lives inside the context. Rows before `first_query` come from the cache where some run still holds
+        them and are computed unseen otherwise. Raises CacheFull, and ValueError for a row that `ids` does not have.
         """
+        if not 0 <= first_query <= len(ids):
+            raise ValueError(f"there is no row {first_query} among {len(ids)}")
         sequence = self._shared_prefix(ids, first_query)
         try:
             while sequence.length < first_query:
@@ -230,24 +265,34 @@ class Engine:
         finally:
             self.cache.release(sequence)
 
-    def _admit(
-        self, key: str, ids: list[int], prompt_length: int, sampling: Sampling, max_new_tokens: int, sequence: Sequence
-    ) -> Run:
+    def _check_admission(self, key: str, prompt_length: int, max_new_tokens: int) -> None:
+        """Every run must be able to reach its last token, so the room for it is promised when it starts."""
         if key in self.runs:
             raise ValueError(f"run {key!r} is already active")
-        generator = torch.Generator().manual_seed(sampling.seed)
-        run = Run(key, list(ids), prompt_length, sampling, max_new_tokens, sequence, generator)
-        promised = sum(other.blocks_promised for other in self.runs.values()) + run.blocks_promised
-        if promised > self.cache.blocks - self._replay_blocks:
-            self.cache.release(sequence)
-            raise CacheFull(f"{promised * BLOCK_SIZE} cache positions would be promised of {self.cache.blocks * BLOCK_SIZE}")
-        self.runs[key] = run
-        return run
+        promised = sum(run.blocks_promised for run in self.runs.values())
+        promised += _blocks_promised(prompt_length, max_new_tokens)
+        if promised > self._room:
+            raise CacheFull(f"{promised} blocks would be promised to runs, of {self._room}")
 
-    @property
-    def _replay_blocks(self) -> int:
-        """Kept out of admissions, so that a running run can always be looked into."""
-        return self.cache.blocks // 10
+    def _pass(self, ready: list[Run]) -> _Pass:
+        entries = [self._entry(run) for run in ready]
+        batch, order, lengths = make_batch(entries, self.device, self.model.config.window)
+        capture = Capture(self.model.config) if any(run.captured for run in ready) else None
+        started = time.perf_counter()
+        with observing(self.points, capture.observers) if capture else nullcontext():
+            logits = self.model(batch, self.cache)
+        self._synchronize()
+        forward_ms = _ms_since(started)
+        started = time.perf_counter()
+        captured = capture.rows(batch.groups, lengths) if capture else []
+        return _Pass(
+            runs=[ready[place] for place in order],
+            rows=[entries[place].count for place in order],
+            logits=logits,
+            captured=captured,
+            forward_ms=forward_ms,
+            capture_ms=_ms_since(started),
+        )
 
     def _entry(self, run: Run) -> Entry:
         first = run.sequence.length
@@ -267,15 +312,16 @@ class Engine:
         first = sequence.length
         entry = Entry(ids, first, self._extend(sequence, len(ids)), self.cache.slots(sequence))
         batch, _, _ = make_batch([entry], self.device, self.model.config.window)
-        return self.model(batch, self.cache)
+        logits: Tensor = self.model(batch, self.cache)
+        return logits
 
     def _finish_step(self, run: Run, logits: Tensor, batch: int) -> list[Record]:
         started = time.perf_counter()
         try:
             choice = choose(logits, run.sampling, run.generator)
-        except NotFinite as error:
+            shown = candidates(logits) if run.captured else None
+        except Exception as error:  # NotFinite above all; the other runs of the batch go on
             return [self.stop(run.key, "failed", f"step {run.step}: {error}")]
-        shown = candidates(logits) if run.captured else None
         sample_ms = _ms_since(started)
         first_step = run.step == 0
         written = run.prompt_length if first_step else 1
@@ -336,6 +382,11 @@ class Engine:
     def _synchronize(self) -> None:
         if self.device.startswith("cuda"):
             torch.cuda.synchronize()
+
+
+def _blocks_promised(prompt_length: int, max_new_tokens: int) -> int:
+    """Blocks of a whole run. The last token's K and V are not among them: it is never fed."""
+    return -(-(prompt_length + max_new_tokens - 1) // BLOCK_SIZE)
 
 
 def _common_prefix(a: list[int], b: list[int]) -> int:

@@ -1,7 +1,7 @@
 """The one codec of a run's log. The format is described in docs/frames.md.
 
-A frame is a safetensors buffer (https://huggingface.co/docs/safetensors) whose `__metadata__` carries the log's own keys.
-This module imports neither torch nor a web framework; readers of `data` alone never import numpy.
+A frame is a safetensors buffer (https://huggingface.co/docs/safetensors) whose `__metadata__` carries the log's own
+keys. This module imports neither torch nor a web framework; readers of `data` alone never import numpy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Header:
     data: dict[str, Any]
 
 
-def encode(run: str, seq: int, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
+def encode(
+    run: str, seq: int, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None
+) -> Frame:
     """One frame. `data` must be JSON without NaN. Raises ValueError for a kind or value the schema does not have."""
     if kind not in KINDS:
         raise ValueError(f"unknown frame kind {kind!r}")
@@ -48,18 +50,20 @@ def encode(run: str, seq: int, kind: str, data: Mapping[str, Any], tensors: Mapp
         "run": run,
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
     }
-    return Frame(run, seq, kind, int(data.get("step", -1)), _serialize(tensors or {}, metadata))
+    return Frame(run, seq, kind, _step(data), _serialize(tensors or {}, metadata))
 
 
 def header(payload: bytes) -> Header:
     """Kind, seq, run and data of a frame. Raises BadFrame."""
-    metadata = raw_header(payload).get("__metadata__", {})
-    if metadata.get("v") != VERSION:
-        raise BadFrame(f"schema version {metadata.get('v')!r}; this reader knows {VERSION}")
+    metadata = _metadata(payload)
     try:
-        return Header(metadata["kind"], int(metadata["seq"]), metadata["run"], json.loads(metadata["data"]))
-    except (KeyError, ValueError) as error:
+        found = Header(metadata["kind"], int(metadata["seq"]), metadata["run"], _json_object(metadata["data"]))
+        _step(found.data)
+    except (KeyError, ValueError, TypeError) as error:
         raise BadFrame(f"frame metadata is incomplete: {error}") from None
+    if found.kind not in KINDS:
+        raise BadFrame(f"unknown frame kind {found.kind!r}")
+    return found
 
 
 def tensors(payload: bytes) -> dict[str, np.ndarray]:
@@ -69,14 +73,14 @@ def tensors(payload: bytes) -> dict[str, np.ndarray]:
 
     try:
         return safetensors.numpy.load(payload)
-    except safetensors.SafetensorError as error:
+    except (safetensors.SafetensorError, KeyError, ValueError) as error:
         raise BadFrame(f"not a safetensors buffer: {error}") from None
 
 
 def frame(payload: bytes) -> Frame:
     """The payload with its index fields. Raises BadFrame."""
     head = header(payload)
-    return Frame(head.run, head.seq, head.kind, int(head.data.get("step", -1)), payload)
+    return Frame(head.run, head.seq, head.kind, _step(head.data), payload)
 
 
 def relabel(payload: bytes, run: str, seq: int, changes: Mapping[str, Any] | None = None) -> Frame:
@@ -122,7 +126,7 @@ def join(payloads: Iterable[bytes]) -> bytes:
     joined: dict[str, np.ndarray] = {}
     metadata = {"v": VERSION}
     for payload in payloads:
-        fields = raw_header(payload)["__metadata__"]
+        fields = _metadata(payload)
         key = f"{int(fields['seq']):06d}"
         metadata["run"] = fields["run"]
         metadata[key] = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
@@ -132,16 +136,14 @@ def join(payloads: Iterable[bytes]) -> bytes:
 
 def split(session: bytes) -> list[Frame]:
     """The frames of a joined file, in order. Raises BadFrame."""
-    metadata = raw_header(session).get("__metadata__", {})
-    if metadata.get("v") != VERSION:
-        raise BadFrame(f"session schema version {metadata.get('v')!r}; this reader knows {VERSION}")
+    metadata = _metadata(session)
     by_frame: dict[str, dict[str, np.ndarray]] = {}
     for name, tensor in tensors(session).items():
         key, _, part = name.partition(".")
         by_frame.setdefault(key, {})[part] = tensor
     result = []
-    for key in sorted(entry for entry in metadata if entry.isdigit()):
-        fields = json.loads(metadata[key])
+    for key in sorted((entry for entry in metadata if entry.isdecimal()), key=int):
+        fields = _strings(_json_object(metadata[key]))
         result.append(frame(_serialize(by_frame.get(key, {}), fields)))
     return result
 
@@ -152,12 +154,38 @@ def raw_header(payload: bytes) -> dict[str, Any]:
         (length,) = struct.unpack_from("<Q", payload)
         if length > len(payload) - 8:
             raise BadFrame("the header is longer than the buffer")
-        parsed = json.loads(payload[8 : 8 + length])
-    except (struct.error, ValueError) as error:
+    except struct.error as error:
         raise BadFrame(f"not a safetensors buffer: {error}") from None
+    return _json_object(payload[8 : 8 + length])
+
+
+def _metadata(payload: bytes) -> dict[str, str]:
+    """The `__metadata__` of a frame or a joined file of this schema version."""
+    metadata = _strings(raw_header(payload).get("__metadata__", {}))
+    if metadata.get("v") != VERSION:
+        raise BadFrame(f"schema version {metadata.get('v')!r}; this reader knows {VERSION}")
+    return metadata
+
+
+def _strings(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
+        raise BadFrame("metadata must be strings")
+    return value
+
+
+def _json_object(text: str | bytes) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadFrame(f"not JSON: {error}") from None
     if not isinstance(parsed, dict):
-        raise BadFrame("the safetensors header is not an object")
+        raise BadFrame("a JSON object is expected")
     return parsed
+
+
+def _step(data: Mapping[str, Any]) -> int:
+    """The step a frame belongs to; -1 for `open` and `close`."""
+    return int(data.get("step", -1))
 
 
 def _serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:

@@ -1,7 +1,8 @@
 """Hook points: where the inside of the model can be seen.
 
-A `HookPoint` is an identity module. It changes nothing; PyTorch forward hooks attached to it see the tensor that passes.
-The habit is TransformerLens's (`hook_points.py`); the name of a hook point is its module path, `blocks.13.attn.weights`.
+A `HookPoint` is an identity module. It changes nothing; PyTorch forward hooks attached to it see the tensor that
+passes. The habit is TransformerLens's (`hook_points.py`); the name of a hook point is its module path,
+`blocks.13.attn.weights`.
 """
 
 from __future__ import annotations

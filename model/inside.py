@@ -13,9 +13,10 @@ LENS_TOP = 5
 
 
 def head_values(engine: Engine, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
-    """q [Q, Dh], k and v [K, Dh], scores and weights [Q, K], output [Q, Dh] of one query head for rows `first_query`… of `ids`.
+    """q [Q, Dh], k and v [K, Dh], scores and weights [Q, K], output [Q, Dh] of one query head.
 
-    k and v are those of the K/V head it reads, as they lie in the cache. Raises CacheFull.
+    The queries are rows `first_query`… of `ids`; k and v are those of the K/V head it reads, as they lie in the cache.
+    Raises CacheFull.
     """
     config, prefix = engine.model.config, f"blocks.{layer}.attn."
     kv_head, place = divmod(head, config.group)
@@ -36,9 +37,10 @@ def head_values(engine: Engine, ids: list[int], first_query: int, layer: int, he
 
 
 def block_values(engine: Engine, ids: list[int], layer: int) -> bytes:
-    """Every hook point of one block for the last token of `ids`, named as in the model (`attn.normed`, `mlp.hidden`, `resid_out` …).
+    """Every hook point of one block for the last token of `ids`.
 
-    `attn.scores` and `attn.weights` are [H, K], the rest [width] or [heads, Dh]. Raises CacheFull.
+    They are named as in the model: `attn.normed`, `mlp.hidden`, `resid_out` … `attn.scores` and `attn.weights` are
+    [H, K], the rest [width] or [heads, Dh]. Raises CacheFull.
     """
     prefix = f"blocks.{layer}."
     names = [name for name in engine.points if name.startswith(prefix)]
@@ -52,7 +54,10 @@ def block_values(engine: Engine, ids: list[int], layer: int) -> bytes:
 
 
 def lens_rows(engine: Engine, ids: list[int]) -> list[list[tuple[int, float]]]:
-    """Per layer the best (token, probability) pairs, were the last row decoded there (logit lens, nostalgebraist 2020). Raises CacheFull."""
+    """Per layer the best (token, probability) pairs, were the last row decoded there.
+
+    The logit lens (nostalgebraist 2020). Raises CacheFull.
+    """
     names = [f"blocks.{layer}.resid_out" for layer in range(engine.model.config.layers)]
     seen: dict[str, Tensor] = {}
     with engine.replay(ids, len(ids) - 1, _keep(seen, names)):

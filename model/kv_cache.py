@@ -1,8 +1,9 @@
 """The KV cache, paged from the start (PagedAttention, arXiv:2309.06180).
 
-One preallocated pool of blocks of 16 positions serves every sequence and layer. A sequence owns a block table: block i of the table
-holds positions 16·i … 16·i + 15. Blocks are reference-counted, so a fork shares its parent's memory; a write to a shared block copies it
-first (copy-on-write). A position's place in the pool, `block·16 + offset`, is called its slot.
+One preallocated pool of blocks of 16 positions serves every sequence and layer. A sequence owns a block table: block i
+of the table holds positions 16·i … 16·i + 15. Blocks are reference-counted, so a fork shares its parent's memory; a
+write to a shared block copies it first (copy-on-write). A position's place in the pool, `block·16 + offset`, is called
+its slot.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class KVCache:
 
     def slots(self, sequence: Sequence) -> Tensor:
         """Slots of every position, [length], in order."""
-        table = torch.tensor(sequence.table, device=self.pool.device)
+        table = torch.tensor(sequence.table, device=self.pool.device, dtype=torch.long)
         return (table[:, None] * self.block_size + self._offsets).flatten()[: sequence.length]
 
     def fork(self, sequence: Sequence, length: int) -> Sequence:

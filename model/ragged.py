@@ -13,7 +13,10 @@ from model.transformer import AttentionGroup, Batch
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One sequence's part of a batch: its new `ids`, the position of the first, their slots [count], and all its slots [length]."""
+    """One sequence's part of a batch: its new `ids` and the position of the first.
+
+    `new_slots` [count] are theirs, `slots` [length] those of the whole sequence.
+    """
 
     ids: list[int]
     first: int
@@ -29,11 +32,13 @@ class Entry:
         return self.first + len(self.ids)
 
 
-def make_batch(entries: list[Entry], device: str, window: int | None = None) -> tuple[Batch, list[int], list[list[int]]]:
+def make_batch(
+    entries: list[Entry], device: str, window: int | None = None
+) -> tuple[Batch, list[int], list[list[int]]]:
     """The batch, the order its rows stand in (indices into `entries`), and per group the lengths of its sequences.
 
-    Sequences that bring equally many rows form one group, so that decoding runs share their products. The last row of each
-    sequence is an output row, in batch order. `window`: keys a query may look back on, itself included.
+    Sequences that bring equally many rows form one group, so that decoding runs share their products. The last row of
+    each sequence is an output row, in batch order. `window`: keys a query may look back on, itself included.
     """
     order = sorted(range(len(entries)), key=lambda index: entries[index].count)
     ordered = [entries[index] for index in order]

@@ -91,16 +91,19 @@ class Recorder:
 
 
 def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
-    """The `layer` frames of a pass, each within `frames.MAX_FRAME_BYTES`: as many whole layers as fit; or else
-    query rows of one layer; or else heads of one row. A part's keys end with its last query."""
+    """The `layer` frames of a pass, each within `frames.MAX_FRAME_BYTES`.
+
+    As many whole layers as fit; or else query rows of one layer; or else heads of one row. A part's keys end with its
+    last query.
+    """
     layers, heads, queries, _ = rows.attention.shape
     room = frames.MAX_FRAME_BYTES - HEADER_ROOM
-    norms = 2 * (rows.k_norm[0].nbytes + rows.v_norm[0].nbytes + rows.residual_norm[0].nbytes)
     last = rows.first_query + queries
-    layer_bytes = heads * queries * last + norms
-    some_queries = queries if layer_bytes <= room else max(1, (room - norms) // (heads * last))
-    some_heads = heads if heads * some_queries * last + norms <= room else max(1, (room - norms) // last)
-    some_layers = max(1, room // layer_bytes)
+    row_norms = (rows.k_norm[0].nbytes + rows.v_norm[0].nbytes + rows.residual_norm[0].nbytes) // queries
+    row_bytes = heads * last + row_norms
+    some_queries = min(queries, max(1, room // row_bytes))
+    some_heads = heads if row_bytes <= room else max(1, (room - row_norms) // last)
+    some_layers = max(1, room // (queries * row_bytes))
     for layer in range(0, layers, some_layers):
         for query in range(0, queries, some_queries):
             for head in range(0, heads, some_heads):

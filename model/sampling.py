@@ -1,8 +1,8 @@
 """Logits → temperature → top-k → top-p → choice, over the whole vocabulary.
 
 Named pure functions; the random number comes from a generator passed in. Temperature: Ackley, Hinton, Sejnowski 1985;
-top-k: arXiv:1805.04833; top-p (nucleus): arXiv:1904.09751. The order of the filters is that of transformers and llama.cpp's default chain's
-first three; temperature comes first, so top-p sees the distribution the choice is made from.
+top-k: arXiv:1805.04833; top-p (nucleus): arXiv:1904.09751. The order is that of transformers: temperature comes first,
+so top-p sees the distribution the choice is made from.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ class Choice:
 
 
 def with_temperature(logits: Tensor, temperature: float) -> Tensor:
-    """Probabilities [V] of logits / temperature."""
-    return torch.softmax(logits / temperature, dim=-1)
+    """Probabilities [V] of logits / temperature, for any temperature above 0."""
+    # Shifted first: a quotient by a tiny temperature overflows downwards only, to a probability of 0.
+    return torch.softmax((logits - logits.max()) / temperature, dim=-1)
 
 
 def top_k(sorted_probs: Tensor, k: int) -> int:
@@ -46,7 +47,7 @@ def top_k(sorted_probs: Tensor, k: int) -> int:
 
 
 def top_p(sorted_probs: Tensor, p: float) -> int:
-    """How many of the probabilities (descending, summing to 1) top-p keeps: the fewest whose sum reaches p, at least one."""
+    """How many of the probabilities (descending, summing to 1) top-p keeps: the fewest whose sum reaches p."""
     if p >= 1:
         return len(sorted_probs)
     return min(int((sorted_probs.cumsum(0) < p).sum()) + 1, len(sorted_probs))
@@ -81,4 +82,5 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Ch
     mass_p = float(probs[:kept_p].sum())
     index = pick(probs[:kept_p], generator)
     token = int(order[index])
-    return Choice(token, float(probs[index]) / mass_p, float(raw[token]), entropy, log_z, kept_k, kept_p, mass_k, mass_p)
+    prob = float(probs[index]) / mass_p
+    return Choice(token, prob, float(raw[token]), entropy, log_z, kept_k, kept_p, mass_k, mass_p)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from math import exp
 from typing import Any
 
 import torch
@@ -21,7 +23,7 @@ from model.api import (
     Sampling,
 )
 from model.checkpoint import Checkpoint, load
-from model.engine import Engine
+from model.engine import CloseRecord, Engine
 from model.inside import block_values, head_values, lens_rows
 from model.kv_cache import BLOCK_SIZE, CacheFull
 from model.recorder import Recorder
@@ -40,15 +42,23 @@ class ModelService:
         self.tokenizer = checkpoint.tokenizer
         model = Transformer.from_weights(config, checkpoint.weights, device)
         position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * model.embed.weight.element_size()
-        capacity = min(CAPACITY_POSITIONS, max(config.context, BLOCK_SIZE), CAPACITY_BYTES // position_bytes)
-        self.engine = Engine(model, capacity=capacity, eos=self.tokenizer.eos, device=device)
+        capacity = min(CAPACITY_POSITIONS, CAPACITY_BYTES // position_bytes)
+        half = capacity // 2 // BLOCK_SIZE * BLOCK_SIZE
+        self.max_positions = min(config.context, MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, half)
+        """Most positions one run may have; as many again are kept free to compute any of its rows once more."""
+        self.engine = Engine(
+            model, capacity=capacity, reserve=self.max_positions, eos=self.tokenizer.eos, device=device
+        )
         self.info = describe(checkpoint, model, device)
         self._recorders: dict[str, Recorder] = {}
         self._waiting: list[Frame] = []
 
     @classmethod
     def load(cls, model: str | None, device: str, progress: Callable[[Progress], None]) -> ModelService:
-        """Fetch if need be, load, build, and run once so that the first run's times are not those of a cold start. Raises Refused."""
+        """Fetch if need be, load, build, and run once: the first run's times shall not be those of a cold start.
+
+        Raises Refused.
+        """
         chosen = pick_device(device)
         service = cls(load(model, progress), chosen)
         service._warm_up()
@@ -68,17 +78,26 @@ class ModelService:
         if not ids:
             raise Refused("prompt", "The prompt is empty: there is nothing to predict from.")
         room = min(MAX_NEW_TOKENS, self.max_positions - len(ids))
-        if not 1 <= request.max_new_tokens <= room:
-            message = f"max_new_tokens is {request.max_new_tokens}; after a prompt of {len(ids):,} tokens it must be 1 to {room}."
+        new = request.max_new_tokens
+        if not 1 <= new <= room:
+            message = f"max_new_tokens is {new}; after a prompt of {len(ids):,} tokens it must be 1 to {room}."
             raise Refused("max_new_tokens", message, limit=room)
-        with _refusing_when_full():
-            self.engine.admit(request.run, ids, request.sampling, request.max_new_tokens)
         recorder = Recorder(request.run, self.tokenizer, request.sampling.temperature)
+        opening = recorder.open(self.info, request, ids, self.max_positions)
+        if len(opening.payload) > frames.MAX_FRAME_BYTES:
+            message = f"The prompt and its tokens fill {len(opening.payload):,} bytes of the run's log; the limit is "
+            message += f"{frames.MAX_FRAME_BYTES:,}."
+            raise Refused("prompt", message, limit=frames.MAX_FRAME_BYTES, status=413)
+        with _refusing_when_full():
+            self.engine.admit(request.run, ids, request.sampling, new)
         self._recorders[request.run] = recorder
-        return [recorder.open(self.info, request, ids, self.max_positions)]
+        return [opening]
 
     def fork(self, request: ForkRequest) -> list[Frame]:
-        """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token. Raises Refused."""
+        """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token.
+
+        Raises Refused.
+        """
         opened = frames.header(request.frames[0]).data
         prompt = len(opened["tokens"])
         ids = frames.token_ids(request.frames)
@@ -86,26 +105,30 @@ class ModelService:
             last = len(ids) - 1
             message = f"position is {request.position}; a token that was generated stands at {prompt} to {last}."
             raise Refused("position", message, limit=last)
-        if not 0 <= request.token < self.info["vocab"]:
-            raise Refused("token", f"token is {request.token}; ids go from 0 to {self.info['vocab'] - 1}.", limit=self.info["vocab"] - 1)
+        self._check("token", request.token, self.info["vocab"])
         if opened["model"]["sha256"] != self.info["sha256"]:
-            raise Refused("model", f"The run was made by {opened['model']['name']}, and {self.info['name']} is loaded.", status=409)
+            message = f"The run was made by {opened['model']['name']}, and {self.info['name']} is loaded."
+            raise Refused("model", message, status=409)
         sampling = Sampling(**opened["sampling"])
         new_tokens = opened["limits"]["max_new_tokens"]
         if len(ids) - prompt >= new_tokens or request.token in self.engine.eos:
             raise Refused("position", "Nothing could follow that token: the branch would be over at once.")
+        log = [frames.relabel(payload, request.run, seq) for seq, payload in enumerate(request.frames)]
+        parent = {"run": request.parent, "position": request.position, "token": request.token}
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        log[0] = frames.relabel(log[0].payload, request.run, 0, {"parent": parent, "created": created})
+        log[-1] = frames.relabel(log[-1].payload, request.run, log[-1].seq, {"token": self._forced(request)})
         ids[-1] = request.token
         with _refusing_when_full():
             self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
-        log = [frames.relabel(payload, request.run, seq) for seq, payload in enumerate(request.frames)]
-        parent = {"run": request.parent, "position": request.position, "token": request.token}
-        log[0] = frames.relabel(log[0].payload, request.run, 0, {"parent": parent})
-        log[-1] = frames.relabel(log[-1].payload, request.run, log[-1].seq, {"token": self._forced(request)})
         self._recorders[request.run] = Recorder(request.run, self.tokenizer, sampling.temperature, len(log))
         return log
 
     def control(self, run: str, action: str) -> str:
-        """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed. Raises Refused."""
+        """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed.
+
+        Raises Refused.
+        """
         state = self.engine.runs.get(run)
         if state is None:
             raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
@@ -126,13 +149,9 @@ class ModelService:
     def advance(self) -> list[Frame]:
         """Advance every active run by one forward pass together; the frames that gave, each run's in log order."""
         made, self._waiting = self._waiting, []
-        try:
-            records = self.engine.advance()
-        except (RuntimeError, MemoryError) as error:
-            records = [self.engine.stop(run, "failed", f"The model failed: {error}") for run in list(self.engine.runs)]
-        for record in records:
+        for record in self.engine.advance():
             made += self._recorders[record.run].record(record)
-            if record.run not in self.engine.runs and made[-1].kind == "close":
+            if isinstance(record, CloseRecord):
                 del self._recorders[record.run]
         return made
 
@@ -153,15 +172,11 @@ class ModelService:
 
     def lens(self, ids: list[int]) -> dict[str, Any]:
         """Top tokens of the last row after each layer. Raises Refused."""
+        self._check("step", len(ids) - 1, len(ids))
         with _refusing_when_full():
             rows = lens_rows(self.engine, ids)
         named = [[{**self.tokenizer.token(token), "prob": prob} for token, prob in row] for row in rows]
         return {"layers": [{"layer": layer, "top": top} for layer, top in enumerate(named)]}
-
-    @property
-    def max_positions(self) -> int:
-        """Most positions one run may have."""
-        return min(self.info["context"], MAX_PROMPT_TOKENS + MAX_NEW_TOKENS)
 
     def _encode(self, request: RunRequest) -> list[int]:
         if request.chat:
@@ -170,11 +185,14 @@ class ModelService:
         return self.tokenizer.encode(request.prompt)
 
     def _forced(self, request: ForkRequest) -> dict[str, Any]:
-        """The token a fork puts in place of the chosen one, with the raw probability the model gave it where the frame has it."""
+        """The token a fork puts in place of the chosen one.
+
+        Its raw probability is known where it is among the frame's top tokens.
+        """
         step = request.frames[-1]
         log_z, stored = frames.header(step).data["log_z"], frames.tensors(step)
-        raw = [float(logit) for token, logit in zip(stored["top_ids"], stored["top_logits"], strict=True) if token == request.token]
-        prob = float(torch.tensor(raw[0] - log_z).exp()) if raw else None
+        logits = dict(zip(stored["top_ids"].tolist(), stored["top_logits"].tolist(), strict=True))
+        prob = exp(logits[request.token] - log_z) if request.token in logits else None
         return {**self.tokenizer.token(request.token), "prob": prob, "raw_prob": prob, "forced": True}
 
     def _check(self, field: str, value: int, count: int) -> None:
@@ -182,7 +200,7 @@ class ModelService:
             raise Refused(field, f"{field} is {value}; it must be 0 to {count - 1}.", limit=count - 1)
 
     def _warm_up(self) -> None:
-        ids = list(range(min(8, self.info["vocab"])))
+        ids = list(range(min(8, self.info["vocab"], self.info["context"])))
         with self.engine.replay(ids, len(ids) - 1):
             pass
 
@@ -204,8 +222,8 @@ def describe(checkpoint: Checkpoint, model: Transformer, device: str) -> dict[st
         "context": config.context,
         "dtype": str(weights.dtype).removeprefix("torch."),
         "element_bytes": weights.element_size(),
-        "weight_bytes": sum(parameter.nbytes for parameter in model.parameters()),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "weight_bytes": sum(weight.nbytes for weight in checkpoint.weights.values()),
+        "parameters": sum(weight.numel() for weight in checkpoint.weights.values()),
         "device": device,
         "eos": list(checkpoint.tokenizer.eos),
     }
@@ -217,8 +235,8 @@ def pick_device(device: str) -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu":
         return device
-    kind, _, index = device.partition(":")
-    if kind != "cuda" or (index and not index.isdigit()):
+    kind, colon, index = device.partition(":")
+    if kind != "cuda" or (colon and not index.isdecimal()):
         raise Refused("device", f"device is {device!r}; it must be auto, cpu, cuda or cuda:N.")
     if int(index or 0) >= torch.cuda.device_count():
         raise Refused("device", f"device is {device!r}, and torch sees {torch.cuda.device_count()} CUDA devices here.")

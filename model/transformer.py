@@ -1,16 +1,17 @@
 """The transformer: one decoder for the Llama family and GPT-2.
 
-Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 (2505.09388): RMSNorm
-(1910.07467), rotary positions (2104.09864), grouped-query attention (2305.13245), SwiGLU (2002.05202). GPT-2 (Radford et al. 2019):
-LayerNorm, learned positions, GELU.
+Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 (2505.09388):
+RMSNorm (1910.07467), rotary positions (2104.09864), grouped-query attention (2305.13245), SwiGLU (2002.05202). GPT-2
+(Radford et al. 2019): LayerNorm, learned positions, GELU.
 
-A forward pass takes a ragged batch: the new rows of several sequences, one after another, whatever their number in each. Everything
-but attention works on rows alone; attention is the one place where a row reads others, through the paged KV cache.
+A forward pass takes a ragged batch: the new rows of several sequences, one after another, whatever their number in
+each. Everything but attention works on rows alone; attention is the one place where a row reads others, through the
+paged KV cache.
 
 Shapes are written in letters:
     T  rows of the ragged batch (new tokens of all sequences)   D  width of the residual stream     F  width of the MLP
     H  query heads    Hkv  K/V heads    G  query heads per K/V head (H = Hkv·G)    Dh  head dim    V  vocabulary
-    B  sequences in one attention group    Q  new rows of each of them    K  keys each may read (the longest of the group)
+    B  sequences in one attention group    Q  new rows of each of them    K  keys of the longest of them
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from torch import Tensor, nn
 from model.config import ModelConfig
 from model.hooks import HookPoint
 from model.kv_cache import KVCache
+from model.linear import Linear, can_pack, pack_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,10 @@ class AttentionGroup:
     sequences: int
     queries: int
     slots: Tensor
-    """[B·K] cache slots of each sequence's keys, padded with its own first slot: a weight of 0 times another's NaN would be NaN."""
+    """[B·K] cache slots of each sequence's keys.
+
+    Padded with its own first slot: a weight of 0 times another's NaN would be NaN.
+    """
     visible: Tensor | None
     """[B, 1, 1, Q, K] bool, None when every query may read every key."""
 
@@ -72,10 +77,10 @@ class Attention(nn.Module):
         self.config = config
         heads, kv_heads, head_dim = config.heads, config.kv_heads, config.head_dim
         self.norm = make_norm(config, config.d)
-        self.qkv = nn.Linear(config.d, (heads + 2 * kv_heads) * head_dim, bias=config.qkv_bias)
+        self.qkv = Linear(config.d, (heads + 2 * kv_heads) * head_dim, bias=config.qkv_bias)
         self.q_norm = make_norm(config, head_dim) if config.qk_norm else nn.Identity()
         self.k_norm = make_norm(config, head_dim) if config.qk_norm else nn.Identity()
-        self.out = nn.Linear(heads * head_dim, config.d, bias=config.out_bias)
+        self.out = Linear(heads * head_dim, config.d, bias=config.out_bias)
         self.normed = HookPoint("T D")
         self.q = HookPoint("T H Dh")
         self.k = HookPoint("T Hkv Dh")
@@ -87,7 +92,9 @@ class Attention(nn.Module):
         self.mixed = HookPoint("T H Dh")
         self.change = HookPoint("T D")
 
-    def forward(self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int) -> Tensor:
+    def forward(
+        self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
+    ) -> Tensor:
         config = self.config
         sizes = (config.heads, config.kv_heads, config.kv_heads)
         qkv = self.qkv(self.normed(self.norm(rows)))  # T D -> T (H+2Hkv)*Dh
@@ -99,7 +106,8 @@ class Attention(nn.Module):
         cache.write(layer, batch.slots, k, v)
         mixed = [self._mix(q, group, cache, layer) for group in batch.groups]
         mix = self.mixed(mixed[0] if len(mixed) == 1 else torch.cat(mixed))  # T H Dh
-        return self.change(self.out(mix.flatten(1)))  # T H*Dh -> T D
+        change: Tensor = self.change(self.out(mix.flatten(1)))  # T H*Dh -> T D
+        return change
 
     def _mix(self, q: Tensor, group: AttentionGroup, cache: KVCache, layer: int) -> Tensor:
         """softmax(Q·Kᵀ/√Dh)·V (arXiv:1706.03762, eq. 1) for one group; returns its rows, [B·Q, H, Dh]."""
@@ -126,11 +134,11 @@ class MLP(nn.Module):
         self.gated = config.mlp == "swiglu"
         self.norm = make_norm(config, config.d)
         if self.gated:
-            self.gate_up = nn.Linear(config.d, 2 * config.d_mlp, bias=config.mlp_bias)
+            self.gate_up = Linear(config.d, 2 * config.d_mlp, bias=config.mlp_bias)
             self.gate = HookPoint("T F")
         else:
-            self.up = nn.Linear(config.d, config.d_mlp, bias=config.mlp_bias)
-        self.down = nn.Linear(config.d_mlp, config.d, bias=config.mlp_bias)
+            self.up = Linear(config.d, config.d_mlp, bias=config.mlp_bias)
+        self.down = Linear(config.d_mlp, config.d, bias=config.mlp_bias)
         self.normed = HookPoint("T D")
         self.raised = HookPoint("T F")
         self.hidden = HookPoint("T F")
@@ -143,7 +151,8 @@ class MLP(nn.Module):
             hidden = F.silu(self.gate(gate)) * self.raised(up)
         else:
             hidden = F.gelu(self.raised(self.up(normed)), approximate="tanh")
-        return self.change(self.down(self.hidden(hidden)))  # T F -> T D
+        change: Tensor = self.change(self.down(self.hidden(hidden)))  # T F -> T D
+        return change
 
 
 class Block(nn.Module):
@@ -157,10 +166,13 @@ class Block(nn.Module):
         self.resid_mid = HookPoint("T D")
         self.resid_out = HookPoint("T D")
 
-    def forward(self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int) -> Tensor:
+    def forward(
+        self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
+    ) -> Tensor:
         rows = self.resid_in(rows)
         rows = self.resid_mid(rows + self.attn(rows, batch, rope, cache, layer))
-        return self.resid_out(rows + self.mlp(rows))
+        out: Tensor = self.resid_out(rows + self.mlp(rows))
+        return out
 
 
 class Transformer(nn.Module):
@@ -175,7 +187,7 @@ class Transformer(nn.Module):
         self.positions = nn.Embedding(config.context, config.d) if config.rope_theta is None else None
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = make_norm(config, config.d)
-        self.lm_head = nn.Linear(config.d, config.vocab, bias=False)
+        self.lm_head = Linear(config.d, config.vocab, bias=False)
         if config.tied:
             self.lm_head.weight = self.embed.weight
         self.embedded = HookPoint("T D")
@@ -184,7 +196,10 @@ class Transformer(nn.Module):
 
     @classmethod
     def from_weights(cls, config: ModelConfig, weights: dict[str, Tensor], device: str = "cpu") -> Transformer:
-        """The model with these weights, without allocating any others. Raises RuntimeError when names or shapes differ."""
+        """The model with these weights, without allocating any others.
+
+        Raises RuntimeError when names or shapes differ.
+        """
         with torch.device("meta"):
             model = cls(config)
         if config.tied:
@@ -195,6 +210,8 @@ class Transformer(nn.Module):
         model = model.to(device).eval().requires_grad_(False)
         if config.rope_theta is not None:
             model.inv_freq = rope_frequencies(config).to(device)
+        if can_pack(device):
+            pack_all(model)
         return model
 
     @torch.inference_mode()
@@ -210,17 +227,33 @@ class Transformer(nn.Module):
 
     def decode_rows(self, rows: Tensor) -> Tensor:
         """Rows of the residual stream [n, D] through the final norm and LM head: logits [n, V]."""
-        return self.lm_head(self.final(self.norm(rows)))
+        logits: Tensor = self.lm_head(self.final(self.norm(rows)))
+        return logits
+
+
+class RMSNorm(nn.Module):
+    """x / √(mean(x²) + ε) · weight (arXiv:1910.07467, eq. 4) along the last axis; a third of the time of torch's own on one row."""
+
+    def __init__(self, width: int, eps: float):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.eps) * self.weight
 
 
 def make_norm(config: ModelConfig, width: int) -> nn.Module:
     if config.norm == "layer":
         return nn.LayerNorm(width, eps=config.norm_eps)
-    return nn.RMSNorm(width, eps=config.norm_eps)
+    return RMSNorm(width, eps=config.norm_eps)
 
 
 def rope_frequencies(config: ModelConfig) -> Tensor:
-    """[Dh/2] angles per position (arXiv:2104.09864, §3.2.2), with Llama 3's stretching of long wavelengths where configured."""
+    """[Dh/2] angles per position (arXiv:2104.09864, §3.2.2).
+
+    With Llama 3's stretching of long wavelengths where configured.
+    """
     assert config.rope_theta is not None
     inv_freq = 1.0 / config.rope_theta ** (torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim)
     if config.rope_scaling is None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from model.linear import Linear
 from model.transformer import Transformer
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`flops`: multiply-adds × 2 of the matrix products. `bytes_read`: weights, embedding rows, K and V that had to be read."""
+    """`flops`: multiply-adds × 2 of the matrix products.
+
+    `bytes_read`: weights of those products, embedding rows, K and V that had to be read.
+    """
 
     flops: int = 0
     bytes_read: int = 0
@@ -37,4 +41,5 @@ class Work:
 
 def block_products(model: Transformer) -> int:
     """Weights of one block's matrices: multiply-adds per row."""
-    return sum(weight.numel() for weight in model.blocks[0].parameters() if weight.dim() == 2)
+    linears = (module for module in model.blocks[0].modules() if isinstance(module, Linear))
+    return sum(linear.in_features * linear.out_features for linear in linears)

@@ -41,7 +41,7 @@ export function followAddress({ window, store, session }) {
     const { run, link } = readAddress(window.location);
     clearTimeout(timer);
     timer = null;
-    if (run && run !== store.state().run?.id) session.open(run, { playing: link.step === undefined, link });
+    if (run && run !== store.state().run?.id) session.visit(run, link);
     else session.applyLink(link);
   };
 

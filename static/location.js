@@ -29,7 +29,7 @@ export const PROPERTIES = {
 export function parseHash(hash) {
   const values = {};
   for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    const value = PROPERTIES[name]?.parse(text);
+    const value = Object.hasOwn(PROPERTIES, name) ? PROPERTIES[name].parse(text) : undefined;
     if (value !== undefined) values[name] = value;
   }
   return values;

@@ -45,7 +45,12 @@ function mirror(state) {
 
 mirror(store.state());
 store.subscribe(mirror);
-store.subscribe(({ theme }) => rememberTheme(localStorage, theme));
+let shownTheme = store.state().theme;
+store.subscribe(({ theme }) => {
+  if (theme === shownTheme) return;
+  shownTheme = theme;
+  rememberTheme(localStorage, theme);
+});
 stillness.addEventListener("change", () => store.dispatch({ type: "motion", reducedMotion: stillness.matches }));
 for (const input of ["pointerdown", "keydown"]) {
   window.addEventListener(input, () => store.dispatch({ type: "fastForward" }), { capture: true });

@@ -23,6 +23,7 @@ export function createSession({ store, client, storage, delay }) {
   let stopWatching = () => {};
   let polling = false;
   let disposed = false;
+  let controls = Promise.resolve();
 
   const pollReadiness = async () => {
     if (polling) return;
@@ -38,8 +39,11 @@ export function createSession({ store, client, storage, delay }) {
     if (!disposed && state().held) start();
   };
 
-  /** @param {{playing: boolean, link: Object}} how `link`: the step and selection to come back to, if any */
-  const open = (id, { playing, link = {} }) => {
+  /**
+   * @param {{playing: boolean, visited: boolean, link: Object}} how `visited`: it was not started here just now;
+   *   `link`: the step and selection to come back to, if any
+   */
+  const open = (id, { playing, visited, link = {} }) => {
     stopWatching();
     const run = new Run(id);
     dispatch({ type: "opened", run, playing });
@@ -58,6 +62,7 @@ export function createSession({ store, client, storage, delay }) {
         if (frame.kind === "layer" && run.partialRows === rows) return;
         dispatch({ type: "grew" });
         if (frame.kind === "open") dispatch({ type: "settingsOfRun", open: frame.data });
+        if (frame.kind === "open" && visited) askWhetherPaused(id);
         if (frame.kind === "step") onStep(run, link);
         if (frame.kind === "close") onClose(run);
         settle();
@@ -65,7 +70,7 @@ export function createSession({ store, client, storage, delay }) {
       onConnection: (connected) => {
         if (connected !== state().connected) dispatch({ type: "connection", connected });
       },
-      onProblem: (problem) => dispatch({ type: "problem", problem }),
+      onProblem: (problem) => dispatch({ type: "unwatchable", problem }),
     });
   };
 
@@ -89,13 +94,25 @@ export function createSession({ store, client, storage, delay }) {
     if (step !== undefined) dispatch({ type: "seek", step });
   };
 
+  /** A run that its viewer paused and then left would keep its place in the engine for ever. */
+  const leaveEngine = () => {
+    if (grows() && owned() && state().enginePaused) control("stop");
+  };
+
+  /** Whether somebody paused the engine on this run before we came. */
+  const askWhetherPaused = async (id) => {
+    const { status } = await client.status(id).catch(() => ({}));
+    if (status === "paused" && state().run?.id === id) dispatch({ type: "engine", paused: true });
+  };
+
   const start = async () => {
     const { prompt, chat, maxNewTokens, sampling } = state();
     dispatch({ type: "opening" });
+    leaveEngine();
     try {
       const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling });
       storage.setItem(OWNED_KEY, id);
-      if (!disposed) open(id, { playing: true });
+      if (!disposed) open(id, { playing: true, visited: false });
     } catch (problem) {
       if (problem.status === 503) hold();
       else dispatch({ type: "problem", problem });
@@ -107,14 +124,15 @@ export function createSession({ store, client, storage, delay }) {
     pollReadiness();
   };
 
-  const control = async (action) => {
+  /** Control requests go one after another, in the order in which the buttons were pressed. */
+  const control = (action) => {
     const { run } = state();
-    try {
-      await client.control(run.id, action);
-      dispatch({ type: "engine", paused: action !== "resume" });
-    } catch (problem) {
-      if (!run.close) dispatch({ type: "problem", problem });
-    }
+    dispatch({ type: "engine", paused: action === "pause" || action === "step" });
+    controls = controls
+      .then(() => client.control(run.id, action))
+      .catch((problem) => {
+        if (!run.close && state().run === run) dispatch({ type: "problem", problem });
+      });
   };
 
   const grows = () => Boolean(state().run?.open) && !state().run.close;
@@ -124,17 +142,22 @@ export function createSession({ store, client, storage, delay }) {
   const session = {
     /** Shows a run from the start, without waiting for the model, and follows the model's loading. */
     begin(id, link) {
-      if (id) open(id, { playing: link.step === undefined, link });
+      if (id) session.visit(id, link);
       pollReadiness();
     },
 
-    open,
     applyLink,
+
+    /** Shows a run that is already there: from its start, or at the step the link names. */
+    visit(id, link = {}) {
+      open(id, { playing: link.step === undefined, visited: true, link });
+    },
 
     /** Starts a run with the prompt and settings of the page, now or as soon as the model is ready. */
     submit() {
-      const { prompt, readiness, limits } = state();
+      const { prompt, readiness, limits, opening } = state();
       const problem = promptProblem(prompt, limits);
+      if (opening) return;
       if (problem) dispatch({ type: "problem", problem });
       else if (readiness.state === "failed") dispatch({ type: "problem", problem: modelFailed(readiness) });
       else if (readiness.state === "ready") start();
@@ -169,9 +192,11 @@ export function createSession({ store, client, storage, delay }) {
     first: () => dispatch({ type: "seek", step: 0 }),
     last: () => dispatch({ type: "seek", step: last() }),
 
-    /** Keeps the playhead at the newest step of a run that is still growing. */
+    stop: () => control("stop"),
+
+    /** Keeps the playhead at the newest step of a run that is still growing, or lets it walk at its own pace again. */
     follow() {
-      dispatch({ type: "follow" });
+      dispatch({ type: state().following ? "play" : "follow" });
       if (grows() && state().enginePaused) control("resume");
     },
 
@@ -185,7 +210,8 @@ export function createSession({ store, client, storage, delay }) {
 
 function promptProblem(prompt, limits) {
   if (prompt === "") {
-    return { title: "The prompt is empty", detail: "Type at least one character.", field: "prompt", limit: 1 };
+    const detail = "Type at least one character.";
+    return { title: "The prompt is empty", detail, field: "prompt", limit: [1, limits.prompt_chars] };
   }
   const length = [...prompt].length;
   if (length <= limits.prompt_chars) return null;

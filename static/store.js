@@ -50,6 +50,8 @@ const REDUCERS = {
 
   connection: (_state, { connected }) => ({ connected }),
 
+  /** The run cannot be had: what was shown goes, the reason stays. */
+  unwatchable: (_state, { problem }) => ({ run: null, problem, opening: false, playing: false, following: false }),
   opening: () => ({ opening: true, held: false, problem: null }),
   opened: (_state, { run, playing }) => ({
     run,
@@ -73,7 +75,7 @@ const REDUCERS = {
   wanted: (_state, { wanted }) => ({ wanted }),
 
   tick: (state, { step, progress }) => ({ step, progress, ...stopAtTheEnd(state, step, progress) }),
-  play: (state) => ({ playing: true, wanted: false, ...(atTheEnd(state) ? { step: 0, progress: 0 } : {}) }),
+  play: (state) => ({ playing: true, following: false, wanted: false, ...(atTheEnd(state) ? { step: 0, progress: 0 } : {}) }),
   pause: () => ({ playing: false, following: false, progress: 1 }),
   follow: () => ({ playing: true, following: true, wanted: false }),
   seek: (_state, { step }) => ({ step, progress: 1, playing: false, following: false, wanted: false }),

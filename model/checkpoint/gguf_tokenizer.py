@@ -38,11 +38,10 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
     if not tokens or merges is None or (kinds is not None and len(kinds) != len(tokens)):
         raise refuse("is incomplete: its vocabulary, token types or merges are missing")
     pre = key("pre", str, "default")
-    pairs = [tuple(merge.split(" ", 1)) for merge in merges]
     try:
-        bpe = models.BPE(
-            vocab={token: i for i, token in enumerate(tokens)}, merges=pairs, ignore_merges=pre == "llama-bpe"
-        )
+        pairs = [tuple(merge.split(" ", 1)) for merge in merges]
+        vocab = {token: index for index, token in enumerate(tokens)}
+        bpe = models.BPE(vocab=vocab, merges=pairs, ignore_merges=pre == "llama-bpe")
     except Exception as error:  # The library raises bare Exception for a merge of unknown tokens.
         raise refuse(f"is corrupted: its merges do not fit its vocabulary ({error})") from None
     inner = tokenizers.Tokenizer(bpe)
@@ -68,6 +67,8 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
         )
     ends = {key("eos_token_id", int), key("eot_token_id", int)}
     template = metadata.get("tokenizer.chat_template")
+    if template is not None and not isinstance(template, str):
+        raise refuse("is corrupted: its chat template is not a text")
     return Tokenizer(inner, Extras(names, template, end_ids(inner, ends - {None})), byte_level)
 
 

@@ -59,7 +59,8 @@ class Tokenizer:
 
         A plain prompt gets the tokens that the model's own tokenizer puts around every text (Llama 3: a first
         `<|begin_of_text|>`; most others: none). With `special` the text is said to bring its own, as what `chat`
-        returns does, and none is added.
+        returns does, and none is added. A byte that the vocabulary has no token for is left out: SmolLM2 lacks some
+        control characters, and F1 and F2, with which the characters from U+40000 on begin.
         """
         return self._inner.encode(text, add_special_tokens=not special).ids
 

@@ -31,3 +31,11 @@ export function Tooltip({ at, box, title, value, notes }) {
     ${notes.map((note) => html`<div class="tooltip-note">${note}</div>`)}
   </div>`;
 }
+
+/** One line of a panel: a name and its value. `origin` marks a line whose origin is not the panel's own. */
+export function Fact({ name, origin, hint = null, class: className = null, children }) {
+  return html`<div title=${hint}>
+    <dt>${name} ${origin && html`<${Badge} origin=${origin} />`}</dt>
+    <dd class=${className}>${children}</dd>
+  </div>`;
+}

@@ -7,7 +7,7 @@ import { hitMatrix, matrixGeometry, windowAround } from "../draw/matrix-geometry
 import { fixed, quoted } from "../model/format.js";
 import { strongestCell } from "../model/map-facts.js";
 import { Tooltip } from "./bits.js";
-import { useRatio, useSize, useTheme } from "./hooks.js";
+import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
 import { MatrixLabels } from "./matrix-labels.js";
 import { imageOf, Surface } from "./surface.js";
 
@@ -23,9 +23,14 @@ export function HeadMatrix({ run, focus, hover, theme: themeName, dispatch }) {
   const [close, setClose] = useState(false);
   const many = focus.newest + 1 > READABLE_TOKENS;
   return html`<div class="matrix">
-    ${many && html`<button type="button" class="matrix-zoom" aria-pressed=${close} onClick=${() => setClose(!close)}>${close ? "Whole matrix" : "Zoom to the chosen cell"}</button>`}
+    ${many && html`<button
+      type="button" class="matrix-zoom" aria-pressed=${close} onClick=${() => setClose(!close)}
+    >${close ? "Whole matrix" : "Zoom to the chosen cell"}</button>`}
     <div class="matrix-box" ref=${ref}>
-      ${size && html`<${Cells} run=${run} focus=${focus} hover=${hover} size=${size} close=${many && close} themeName=${themeName} dispatch=${dispatch} />`}
+      ${size && html`<${Cells}
+        run=${run} focus=${focus} hover=${hover} size=${size} close=${many && close} themeName=${themeName}
+        dispatch=${dispatch}
+      />`}
     </div>
   </div>`;
 }
@@ -34,28 +39,47 @@ function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
   const theme = useTheme(themeName);
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
+  const [focused, setFocused] = useState(false);
   const { layer, head, newest, query, key } = focus;
 
-  const [queries, keys] = close ? [windowAround(query, WINDOW_TOKENS, newest), windowAround(key, WINDOW_TOKENS, newest)] : [[0, newest], [0, newest]];
+  const [queries, keys] = close
+    ? [windowAround(query, WINDOW_TOKENS, newest), windowAround(key, WINDOW_TOKENS, newest)]
+    : [
+        [0, newest],
+        [0, newest],
+      ];
   const window = [...queries, ...keys].join();
   const geometry = useMemo(
-    () => matrixGeometry({ ...size, promptLength: run.promptLength, newest, queries, keys, margin: size.width < NARROW_PX ? NARROW_MARGIN : MARGIN }),
+    () =>
+      matrixGeometry({
+        ...size,
+        promptLength: run.promptLength,
+        newest,
+        queries,
+        keys,
+        margin: size.width < NARROW_PX ? NARROW_MARGIN : MARGIN,
+      }),
     [size, run, newest, window],
   );
   const row = useCallback((at) => run.row(layer, head, at), [run, layer, head]);
-  const painted = useMemo(() => imageOf(paintMatrix(row, { theme }, { geometry, ratio })), [row, theme, geometry, ratio]);
-  const draw = useCallback((context) => drawMatrix(context, painted, { row, theme }, { geometry }), [painted, row, theme, geometry]);
+  const painted = useMemo(
+    () => imageOf(paintMatrix(row, { theme }, { geometry, ratio })),
+    [row, theme, geometry, ratio],
+  );
+  const draw = useCallback(
+    (context) => drawMatrix(context, painted, { row, theme }, { geometry }),
+    [painted, row, theme, geometry],
+  );
 
-  const under = (event) => {
-    const box = event.currentTarget.getBoundingClientRect();
-    const at = { x: event.clientX - box.left, y: event.clientY - box.top };
-    const hit = hitMatrix(geometry, at.x, at.y);
-    return { at, hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
+  const under = ({ x, y }) => {
+    const hit = hitMatrix(geometry, x, y);
+    return { hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
   };
   const onPointerMove = (event) => {
-    const { at, hit, cell } = under(event);
+    const at = pointInside(event);
+    const { hit, cell } = under(at);
     if (!hit) return onPointerLeave();
-    setPointer({ at, facts: cellFacts(run, hit, cell) });
+    setPointer(at);
     const place = cell ? { layer, head, query: cell.query, key: cell.key } : null;
     if (place?.query !== hover?.query || place?.key !== hover?.key) dispatch({ type: "hover", hover: place });
   };
@@ -64,10 +88,11 @@ function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
     if (hover) dispatch({ type: "hover", hover: null });
   };
   const onClick = (event) => {
-    const { cell } = under(event);
+    const { cell } = under(pointInside(event));
     if (cell) dispatch({ type: "select", selection: { layer, head, query: cell.query, key: cell.key } });
   };
 
+  const pointed = pointer ? under(pointer) : { hit: null };
   return html`<div
     class="matrix-cells"
     role="application"
@@ -78,12 +103,14 @@ function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
     onPointerMove=${onPointerMove}
     onPointerLeave=${onPointerLeave}
     onClick=${onClick}
+    onFocus=${() => setFocused(true)}
+    onBlur=${() => setFocused(false)}
     onKeyDown=${(event) => onMatrixKey(event, focus, dispatch)}
   >
     <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
     <${MatrixLabels} geometry=${geometry} run=${run} focus=${focus} hover=${hover} />
-    <p id="matrix-cell" class="visually-hidden" aria-live="polite">${cellInWords(run, focus)}</p>
-    ${pointer && html`<${Tooltip} at=${pointer.at} box=${geometry} ...${pointer.facts} />`}
+    <p id="matrix-cell" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${cellInWords(run, focus)}</p>
+    ${pointed.hit && html`<${Tooltip} at=${pointer} box=${geometry} ...${cellFacts(run, pointed.hit, pointed.cell)} />`}
   </div>`;
 }
 
@@ -99,12 +126,16 @@ function cellFacts(run, { queries, keys }, cell) {
   return {
     title: `${quoted(run.tokens[cell.query])} looks at ${quoted(run.tokens[cell.key])}`,
     value: `weight ${fixed(cell.weight, 3)} ± 0.004`,
-    notes: [`query ${cell.query}, key ${cell.key}`, ...(many ? ["the largest of the cells that share this pixel"] : [])],
+    notes: [
+      `query ${cell.query}, key ${cell.key}`,
+      ...(many ? ["the largest of the cells that share this pixel"] : []),
+    ],
   };
 }
 
 function cellInWords(run, { layer, head, query, key }) {
-  return `Query ${query}, ${quoted(run.tokens[query])}; key ${key}, ${quoted(run.tokens[key])}; weight ${fixed(run.weight(layer, head, query, key), 3)}`;
+  const weight = fixed(run.weight(layer, head, query, key), 3);
+  return `Query ${query}, ${quoted(run.tokens[query])}; key ${key}, ${quoted(run.tokens[key])}; weight ${weight}`;
 }
 
 const KEYS = {

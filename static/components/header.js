@@ -33,7 +33,7 @@ export function Header({ state, dispatch, session }) {
 function Recorded({ state, session }) {
   if (state.examples.length === 0) return null;
   const shown = state.examples.some(({ id }) => id === state.run?.id);
-  const onChange = (event) => session.open(event.target.value, { playing: true });
+  const onChange = (event) => session.visit(event.target.value);
   return html`
     <label class="recorded">
       <span>Recorded runs</span>
@@ -49,7 +49,7 @@ function Model({ state }) {
   const { readiness, run } = state;
   const model = readiness.model ?? run?.open?.model;
   return html`
-    <div class="model" data-readiness=${readiness.state} role="status" aria-label="Model">
+    <div class="model" data-readiness=${readiness.state} role="group" aria-label="Model">
       <span class="model-dot" aria-hidden="true"></span>
       ${readiness.state === "ready" ? html`<${Ready} model=${model} />` : html`<${Loading} readiness=${readiness} />`}
     </div>

@@ -1,4 +1,4 @@
-/** Hooks the drawings share. */
+/** What the drawings share: size, colours, pixel ratio, pointer. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { readTheme } from "../draw/theme.js";
@@ -47,4 +47,10 @@ export function useRatio() {
     return () => query.removeEventListener("change", changed);
   }, [ratio]);
   return ratio;
+}
+
+/** @returns {{x: number, y: number}} where a pointer event is inside the element that handles it */
+export function pointInside(event) {
+  const box = event.currentTarget.getBoundingClientRect();
+  return { x: event.clientX - box.left, y: event.clientY - box.top };
 }

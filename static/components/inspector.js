@@ -1,7 +1,6 @@
 /** The inspector at head level: one head's whole matrix, one query's strongest keys, one dot product. */
 
 import { html } from "htm/preact";
-import { counted } from "../model/format.js";
 import { headSentence, whereKeyStands } from "../model/map-facts.js";
 import { headFocus } from "../model/head-focus.js";
 import { Token } from "./bits.js";
@@ -12,7 +11,9 @@ import { TopKeys } from "./top-keys.js";
 export function Inspector({ state, dispatch, client }) {
   const { run } = state;
   return html`<section class="inspector" aria-label="Inspector">
-    ${run?.steps.length ? html`<${Head} state=${state} dispatch=${dispatch} client=${client} />` : html`<p class="empty">Choose a head on the map to see where it looks.</p>`}
+    ${run?.steps.length ? html`<${Head}
+      state=${state} dispatch=${dispatch} client=${client}
+    />` : html`<p class="empty">Choose a head on the map to see where it looks.</p>`}
   </section>`;
 }
 
@@ -23,16 +24,22 @@ function Head({ state, dispatch, client }) {
   const decoded = newest - run.promptLength + 1;
   return html`
     <p class="breadcrumb">
-      Model <i>▸</i> Layer ${layer} <i>▸</i> <strong>Head ${head}</strong> <i>▸</i> <${Token} token=${run.tokens[query]} /> → <${Token} token=${run.tokens[key]} />${query > 0 && html`<span class="breadcrumb-note"> · ${whereKeyStands(query, key)}</span>`}
+      Model <i>▸</i> Layer ${layer} <i>▸</i> <strong>Head ${head}</strong> <i>▸</i>${" "}
+      <${Token} token=${run.tokens[query]} /> → <${Token} token=${run.tokens[key]} />
+      ${query > 0 && ` · ${whereKeyStands(query, key)}`}
       ${focus.preview && html`<span class="preview">preview: click to keep</span>`}
     </p>
     <h2>${headSentence(run, layer, head, query)}</h2>
-    <p class="inspector-how">
-      Each row is a query, each column a key it may read. <span class="word-cached">Blue rows</span> were computed together in prefill${decoded > 0 ? html`; the ${counted(decoded, "row")} below the line ${decoded === 1 ? "was" : "were"} added one by one in decode.` : "."}
-    </p>
     <div class="inspector-body">
       <${HeadMatrix} run=${run} focus=${focus} hover=${hover} theme=${state.theme} dispatch=${dispatch} />
-      <${TopKeys} run=${run} focus=${focus} dispatch=${dispatch} />
+      <div class="inspector-side">
+        <${TopKeys} run=${run} focus=${focus} dispatch=${dispatch} />
+        <p class="inspector-how">
+          Rows are queries, columns the keys they may read. <span class="word-cached">Blue rows</span>: prefill, all at
+          once.${decoded === 1 && " Below the line: decode, one row so far."}
+          ${decoded > 1 && ` Below the line: decode, ${decoded} rows one by one.`}
+        </p>
+      </div>
     </div>
     <${DotProduct} state=${state} focus=${focus} client=${client} />
   `;

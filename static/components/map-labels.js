@@ -1,29 +1,38 @@
 /** Everything written or outlined on the map: titles, layers, heads, tokens, the selection. SVG over the canvas. */
 
 import { html } from "htm/preact";
-import { percent, tokenLabel } from "../model/format.js";
+import { counted, percent, tokenLabel } from "../model/format.js";
 import { kvHeadOf } from "../model/map-facts.js";
-import { columnOf, labelled, rowOf, stripOf } from "../draw/map-geometry.js";
+import { labelled } from "../draw/labels.js";
+import { columnOf, rowOf, stripOf } from "../draw/map-geometry.js";
 
 const LEAST_LABEL_PX = 10.5;
 const LEAST_LAYER_PX = 12;
 const TILT_DEGREES = 62;
+/** Widths of a character, to shorten a title or leave out a subtitle that has no room. */
+const TITLE_CHARACTER_PX = 6.6;
+const SUBTITLE_CHARACTER_PX = 5.2;
 
-export function MapLabels({ geometry, run, step, view, selection, hover, reveal }) {
+export function MapLabels({ geometry, run, step, view, selection, hover, risen }) {
   return html`<svg class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
     <${Titles} geometry=${geometry} view=${view} />
     <${RowMark} geometry=${geometry} layer=${selection.layer} />
     <${LayerNames} geometry=${geometry} selected=${selection.layer} hovered=${hover?.layer} />
     <${HeadNames} geometry=${geometry} selected=${selection.head} hovered=${hover?.head} />
-    <${ColumnNames} group="residual" geometry=${geometry} run=${run} view=${view} marked=${[hover?.query ?? selection.query]} />
-    <${ColumnNames} group="cache" geometry=${geometry} run=${run} view=${view} marked=${[hover?.key ?? selection.key]} />
+    <${ColumnNames}
+      group="residual" geometry=${geometry} run=${run} view=${view}
+      marked=${[hover?.query ?? selection.query]}
+    />
+    <${ColumnNames}
+      group="cache" geometry=${geometry} run=${run} view=${view} marked=${[hover?.key ?? selection.key]}
+    />
     <${Marks} geometry=${geometry} run=${run} view=${view} selection=${selection} hover=${hover} />
-    ${reveal >= view.layers && html`<${Output} geometry=${geometry} view=${view} token=${run.steps[step].data.token} />`}
+    ${risen && html`<${Output} geometry=${geometry} view=${view} token=${run.steps[step].data.token} />`}
   </svg>`;
 }
 
 function Titles({ geometry, view }) {
-  const heads = view.heads === 1 ? "1 head" : `${view.heads} heads`;
+  const heads = counted(view.heads, "head");
   const titles = [
     ["residual", "Residual stream", "one column per token", "Residual"],
     [
@@ -32,31 +41,38 @@ function Titles({ geometry, view }) {
       view.prefill ? `${heads} per layer, a triangle each` : `${heads} per layer, one strip each`,
       "Attention",
     ],
-    ["cache", "KV cache: one shelf per layer", `K over V, ${view.kvHeads} KV heads, a column per position`, "KV cache"],
+    ["cache", "KV cache: one shelf per layer", `K over V, ${counted(view.kvHeads, "KV head")}, a column per position`, "KV cache"],
   ];
   return titles.map(([group, title, subtitle, short]) => {
     const { x0, x1 } = geometry[group];
-    const roomy = x1 - x0 > title.length * 6.6;
+    const roomy = x1 - x0 > title.length * TITLE_CHARACTER_PX;
     return html`<text class="map-title" x=${x0} y="14">${roomy ? title : short}</text>
-      ${x1 - x0 > subtitle.length * 5.2 && html`<text class="map-subtitle" x=${x0} y="29">${subtitle}</text>`}`;
+      ${x1 - x0 > subtitle.length * SUBTITLE_CHARACTER_PX && html`<text class="map-subtitle" x=${x0} y="29">${subtitle}</text>`}`;
   });
 }
 
 function RowMark({ geometry, layer }) {
   const { y0, y1 } = rowOf(geometry, layer);
-  return html`<rect class="map-row-mark" x=${geometry.residual.x0 - 3} y=${y0 - 1} width=${geometry.cache.x1 - geometry.residual.x0 + 6} height=${y1 - y0 + 2} rx="2" />`;
+  return html`<rect
+    class="map-row-mark" x=${geometry.residual.x0 - 3} y=${y0 - 1}
+    width=${geometry.cache.x1 - geometry.residual.x0 + 6} height=${y1 - y0 + 2} rx="2"
+  />`;
 }
 
 function LayerNames({ geometry, selected, hovered }) {
   const every = geometry.layers <= 12 && geometry.rowPitch >= LEAST_LAYER_PX ? 1 : 5;
   const marked = [selected, hovered].filter((layer) => layer !== undefined && layer !== null);
-  const near = (layer) => !marked.includes(layer) && marked.some((other) => Math.abs(other - layer) * geometry.rowPitch < LEAST_LAYER_PX);
+  const near = (layer) =>
+    !marked.includes(layer) && marked.some((other) => Math.abs(other - layer) * geometry.rowPitch < LEAST_LAYER_PX);
   const names = Array.from({ length: geometry.layers }, (_, layer) => layer).filter(
     (layer) => marked.includes(layer) || ((layer % every === 0 || layer === geometry.layers - 1) && !near(layer)),
   );
   return names.map((layer) => {
     const { y0, y1 } = rowOf(geometry, layer);
-    return html`<text class=${`map-layer ${marked.includes(layer) ? "is-marked" : ""}`} x=${geometry.residual.x0 - 7} y=${(y0 + y1) / 2 + 3.5}>L${layer}</text>`;
+    return html`<text
+      class=${`map-layer ${marked.includes(layer) ? "is-marked" : ""}`} x=${geometry.residual.x0 - 7}
+      y=${(y0 + y1) / 2 + 3.5}
+    >L${layer}</text>`;
   });
 }
 
@@ -67,20 +83,31 @@ function HeadNames({ geometry, selected, hovered }) {
     .map((head) => {
       const { x0, x1 } = stripOf(geometry, head);
       const marked = head === selected || head === hovered;
-      return html`<text class=${`map-head ${marked ? "is-marked" : ""}`} x=${(x0 + x1) / 2} y=${geometry.top - 6}>${geometry.headPitch > 26 ? `h${head}` : head}</text>`;
+      return html`<text
+        class=${`map-head ${marked ? "is-marked" : ""}`} x=${(x0 + x1) / 2} y=${geometry.top - 6}
+      >${geometry.headPitch > 26 ? `h${head}` : head}</text>`;
     });
 }
 
 function ColumnNames({ group, geometry, run, view, marked }) {
   const pitch = (geometry[group].x1 - geometry[group].x0) / geometry.columns;
   const newest = view.positions - 1;
-  const names = labelled({ count: view.positions, pitch, leastPx: LEAST_LABEL_PX, always: [newest, ...marked.filter((at) => at !== undefined && at !== null)] });
-  return names.map((position) => {
+  const names = labelled({ count: view.positions, pitch, leastPx: LEAST_LABEL_PX, always: [newest, ...marked] });
+  return names.map(({ position, named }) => {
     const { x0, x1 } = columnOf(geometry, group, position);
     const [x, y] = [(x0 + x1) / 2 - 2, geometry.bottom + 9];
-    const kind = position >= view.firstQuery ? "is-computed" : position < run.promptLength ? "is-cached" : "is-output";
-    const label = tokenLabel(run.tokens[position], 9);
-    return html`<text class=${`map-token ${kind} ${marked.includes(position) ? "is-marked" : ""}`} transform=${`translate(${x} ${y}) rotate(${TILT_DEGREES})`}>${label}</text>`;
+    const kind = !named
+      ? "is-position"
+      : position >= view.firstQuery
+        ? "is-computed"
+        : position < run.promptLength
+          ? "is-cached"
+          : "is-output";
+    const label = named ? tokenLabel(run.tokens[position], 9) : position;
+    return html`<text
+      class=${`map-token ${kind} ${marked.includes(position) ? "is-marked" : ""}`}
+      transform=${`translate(${x} ${y}) rotate(${TILT_DEGREES})`}
+    >${label}</text>`;
   });
 }
 
@@ -96,9 +123,15 @@ function Marks({ geometry, run, view, selection, hover }) {
     const kvHead = place.kvHead ?? kvHeadOf(run, place.head ?? selection.head);
     const has = (position) => position !== undefined && position !== null && position < view.positions;
     return html`
-      ${place.head !== undefined && html`<${Outline} class=${kind} box=${{ ...stripOf(geometry, place.head), ...row }} grow=${1.5} />`}
-      ${has(place.query) && html`<${Outline} class=${kind} box=${{ ...columnOf(geometry, "residual", place.query), ...row }} grow=${0.5} />`}
-      ${has(place.key) && html`<${Outline} class=${kind} box=${{ ...kvCell(geometry, place.key, kvHead), ...row }} grow=${1} />`}
+      ${place.head !== undefined && html`<${Outline}
+        class=${kind} box=${{ ...stripOf(geometry, place.head), ...row }} grow=${1.5}
+      />`}
+      ${has(place.query) && html`<${Outline}
+        class=${kind} box=${{ ...columnOf(geometry, "residual", place.query), ...row }} grow=${0.5}
+      />`}
+      ${has(place.key) && html`<${Outline}
+        class=${kind} box=${{ ...kvCell(geometry, place.key, kvHead), ...row }} grow=${1}
+      />`}
     `;
   });
 }
@@ -113,7 +146,10 @@ const LEAST_OUTLINE_PX = 3;
 
 function Outline({ box, grow, class: kind }) {
   const width = Math.max(LEAST_OUTLINE_PX, box.x1 - box.x0);
-  return html`<rect class=${`map-outline ${kind}`} x=${(box.x0 + box.x1 - width) / 2 - grow} y=${box.y0 - grow} width=${width + 2 * grow} height=${box.y1 - box.y0 + 2 * grow} />`;
+  return html`<rect
+    class=${`map-outline ${kind}`} x=${(box.x0 + box.x1 - width) / 2 - grow} y=${box.y0 - grow}
+    width=${width + 2 * grow} height=${box.y1 - box.y0 + 2 * grow}
+  />`;
 }
 
 /** What leaves the top of the newest column: the token this step chose. */
@@ -123,6 +159,8 @@ function Output({ geometry, view, token }) {
   const x = (x0 + x1) / 2;
   const rightHalf = x > (geometry.residual.x0 + geometry.residual.x1) / 2;
   return html`<path class="map-output-arrow" d=${`M${x} ${geometry.top - 2} V${geometry.top - 8} m-3 3 l3 -4 l3 4`} />
-    <text class="map-output" x=${x + (rightHalf ? -6 : 6)} y=${geometry.top - 5} text-anchor=${rightHalf ? "end" : "start"}>${label}</text>`;
+    <text
+      class="map-output" x=${x + (rightHalf ? -6 : 6)} y=${geometry.top - 5}
+      text-anchor=${rightHalf ? "end" : "start"}
+    >${label}</text>`;
 }
-

@@ -2,11 +2,10 @@
 
 import { html } from "htm/preact";
 import { gradient } from "../draw/theme.js";
-import { significant } from "../model/format.js";
 
 export function MapLegend({ geometry, ranges, theme }) {
   const { x0, x1 } = geometry.attention;
-  const place = geometry.compact ? "" : `position:absolute;left:${x0}px;top:${geometry.bottom + 8}px;width:${x1 - x0}px`;
+  const place = geometry.compact ? "" : `left:${x0}px;top:${geometry.bottom + 8}px;width:${x1 - x0}px`;
   return html`<div class=${`map-legend ${geometry.compact ? "is-below" : ""}`} style=${place}>
     <div class="legend-row">
       <span class="swatch swatch-cached">cached</span>
@@ -16,17 +15,21 @@ export function MapLegend({ geometry, ranges, theme }) {
     <div class="legend-row">
       <span class="scale"><i style=${`background:${gradient(theme.attention.css)}`}></i>attention 0 → 1 (√ scale)</span>
     </div>
-    <div class="legend-row legend-norms">
-      <${Norm} name="|row|" range=${ranges.residual} colours=${theme.cachedRow.css} />
-      <${Norm} name="|k|" range=${ranges.k} colours=${theme.cachedK.css} />
-      <${Norm} name="|v|" range=${ranges.v} colours=${theme.cachedV.css} />
-      <span>lengths, log scale</span>
+    <div class="legend-row legend-norms" title="lengths of the residual row, of k and of v; log scale">
+      <${Norm} name="row" range=${ranges.residual} colours=${theme.cachedRow.css} />
+      <${Norm} name="k" range=${ranges.k} colours=${theme.cachedK.css} />
+      <${Norm} name="v" range=${ranges.v} colours=${theme.cachedV.css} />
     </div>
   </div>`;
 }
 
 function Norm({ name, range, colours }) {
   return html`<span class="scale scale-short">
-    ${name} ${significant(range.low)}<i style=${`background:${gradient(colours)}`}></i>${significant(range.high)}
+    ${name} ${brief(range.low)}<i style=${`background:${gradient(colours)}`}></i>${brief(range.high)}
   </span>`;
+}
+
+/** Ends of a scale have two significant digits already. */
+function brief(value) {
+  return value >= 1000 ? `${value / 1000}k` : String(value);
 }

@@ -7,7 +7,7 @@ import { hitMap, mapGeometry } from "../draw/map-geometry.js";
 import { factsAt, headSentence, kvHeadOf } from "../model/map-facts.js";
 import { mapView, normRanges } from "../model/map-view.js";
 import { Tooltip } from "./bits.js";
-import { useRatio, useSize, useTheme } from "./hooks.js";
+import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
 import { MapLabels } from "./map-labels.js";
 import { MapLegend } from "./map-legend.js";
 import { imageOf, Surface } from "./surface.js";
@@ -18,14 +18,19 @@ export function Map({ state, dispatch }) {
   const ready = Boolean(run?.steps.length);
   return html`<section class="map" aria-label="Model map">
     <div class="map-box" ref=${ref}>
-      ${ready && size ? html`<${Grid} state=${state} dispatch=${dispatch} size=${size} />` : html`<${Empty} run=${run} phase=${state.phase} />`}
+      ${ready && size ? html`<${Grid}
+        state=${state} dispatch=${dispatch} size=${size}
+      />` : html`<${Empty} run=${run} phase=${state.phase} />`}
     </div>
   </section>`;
 }
 
 function Empty({ run, phase }) {
   if (!run?.open || run.close) {
-    const text = phase === "loading" ? "The model is loading." : "Run a prompt: every layer, every head and every cached key and value appears here.";
+    const text =
+      phase === "loading"
+        ? "The model is loading."
+        : "Run a prompt: every layer, every head and every cached key and value appears here.";
     return html`<p class="empty">${text}</p>`;
   }
   return html`<div class="empty">
@@ -39,23 +44,43 @@ function Grid({ state, dispatch, size }) {
   const theme = useTheme(state.theme);
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
+  const [focused, setFocused] = useState(false);
 
-  const view = useMemo(() => mapView(run, step), [run, step, Math.ceil(run.positions / run.open.block_size)]);
+  const view = useMemo(() => mapView(run, step), [run, step]);
   const ranges = useMemo(() => normRanges(run), [run]);
   const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, view]);
-  const painted = useMemo(() => imageOf(paintMap(view, { ranges, theme }, { geometry, ratio })), [view, ranges, theme, geometry, ratio]);
-  const draw = useCallback((context) => drawMap(context, painted, { view, reveal, theme }, { geometry }), [painted, view, reveal, theme, geometry]);
+  const painted = useMemo(
+    () => imageOf(paintMap(view, { ranges, theme }, { geometry, ratio })),
+    [view, ranges, theme, geometry, ratio],
+  );
+  const draw = useCallback(
+    (context) => drawMap(context, painted, { view, reveal, theme }, { geometry }),
+    [painted, view, reveal, theme, geometry],
+  );
 
-  const factsUnder = (event) => {
-    const box = event.currentTarget.getBoundingClientRect();
-    const at = { x: event.clientX - box.left, y: event.clientY - box.top };
-    const hit = hitMap(geometry, view, at.x, at.y);
-    return { at, hit, facts: hit && layerShown(hit, view, reveal) ? factsAt(run, step, hit) : null };
+  const risen = reveal >= view.layers;
+  const labels = useMemo(
+    () =>
+      html`<${MapLabels}
+        geometry=${geometry} run=${run} step=${step} view=${view} selection=${selection} hover=${hover}
+        risen=${risen}
+      />`,
+    [geometry, run, step, view, selection, hover, risen],
+  );
+  const legend = useMemo(
+    () => html`<${MapLegend} geometry=${geometry} ranges=${ranges} theme=${theme} />`,
+    [geometry, ranges, theme],
+  );
+
+  const under = ({ x, y }) => {
+    const hit = hitMap(geometry, view, x, y);
+    return { hit, facts: hit && layerShown(hit, view, reveal) ? factsAt(run, step, hit) : null };
   };
   const onPointerMove = (event) => {
-    const { at, facts } = factsUnder(event);
+    const at = pointInside(event);
+    const { facts } = under(at);
     if (!facts) return onPointerLeave();
-    setPointer({ at, facts });
+    setPointer(at);
     if (!samePlace(facts.place, hover)) dispatch({ type: "hover", hover: facts.place });
   };
   const onPointerLeave = () => {
@@ -63,10 +88,13 @@ function Grid({ state, dispatch, size }) {
     if (hover) dispatch({ type: "hover", hover: null });
   };
   const onClick = (event) => {
-    const { hit, facts } = factsUnder(event);
+    const { hit, facts } = under(pointInside(event));
     if (facts) dispatch({ type: "select", selection: selectionFrom(run, view, selection, hit, facts.place) });
   };
 
+  const newest = view.positions - 1;
+  const sentence = headSentence(run, selection.layer, selection.head, Math.min(selection.query ?? newest, newest));
+  const pointed = pointer && under(pointer).facts;
   return html`<div
       class="map-grid"
       role="application"
@@ -78,14 +106,15 @@ function Grid({ state, dispatch, size }) {
       onPointerMove=${onPointerMove}
       onPointerLeave=${onPointerLeave}
       onClick=${onClick}
+      onFocus=${() => setFocused(true)}
+      onBlur=${() => setFocused(false)}
       onKeyDown=${(event) => onMapKey(event, run, selection, dispatch)}
     >
       <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
-      <${MapLabels} geometry=${geometry} run=${run} step=${step} view=${view} selection=${selection} hover=${hover} reveal=${reveal} />
-      <${MapLegend} geometry=${geometry} ranges=${ranges} theme=${theme} />
-      ${pointer && html`<${Tooltip} at=${pointer.at} box=${geometry} ...${pointer.facts} />`}
+      ${labels} ${legend}
+      ${pointed && html`<${Tooltip} at=${pointer} box=${geometry} ...${pointed} />`}
     </div>
-    <p id="map-selected" class="visually-hidden" aria-live="polite">${headSentence(run, selection.layer, selection.head, Math.min(selection.query ?? view.positions - 1, view.positions - 1))}</p>`;
+    <p id="map-selected" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${sentence}</p>`;
 }
 
 /** Rows above the edge of a step that is still rising hold nothing of this step yet. */
@@ -101,8 +130,15 @@ function samePlace(a, b) {
 /** A click locks what it names: the newest query stays "newest" unless another row was meant. */
 function selectionFrom(run, view, selection, hit, place) {
   if (hit.group === "residual") return { layer: place.layer, query: place.query, key: null };
-  if (hit.group === "attention") return { layer: place.layer, head: place.head, query: view.prefill ? (place.query ?? null) : null, key: place.key ?? null };
-  const head = kvHeadOf(run, selection.head) === place.kvHead ? selection.head : place.kvHead * (run.heads / run.kvHeads);
+  if (hit.group === "attention")
+    return {
+      layer: place.layer,
+      head: place.head,
+      query: view.prefill ? (place.query ?? null) : null,
+      key: place.key ?? null,
+    };
+  const head =
+    kvHeadOf(run, selection.head) === place.kvHead ? selection.head : place.kvHead * (run.heads / run.kvHeads);
   const query = selection.query !== null && selection.query >= place.key ? selection.query : null;
   return { layer: place.layer, head, query, key: place.key };
 }

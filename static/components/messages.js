@@ -35,7 +35,7 @@ function Held({ onCancel }) {
 function Lost() {
   return html`
     <p class="message" role="status">
-      <span>The connection is lost; trying again. The run goes on, and nothing of it is missed.</span>
+      <span>The connection is lost; trying again. Whatever the run adds meanwhile will be fetched.</span>
     </p>
   `;
 }

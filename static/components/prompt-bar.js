@@ -25,7 +25,7 @@ export function PromptBar({ state, dispatch, session }) {
     session.submit();
   };
   return html`
-    <form class="prompt-bar" onSubmit=${onSubmit} novalidate>
+    <form class="prompt-bar" aria-label="New run" onSubmit=${onSubmit} novalidate>
       <textarea
         id="prompt"
         rows="1"
@@ -33,20 +33,21 @@ export function PromptBar({ state, dispatch, session }) {
         aria-invalid=${problem?.field === "prompt"}
         aria-describedby=${problem?.field === "prompt" ? "problem" : undefined}
         placeholder="Type a prompt"
-        spellcheck="false"
+        spellcheck=${false}
         value=${state.prompt}
         onInput=${(event) => dispatch({ type: "prompt", prompt: event.target.value })}
         onKeyDown=${onKeyDown}
       ></textarea>
       <${Settings} state=${state} dispatch=${dispatch} opened=${opened} />
       <button
-        class="settings-toggle"
+        class="settings-toggle icon-button"
         type="button"
+        aria-label="Settings"
         aria-expanded=${opened}
         aria-controls="settings"
         onClick=${() => setOpened(!opened)}
       >
-        Settings
+        <${Icon} name="settings" />
       </button>
       <button class="run-button" type="submit"><${Icon} name="play" />${held ? "Waiting" : "Run"}</button>
     </form>

@@ -5,7 +5,17 @@ import { html } from "htm/preact";
 const TOP_K_OFF = 101;
 
 const SLIDERS = [
-  { name: "temperature", label: "What-if temperature", text: "temperature", min: 0.1, max: 2, step: 0.05, read: ({ temperature }) => temperature, write: (value) => ({ temperature: value }), shown: (value) => value.toFixed(2) },
+  {
+    name: "temperature",
+    label: "What-if temperature",
+    text: "temperature",
+    min: 0.1,
+    max: 2,
+    step: 0.05,
+    read: ({ temperature }) => temperature,
+    write: (value) => ({ temperature: value }),
+    shown: (value) => value.toFixed(2),
+  },
   {
     name: "top_k",
     label: "What-if top-k",
@@ -35,10 +45,15 @@ export function SamplingSliders({ settings, dispatch }) {
   return html`<div class=${`sliders ${greedy ? "is-greedy" : ""}`}>
     ${SLIDERS.map(({ name, label, text, min, max, step, read, write, shown }) => {
       const value = read(settings);
-      const onInput = (event) => dispatch({ type: "sampling", patch: { strategy: "sample", ...write(Number(event.currentTarget.value)) } });
+      const onInput = (event) =>
+        dispatch({ type: "sampling", patch: { strategy: "sample", ...write(Number(event.currentTarget.value)) } });
       return html`<label key=${name}>
         <span>${text}</span>
-        <input type="range" aria-label=${label} aria-valuetext=${greedy ? `${shown(value, settings)}, not used by greedy` : shown(value, settings)} min=${min} max=${max} step=${step} value=${value} onInput=${onInput} />
+        <input
+          type="range" aria-label=${label}
+          aria-valuetext=${greedy ? `${shown(value, settings)}, not used by greedy` : shown(value, settings)}
+          min=${min} max=${max} step=${step} value=${value} onInput=${onInput}
+        />
         <output>${greedy ? "greedy" : shown(value, settings)}</output>
       </label>`;
     })}

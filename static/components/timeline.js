@@ -8,6 +8,8 @@ import { narrate } from "../model/narration.js";
 import { slowdownOf } from "../player.js";
 import { Transport } from "./transport.js";
 
+/** Where there is room, the current chips are kept this far from the ends of the list, in CSS pixels. */
+const SIGHT_PX = 70;
 /** A sentence waits this long for the next one, so that a fast run does not flood a screen reader, in ms. */
 const SENTENCE_MS = 120;
 
@@ -48,7 +50,6 @@ function Prefill({ state, dispatch }) {
       class="prefill-time"
       type="button"
       aria-current=${current ? "step" : undefined}
-      disabled=${false}
       onClick=${() => dispatch({ type: "seek", step: 0 })}
     >
       <span>prefill · </span>${time}
@@ -75,7 +76,7 @@ function Chips({ state, dispatch }) {
             <${Chip}
               token=${chosenBy.data.token}
               kind=${kindOf(index, step)}
-              label=${labelOf(chosenBy.data.token, fedBy, index)}
+              part=${fedBy ? `fed in step ${index + 1}` : `chosen in step ${index}, not fed`}
               time=${fedBy ? milliseconds(fedBy.data.ms.total) : percent(chosenBy.data.token.prob, 0)}
               onClick=${() => dispatch({ type: "seek", step: target })}
             />
@@ -94,36 +95,32 @@ function kindOf(index, step) {
   return index < step ? "past" : "future";
 }
 
-function labelOf(token, fedBy, index) {
-  const text = tokenText(token);
-  return fedBy ? `Step ${index + 1}: ${text} fed, ${milliseconds(fedBy.data.ms.total)}` : `Step ${index}: ${text} chosen, not fed`;
-}
-
-function Chip({ token, kind, label, time, onClick }) {
+function Chip({ token, kind, part, time, onClick }) {
   return html`
     <button
       class=${`chip is-${kind}`}
       type="button"
-      aria-label=${label}
       aria-current=${kind === "current" ? "step" : undefined}
-      title=${label}
+      title=${`${tokenText(token)} ${part}`}
       onClick=${onClick}
     >
       <bdi class="token">${tokenLabel(token, 16)}</bdi>
       <span class="time">${time}</span>
+      <span class="visually-hidden">${part}</span>
     </button>
   `;
 }
 
-/** Scrolls the list itself, never the page, so that the current chip and the one after it can be seen. */
+/** Scrolls the list itself, never the page, so that the chip fed and the chip chosen now can be seen. */
 function keepInSight(list) {
-  const current = list.querySelector(".is-chosen") ?? list.querySelector(".is-current");
-  if (!current) return;
-  const { left, right } = current.getBoundingClientRect();
+  const chosen = list.querySelector(".is-chosen");
+  if (!chosen) return;
   const bounds = list.getBoundingClientRect();
-  const margin = 60;
-  if (left < bounds.left + margin) list.scrollLeft -= bounds.left + margin - left;
-  else if (right > bounds.right - margin) list.scrollLeft += right - bounds.right + margin;
+  const { right } = chosen.getBoundingClientRect();
+  const { left } = (list.querySelector(".is-current") ?? chosen).getBoundingClientRect();
+  const margin = Math.max(0, Math.min(SIGHT_PX, (bounds.width - right + left) / 2));
+  if (right > bounds.right - margin) list.scrollLeft += right - bounds.right + margin;
+  else if (left < bounds.left + margin) list.scrollLeft -= bounds.left + margin - left;
 }
 
 function Scrubber({ state, dispatch }) {
@@ -158,10 +155,14 @@ function Narration({ sentence }) {
 
 function Slowdown({ state }) {
   const { run, step, speed, following } = state;
-  if (!run?.steps[step] || following) return html`<span class="slowdown">${following ? "live" : ""}</span>`;
-  const factor = slowdownOf(run.steps, step, speed);
-  const times = (value) => `${fixed(value, value < 10 && !Number.isInteger(value) ? 1 : 0)}×`;
-  return html`<span class="slowdown">
-    ${factor >= 1 ? `${times(factor)} slower than life` : `${times(1 / factor)} faster than life`}
-  </span>`;
+  if (following) return html`<span class="slowdown">live</span>`;
+  return html`<span class="slowdown">${run?.steps[step] ? paceText(slowdownOf(run.steps, step, speed)) : ""}</span>`;
+}
+
+/** @param {number} factor how many times slower than measured */
+function paceText(factor) {
+  const times = factor >= 1 ? factor : 1 / factor;
+  const rounded = fixed(times, times < 9.95 ? 1 : 0).replace(/\.0$/, "");
+  if (rounded === "1") return "as fast as it was";
+  return `${rounded}× ${factor > 1 ? "slower" : "faster"} than it was`;
 }

@@ -5,7 +5,7 @@ import { percent, quoted } from "../model/format.js";
 import { topKeys } from "../model/map-facts.js";
 import { Token } from "./bits.js";
 
-const SHOWN = 7;
+const SHOWN = 6;
 
 export function TopKeys({ run, focus, dispatch }) {
   const { layer, head, query, key: chosen, preview } = focus;
@@ -21,18 +21,23 @@ export function TopKeys({ run, focus, dispatch }) {
       ${keys.map(
         ({ key, weight }) => html`<tr key=${key} class=${key === chosen ? "is-chosen" : ""}>
           <th scope="row">
-            <button type="button" disabled=${preview} title=${`key at position ${key}`} aria-pressed=${key === chosen} onClick=${() => choose(key)}><${Token} token=${run.tokens[key]} limit=${11} /></button>
+            <button
+              type="button" disabled=${preview} title=${`key at position ${key}`}
+              aria-pressed=${key === chosen} onClick=${() => choose(key)}
+            ><${Token} token=${run.tokens[key]} limit=${11} /></button>
           </th>
-          <td>${percent(weight)}<i class="top-keys-bar" style=${`width:${(weight * 100).toFixed(1)}%`}></i></td>
+          <td style=${`--share:${(weight * 100).toFixed(1)}%`}>${percent(weight)}</td>
         </tr>`,
       )}
     </tbody>
-    ${left > 0 &&
-    html`<tfoot>
+    ${
+      left > 0 &&
+      html`<tfoot>
       <tr>
         <th scope="row">${left} more</th>
         <td>${percent(Math.max(0, rest))}</td>
       </tr>
-    </tfoot>`}
+    </tfoot>`
+    }
   </table>`;
 }

@@ -19,9 +19,12 @@ export function Transport({ state, dispatch, session }) {
       <${Button} name="Next step" icon="next" onClick=${session.next} />
       <${Button} name="Last step" icon="last" onClick=${session.last} />
       ${grows &&
-      html`<button class="live" type="button" aria-pressed=${following} onClick=${session.follow} title="Stay at the newest step">
-        Live
-      </button>`}
+      html`
+        <button class="word" type="button" aria-pressed=${following} onClick=${session.follow} title="Stay at the newest step">
+          Live
+        </button>
+        <button class="word" type="button" onClick=${session.stop} title="Generate no further">Stop</button>
+      `}
       <select
         aria-label="Speed"
         value=${String(speed)}

@@ -38,7 +38,9 @@ export function useHead(client, wanted) {
   if (!name) return { status: "idle", values: null, problem: null };
   const values = kept.current.get(name) ?? null;
   if (values) return { status: "ready", values, problem: null };
-  return failure?.name === name ? { status: "failed", values: null, problem: failure.problem } : { status: "loading", values: null, problem: null };
+  return failure?.name === name
+    ? { status: "failed", values: null, problem: failure.problem }
+    : { status: "loading", values: null, problem: null };
 }
 
 function keep(kept, name, values) {

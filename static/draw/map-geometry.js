@@ -10,8 +10,9 @@ const HEAD_PX = 50;
 const COLUMN_LABELS_PX = 70;
 const GUTTER_PX = 30;
 const GAP_PX = 30;
-const COMPACT_GUTTER_PX = 24;
+const COMPACT_GUTTER_PX = 28;
 const COMPACT_GAP_PX = 10;
+const COMPACT_LEGEND_PX = 62;
 const COMPACT_BELOW_PX = 560;
 const MOST_ROW_PX = 40;
 const SHARES = { residual: 0.25, attention: 0.4, cache: 0.35 };
@@ -27,7 +28,8 @@ export function mapGeometry({ width, height, layers, heads, kvHeads, columns }) 
   const gutter = compact ? COMPACT_GUTTER_PX : GUTTER_PX;
   const gap = compact ? COMPACT_GAP_PX : GAP_PX;
   const free = Math.max(60, width - gutter - 2 * gap - 6);
-  const rowPitch = Math.min(MOST_ROW_PX, Math.max(LEAST_ROW_PX, (height - HEAD_PX - COLUMN_LABELS_PX) / layers));
+  const below = COLUMN_LABELS_PX + (compact ? COMPACT_LEGEND_PX : 0);
+  const rowPitch = Math.min(MOST_ROW_PX, Math.max(LEAST_ROW_PX, (height - HEAD_PX - below) / layers));
   const rowGap = rowPitch >= 10 ? 2 : 1;
   const residual = { x0: gutter, x1: gutter + free * SHARES.residual };
   const attention = { x0: residual.x1 + gap, x1: residual.x1 + gap + free * SHARES.attention };
@@ -35,7 +37,7 @@ export function mapGeometry({ width, height, layers, heads, kvHeads, columns }) 
   const headPitch = (attention.x1 - attention.x0) / heads;
   return {
     width,
-    height: Math.max(height, HEAD_PX + rowPitch * layers + COLUMN_LABELS_PX),
+    height: Math.max(height, HEAD_PX + rowPitch * layers + below),
     compact,
     top: HEAD_PX,
     bottom: HEAD_PX + rowPitch * layers,
@@ -112,7 +114,13 @@ function hitAttention(geometry, { positions, firstQuery, prefill }, layer, row, 
   const strip = stripOf(geometry, head);
   const keys = cellsAt(x, strip.x0, strip.x1, positions, positions) ?? [positions - 1, positions - 1];
   const rows = prefill ? cellsAt(y, row.y0, row.y1, positions, positions) : null;
-  return { group: "attention", layer, head, keys, queries: rows ?? [prefill ? positions - 1 : firstQuery, positions - 1] };
+  return {
+    group: "attention",
+    layer,
+    head,
+    keys,
+    queries: rows ?? [prefill ? positions - 1 : firstQuery, positions - 1],
+  };
 }
 
 function hitCache({ cache, columns, kvHeads }, { positions }, layer, row, x, y) {
@@ -120,20 +128,4 @@ function hitCache({ cache, columns, kvHeads }, { positions }, layer, row, x, y) 
   if (!span) return null;
   const cell = Math.floor(((x - cache.x0) / (cache.x1 - cache.x0)) * columns * kvHeads);
   return { group: "cache", layer, kind: y < halfOf(row) ? "K" : "V", kvHead: cell % kvHeads, positions: span };
-}
-
-/**
- * Which columns get a written label: all where there is room, else every so many, never closer than `leastPx`
- * to one that must be there.
- *
- * @param {{count: number, pitch: number, leastPx: number, always: number[]}} columns
- * @returns {number[]} positions, ascending
- */
-export function labelled({ count, pitch, leastPx, always }) {
-  const kept = [...new Set(always)].filter((position) => position >= 0 && position < count);
-  const spread = Math.max(1, Math.ceil(leastPx / pitch));
-  const free = (position) => kept.every((other) => Math.abs(other - position) >= spread);
-  const others = [];
-  for (let position = 0; position < count; position += spread) if (free(position)) others.push(position);
-  return [...kept, ...others].sort((a, b) => a - b);
 }

@@ -27,7 +27,11 @@ export function paintMap(view, { ranges, theme }, { geometry, ratio }) {
   });
   for (let layer = 0; layer < view.layers; layer++) {
     const row = rowOf(geometry, layer);
-    paintResidual(target, view, layer, device({ ...geometry.residual, ...row }), { range: ranges.residual, theme, ratio });
+    paintResidual(target, view, layer, device({ ...geometry.residual, ...row }), {
+      range: ranges.residual,
+      theme,
+      ratio,
+    });
     for (let head = 0; head < view.heads; head++) {
       paintStrip(target, view, layer, head, device({ ...stripOf(geometry, head), ...row }), theme);
     }
@@ -52,8 +56,20 @@ export function paintMap(view, { ranges, theme }, { geometry, ratio }) {
 
 function paintResidual(target, view, layer, box, { range, theme, ratio }) {
   const scale = logScale(range);
-  const shades = Uint8Array.from({ length: view.positions }, (_, position) => shade(scale(view.residual(layer, position))));
-  paintOldAndNew(target, box, { capacity: view.columns, shades, firstNew: view.firstQuery, group: 1, theme, cached: theme.cachedRow, ratio });
+  const shades = Uint8Array.from({ length: view.positions }, (_, position) =>
+    shade(scale(view.residual(layer, position))),
+  );
+  const pitch = (box.x1 - box.x0) / view.columns;
+  fill(target, Math.round(box.x0 + view.positions * pitch), box.y0, box.x1, box.y1, theme.track);
+  paintOldAndNew(target, box, {
+    capacity: view.columns,
+    shades,
+    firstNew: view.firstQuery,
+    group: 1,
+    theme,
+    cached: theme.cachedRow,
+    ratio,
+  });
 }
 
 function paintShelf(target, view, box, { read, range, cached, theme, ratio }) {
@@ -64,7 +80,14 @@ function paintShelf(target, view, box, { read, range, cached, theme, ratio }) {
     for (let head = 0; head < kvHeads; head++) shades[position * kvHeads + head] = shade(scale(read(head, position)));
   }
   const pitch = (box.x1 - box.x0) / columns;
-  fill(target, Math.round(box.x0 + positions * pitch), box.y0, Math.round(box.x0 + Math.min(columns, view.reserved) * pitch), box.y1, theme.reserved);
+  fill(
+    target,
+    Math.round(box.x0 + positions * pitch),
+    box.y0,
+    Math.round(box.x0 + Math.min(columns, view.reserved) * pitch),
+    box.y1,
+    theme.reserved,
+  );
   paintOldAndNew(target, box, {
     capacity: columns * kvHeads,
     shades,
@@ -86,7 +109,14 @@ function paintOldAndNew(target, box, { capacity, shades, firstNew, group, theme,
   }
   const newest = shades.subarray(firstNew).reduce((most, value) => Math.max(most, value), 0);
   const right = Math.round(box.x0 + (shades.length * (box.x1 - box.x0)) / capacity);
-  fill(target, Math.max(box.x0, right - LEAST_NEW_PX * ratio), box.y0, right, box.y1, theme.computedCell.packed[newest]);
+  fill(
+    target,
+    Math.max(box.x0, right - LEAST_NEW_PX * ratio),
+    box.y0,
+    right,
+    box.y1,
+    theme.computedCell.packed[newest],
+  );
 }
 
 /** Decode: the newest row, keys left to right. Prefill: all rows, newest at the bottom; what is masked stays unpainted. */

@@ -2,7 +2,6 @@
 
 import { queryBox } from "./matrix-geometry.js";
 import { paintLane, pixels } from "./pixels.js";
-import { isLight } from "./scales.js";
 
 const HATCH_PX = 7;
 const WRITTEN_FROM_PX = 25;
@@ -29,7 +28,7 @@ export function paintMatrix(row, { theme }, { geometry, ratio }) {
     });
   const { queries, newest, decode, cell } = geometry;
   const gap = cell * ratio >= 8 ? 1 : 0;
-  for (let query = queries[0]; query <= queries[1]; ) {
+  for (let query = queries[0]; query <= queries[1];) {
     const y0 = Math.round(queryBox(geometry, query).y0 * ratio);
     const strongest = gatherRows(row, geometry, query, y0, ratio);
     const y1 = Math.max(y0 + 1, Math.round(queryBox(geometry, strongest.last).y1 * ratio) - gap);
@@ -96,7 +95,7 @@ function writeNewest(context, shades, { keys, left, cell, newestTop, bottom }, t
   for (let key = keys[0]; key <= Math.min(keys[1], shades.length - 1); key++) {
     const weight = (shades[key] / 255) ** 2;
     if (weight < WRITTEN_FROM_SHARE) continue;
-    context.fillStyle = isLight(theme.attention.css[shades[key]]) ? "#191c22" : "#ffffff";
+    context.fillStyle = theme.attention.light[shades[key]] ? "#191c22" : "#ffffff";
     context.fillText(String(Math.round(weight * 100)), left + (key - keys[0] + 0.5) * cell, (newestTop + bottom) / 2);
   }
 }

@@ -16,7 +16,8 @@ export function fill(target, x0, y0, x1, y1, colour) {
   const left = Math.max(0, x0);
   const right = Math.min(target.width, x1);
   const bottom = Math.min(target.height, y1);
-  for (let y = Math.max(0, y0); y < bottom; y++) target.data.fill(colour, y * target.width + left, y * target.width + right);
+  for (let y = Math.max(0, y0); y < bottom; y++)
+    target.data.fill(colour, y * target.width + left, y * target.width + right);
 }
 
 /** Gap after a cell of this size in device pixels: none when the cell is too small to spare one. */

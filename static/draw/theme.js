@@ -4,7 +4,7 @@
 
 import { hcl } from "d3-color";
 import { interpolateRgb } from "d3-interpolate";
-import { isLight, pack, packed, ramp } from "./scales.js";
+import { isLight, pack, packed, ramp } from "./colours.js";
 
 const PROPERTIES = ["mono", "bg", "panel", "ink", "muted", "line", "cached", "computed", "output", "weights"];
 
@@ -22,12 +22,15 @@ const V_HUE_SHIFT = -38;
 
 /** @param {CSSStyleDeclaration} style computed style of an element that has the properties */
 export function readTheme(style) {
-  return buildTheme(Object.fromEntries(PROPERTIES.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || "#888"])));
+  return buildTheme(
+    Object.fromEntries(PROPERTIES.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || "#888"])),
+  );
 }
 
 /**
  * @param {Object<string, string>} colours CSS colours by name
  * @returns {Object} the colours, `dark`, and ramps of 256 colours: `attention` and `signed` as CSS and packed,
+ *   `attention.light` (dark text reads better on it),
  *   `cachedK`, `cachedV`, `cachedRow`, `computedCell` packed
  */
 export function buildTheme(colours) {
@@ -35,7 +38,7 @@ export function buildTheme(colours) {
   const attention = ramp(ATTENTION[dark ? "dark" : "light"]);
   const signed = ramp(SIGNED[dark ? "dark" : "light"]);
   const towards = (colour, least) => interpolateRgb(colours.panel, colour)(least);
-  const cellRamp = (colour, deepest) => ramp([towards(colour, dark ? 0.28 : 0.2), towards(colour, 0.7), deepest]);
+  const cellRamp = (colour, deepest) => ramp([towards(colour, dark ? 0.28 : 0.2), towards(colour, 0.55), deepest]);
   const deep = (colour) => (dark ? interpolateRgb(colour, "#ffffff")(0.25) : interpolateRgb(colour, "#000000")(0.12));
   const cachedV = shiftHue(colours.cached, V_HUE_SHIFT);
   const ramps = {
@@ -47,7 +50,7 @@ export function buildTheme(colours) {
   return {
     ...colours,
     dark,
-    attention: { css: attention, packed: packed(attention) },
+    attention: { css: attention, packed: packed(attention), light: attention.map(isLight) },
     signed: { css: signed, packed: packed(signed) },
     ...Object.fromEntries(Object.entries(ramps).map(([name, css]) => [name, { css, packed: packed(css) }])),
     track: pack(towards(colours.line, 0.35)),

@@ -21,7 +21,10 @@ export function largestSize(values) {
  * @param {{width: number, lineHeight: number, lineGap: number, ratio: number}} size CSS pixels
  */
 export function paintTiles(lines, { theme }, { width, lineHeight, lineGap, ratio }) {
-  const target = pixels(Math.round(width * ratio), Math.round((lines.length * (lineHeight + lineGap) - lineGap) * ratio));
+  const target = pixels(
+    Math.round(width * ratio),
+    Math.round((lines.length * (lineHeight + lineGap) - lineGap) * ratio),
+  );
   lines.forEach((values, line) => {
     const largest = largestSize(values);
     const y0 = Math.round(line * (lineHeight + lineGap) * ratio);

@@ -30,7 +30,12 @@ export function cacheAccount(run, step) {
     positions: kv.positions,
     written: { measured: kv.bytes_written, formula: cacheBytes(model, rows) },
     used: { measured: kv.bytes_used, formula },
-    reserved: { measured: kv.bytes_reserved, formula: cacheBytes(model, room), positions: room, unused: room - kv.positions },
+    reserved: {
+      measured: kv.bytes_reserved,
+      formula: cacheBytes(model, room),
+      positions: room,
+      unused: room - kv.positions,
+    },
     blocks: kv.block_table.map((id, i) => ({
       id,
       filled: Math.min(blockSize, Math.max(0, kv.positions - i * blockSize)),

@@ -30,9 +30,15 @@ function line({ shape, data }, row) {
 }
 
 /** @returns {{index: number, q: number, k: number, product: number}[]} the terms of largest size, largest first */
-export function largestTerms({ q, k, products }, count) {
+export function largestTerms(pair, count) {
+  const { products } = pair;
   return Array.from(products.keys())
     .sort((a, b) => Math.abs(products[b]) - Math.abs(products[a]))
     .slice(0, count)
-    .map((index) => ({ index, q: q[index], k: k[index], product: products[index] }));
+    .map((index) => termAt(pair, index));
+}
+
+/** @returns {{index: number, q: number, k: number, product: number}} one term of the dot product */
+export function termAt({ q, k, products }, index) {
+  return { index, q: q[index], k: k[index], product: products[index] };
 }

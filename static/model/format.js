@@ -112,7 +112,7 @@ function fromHex(text) {
 /** Cut bytes into characters, and numbers for the bytes that belong to none. */
 function* utf8Pieces(source) {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  for (let at = 0; at < source.length; ) {
+  for (let at = 0; at < source.length;) {
     const length = utf8Length(source[at]);
     let character = null;
     try {

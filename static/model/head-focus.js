@@ -7,15 +7,17 @@ import { topKeys } from "./map-facts.js";
 /**
  * @param {Object} state of the store, with a run that has a step
  * @returns {{layer: number, head: number, newest: number, query: number, key: number, locked: boolean, preview: boolean}}
- *   `locked`: a key was chosen by click; `preview`: another head is under the pointer; `newest`: last row in sight
+ *   `locked`: a key was chosen by click; `preview`: another head is under the pointer, with one of its cells;
+ *   `newest`: last row in sight
  */
 export function headFocus({ run, step, selection, hover }) {
   const newest = run.lastQueryOfStep(step);
   const preview = hover?.head !== undefined && (hover.layer !== selection.layer || hover.head !== selection.head);
   const layer = preview ? hover.layer : selection.layer;
   const head = preview ? hover.head : selection.head;
-  const query = Math.min(selection.query ?? newest, newest);
+  const query = Math.min((preview ? hover.query : null) ?? selection.query ?? newest, newest);
   const locked = selection.key !== null && selection.key <= query && !preview;
-  const key = locked ? selection.key : topKeys(run, layer, head, query, 1)[0].key;
+  const meant = preview ? hover.key : locked ? selection.key : undefined;
+  const key = meant <= query ? meant : topKeys(run, layer, head, query, 1)[0].key;
   return { layer, head, newest, query, key, locked, preview };
 }

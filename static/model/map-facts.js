@@ -59,7 +59,11 @@ function attentionFacts(run, step, { layer, head, keys, queries }) {
   return {
     title: `Layer ${layer}, head ${head}: ${quoted(run.tokens[query])} looks at ${quoted(run.tokens[key])}`,
     value: `weight ${fixed(weight, 3)} ± 0.004`,
-    notes: [`query at position ${query}, key at position ${key}`, ...gathered(keys, "keys"), ...gathered(queries, "queries")],
+    notes: [
+      `query at position ${query}, key at position ${key}`,
+      ...gathered(keys, "keys"),
+      ...gathered(queries, "queries"),
+    ],
     place,
   };
 }
@@ -70,19 +74,22 @@ function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
   const block = run.open.block_size;
   const { block_table: table } = run.steps[step].data.kv;
   const [first, last] = readersOf(run, kvHead);
+  const readers = first === last ? `head ${first}` : `heads ${first}–${last}`;
   return {
     title: `${kind} of ${quoted(run.tokens[position])}, position ${position}, layer ${layer}, KV head ${kvHead}`,
     value: `length ${significant(read(position))}`,
     notes: [
-      run.stepOfQuery(position) === step ? "written in this step" : `in the cache since step ${run.stepOfQuery(position)}`,
-      `block ${table[Math.floor(position / block)]}, slot ${position % block}; read by ${first === last ? `head ${first}` : `heads ${first}–${last}`}`,
+      run.stepOfQuery(position) === step
+        ? "written in this step"
+        : `in the cache since step ${run.stepOfQuery(position)}`,
+      `block ${table[Math.floor(position / block)]}, slot ${position % block}; read by ${readers}`,
       ...gathered(positions, "positions"),
     ],
     place: { layer, kvHead, key: position },
   };
 }
 
-/** @returns {{query: number, key: number, weight: number|null}} the strongest cell of a rectangle, null weight when all is masked */
+/** @returns {{query: number, key: number, weight: number|null}} the strongest cell of a rectangle; null: all masked */
 export function strongestCell(run, layer, head, queries, keys) {
   let best = { query: queries[1], key: keys[0], weight: null };
   for (let query = queries[0]; query <= queries[1]; query++) {

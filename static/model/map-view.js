@@ -4,10 +4,17 @@
 
 import { robustRange } from "../draw/scales.js";
 
-/** Columns come in whole blocks of the paged cache, so a growing run does not change its layout at every token. */
-export function columnsFor(run) {
-  const block = run.open.block_size;
-  return Math.max(1, Math.ceil(Math.max(1, run.positions) / block)) * block;
+/**
+ * How many columns the map has room for: 1, 2, 3, 4, 6, 8, 12, 16, … blocks of the paged cache. So the layout stands
+ * still from one step to the next but for a few times in a run, and is the same live and in replay.
+ *
+ * @param {number} positions in sight
+ * @param {number} blockSize positions per block
+ */
+export function columnsFor(positions, blockSize) {
+  let [blocks, next] = [1, 2];
+  while (blocks * blockSize < positions) [blocks, next] = [next, next === 2 ? 3 : blocks * 2];
+  return blocks * blockSize;
 }
 
 /**
@@ -21,7 +28,7 @@ export function mapView(run, step) {
     layers: run.layers,
     heads: run.heads,
     kvHeads: run.kvHeads,
-    columns: columnsFor(run),
+    columns: columnsFor(firstQuery + rows, run.open.block_size),
     positions: firstQuery + rows,
     firstQuery,
     prefill: data.phase === "prefill",
@@ -42,7 +49,8 @@ export function normRanges(run) {
   const rows = run.steps[0].rows;
   const all = function* (read, inner) {
     for (let layer = 0; layer < run.layers; layer++) {
-      for (let i = 0; i < inner; i++) for (let position = 0; position < rows; position++) yield read(layer, i, position);
+      for (let i = 0; i < inner; i++)
+        for (let position = 0; position < rows; position++) yield read(layer, i, position);
     }
   };
   return {

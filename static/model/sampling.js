@@ -26,7 +26,8 @@ export function distribution(logits, settings) {
 
   const keptTopK = greedy || !settings.top_k ? total : Math.min(settings.top_k, total);
   const massTopK = massOfFirst(scaled, bins, keptTopK);
-  const keptTopP = greedy || settings.top_p >= 1 ? keptTopK : firstReaching(scaled, bins, settings.top_p * massTopK, keptTopK);
+  const keptTopP =
+    greedy || settings.top_p >= 1 ? keptTopK : firstReaching(scaled, bins, settings.top_p * massTopK, keptTopK);
   const massTopP = massOfFirst(scaled, bins, keptTopP);
 
   const final = scaled.map((probability, rank) => (rank < keptTopP ? probability / massTopP : 0));
@@ -92,7 +93,8 @@ function firstReaching(scaled, bins, target, most) {
   }
   let count = scaled.length;
   for (const bin of bins) {
-    if (mass + bin.mass >= target) return Math.min(most, count + Math.max(1, Math.ceil(((target - mass) / bin.mass) * bin.count)));
+    if (mass + bin.mass >= target)
+      return Math.min(most, count + Math.max(1, Math.ceil(((target - mass) / bin.mass) * bin.count)));
     mass += bin.mass;
     count += bin.count;
   }

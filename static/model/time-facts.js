@@ -23,7 +23,12 @@ export function timeFacts(run, step) {
   const middle = median(steps);
   const { forward, capture, sample, total } = data.ms;
   return {
-    prefill: { ms: ms(0).total, tokens: run.promptLength, perToken: ms(0).total / run.promptLength, chunks: ms(0).chunks.length },
+    prefill: {
+      ms: ms(0).total,
+      tokens: run.promptLength,
+      perToken: ms(0).total / run.promptLength,
+      chunks: ms(0).chunks.length,
+    },
     decode: steps.length ? { here: step > 0 ? total : null, median: middle, perSecond: 1000 / middle, steps } : null,
     parts: [
       { name: "forward", ms: forward },

@@ -17,7 +17,10 @@ from model.checkpoint.tokenizer import byte_alphabet
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 MERGES = (("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("i", "n"))
 VOCAB = [*SPECIALS, *byte_alphabet(), *("".join(pair) for pair in MERGES)]
-TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
+TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant"
+)
 
 
 def write_tokenizer(folder: Path) -> None:
@@ -85,7 +88,7 @@ def write_gguf(
     omit: tuple[str, ...] = (),
     **metadata: Any,
 ) -> dict[str, np.ndarray]:
-    """A GGUF file of `tensors` (or random ones); `kinds` quantizes some. `metadata` adds or replaces keys, `__` for a dot."""
+    """A GGUF file of `tensors` (or random ones); `kinds` quantizes some. `metadata` replaces keys, `__` for a dot."""
     tensors = gguf_tensors(arch) if tensors is None else tensors
     values: dict[str, Any] = {
         "block_count": 2,

@@ -1,0 +1,149 @@
+"""Stands in for the model where tests are about the web: real frames, made without torch.
+
+`model` says how it behaves: "delay=0.01,bytes=60000" waits so long per step and makes `layer` frames of about that
+size; "refused", "broken" and "dead" do not load. The prompt "boom" makes `start` fail with a fault of the engine's own.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from model.api import ForkRequest, Frame, Progress, Refused, RunRequest
+from model.frames import encode, relabel, token_ids
+
+LAYERS, HEADS, VOCAB = 2, 3, 1000
+
+
+def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> FakeService:
+    """Like model.api.load_service."""
+    progress(Progress("fetching", 5, 10, "Fetching the fake"))
+    if model == "refused":
+        raise Refused("model", "fake.gguf is truncated: it ends at byte 12.")
+    if model == "broken":
+        raise RuntimeError("no such kernel")
+    if model == "dead":
+        os._exit(7)
+    options = dict(option.split("=") for option in (model or "").split(",") if option)
+    time.sleep(float(options.get("load", 0)))
+    progress(Progress("loading", 10, 10, "Loading the fake"))
+    return FakeService(float(options.get("delay", 0)), int(options.get("bytes", 600)))
+
+
+@dataclass(slots=True)
+class FakeRun:
+    """What the fake knows of a run it serves."""
+
+    ids: list[int]
+    prompt: int
+    most: int
+    seq: int
+    step: int = 0
+    paused: bool = False
+    single_steps: int = 0
+
+
+class FakeService:
+    """Implements model.api.Service. The token after n is n + 1."""
+
+    def __init__(self, delay: float, layer_bytes: int) -> None:
+        self.info: dict[str, Any] = {
+            "name": "fake",
+            "sha256": "f" * 64,
+            "layers": LAYERS,
+            "heads": HEADS,
+            "vocab": VOCAB,
+        }
+        self._delay, self._layer_bytes = delay, layer_bytes
+        self._runs: dict[str, FakeRun] = {}
+        self._waiting: list[Frame] = []
+
+    def start(self, request: RunRequest) -> list[Frame]:
+        if "boom" in request.prompt:
+            raise ZeroDivisionError("boom")
+        if request.prompt.startswith("long"):
+            raise Refused("prompt", "The prompt is 600 tokens long; the limit is 512.", limit=512, status=413)
+        ids = [ord(character) % VOCAB for character in request.prompt]
+        data = {
+            "model": self.info,
+            "prompt": request.prompt,
+            "chat": request.chat,
+            "sampling": asdict(request.sampling),
+            "limits": {"max_new_tokens": request.max_new_tokens, "max_positions": 768},
+            "tokens": [_token(number) for number in ids],
+            "block_size": 16,
+            "parent": None,
+            "created": "2026-11-21T12:00:00Z",
+        }
+        self._runs[request.run] = FakeRun(ids, len(ids), request.max_new_tokens, seq=1)
+        return [encode(request.run, 0, "open", data)]
+
+    def fork(self, request: ForkRequest) -> list[Frame]:
+        log = [relabel(payload, request.run, seq) for seq, payload in enumerate(request.frames)]
+        log[0] = relabel(
+            log[0].payload, request.run, 0, {"parent": {"run": request.parent, "position": request.position}}
+        )
+        log[-1] = relabel(log[-1].payload, request.run, len(log) - 1, {"token": _token(request.token)})
+        ids = token_ids(frame.payload for frame in log)
+        assert ids[request.position] == request.token
+        assert len(ids) == request.position + 1
+        steps = sum(frame.kind == "step" for frame in log)
+        self._runs[request.run] = FakeRun(ids, len(ids) - steps, steps + 4, len(log), steps)
+        return log
+
+    def control(self, run: str, action: str) -> str:
+        state = self._runs.get(run)
+        if state is None:
+            raise Refused("run", "That run is over.", status=409)
+        if action == "stop":
+            self._waiting.append(self._close(run, "stopped"))
+            return "closed"
+        state.paused = action != "resume"
+        state.single_steps += action == "step"
+        return "paused" if state.paused else "running"
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._waiting) or any(not run.paused or run.single_steps for run in self._runs.values())
+
+    def advance(self) -> list[Frame]:
+        made, self._waiting = self._waiting, []
+        time.sleep(self._delay)
+        for run, state in list(self._runs.items()):
+            if not state.paused or state.single_steps:
+                state.single_steps = max(0, state.single_steps - 1)
+                made += self._step(run, state)
+        return made
+
+    def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
+        return f"head {ids} {first_query} {layer} {head}".encode()
+
+    def block(self, ids: list[int], layer: int, position: int) -> bytes:
+        return f"block {ids} {layer} {position}".encode()
+
+    def lens(self, ids: list[int]) -> dict[str, Any]:
+        return {"layers": [{"layer": layer, "top": [_token(ids[-1])]} for layer in range(LAYERS)]}
+
+    def _step(self, run: str, state: FakeRun) -> list[Frame]:
+        chosen = (state.ids[-1] + 1) % VOCAB
+        attention = np.full((self._layer_bytes,), state.step % 256, np.uint8)
+        layer = encode(run, state.seq, "layer", {"step": state.step}, {"attention": attention})
+        data = {"step": state.step, "position": len(state.ids) - 1, "token": _token(chosen)}
+        step = encode(run, state.seq + 1, "step", data, {"top_ids": np.array([chosen], np.int32)})
+        state.ids.append(chosen)
+        state.seq += 2
+        state.step += 1
+        return [layer, step, *([self._close(run, "length")] if state.step == state.most else [])]
+
+    def _close(self, run: str, reason: str) -> Frame:
+        state = self._runs.pop(run)
+        return encode(run, state.seq, "close", {"reason": reason, "error": None, "steps": state.step})
+
+
+def _token(number: int) -> dict[str, Any]:
+    return {"id": number, "text": chr(number), "bytes": chr(number).encode().hex(), "special": False}

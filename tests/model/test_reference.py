@@ -1,0 +1,197 @@
+"""The default model against `transformers`, in float32 on the same dequantized weights.
+
+`transformers` reads the GGUF with its own code: dequantization, head permutation and tokenizer are judged too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.api import Sampling
+from model.checkpoint import Checkpoint, load
+from model.checkpoint.fetch import fetch
+from model.engine import Engine, StepRecord
+from model.kv_cache import Sequence
+from model.ragged import Entry, make_batch
+from model.transformer import Transformer
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
+
+GREEDY_TOKENS = 64
+CODE = 'def fib(n: int) -> int:\n    """The n-th Fibonacci number."""\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n\nprint('
+PROMPTS = {
+    "one token": "Hello",
+    "500 tokens": " ".join(f"On day {day} the keeper wrote what the sea had brought." for day in range(1, 60)),
+    "code": CODE,
+    "non-Latin": "Москва — столица России. 東京は日本の首都です。 القاهرة عاصمة",
+    "emoji": "I feel 😀🎉👩‍👩‍👧‍👦 today because 🇫🇷",
+    "chat": "Why is the sky blue?",
+    "whitespace": "   \n\n\t  ",
+    "digits": "31415926535897932384626433832795",
+    "plain": "The animal didn't cross the street because it was too",
+}
+
+
+class Reference:
+    """The model and tokenizer as `transformers` reads them."""
+
+    def __init__(self, path: Path):
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+            self.model = AutoModelForCausalLM.from_pretrained(
+                path.parent, gguf_file=path.name, dtype=torch.float32, attn_implementation="eager"
+            ).eval()
+
+    def encode(self, name: str) -> list[int]:
+        if name == "chat":
+            messages = [{"role": "user", "content": PROMPTS[name]}]
+            text = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+            return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        return list(self.tokenizer(PROMPTS[name])["input_ids"])
+
+    @torch.inference_mode()
+    def prefill(self, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
+        """Logits [V] of the last row, and attention [H, Q, K] of every layer."""
+        out = self.model(torch.tensor([ids]), output_attentions=True)
+        return out.logits[0, -1], [attention[0] for attention in out.attentions]
+
+    @torch.inference_mode()
+    def greedy(self, ids: list[int], count: int) -> list[int]:
+        """`count` tokens, each the largest logit, whatever it is: end-of-text does not end it."""
+        past, feed = None, torch.tensor([ids])
+        chosen: list[int] = []
+        for _ in range(count):
+            out = self.model(feed, past_key_values=past, use_cache=True)
+            past, feed = out.past_key_values, out.logits[:, -1:].argmax(-1)
+            chosen.append(int(feed))
+        return chosen
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> Checkpoint:
+    return load(None, lambda progress: None)
+
+
+@pytest.fixture(scope="module")
+def engine(checkpoint: Checkpoint) -> Engine:
+    return Engine(Transformer.from_weights(checkpoint.config, dict(checkpoint.weights)), capacity=2048)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Reference:
+    return Reference(fetch(lambda progress: None))
+
+
+def encode(checkpoint: Checkpoint, name: str) -> list[int]:
+    if name == "chat":
+        text = checkpoint.tokenizer.chat([{"role": "user", "content": PROMPTS[name]}])
+        return checkpoint.tokenizer.encode(text, special=True)
+    return checkpoint.tokenizer.encode(PROMPTS[name])
+
+
+def prefill(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
+    """Logits [V] of the last row and attention [H, Q, K] of every layer, from one pass over an empty cache."""
+    layers: list[Tensor] = []
+    final: list[Tensor] = []
+    keep: dict[str, Callable[[Tensor], None]] = {
+        f"blocks.{layer}.attn.weights": lambda weights: layers.append(weights[0].flatten(0, 1))
+        for layer in range(engine.model.config.layers)
+    }
+    with engine.replay(ids, 0, {**keep, "final": final.append}):
+        pass
+    with torch.inference_mode():
+        return engine.model.lm_head(final[0][-1]), layers
+
+
+def test_prompts_cover_one_token_and_five_hundred(checkpoint: Checkpoint) -> None:
+    assert len(encode(checkpoint, "one token")) == 1
+    assert len(encode(checkpoint, "500 tokens")) >= 500
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_token_ids_equal(name: str, checkpoint: Checkpoint, reference: Reference) -> None:
+    assert encode(checkpoint, name) == reference.encode(name)
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_logits_and_every_heads_attention_agree(
+    name: str, checkpoint: Checkpoint, engine: Engine, reference: Reference, record_property: Callable[[str, object], None]
+) -> None:
+    ids = encode(checkpoint, name)[:500]
+    logits, attention = prefill(engine, ids)
+    expected_logits, expected_attention = reference.prefill(ids)
+    off = float((logits - expected_logits).abs().max())
+    attention_off = max(float((a - b).abs().max()) for a, b in zip(attention, expected_attention, strict=True))
+    print(f"{name}: {len(ids)} tokens, logits differ by {off:.2g}, attention by {attention_off:.2g}")
+    record_property("logits_differ_by", off)
+    assert off < 1e-3
+    assert len(attention) == checkpoint.config.layers
+    assert attention_off < 1e-5
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_greedy_tokens_equal(name: str, checkpoint: Checkpoint, engine: Engine, reference: Reference) -> None:
+    ids = encode(checkpoint, name)[:500]
+    engine.admit(name, ids, Sampling(), GREEDY_TOKENS)
+    chosen = []
+    while engine.busy:
+        chosen += [record.choice.token for record in engine.advance() if isinstance(record, StepRecord)]
+    assert chosen == reference.greedy(ids, GREEDY_TOKENS)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 16])
+def test_prefill_in_chunks_equals_whole_prefill(chunk: int, checkpoint: Checkpoint, engine: Engine) -> None:
+    ids = encode(checkpoint, "code")
+    whole, _ = prefill(engine, ids)
+    cache, sequence = engine.cache, Sequence()
+    for first in range(0, len(ids), chunk):
+        part = ids[first : first + chunk]
+        entry = Entry(part, first, cache.extend(sequence, len(part)), cache.slots(sequence))
+        logits = engine.model(make_batch([entry], "cpu")[0], cache)[0]
+    cache.release(sequence)
+    off = float((logits - whole).abs().max())
+    print(f"chunks of {chunk}: logits differ by {off:.2g}")
+    assert off < 1e-4
+
+
+def test_cached_decode_equals_uncached(checkpoint: Checkpoint, engine: Engine) -> None:
+    ids = encode(checkpoint, "plain")
+    cache, sequence = engine.cache, Sequence()
+    largest = 0.0
+    for end in range(1, len(ids) + 1):
+        entry = Entry(ids[end - 1 : end], end - 1, cache.extend(sequence, 1), cache.slots(sequence))
+        cached = engine.model(make_batch([entry], "cpu")[0], cache)[0]
+        fresh = Sequence()
+        entry = Entry(ids[:end], 0, cache.extend(fresh, end), cache.slots(fresh))
+        uncached = engine.model(make_batch([entry], "cpu")[0], cache)[0]
+        cache.release(fresh)
+        largest = max(largest, float((cached - uncached).abs().max()))
+    cache.release(sequence)
+    print(f"cached and uncached logits differ by {largest:.2g}")
+    assert largest < 1e-4
+
+
+def test_eight_runs_together_choose_what_each_chooses_alone(checkpoint: Checkpoint, engine: Engine) -> None:
+    names = [name for name in PROMPTS if name != "500 tokens"]
+    tokens: dict[str, list[int]] = {name: [] for name in names}
+    alone: dict[str, list[int]] = {name: [] for name in names}
+    for name in names:
+        engine.admit(name, encode(checkpoint, name), Sampling(), 12)
+    while engine.busy:
+        for record in engine.advance():
+            if isinstance(record, StepRecord):
+                tokens[record.run].append(record.choice.token)
+    for name in names:
+        engine.admit(name, encode(checkpoint, name), Sampling(), 12)
+        while engine.busy:
+            alone[name] += [record.choice.token for record in engine.advance() if isinstance(record, StepRecord)]
+    assert tokens == alone

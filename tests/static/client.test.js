@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createClient } from "../../static/contract/client.js";
+import { encode, smallRun, stream } from "./wire.js";
+
+const PAYLOADS = smallRun();
+
+/** A server's log, which may hold less than everything, and a socket that says what it is told to. */
+function wire({ stored, status = 200, problem = null, down = false }) {
+  const server = { stored, down, asked: [], emitted: [] };
+  const listeners = new Map();
+  const socket = {
+    connected: true,
+    on: (name, listener) => listeners.set(name, listener),
+    off: (name) => listeners.delete(name),
+    emit: (name, body) => server.emitted.push([name, body]),
+  };
+  const fetch = async (path) => {
+    server.asked.push(path);
+    if (server.down) throw new TypeError("no network");
+    if (status !== 200) return new Response(JSON.stringify(problem), { status, headers: { "Retry-After": "5" } });
+    const after = Number(new URL(path, "http://localhost").searchParams.get("after"));
+    return new Response(stream(PAYLOADS.slice(after + 1, server.stored)));
+  };
+  const say = (name, value) => listeners.get(name)?.(value);
+  return { server, socket, say, listeners, client: createClient({ fetch, connect: () => socket }) };
+}
+
+function watching(parts, after = -1) {
+  const got = { seqs: [], connection: [], problems: [] };
+  const stop = parts.client.watch("r1", after, {
+    onFrame: (frame) => got.seqs.push(frame.seq),
+    onConnection: (there) => got.connection.push(there),
+    onProblem: (problem) => got.problems.push(problem),
+  });
+  return { got, stop };
+}
+
+/** Lets everything that is waiting for nothing but its turn have its turn. */
+async function settled() {
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+const upTo = (count) => Array.from({ length: count }, (_, seq) => seq);
+
+test("a closed run is read over HTTP alone", async () => {
+  const parts = wire({ stored: PAYLOADS.length });
+  const { got } = watching(parts);
+  await settled();
+  assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
+  assert.deepEqual(parts.server.emitted, []);
+  assert.equal(parts.listeners.size, 0);
+});
+
+test("a live run goes on over the socket after what is stored, each frame once", async () => {
+  const parts = wire({ stored: 4 });
+  const { got } = watching(parts);
+  await settled();
+  assert.deepEqual(parts.server.emitted, [["watch", { run: "r1", after: 3 }]]);
+  parts.say("frame", PAYLOADS[3]);
+  for (const payload of PAYLOADS.slice(4)) parts.say("frame", payload.buffer);
+  assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
+  assert.equal(parts.listeners.size, 0, "nothing listens after the close frame");
+});
+
+test("a hole in the sequence is filled over HTTP, also when nothing follows it", async () => {
+  const parts = wire({ stored: 2 });
+  const { got } = watching(parts);
+  await settled();
+  parts.server.stored = PAYLOADS.length;
+  parts.say("frame", PAYLOADS.at(-1));
+  await settled();
+  assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
+});
+
+test("after a reconnect the watch begins after the newest frame", async () => {
+  const parts = wire({ stored: 2 });
+  const { got } = watching(parts);
+  await settled();
+  parts.say("frame", PAYLOADS[2]);
+  parts.say("disconnect");
+  parts.say("connect");
+  assert.deepEqual(parts.server.emitted.at(-1), ["watch", { run: "r1", after: 2 }]);
+  parts.say("frame", PAYLOADS[3]);
+  assert.deepEqual(got.seqs, upTo(4));
+});
+
+test("frames of another run on the same socket are left alone", async () => {
+  const parts = wire({ stored: 2 });
+  const { got } = watching(parts);
+  await settled();
+  parts.say("frame", encode({ kind: "close", seq: 2, run: "other", data: {} }));
+  assert.deepEqual(got.seqs, upTo(2));
+});
+
+test("a run that is not there ends the watch with the server's own words", async () => {
+  const problem = { title: "Not Found", detail: "There is no run.", field: "run", status: 404 };
+  const parts = wire({ stored: 0, status: 404, problem });
+  const { got } = watching(parts);
+  await settled();
+  assert.equal(got.problems.length, 1);
+  assert.equal(got.problems[0].detail, "There is no run.");
+  assert.equal(got.problems[0].field, "run");
+  assert.deepEqual(parts.server.emitted, []);
+});
+
+test("a server that cannot be reached is told as a lost connection, and the socket is still tried", async () => {
+  const parts = wire({ stored: 3, down: true });
+  const { got, stop } = watching(parts);
+  await settled();
+  assert.deepEqual(got.connection[0], false);
+  assert.deepEqual(parts.server.emitted, [["watch", { run: "r1", after: -1 }]]);
+  stop();
+});
+
+test("a watch that was stopped takes no more and leaves the socket", async () => {
+  const parts = wire({ stored: 2 });
+  const { got, stop } = watching(parts);
+  await settled();
+  stop();
+  assert.equal(parts.listeners.size, 0);
+  assert.deepEqual(parts.server.emitted.at(-1), ["unwatch", { run: "r1" }]);
+  assert.deepEqual(got.seqs, upTo(2));
+});
+
+test("a refusal carries field, limit and when to come back", async () => {
+  const problem = { title: "Too Many Requests", detail: "16 runs are open.", limit: 16, status: 429 };
+  const { client } = wire({ stored: 0, status: 429, problem });
+  await assert.rejects(client.start({ prompt: "x" }), (refusal) => {
+    assert.deepEqual([refusal.status, refusal.limit, refusal.retryAfter, refusal.detail], [429, 16, 5, "16 runs are open."]);
+    return true;
+  });
+});
+
+test("a refusal that is no problem document still says its status", async () => {
+  const client = createClient({ fetch: async () => new Response("<html>", { status: 502 }), connect: () => null });
+  await assert.rejects(client.control("r1", "pause"), /502/);
+});

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decodeFrame } from "../../static/contract/frames.js";
+import { Run } from "../../static/contract/run.js";
+import { createStore, reduce } from "../../static/store.js";
+import { smallRun } from "./wire.js";
+
+function openStore({ frames = smallRun().length, playing = false, ...overrides } = {}) {
+  const run = new Run("r1");
+  const store = createStore({ readiness: { state: "ready" }, ...overrides });
+  store.dispatch({ type: "opened", run, playing });
+  for (const payload of smallRun().slice(0, frames)) run.push(decodeFrame(payload));
+  store.dispatch({ type: "grew" });
+  return store;
+}
+
+const phaseAfter = (store, ...actions) => {
+  for (const action of actions) store.dispatch(action);
+  return store.state().phase;
+};
+
+test("the phase says in one word what the page is doing", () => {
+  assert.equal(createStore().state().phase, "loading");
+  assert.equal(phaseAfter(createStore(), { type: "readiness", readiness: { state: "ready" } }), "idle");
+  assert.equal(phaseAfter(createStore(), { type: "readiness", readiness: { state: "failed" } }), "error");
+  assert.equal(openStore({ frames: 2 }).state().phase, "loading");
+  assert.equal(openStore({ playing: true }).state().phase, "running");
+  assert.equal(openStore().state().phase, "paused");
+  assert.equal(phaseAfter(openStore(), { type: "seek", step: 2 }), "done");
+  assert.equal(phaseAfter(openStore({ frames: 8 }), { type: "seek", step: 2 }), "paused");
+});
+
+test("an interrupted run is an error where it broke off, and can be watched before", () => {
+  const store = openStore({ frames: 6 });
+  store.state().run.push({ run: "r1", seq: 6, kind: "close", data: { reason: "interrupted" }, tensors: {} });
+  assert.equal(phaseAfter(store, { type: "grew" }), "paused");
+  assert.equal(phaseAfter(store, { type: "seek", step: 1 }), "error");
+});
+
+test("a step or selection outside the run is brought inside", () => {
+  const store = openStore();
+  store.dispatch({ type: "seek", step: 99 });
+  store.dispatch({ type: "select", selection: { layer: 40, head: -2, query: 90, key: 91 } });
+  assert.equal(store.state().step, 2);
+  assert.deepEqual(store.state().selection, { layer: 1, head: 0, query: 4, key: 4, view: "head" });
+  store.dispatch({ type: "seek", step: -1 });
+  assert.equal(store.state().step, 0);
+});
+
+test("play at the end of a finished run begins again; in the middle it goes on", () => {
+  const store = openStore();
+  store.dispatch({ type: "seek", step: 2 });
+  store.dispatch({ type: "play" });
+  assert.deepEqual([store.state().step, store.state().progress], [0, 0]);
+  store.dispatch({ type: "seek", step: 1 });
+  store.dispatch({ type: "play" });
+  assert.equal(store.state().step, 1);
+});
+
+test("playing ends with the run, not with the last step known so far", () => {
+  const live = openStore({ frames: 8, playing: true });
+  live.dispatch({ type: "tick", step: 2, progress: 1 });
+  assert.equal(live.state().playing, true);
+  const finished = openStore({ playing: true });
+  finished.dispatch({ type: "tick", step: 2, progress: 1 });
+  assert.equal(finished.state().playing, false);
+  assert.equal(finished.state().phase, "done");
+});
+
+test("any input shows the whole step at once", () => {
+  const playing = openStore({ playing: true });
+  playing.dispatch({ type: "tick", step: 1, progress: 0.2 });
+  assert.ok(playing.state().reveal < 2);
+  playing.dispatch({ type: "fastForward" });
+  assert.deepEqual([playing.state().reveal, playing.state().step, playing.state().playing], [2, 1, true]);
+  const stepping = openStore();
+  stepping.dispatch({ type: "show", step: 1 });
+  assert.equal(stepping.state().reveal, 0);
+  stepping.dispatch({ type: "fastForward" });
+  assert.deepEqual([stepping.state().reveal, stepping.state().step], [2, 1]);
+});
+
+test("with reduced motion layers do not rise", () => {
+  const store = openStore({ reducedMotion: true });
+  store.dispatch({ type: "show", step: 1 });
+  assert.equal(store.state().reveal, 2);
+});
+
+test("a run's settings are taken over until the viewer has written their own", () => {
+  const open = { prompt: "theirs", chat: true, sampling: { strategy: "sample" }, limits: { max_new_tokens: 9 } };
+  const store = createStore();
+  store.dispatch({ type: "settingsOfRun", open });
+  assert.deepEqual([store.state().prompt, store.state().maxNewTokens], ["theirs", 9]);
+  store.dispatch({ type: "prompt", prompt: "mine" });
+  store.dispatch({ type: "settingsOfRun", open });
+  assert.equal(store.state().prompt, "mine");
+});
+
+test("a problem keeps the run, the prompt and the settings", () => {
+  const store = openStore();
+  store.dispatch({ type: "prompt", prompt: "mine" });
+  const { run, sampling } = store.state();
+  store.dispatch({ type: "problem", problem: { title: "no" } });
+  assert.equal(store.state().run, run);
+  assert.equal(store.state().prompt, "mine");
+  assert.equal(store.state().sampling, sampling);
+});
+
+test("an unknown action is refused", () => {
+  assert.throws(() => reduce(createStore().state(), { type: "nothing" }), RangeError);
+});

@@ -1,0 +1,115 @@
+"""The README says what is so: its paths exist, its commands are the ones CI runs and the command line has."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import requests
+
+from app.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+PYTHON_BLOCKS = re.findall(r"```python\n(.*?)\n```", README, re.DOTALL)
+SHELL_BLOCKS = re.findall(r"```sh\n(.*?)\n```", README, re.DOTALL)
+
+
+def section(title: str) -> str:
+    """The README from one heading to the next."""
+    return README.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_the_first_screen_has_two_commands_of_one_line_each() -> None:
+    first_screen = README.split("\n## ", 1)[0]
+    assert len(re.findall(r"```sh\n[^\n]+\n```", first_screen)) == first_screen.count("```") // 2 == 2
+
+
+def test_ci_runs_the_test_command_as_the_readme_has_it() -> None:
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert lines[-1] == SHELL_BLOCKS[1]
+
+
+def test_every_path_in_the_layout_exists() -> None:
+    layout = section("How it is laid out").split("```")[1]
+    listed = [line.split()[0] for line in layout.strip().splitlines()]
+    assert len(listed) > 5
+    for path in listed:
+        assert (ROOT / path).is_dir() if path.endswith("/") else (ROOT / path).is_file(), path
+
+
+@pytest.mark.parametrize("document", ["README.md", "CHANGELOG.md", "docs/frames.md"])
+def test_every_relative_link_leads_to_a_file(document: str) -> None:
+    path = ROOT / document
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
+        assert (path.parent / target).exists(), target
+
+
+def test_the_option_table_is_the_command_line() -> None:
+    rows = re.findall(r"^\| `(--[a-z]+)` \| ([^|]*)\|", section("Command line"), re.MULTILINE)
+    options = {
+        option.opts[0]: option.default
+        for option in main.params
+        if isinstance(option, click.Option) and not option.hidden
+    }
+    assert {name for name, _ in rows} == set(options)
+    for name, stated in rows:
+        if isinstance(options[name], str | int) and not isinstance(options[name], bool):
+            assert stated.strip() == str(options[name]), name
+
+
+def test_the_command_table_names_every_command() -> None:
+    named = set(re.findall(r"^\| `kvscope ([a-z]+)", section("Command line"), re.MULTILINE))
+    assert named == set(main.commands)
+
+
+@pytest.fixture
+def server_url(tmp_path: Path) -> Iterator[str]:
+    """A server with the default model, ready for runs."""
+    command = [sys.executable, "-m", "app", "--port", "0", "--data", str(tmp_path / "data")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            url = server.stdout.readline().strip().rstrip("/")
+            while not requests.get(f"{url}/readyz", timeout=10).ok:
+                assert server.poll() is None
+                time.sleep(0.1)
+            yield url
+        finally:
+            server.terminate()
+
+
+def run_example(code: str, folder: Path) -> str:
+    """What an example prints. It sees the installed libraries only, as a reader's own file would."""
+    done = subprocess.run([sys.executable, "-I", "-c", code], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.real
+def test_the_socket_example_prints_each_step_of_a_run(server_url: str, tmp_path: Path) -> None:
+    code = PYTHON_BLOCKS[0]
+    assert "http://127.0.0.1:5000" in code
+    lines = run_example(code.replace("http://127.0.0.1:5000", server_url), tmp_path).splitlines()
+    assert [line.split()[0] for line in lines] == ["prefill"] + ["decode"] * 7
+    assert "Paris" in " ".join(lines)
+
+
+@pytest.mark.real
+def test_the_session_example_reads_what_kvscope_run_saves(tmp_path: Path) -> None:
+    command = re.search(r"`kvscope (run [^`]+)`:\n\n```python", README)
+    assert command
+    python_path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "app", *shlex.split(command[1])]
+    subprocess.run(words, cwd=tmp_path, env=python_path, check=True, capture_output=True)
+    lines = run_example(PYTHON_BLOCKS[1], tmp_path).splitlines()
+    assert lines[0].startswith("step 0, from layer 0: attention (30, 9, 3, 3)")
+    assert lines[-1].startswith("step 31, from layer 0: attention (30, 9, 1, 34)")
