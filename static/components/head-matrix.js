@@ -11,28 +11,16 @@ import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
 import { MatrixLabels } from "./matrix-labels.js";
 import { imageOf, Surface } from "./surface.js";
 
-/** More tokens than this and cells get too small to point at: a window around the chosen cell is offered. */
-const READABLE_TOKENS = 48;
 const WINDOW_TOKENS = 24;
 const MARGIN = { left: 74, top: 58, right: 24, bottom: 2 };
 const NARROW_MARGIN = { left: 62, top: 52, right: 16, bottom: 2 };
 const NARROW_PX = 330;
 
-export function HeadMatrix({ run, focus, hover, theme: themeName, dispatch }) {
+/** @param {{close: boolean}} props `close`: a window around the chosen cell instead of the whole matrix */
+export function HeadMatrix({ run, focus, hover, theme, close, dispatch }) {
   const [ref, size] = useSize();
-  const [close, setClose] = useState(false);
-  const many = focus.newest + 1 > READABLE_TOKENS;
-  return html`<div class="matrix">
-    ${many && html`<button
-      type="button" class="matrix-zoom" aria-pressed=${close} onClick=${() => setClose(!close)}
-    >${close ? "Whole matrix" : "Zoom to the chosen cell"}</button>`}
-    <div class="matrix-box" ref=${ref}>
-      ${size && html`<${Cells}
-        run=${run} focus=${focus} hover=${hover} size=${size} close=${many && close} themeName=${themeName}
-        dispatch=${dispatch}
-      />`}
-    </div>
-  </div>`;
+  const parts = { run, focus, hover, close, themeName: theme, dispatch };
+  return html`<div class="matrix" ref=${ref}>${size && html`<${Cells} ...${parts} size=${size} />`}</div>`;
 }
 
 function Cells({ run, focus, hover, size, close, themeName, dispatch }) {

@@ -1,6 +1,7 @@
 /** The inspector at head level: one head's whole matrix, one query's strongest keys, one dot product. */
 
 import { html } from "htm/preact";
+import { useState } from "preact/hooks";
 import { headSentence, whereKeyStands } from "../model/map-facts.js";
 import { headFocus } from "../model/head-focus.js";
 import { Token } from "./bits.js";
@@ -17,10 +18,15 @@ export function Inspector({ state, dispatch, client }) {
   </section>`;
 }
 
+/** More tokens than this and cells get too small to point at: a window around the chosen cell is offered. */
+const READABLE_TOKENS = 48;
+
 function Head({ state, dispatch, client }) {
+  const [close, setClose] = useState(false);
   const { run, hover } = state;
   const focus = headFocus(state);
   const { layer, head, query, key, newest } = focus;
+  const many = newest >= READABLE_TOKENS;
   const decoded = newest - run.promptLength + 1;
   return html`
     <p class="breadcrumb">
@@ -31,7 +37,9 @@ function Head({ state, dispatch, client }) {
     </p>
     <h2>${headSentence(run, layer, head, query)}</h2>
     <div class="inspector-body">
-      <${HeadMatrix} run=${run} focus=${focus} hover=${hover} theme=${state.theme} dispatch=${dispatch} />
+      <${HeadMatrix}
+        run=${run} focus=${focus} hover=${hover} theme=${state.theme} close=${many && close} dispatch=${dispatch}
+      />
       <div class="inspector-side">
         <${TopKeys} run=${run} focus=${focus} dispatch=${dispatch} />
         <p class="inspector-how">
@@ -39,6 +47,10 @@ function Head({ state, dispatch, client }) {
           once.${decoded === 1 && " Below the line: decode, one row so far."}
           ${decoded > 1 && ` Below the line: decode, ${decoded} rows one by one.`}
         </p>
+        ${many &&
+        html`<button type="button" class="matrix-zoom" aria-pressed=${close} onClick=${() => setClose(!close)}>
+          ${close ? "Whole matrix" : "Zoom to cell"}
+        </button>`}
       </div>
     </div>
     <${DotProduct} state=${state} focus=${focus} client=${client} />

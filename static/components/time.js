@@ -23,9 +23,8 @@ function Times({ state, run, step, dispatch }) {
   const { prefill, decode, parts, total, batch } = timeFacts(run, step);
   const { flops, bytes_read: read } = run.steps[step].data;
   return html`<dl>
-    <${Fact} name=${`prefill, ${counted(prefill.tokens, "token")} (TTFT)`} hint="time to first token">
+    <${Fact} name=${`prefill, ${counted(prefill.tokens, "token")} (TTFT)`} hint=${`time to first token; prefill ran in ${counted(prefill.chunks, "chunk")}`}>
       ${milliseconds(prefill.ms)} · ${milliseconds(prefill.perToken)}/token
-      ${prefill.chunks > 1 && ` · ${prefill.chunks} chunks`}
     <//>
     ${decode &&
     html`<${Fact} name="decode, per token">

@@ -115,7 +115,7 @@ class LiveServer:
     @property
     def errors(self) -> str:
         """What the server wrote to standard error so far."""
-        return Path(self._errors.name).read_text()
+        return Path(self._errors.name).read_text("utf-8")
 
     @property
     def port(self) -> int:
@@ -170,3 +170,4 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., LiveServer]]:
     yield start
     for server in servers:
         server.close()
+        assert "Traceback" not in server.errors

@@ -11,6 +11,7 @@ from model.capture import LARGEST_F16, Capture, CapturedRows, compand, expand
 from model.hooks import hook_points, observing
 from model.kv_cache import KVCache, Sequence
 from model.ragged import Entry, make_batch
+from model.transformer import AttentionGroup
 from tests.model.tiny import ARCHS, prompt, shared_model, tiny_config
 
 # One sequence still in prefill, two in decode: two attention groups, the second with two members of unlike lengths.
@@ -99,7 +100,7 @@ def test_a_sliding_window_hides_what_lies_further_back() -> None:
     window = tiny_config("mistral").window
     mine = rows[order.index(1)]
     assert window is not None
-    assert (mine.attention[..., : -window] == 0).all()
+    assert (mine.attention[..., :-window] == 0).all()
     assert (mine.attention[..., -window:] > 0).any(axis=(0, 1)).all()
 
 
@@ -110,8 +111,6 @@ def test_norms_beyond_float16_saturate() -> None:
     for name in ("attn.k_rot", "attn.v"):
         observers[f"blocks.0.{name}"](torch.full((1, 2, 8), 1e30))
     observers["blocks.0.resid_out"](torch.full((1, 32), 3e38))
-    from model.transformer import AttentionGroup
-
     (mine,) = capture.rows([AttentionGroup(0, 1, 1, torch.zeros(1, dtype=torch.long), None)], [[1]])
     assert mine.k_norm.dtype == np.float16
     assert {*mine.k_norm.flat, *mine.v_norm.flat, *mine.residual_norm.flat} == {LARGEST_F16}

@@ -56,10 +56,16 @@ def test_hooks_are_removed_after_an_observer_raises() -> None:
     def fail(value: Tensor) -> None:
         raise RuntimeError("no room to look")
 
-    points = hook_points(shared_model())
-    with pytest.raises(RuntimeError, match="no room to look"), observing(points, {"embedded": fail, "final": fail}):
+    with observing(hook_points(shared_model()), {"embedded": fail, "final": fail}):
         assert attached() == ["embedded", "final"]
-        whole_logits(shared_model(), prompt(3))
+        with pytest.raises(RuntimeError, match="no room to look"):
+            whole_logits(shared_model(), prompt(3))
+    assert not attached()
+
+
+def test_hooks_are_removed_when_the_body_raises() -> None:
+    with pytest.raises(ZeroDivisionError), observing(hook_points(shared_model()), {"embedded": print}):
+        raise ZeroDivisionError
     assert not attached()
 
 

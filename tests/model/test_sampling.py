@@ -52,9 +52,9 @@ def test_the_same_seed_draws_the_same_tokens_and_another_does_not() -> None:
 
 
 def test_draws_follow_the_probabilities_at_the_temperature() -> None:
-    tokens = torch.tensor(draws(Sampling("sample", temperature=1.7, seed=1), 6000))
-    frequency = torch.bincount(tokens, minlength=6) / 6000
-    assert torch.allclose(frequency.double(), torch.softmax(LOGITS.double() / 1.7, 0), atol=0.025)
+    tokens = torch.tensor(draws(Sampling("sample", temperature=1.7, seed=1), 3000))
+    frequency = torch.bincount(tokens, minlength=6) / 3000
+    assert torch.allclose(frequency.double(), torch.softmax(LOGITS.double() / 1.7, 0), atol=0.03)
 
 
 def test_top_k_and_top_p_keep_the_best_and_say_how_much() -> None:

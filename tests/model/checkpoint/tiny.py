@@ -49,7 +49,7 @@ def write_folder(folder: Path, arch: str, *, shard: str | None = None, dtype: st
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, dtype))
     for parameter in model.parameters():
         # Biases start at 0 and norms at 1, which a swapped pair of them would survive.
-        torch.nn.init.normal_(parameter, std=0.1)
+        torch.nn.init.normal_(parameter, std=0.5)
     model.save_pretrained(folder, **({"max_shard_size": shard} if shard else {}))
     write_tokenizer(folder)
     return model

@@ -1,0 +1,80 @@
+"""The whole server with the default model: what the frames say is what the exact values say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from app.settings import DEFAULT_SERVICE
+from model.frames import header, tensors, token_ids
+from tests.app.conftest import LiveServer
+from tests.app.viewer import Viewer
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    server = LiveServer(tmp_path_factory.mktemp("real") / "data", None, service=DEFAULT_SERVICE)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def run(server: LiveServer) -> str:
+    run = server.start_run(prompt="The capital of France is", max_new_tokens=6)
+    server.finished(run)
+    return run
+
+
+def attention(frames: list[bytes], step: int) -> dict[tuple[int, int], np.ndarray]:
+    """The weights of every layer and head of a step, as the frames carry them: [queries, keys]."""
+    found: dict[tuple[int, int], np.ndarray] = {}
+    for frame in frames:
+        head = header(frame)
+        if head.kind == "layer" and head.data["step"] == step:
+            part = (tensors(frame)["attention"].astype(np.float32) / 255) ** 2
+            for layer, of_layer in enumerate(part):
+                for number, weights in enumerate(of_layer):
+                    found[head.data["first_layer"] + layer, head.data["first_head"] + number] = weights
+    return found
+
+
+def test_a_viewer_from_outside_reads_the_answer(server: LiveServer, run: str) -> None:
+    viewer = Viewer(server.url)
+    viewer.watch(run)
+    frames = viewer.wait_for_close()
+    viewer.leave()
+    assert "Paris" in "".join(header(frame).data["token"]["text"] for frame in frames if header(frame).kind == "step")
+    assert frames == server.frames(run)
+
+
+@pytest.mark.parametrize(("step", "layer", "head"), [(0, 0, 0), (0, 29, 8), (3, 13, 8), (5, 29, 0)])
+def test_the_exact_head_agrees_with_the_frames(server: LiveServer, run: str, step: int, layer: int, head: int) -> None:
+    response = server.get(f"api/runs/{run}/head?step={step}&layer={layer}&head={head}")
+    weights = safetensors.numpy.load(response.content)["weights"]
+    assert np.abs(weights - attention(server.frames(run), step)[layer, head]).max() < 0.004
+
+
+def test_block_and_lens_answer(server: LiveServer, run: str) -> None:
+    block = safetensors.numpy.load(server.get(f"api/runs/{run}/block?step=0&layer=3&position=2").content)
+    assert all(np.isfinite(values).all() for values in block.values())
+    lens = server.get(f"api/runs/{run}/lens?step=0").json()["layers"]
+    chosen = next(header(frame) for frame in server.frames(run) if header(frame).kind == "step").data["token"]["id"]
+    assert [entry["layer"] for entry in lens] == list(range(30))
+    assert lens[-1]["top"][0]["id"] == chosen
+
+
+def test_a_fork_goes_on_from_the_other_token(server: LiveServer, run: str) -> None:
+    parent = token_ids(server.frames(run))
+    position = len(parent) - 4
+    other = parent[0]
+    response = server.post(f"api/runs/{run}/fork", {"position": position, "token": other})
+    assert response.status_code == 201, response.text
+    fork = token_ids(server.finished(response.json()["id"]))
+    assert fork[:position] == parent[:position]
+    assert fork[position] == other
+    assert len(fork) > position + 1

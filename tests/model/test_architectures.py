@@ -1,0 +1,95 @@
+"""Tiny random checkpoints of every family, saved by `transformers`, give its logits and attention from their folders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.checkpoint import load
+from model.engine import Engine
+from model.kv_cache import Sequence
+from model.ragged import Entry, make_batch
+from model.transformer import Transformer
+from tests.model.checkpoint.tiny import VOCAB, write_folder
+
+LLAMA3_ROPE = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 16,
+    "rope_theta": 10000.0,
+}
+FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "gpt2": ("gpt2", {}),
+    "llama": ("llama", {}),
+    "llama-tied": ("llama", {"tie_word_embeddings": True}),
+    "llama-mqa-biased": ("llama", {"num_key_value_heads": 1, "attention_bias": True, "mlp_bias": True}),
+    "llama3-rope": ("llama", {"rope_parameters": LLAMA3_ROPE}),
+    "qwen2": ("qwen2", {}),
+    "qwen3": ("qwen3", {"head_dim": 16}),
+    "mistral": ("mistral", {"sliding_window": None}),
+    "mistral-window": ("mistral", {"sliding_window": 5}),
+}
+ROWS = 23
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Engine]:
+    arch, settings = FAMILIES[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    reference = write_folder(folder, arch, attn_implementation="eager", **settings).eval()
+    checkpoint = load(str(folder), lambda progress: None)
+    return reference, Engine(Transformer.from_weights(checkpoint.config, checkpoint.weights), capacity=256)
+
+
+@pytest.fixture(scope="module")
+def ids() -> list[int]:
+    generator = torch.Generator().manual_seed(7)
+    return [int(token) for token in torch.randint(len(VOCAB), (ROWS,), generator=generator)]
+
+
+def ours(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
+    """Logits [T, V] of every row and attention [H, T, T] of every layer."""
+    final: list[Tensor] = []
+    attention: list[Tensor] = []
+    keep = {f"blocks.{layer}.attn.weights": attention.append for layer in range(engine.model.config.layers)}
+    # The engine asks for the last row's logits alone; every row is a stricter judge.
+    last = engine.model.config.layers - 1
+    with engine.replay(ids, 0, {**keep, f"blocks.{last}.resid_out": final.append}), torch.inference_mode():
+        logits = engine.model.decode_rows(final[0])
+    return logits, [weights[0].flatten(0, 1) for weights in attention]
+
+
+def test_every_rows_logits_agree(pair: tuple[Any, Engine], ids: list[int]) -> None:
+    reference, engine = pair
+    with torch.inference_mode():
+        expected = reference(torch.tensor([ids])).logits[0]
+    off = float((ours(engine, ids)[0] - expected).abs().max())
+    print(f"logits differ by {off:.2g}")
+    assert off < 1e-4
+
+
+def test_every_heads_attention_agrees(pair: tuple[Any, Engine], ids: list[int]) -> None:
+    reference, engine = pair
+    with torch.inference_mode():
+        expected = reference(torch.tensor([ids]), output_attentions=True).attentions
+    attention = ours(engine, ids)[1]
+    assert len(attention) == len(expected)
+    assert max(float((a - b[0]).abs().max()) for a, b in zip(attention, expected, strict=True)) < 1e-5
+
+
+def test_decode_token_by_token_agrees(pair: tuple[Any, Engine], ids: list[int]) -> None:
+    reference, engine = pair
+    with torch.inference_mode():
+        expected = reference(torch.tensor([ids])).logits[0, -1]
+    sequence = Sequence()
+    for position, token in enumerate(ids):
+        entry = Entry([token], position, engine.cache.extend(sequence, 1), engine.cache.slots(sequence))
+        batch = make_batch([entry], "cpu", engine.model.config.window)[0]
+        logits = engine.model(batch, engine.cache)[0]
+    engine.cache.release(sequence)
+    assert float((logits - expected).abs().max()) < 1e-4

@@ -1,0 +1,555 @@
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import model.engine
+from model.api import Sampling
+from model.candidates import Candidates, candidates
+from model.capture import expand
+from model.engine import CloseRecord, Engine, RowsRecord, StepRecord
+from model.hooks import hook_points, observing
+from model.kv_cache import CacheFull
+from tests.model.tiny import (
+    ARCHS,
+    GREEDY,
+    advance_all,
+    check_cache,
+    closes,
+    greedy,
+    prompt,
+    rows,
+    shared_model,
+    steps,
+    tiny_model,
+    tokens,
+    whole_logits,
+)
+
+SAMPLED = Sampling("sample", temperature=1.5, top_k=50, top_p=0.95, seed=11)
+
+
+def engine(arch: str = "llama", capacity: int = 1024, **options: object) -> Engine:
+    return Engine(shared_model(arch), capacity=capacity, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_tokens_equal_those_of_passes_over_the_whole_text(arch: str) -> None:
+    made = engine(arch)
+    made.admit("a", prompt(23), GREEDY, 20)
+    assert tokens(advance_all(made), "a") == greedy(shared_model(arch), prompt(23), 20)
+    check_cache(made)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("chunk", [1, 7, 16, 128])
+def test_prefill_in_chunks_gives_the_logits_and_attention_of_one_whole_pass(arch: str, chunk: int) -> None:
+    ids = prompt(37)
+    seen: list[Tensor] = []
+    whole = shared_model(arch)
+    with observing(hook_points(whole), {f"blocks.{layer}.attn.weights": seen.append for layer in range(2)}):
+        expected = whole_logits(whole, ids)[-1]
+    exact = torch.stack([weights[0].flatten(0, 1) for weights in seen]).numpy()
+
+    made = engine(arch, prefill_chunk=chunk)
+    made.admit("a", ids, GREEDY, 1)
+    records = advance_all(made)
+    (step,) = steps(records, "a")
+    best = torch.from_numpy(step.candidates.ids).long()
+    assert (torch.from_numpy(step.candidates.logits) - expected[best]).abs().max() < 1e-4
+
+    parts = [record.rows for record in rows(records, "a")]
+    assert [part.first_query for part in parts] == list(range(0, 37, chunk))
+    for part in parts:
+        queries, keys = part.attention.shape[2:]
+        assert keys == part.first_query + queries
+        there = exact[:, :, part.first_query : keys, :keys]
+        assert np.abs(expand(part.attention) - there).max() < 0.004
+
+
+@pytest.mark.parametrize("arch", ["llama", "mistral", "gpt2"])
+def test_attention_of_decode_is_within_the_documented_error(arch: str) -> None:
+    made = engine(arch)
+    made.admit("a", prompt(20), GREEDY, 12)
+    decode = rows(advance_all(made), "a")[1:]
+    text = prompt(20) + greedy(shared_model(arch), prompt(20), 12)
+    seen: list[Tensor] = []
+    with observing(hook_points(shared_model(arch)), {"blocks.1.attn.weights": seen.append}):
+        whole_logits(shared_model(arch), text)
+    exact = seen[0][0].flatten(0, 1).numpy()
+    assert len(decode) == 11
+    for record in decode:
+        position = record.rows.first_query
+        assert position == 19 + record.step
+        sent = expand(record.rows.attention[1, :, 0])
+        assert np.abs(sent - exact[:, position, : position + 1]).max() < 0.004
+
+
+def test_a_step_record_follows_all_rows_of_its_step() -> None:
+    made = engine(prefill_chunk=16)
+    made.admit("a", prompt(40), GREEDY, 3)
+    kinds = [(type(record), record.step) for record in advance_all(made) if not isinstance(record, CloseRecord)]
+    assert kinds == [(RowsRecord, 0)] * 3 + [(StepRecord, 0), (RowsRecord, 1), (StepRecord, 1)] + [
+        (RowsRecord, 2),
+        (StepRecord, 2),
+    ]
+
+
+def test_a_step_says_its_phase_position_times_and_work() -> None:
+    made = engine(prefill_chunk=16)
+    made.admit("a", prompt(40), GREEDY, 2)
+    first, second = steps(advance_all(made), "a")
+    assert [(step.phase, step.position) for step in (first, second)] == [("prefill", 39), ("decode", 40)]
+    assert [len(step.timing.chunks) for step in (first, second)] == [3, 1]
+    for step in (first, second):
+        timing = step.timing
+        assert timing.forward == sum(timing.chunks) > 0
+        assert timing.total == pytest.approx(timing.forward + timing.capture + timing.sample)
+    # Each chunk reads the weights again, so prefill reads nearly three times as much as one decode step.
+    assert 2.5 < first.bytes_read / second.bytes_read < 3.5
+    assert first.flops > 10 * second.flops
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_cache_bytes_equal_the_formula_at_every_step(arch: str) -> None:
+    made = engine(arch)
+    config = made.model.config
+    run = made.admit("a", prompt(14), GREEDY, 22)
+    seen = []
+    while made.busy:
+        for record in made.advance():
+            if not isinstance(record, StepRecord):
+                continue
+            slots = made.cache.slots(run.sequence)
+            tensors = [part for layer in range(config.layers) for part in made.cache.read(layer, slots)]
+            formula = 2 * config.layers * config.kv_heads * config.head_dim * record.kv.positions * 4
+            assert record.kv.bytes_used == formula == sum(part.nbytes for part in tensors)
+            assert record.kv.bytes_reserved == len(record.kv.block_table) * 16 * formula // record.kv.positions
+            seen.append((record.kv.positions, record.kv.bytes_written * record.kv.positions // formula))
+    assert seen == [(14, 14), *((position, 1) for position in range(15, 36))]
+
+
+def test_one_run_and_eight_together_choose_the_same_tokens() -> None:
+    lengths = (1, 2, 15, 16, 17, 40, 40, 90)
+    for sampling in (GREEDY, SAMPLED):
+        alone: dict[str, list[int]] = {}
+        for index, length in enumerate(lengths):
+            made = engine(prefill_chunk=32)
+            made.admit(str(index), prompt(length, index), sampling, 12)
+            alone[str(index)] = tokens(advance_all(made), str(index))
+        made = engine(prefill_chunk=32)
+        for index, length in enumerate(lengths):
+            made.admit(str(index), prompt(length, index), sampling, 12)
+        records = advance_all(made)
+        assert {key: tokens(records, key) for key in alone} == alone
+        assert max(step.batch for step in steps(records, "0")) == 8
+        check_cache(made)
+
+
+def test_runs_that_join_and_leave_in_between_disturb_nobody() -> None:
+    made = engine(prefill_chunk=16)
+    records = []
+    for index in range(5):
+        made.admit(str(index), prompt(10 + 9 * index, index), GREEDY, 4 + index)
+        records += made.advance()
+        records += made.advance()
+    records += advance_all(made)
+    for index in range(5):
+        expected = greedy(made.model, prompt(10 + 9 * index, index), 4 + index)
+        assert tokens(records, str(index)) == expected
+
+
+def test_the_shortest_runs() -> None:
+    made = engine()
+    made.admit("one", [7], GREEDY, 1)
+    made.admit("two", [7], GREEDY, 2)
+    records = advance_all(made)
+    expected = greedy(made.model, [7], 2)
+    assert tokens(records, "one") == expected[:1]
+    assert tokens(records, "two") == expected
+    assert closes(records) == {
+        "one": CloseRecord("one", "length", None, 1),
+        "two": CloseRecord("two", "length", None, 2),
+    }
+    (step,) = steps(records, "one")
+    assert (step.phase, step.position, step.kv.positions) == ("prefill", 0, 1)
+
+
+def test_an_end_token_ends_the_run_after_its_step() -> None:
+    expected = greedy(shared_model(), prompt(9), 6)
+    end = next(token for place, token in enumerate(expected) if place >= 2 and token not in expected[:place])
+    count = expected.index(end) + 1
+    made = engine(eos=[end])
+    made.admit("a", prompt(9), GREEDY, 6)
+    records = advance_all(made)
+    assert tokens(records, "a") == expected[:count]
+    assert records[-1] == CloseRecord("a", "eos", None, count)
+    assert not made.runs
+
+
+def test_an_end_token_as_the_last_allowed_one_is_an_end() -> None:
+    (first,) = greedy(shared_model(), prompt(9), 1)
+    made = engine(eos=[first])
+    made.admit("a", prompt(9), GREEDY, 1)
+    assert closes(advance_all(made))["a"].reason == "eos"
+
+
+def test_a_small_vocabulary_shows_all_its_tokens() -> None:
+    made = Engine(shared_model(vocab=40), capacity=64)
+    made.admit("a", [3, 5], SAMPLED, 3)
+    for step in steps(advance_all(made), "a"):
+        assert sorted(step.candidates.ids.tolist()) == list(range(40))
+        assert step.candidates.tail_size == 0
+
+
+def test_an_unobserved_run_chooses_the_same_and_records_its_end_only() -> None:
+    made = engine()
+    quiet = made.admit("quiet", prompt(20), GREEDY, 5, captured=False)
+    made.admit("seen", prompt(21, 1), GREEDY, 5)
+    records = advance_all(made)
+    assert [record for record in records if record.run == "quiet"] == [CloseRecord("quiet", "length", None, 5)]
+    assert quiet.ids == prompt(20) + greedy(made.model, prompt(20), 5)
+    assert len(rows(records, "seen")) == len(steps(records, "seen")) == 5
+
+
+class TestControl:
+    def test_a_paused_run_stands_still_and_goes_on_where_it_was(self) -> None:
+        made = engine()
+        run = made.admit("a", prompt(20), GREEDY, 6)
+        records = made.advance() + made.advance()
+        run.paused = True
+        assert not made.busy
+        assert made.advance() == []
+        other = made.admit("b", prompt(5, 1), GREEDY, 3)
+        assert made.busy
+        advance_all(made)
+        assert (other.step, run.step) == (3, 2)
+        run.paused = False
+        assert tokens(records + advance_all(made), "a") == greedy(made.model, prompt(20), 6)
+
+    def test_a_single_step_is_a_whole_step_even_of_a_chunked_prefill(self) -> None:
+        made = engine(prefill_chunk=16)
+        run = made.admit("a", prompt(40), GREEDY, 6)
+        run.paused, run.single_steps = True, 1
+        records = advance_all(made)
+        assert (len(rows(records, "a")), len(steps(records, "a"))) == (3, 1)
+        run.single_steps = 2
+        assert len(steps(advance_all(made), "a")) == 2
+        assert not made.busy
+
+    def test_stop_in_the_middle_of_prefill_keeps_what_was_computed(self) -> None:
+        made = engine(prefill_chunk=16)
+        made.admit("a", prompt(40), GREEDY, 6)
+        made.advance()
+        assert made.stop("a") == CloseRecord("a", "stopped", None, 0)
+        assert not made.busy
+        check_cache(made)
+        with made.replay(prompt(40), 16) as sequence:
+            assert made.cache.refcounts[sequence.table[0]] == 2
+
+    def test_stop_before_anything_was_computed_keeps_nothing(self) -> None:
+        made = engine()
+        for _ in range(3):
+            made.admit("a", prompt(40), GREEDY, 6)
+            made.stop("a")
+        assert not made._kept
+        check_cache(made)
+
+    def test_a_run_that_is_over_cannot_be_stopped(self) -> None:
+        made = engine()
+        made.admit("a", prompt(4), GREEDY, 1)
+        advance_all(made)
+        with pytest.raises(KeyError):
+            made.stop("a")
+
+    def test_a_key_may_come_again_once_its_run_is_over(self) -> None:
+        made = engine()
+        for seed in range(3):
+            made.admit("a", prompt(20, seed), GREEDY, 3)
+            with pytest.raises(ValueError, match="already active"):
+                made.admit("a", [1], GREEDY, 1)
+            assert tokens(advance_all(made), "a") == greedy(made.model, prompt(20, seed), 3)
+            check_cache(made)
+
+    def test_an_empty_prompt_is_no_run(self) -> None:
+        made = engine()
+        with pytest.raises(ValueError, match="at least one token"):
+            made.admit("a", [], GREEDY, 1)
+        assert not made.runs
+
+
+class TestRoom:
+    def test_a_full_cache_refuses_harms_nobody_and_works_again(self) -> None:
+        made = engine(capacity=64)
+        made.admit("a", prompt(20), GREEDY, 20)
+        made.advance()
+        with pytest.raises(CacheFull, match="5 blocks would be promised to runs, of 4"):
+            made.admit("b", prompt(20, 1), GREEDY, 5)
+        assert list(made.runs) == ["a"]
+        check_cache(made)
+        advance_all(made)
+        made.admit("b", prompt(20, 1), GREEDY, 5)
+        assert tokens(advance_all(made), "b") == greedy(made.model, prompt(20, 1), 5)
+        check_cache(made)
+
+    def test_a_run_may_fill_the_pool_to_its_last_position(self) -> None:
+        made = engine(capacity=32)
+        with pytest.raises(CacheFull):
+            made.admit("a", prompt(17), GREEDY, 17)
+        made.admit("a", prompt(17), GREEDY, 16)
+        records = advance_all(made)
+        assert steps(records, "a")[-1].kv.positions == 32
+        assert closes(records)["a"].reason == "length"
+
+    def test_promises_hold_whatever_the_runs_share(self) -> None:
+        made = engine(capacity=96)
+        run = made.admit("a", prompt(20), GREEDY, 13)
+        made.advance()
+        made.advance()
+        made.fork("b", run.ids, 20, GREEDY, 13)
+        made.fork("c", run.ids, 20, GREEDY, 13)
+        records = advance_all(made)
+        assert {record.reason for record in closes(records).values()} == {"length"}
+        check_cache(made)
+
+    def test_the_reserve_is_for_looking_into_running_runs(self) -> None:
+        made = engine(capacity=96, reserve=48)
+        with pytest.raises(CacheFull):
+            made.admit("a", prompt(30), GREEDY, 20)
+        made.admit("a", prompt(30), GREEDY, 19)
+        while made.runs["a"].step < 18:
+            made.advance()
+        with made.replay(made.runs["a"].ids, 0) as sequence:
+            assert sequence.length == 48
+        assert closes(advance_all(made))["a"].reason == "length"
+
+    def test_ended_runs_stay_until_room_is_needed_the_first_ended_goes_first(self) -> None:
+        made = engine(capacity=96)
+        for seed in range(3):
+            made.admit(str(seed), prompt(20, seed), GREEDY, 2)
+            advance_all(made)
+        assert made.cache.free_blocks == 0
+        assert list(made._kept) == ["0", "1", "2"]
+        made.admit("new", prompt(33, 9), GREEDY, 2)
+        advance_all(made)
+        assert list(made._kept) == ["2", "new"]
+        check_cache(made)
+
+
+class TestFork:
+    @staticmethod
+    def parent(made: Engine, count: int = 12) -> list[int]:
+        made.admit("parent", prompt(20), GREEDY, count)
+        return prompt(20) + greedy(made.model, prompt(20), count)
+
+    def test_it_shares_blocks_with_its_parent_and_neither_changes_the_other(self) -> None:
+        made = engine()
+        text = self.parent(made)
+        while made.runs["parent"].step < 6:
+            made.advance()
+        parent = made.runs["parent"]
+        ids = [*text[:24], 99]
+        child = made.fork("child", ids, 20, GREEDY, 12)
+        assert child.sequence.table == parent.sequence.table
+        assert [made.cache.refcounts[block] for block in child.sequence.table] == [2, 2]
+        before = [part.clone() for layer in (0, 1) for part in made.cache.read(layer, made.cache.slots(child.sequence))]
+
+        records = advance_all(made)
+        first = steps(records, "child")[0]
+        assert (first.step, first.phase, first.position, first.kv.positions) == (5, "decode", 24, 25)
+        assert first.kv.refcounts == (2, 1)
+        assert steps(records, "parent")[0].kv.refcounts == (2, 1)
+        assert first.kv.block_table[0] == parent.sequence.table[0]
+        assert first.kv.block_table[1] != parent.sequence.table[1]
+        assert tokens(records, "parent") == text[26:]
+        assert tokens(records, "child") == greedy(made.model, ids, 7)
+        slots = made.cache.slots(child.sequence)[:24]
+        after = [part for layer in (0, 1) for part in made.cache.read(layer, slots)]
+        assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+        check_cache(made)
+
+    @pytest.mark.parametrize("state", ["running", "paused", "finished", "stopped", "evicted"])
+    def test_whatever_became_of_its_parent(self, state: str) -> None:
+        made = engine(capacity=128)
+        text = self.parent(made)
+        for _ in range(8):
+            made.advance()
+        if state == "paused":
+            made.runs["parent"].paused = True
+        elif state in ("finished", "evicted"):
+            advance_all(made)
+        elif state == "stopped":
+            made.stop("parent")
+        if state == "evicted":
+            made.admit("wide", prompt(120, 5), GREEDY, 8)
+            advance_all(made)
+            assert "parent" not in made._kept
+        ids = [*text[:23], 42]
+        made.fork("child", ids, 20, GREEDY, 12)
+        check_cache(made)
+        shares = state != "evicted"
+        assert (max(made.cache.refcounts) == 2) == shares
+        assert tokens(advance_all(made), "child") == greedy(made.model, ids, 8)
+        check_cache(made)
+
+    def test_with_its_parents_own_token_it_draws_what_its_parent_drew(self) -> None:
+        for count in (3, 20):
+            made = engine()
+            run = made.admit("parent", prompt(20), SAMPLED, 30)
+            expected = tokens(advance_all(made), "parent")
+            assert len(set(expected)) > 5
+            made.fork("child", run.ids[: 20 + count], 20, SAMPLED, 30)
+            assert tokens(advance_all(made), "child") == expected[count:]
+
+    def test_a_fork_can_be_forked(self) -> None:
+        made = engine()
+        text = self.parent(made)
+        advance_all(made)
+        first = [*text[:22], 5]
+        made.fork("first", first, 20, GREEDY, 12)
+        continued = first + tokens(advance_all(made), "first")
+        second = [*continued[:28], 6]
+        made.fork("second", second, 20, GREEDY, 12)
+        assert tokens(advance_all(made), "second") == greedy(made.model, second, 3)
+        check_cache(made)
+
+    def test_one_that_is_refused_leaves_no_trace(self) -> None:
+        made = engine(capacity=64)
+        text = self.parent(made)
+        made.advance()
+        made.advance()
+        for _ in range(2):
+            with pytest.raises(CacheFull):
+                made.fork("child", text[:21], 20, GREEDY, 40)
+            with pytest.raises(ValueError, match="already active"):
+                made.fork("parent", text[:21], 20, GREEDY, 12)
+            with pytest.raises(ValueError, match="generated"):
+                made.fork("child", text[:20], 20, GREEDY, 12)
+            check_cache(made)
+        assert list(made.runs) == ["parent"]
+        assert max(made.cache.refcounts) == 1
+
+
+class TestFailure:
+    def test_not_a_number_ends_the_run_it_is_in_and_no_other(self) -> None:
+        broken = tiny_model(tied=False)
+        with torch.no_grad():
+            broken.embed.weight[200] = math.nan
+        made = Engine(broken, capacity=256)
+        good = [token for token in prompt(30) if token != 200]
+        made.admit("good", good, GREEDY, 8)
+        made.admit("bad", [1, 200, 2], GREEDY, 8)
+        records = made.advance()
+        error = "step 0: the model's logits contain NaN or infinity"
+        assert closes(records) == {"bad": CloseRecord("bad", "failed", error, 0)}
+        assert not steps(records, "bad")
+        check_cache(made)
+        # Its blocks, which hold NaN, go to the next run.
+        made.admit("next", good[::-1], GREEDY, 8)
+        records += advance_all(made)
+        assert tokens(records, "good") == greedy(broken, good, 8)
+        assert tokens(records, "next") == greedy(broken, good[::-1], 8)
+
+    def test_an_exception_in_the_pass_ends_the_runs_in_it_and_no_other(self) -> None:
+        def fail(value: Tensor) -> None:
+            raise IndexError("index out of range in self")
+
+        made = engine()
+        paused = made.admit("paused", prompt(20), GREEDY, 6)
+        records = made.advance()
+        paused.paused = True
+        made.admit("a", prompt(30, 1), GREEDY, 6)
+        made.admit("b", prompt(3, 2), GREEDY, 6)
+        with observing(made.points, {"final": fail}):
+            failed = made.advance()
+        error = "The model failed: index out of range in self"
+        assert failed == [CloseRecord("a", "failed", error, 0), CloseRecord("b", "failed", error, 0)]
+        check_cache(made)
+        paused.paused = False
+        made.admit("a", prompt(30, 1), GREEDY, 6)
+        records += advance_all(made)
+        assert tokens(records, "paused") == greedy(made.model, prompt(20), 6)
+        assert tokens(records, "a") == greedy(made.model, prompt(30, 1), 6)
+
+    def test_an_exception_after_the_pass_ends_one_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = engine()
+        made.admit("a", prompt(5, 1), GREEDY, 1)
+        made.admit("b", prompt(5, 2), GREEDY, 3)
+        calls = []
+
+        def sometimes(logits: Tensor) -> Candidates:
+            calls.append(logits)
+            if len(calls) == 2:
+                raise MemoryError("no room for the candidates")
+            return candidates(logits)
+
+        monkeypatch.setattr(model.engine, "candidates", sometimes)
+        records = advance_all(made)
+        assert {key: (record.reason, record.steps) for key, record in closes(records).items()} == {
+            "a": ("length", 1),
+            "b": ("failed", 0),
+        }
+        check_cache(made)
+
+
+class TestReplay:
+    def test_it_computes_the_asked_rows_and_no_others(self) -> None:
+        made, ids = engine(), prompt(40)
+        seen: list[Tensor] = []
+        with made.replay(ids, 33, {"final": seen.append, "blocks.1.resid_out": seen.append}) as sequence:
+            assert sequence.length == 40
+        assert seen[0].shape[0] == 7
+        assert made.cache.free_blocks == made.cache.blocks
+        logits = made.model.lm_head(seen[1])
+        assert (logits - whole_logits(made.model, ids)[-1]).abs().max() < 1e-4
+
+    def test_rows_a_run_holds_are_shared_and_the_run_goes_on_unchanged(self) -> None:
+        made = engine(prefill_chunk=16)
+        run = made.admit("a", prompt(40), GREEDY, 6)
+        records = []
+        for _ in range(5):
+            records += made.advance()
+            with made.replay(run.ids, len(run.ids) - 1) as sequence:
+                whole = run.sequence.length // 16
+                assert sequence.table[:whole] == run.sequence.table[:whole]
+            check_cache(made)
+        assert tokens(records + advance_all(made), "a") == greedy(made.model, prompt(40), 6)
+
+    def test_it_takes_the_longest_prefix_that_agrees(self) -> None:
+        made = engine()
+        made.admit("a", prompt(48), GREEDY, 1)
+        made.admit("b", prompt(48)[:16] + prompt(32, 7), GREEDY, 1)
+        advance_all(made)
+        _, kept = made._kept["a"]
+        with made.replay([*prompt(48)[:40], 1, 2, 3], 42) as sequence:
+            assert sequence.table[:2] == kept.table[:2]
+            assert sequence.table[2] != kept.table[2]
+
+    def test_what_is_raised_inside_gives_the_blocks_back(self) -> None:
+        made = engine()
+        with pytest.raises(ZeroDivisionError), made.replay(prompt(40), 10):
+            raise ZeroDivisionError
+        assert made.cache.free_blocks == made.cache.blocks
+
+    @pytest.mark.parametrize("first", [-1, 4])
+    def test_a_row_that_is_not_there_is_refused(self, first: int) -> None:
+        made = engine()
+        with pytest.raises(ValueError, match="no row"), made.replay([1, 2, 3], first):
+            raise AssertionError("entered")
+
+
+def test_records_of_a_run_never_follow_its_close() -> None:
+    made = engine(prefill_chunk=16)
+    for index in range(6):
+        made.admit(str(index), prompt(5 + 11 * index, index), GREEDY, 1 + index)
+    records = advance_all(made)
+    for index in range(6):
+        mine = [record for record in records if record.run == str(index)]
+        assert [isinstance(record, CloseRecord) for record in mine] == [False] * (len(mine) - 1) + [True]
+        steps_seen = [record.step for record in mine if isinstance(record, RowsRecord | StepRecord)]
+        assert all(later >= earlier for earlier, later in pairwise(steps_seen))

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from model import frames
+from model.api import RunRequest, Sampling
+from model.capture import CapturedRows
+from model.engine import CloseRecord, Engine, RowsRecord, StepRecord
+from model.recorder import NAMED_CANDIDATES, Recorder, layer_parts
+from tests.model.tiny import advance_all, prompt, shared_model, steps, tiny_tokenizer
+
+LONG_ID = "r" * 64
+
+
+def captured(layers: int, heads: int, kv_heads: int, queries: int, first: int) -> CapturedRows:
+    """Rows with a value of its own for nearly every cell; cells ahead of their query are 0, as captured ones are."""
+    keys = first + queries
+    attention = (np.arange(layers * heads * queries * keys) % 251 + 1).astype(np.uint8)
+    attention = attention.reshape(layers, heads, queries, keys)
+    attention *= np.tri(queries, keys, first, dtype=np.uint8)
+    norms = np.arange(layers * kv_heads * queries, dtype=np.float16).reshape(layers, kv_heads, queries)
+    residual = np.arange(layers * queries, dtype=np.float16).reshape(layers, queries)
+    return CapturedRows(first, attention, norms, -norms, residual)
+
+
+def check_tiles(rows: CapturedRows) -> int:
+    """The frames of `rows` are small enough and put together give `rows`, every cell once; returns their number."""
+    layers, heads, queries, keys = rows.attention.shape
+    found = np.zeros_like(rows.attention)
+    times = np.zeros(rows.attention.shape, np.uint8)
+    names = ("k_norm", "v_norm", "residual_norm")
+    norms = {name: np.full_like(getattr(rows, name), np.nan) for name in names}
+    norm_times = np.zeros((layers, queries), np.uint8)
+    count = 0
+    for made in Recorder(LONG_ID, tiny_tokenizer(), 1.0, seq=10**6).record(RowsRecord(LONG_ID, 255, rows)):
+        assert len(made.payload) <= frames.MAX_FRAME_BYTES
+        data, parts = frames.header(made.payload).data, frames.tensors(made.payload)
+        assert (made.seq, made.step, data["companding"]) == (10**6 + count, 255, "sqrt")
+        count += 1
+        tile = parts["attention"]
+        first_query = data["first_query"] - rows.first_query
+        place = (
+            slice(data["first_layer"], data["first_layer"] + tile.shape[0]),
+            slice(data["first_head"], data["first_head"] + tile.shape[1]),
+            slice(first_query, first_query + tile.shape[2]),
+            slice(0, tile.shape[3]),
+        )
+        assert tile.shape[3] == data["first_query"] + tile.shape[2]
+        found[place] = tile
+        times[place] += 1
+        assert set(parts) == {"attention", *(names if data["first_head"] == 0 else ())}
+        if data["first_head"] == 0:
+            for name in ("k_norm", "v_norm"):
+                norms[name][place[0], :, place[2]] = parts[name]
+            norms["residual_norm"][place[0], place[2]] = parts["residual_norm"]
+            norm_times[place[0], place[2]] += 1
+    visible = np.broadcast_to(np.tri(queries, keys, rows.first_query, dtype=bool), times.shape)
+    assert (times[visible] == 1).all()
+    assert times.max() == 1
+    assert (norm_times == 1).all()
+    assert np.array_equal(found, rows.attention)
+    for name in names:
+        assert np.array_equal(norms[name], getattr(rows, name))
+    return count
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    layers=st.integers(1, 80),
+    group=st.integers(1, 16),
+    kv_heads=st.integers(1, 64),
+    queries=st.integers(1, 128),
+    first=st.integers(0, 767),
+)
+@example(layers=30, group=3, kv_heads=3, queries=37, first=0)
+@example(layers=2, group=1, kv_heads=64, queries=128, first=640)
+@example(layers=3, group=8, kv_heads=8, queries=1, first=767)
+@example(layers=1, group=128, kv_heads=1, queries=9, first=500)
+@example(layers=1, group=1, kv_heads=4096, queries=1, first=30)
+def test_layer_frames_are_small_enough_and_tile_the_rows(
+    layers: int, group: int, kv_heads: int, queries: int, first: int
+) -> None:
+    assume(layers * group * kv_heads * queries * (first + queries) < 3_000_000)
+    check_tiles(captured(layers, group * kv_heads, kv_heads, queries, first))
+
+
+@pytest.mark.parametrize(
+    ("shape", "most"),
+    [
+        ((30, 9, 3, 1, 80), 1),  # a decode step of the default model
+        ((30, 9, 3, 37, 0), 8),  # its prefill: 4 whole layers a frame
+        ((1, 64, 64, 128, 0), 26),  # whole rows, not single heads
+        ((1, 64, 1, 2, 1500), 4),  # a row of all heads does not fit
+        ((200, 1, 1, 1, 0), 1),
+    ],
+)
+def test_frames_are_filled(shape: tuple[int, int, int, int, int], most: int) -> None:
+    assert check_tiles(captured(*shape)) <= most
+
+
+def test_frames_are_numbered_from_where_the_log_is() -> None:
+    recorder = Recorder("r", tiny_tokenizer(), 1.0, seq=7)
+    made = recorder.record(RowsRecord("r", 0, captured(80, 9, 3, 40, 0)))
+    made += recorder.record(CloseRecord("r", "stopped", None, 0))
+    assert len(made) > 2
+    assert [frame.seq for frame in made] == list(range(7, 7 + len(made)))
+    assert {frame.run for frame in made} == {"r"}
+
+
+def test_an_open_frame_says_what_the_run_was_asked() -> None:
+    tokenizer = tiny_tokenizer()
+    text = 'a "b"\n€'
+    request = RunRequest("r", text, True, 9, Sampling("sample", 0.5, 40, 0.9, 3))
+    made = Recorder("r", tokenizer, 0.5).open({"name": "tiny"}, request, tokenizer.encode(text), 300)
+    data = frames.header(made.payload).data
+    assert (made.seq, made.kind, made.step) == (0, "open", -1)
+    assert (data["prompt"], data["chat"], data["model"], data["parent"]) == (text, True, {"name": "tiny"}, None)
+    assert data["sampling"] == {"strategy": "sample", "temperature": 0.5, "top_k": 40, "top_p": 0.9, "seed": 3}
+    assert data["limits"] == {"max_new_tokens": 9, "max_positions": 300}
+    assert bytes.fromhex("".join(token["bytes"] for token in data["tokens"])) == text.encode()
+    assert data["block_size"] == 16
+
+
+@pytest.mark.parametrize(("vocab", "tail"), [(259, 3), (100, 0)])
+def test_a_step_frame_says_what_the_step_recorded(vocab: int, tail: int) -> None:
+    engine = Engine(shared_model(vocab=vocab), capacity=64)
+    engine.admit("r", prompt(5, vocab=vocab), Sampling("sample", 1.3, 20, 0.9), 2)
+    step = steps(advance_all(engine), "r")[1]
+    (made,) = Recorder("r", tiny_tokenizer(), 1.3).record(step)
+    data, parts = frames.header(made.payload).data, frames.tensors(made.payload)
+    assert (data["step"], data["phase"], data["position"], data["batch"]) == (1, "decode", 5, 1)
+    assert data["token"]["id"] == step.choice.token
+    assert (data["token"]["prob"], data["token"]["raw_prob"]) == (step.choice.prob, step.choice.raw_prob)
+    assert (data["entropy"], data["log_z"]) == (step.choice.entropy, step.choice.log_z)
+    assert data["filters"]["temperature"] == 1.3
+    assert data["filters"]["kept_top_k"] == 20
+    assert data["kv"]["blocks"] == len(data["kv"]["block_table"]) == len(data["kv"]["refcounts"]) == 1
+    assert (data["kv"]["positions"], data["kv"]["bytes_used"]) == (6, 6 * 256)
+    assert data["ms"]["forward"] == sum(data["ms"]["chunks"])
+    assert [token["id"] for token in data["top_tokens"]] == parts["top_ids"].tolist()[:NAMED_CANDIDATES]
+    assert len(parts["top_ids"]) == len(parts["top_logits"]) == min(vocab, 256)
+    assert parts["tail_counts"].sum() == data["tail"]["count"] == tail
+    assert {name: part.dtype for name, part in parts.items()} == {
+        "top_ids": np.int32,
+        "top_logits": np.float32,
+        "tail_counts": np.int32,
+    }
+
+
+def test_a_close_frame_says_why() -> None:
+    (made,) = Recorder("r", tiny_tokenizer(), 1.0).record(CloseRecord("r", "failed", "step 3: NaN", 3))
+    assert frames.header(made.payload).data == {"reason": "failed", "error": "step 3: NaN", "steps": 3}
+
+
+def test_parts_of_a_real_prefill_agree_with_its_record() -> None:
+    engine = Engine(shared_model(), capacity=256, prefill_chunk=48)
+    engine.admit("r", prompt(120), Sampling(), 1)
+    records = [record for record in advance_all(engine) if not isinstance(record, StepRecord | CloseRecord)]
+    assert len(records) == 3
+    for record in records:
+        check_tiles(record.rows)
+        assert [data["first_layer"] for data, _ in layer_parts(0, record.rows)][0] == 0
