@@ -122,13 +122,13 @@ def from_stream(data: bytes) -> Iterator[bytes]:
 
 
 def join(payloads: Iterable[bytes]) -> bytes:
-    """All frames of one run as a single safetensors file."""
+    """All frames of one run as a single safetensors file. Raises BadFrame."""
     joined: dict[str, np.ndarray] = {}
     metadata = {"v": VERSION}
     for payload in payloads:
-        fields = _metadata(payload)
-        key = f"{int(fields['seq']):06d}"
-        metadata["run"] = fields["run"]
+        head, fields = header(payload), _metadata(payload)
+        key = f"{head.seq:06d}"
+        metadata["run"] = head.run
         metadata[key] = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         joined.update({f"{key}.{name}": tensor for name, tensor in tensors(payload).items()})
     return _serialize(joined, metadata)

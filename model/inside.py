@@ -77,4 +77,5 @@ def _keep(seen: dict[str, Tensor], names: list[str]) -> dict[str, Observer]:
 
 
 def _save(tensors: dict[str, Tensor]) -> bytes:
-    return save({name: tensor.float().cpu().contiguous() for name, tensor in tensors.items()})
+    # Cloned, because hook points may hold one tensor (q and q_rot where nothing rotates), which safetensors refuses.
+    return save({name: tensor.float().cpu().contiguous().clone() for name, tensor in tensors.items()})

@@ -1,10 +1,11 @@
 """Linear layers whose weights are laid out for the processor.
 
-A decode step multiplies one row by every weight matrix. For that shape torch's default float32 product on the CPU (`aten::mm` through
-MKL) runs on one thread and well below the memory's speed on some processors; oneDNN with weights packed in its own blocked layout does
-not. Measured on 2 AMD EPYC cores, all of SmolLM2-135M's matrices but the LM head, in ms per pass of 1, 8 and 37 rows:
-plain 35, 40, 74; packed 18, 19, 46. Doubling the row so that the product is no longer a vector's (17 ms with the head) helps one
-row only; `torch.utils.mkldnn` converts every activation there and back (27 ms). Packing takes 0.2 s at load.
+A decode step multiplies one row by every weight matrix. For that shape torch's default float32 product on the CPU
+(`aten::mm` through MKL) runs on one thread and well below the memory's speed on some processors; oneDNN with weights
+packed in its own blocked layout does not. Measured on 2 AMD EPYC cores, all of SmolLM2-135M's matrices but the LM head,
+in ms per pass of 1, 8 and 37 rows: plain 35, 40, 74; packed 18, 19, 46. Doubling the row, so that the product is no
+longer a vector's (17 ms with the head), helps one row only; `torch.utils.mkldnn` converts every activation there and
+back (27 ms).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Linear(nn.Linear):
     packed: Tensor | None = None
 
     def pack(self) -> None:
-        """Lay the weight out for the CPU. The dense weight is let go; one that is tied to an embedding lives on there."""
+        """Lay the weight out for the CPU and let the dense one go; one that is tied to an embedding lives on there."""
         self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), None)
         del self.weight
 
@@ -32,7 +33,8 @@ class Linear(nn.Linear):
 
 def can_pack(device: str) -> bool:
     """Whether weights on `device` can be packed: a CPU for which torch has oneDNN."""
-    return device == "cpu" and torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    available = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return device == "cpu" and available and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def pack_all(model: nn.Module) -> None:

@@ -4,8 +4,9 @@
  */
 
 import { Run } from "./contract/run.js";
-import { tellingHead } from "./model/first-look.js";
 import { reasonOfClose } from "./model/endings.js";
+import { tellingHead } from "./model/first-look.js";
+import { requestProblem } from "./model/run-request.js";
 
 const READINESS_POLL_MS = 400;
 const FAILED_POLL_MS = 3000;
@@ -155,8 +156,8 @@ export function createSession({ store, client, storage, delay }) {
 
     /** Starts a run with the prompt and settings of the page, now or as soon as the model is ready. */
     submit() {
-      const { prompt, readiness, limits, opening } = state();
-      const problem = promptProblem(prompt, limits);
+      const { readiness, limits, opening } = state();
+      const problem = requestProblem(state(), limits);
       if (opening) return;
       if (problem) dispatch({ type: "problem", problem });
       else if (readiness.state === "failed") dispatch({ type: "problem", problem: modelFailed(readiness) });
@@ -206,21 +207,6 @@ export function createSession({ store, client, storage, delay }) {
     },
   };
   return session;
-}
-
-function promptProblem(prompt, limits) {
-  if (prompt === "") {
-    const detail = "Type at least one character.";
-    return { title: "The prompt is empty", detail, field: "prompt", limit: [1, limits.prompt_chars] };
-  }
-  const length = [...prompt].length;
-  if (length <= limits.prompt_chars) return null;
-  return {
-    title: "The prompt is too long",
-    detail: `It has ${length} characters; at most ${limits.prompt_chars} are taken.`,
-    field: "prompt",
-    limit: limits.prompt_chars,
-  };
 }
 
 function modelFailed(readiness) {

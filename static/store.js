@@ -1,7 +1,8 @@
 /**
  * The one store. `reduce` is pure; components get values and send actions.
  *
- * `run` itself grows in place; `version` changes whenever it does.
+ * `run` itself grows in place; `version` changes whenever it does. `sampling` is what the next run will use; `whatIf`
+ * is only looked at on the step in sight, null meaning the settings the run in sight was made with.
  */
 
 import { RISE, revealAt } from "./player.js";
@@ -27,6 +28,7 @@ export const initialState = {
   selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
   hover: null,
   sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
+  whatIf: null,
   prompt: "",
   chat: false,
   maxNewTokens: 32,
@@ -41,7 +43,8 @@ const REDUCERS = {
 
   prompt: (_state, { prompt }) => ({ prompt, edited: true }),
   settings: (_state, { patch }) => ({ ...patch, edited: true }),
-  sampling: (state, { patch }) => ({ sampling: { ...state.sampling, ...patch } }),
+  sampling: (state, { patch }) => ({ sampling: { ...state.sampling, ...patch }, edited: true }),
+  whatIf: (state, { patch }) => ({ whatIf: patch && { ...(state.whatIf ?? state.run.open.sampling), ...patch } }),
   theme: (_state, { theme }) => ({ theme }),
   motion: (_state, { reducedMotion }) => ({ reducedMotion }),
   speed: (_state, { speed }) => ({ speed }),
@@ -64,6 +67,7 @@ const REDUCERS = {
     playing,
     following: false,
     hover: null,
+    whatIf: null,
     selection: initialState.selection,
   }),
   grew: (state) => ({ version: state.version + 1 }),

@@ -29,6 +29,23 @@ class Calm extends Component {
   }
 }
 
+/** However fast frames arrive, the page is rendered once per animation frame. @returns {() => void} stops it */
+function showOncePerFrame(store, show) {
+  let frame = 0;
+  const onFrame = () => {
+    frame = 0;
+    show(store.state());
+  };
+  const unsubscribe = store.subscribe(() => {
+    frame ||= requestAnimationFrame(onFrame);
+  });
+  show(store.state());
+  return () => {
+    unsubscribe();
+    cancelAnimationFrame(frame);
+  };
+}
+
 const PANELS = [
   { id: "map", tab: "Map" },
   { id: "inspector", tab: "Inspector" },
@@ -40,10 +57,7 @@ const PANELS = [
 export function App({ store, session, client }) {
   const [state, setState] = useState(store.state());
   const stage = useRef(null);
-  useEffect(() => {
-    setState(store.state());
-    return store.subscribe(setState);
-  }, [store]);
+  useEffect(() => showOncePerFrame(store, setState), [store]);
   const { dispatch } = store;
   const parts = { state, dispatch, session, client };
 

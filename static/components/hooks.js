@@ -1,6 +1,6 @@
 /** What the drawings share: size, colours, pixel ratio, pointer. */
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { readTheme } from "../draw/theme.js";
 
 /** @returns {[Object, {width: number, height: number}|null]} a ref, and the size of its element in CSS pixels */
@@ -24,17 +24,13 @@ export function useSize() {
 }
 
 /**
- * Colours for drawings, read again when the page's theme changes.
+ * Colours for drawings, read again when the page's theme changes: the root element carries a new theme before anything
+ * is rendered in it.
  *
  * @param {string} name the theme's name in the store
  */
 export function useTheme(name) {
-  const [theme, setTheme] = useState(() => readTheme(getComputedStyle(document.documentElement)));
-  useEffect(() => {
-    const frame = requestAnimationFrame(() => setTheme(readTheme(getComputedStyle(document.documentElement))));
-    return () => cancelAnimationFrame(frame);
-  }, [name]);
-  return theme;
+  return useMemo(() => readTheme(getComputedStyle(document.documentElement)), [name]);
 }
 
 /** @returns {number} device pixels per CSS pixel, followed when a window moves to another screen or is zoomed */

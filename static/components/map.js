@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { drawMap, paintMap } from "../draw/map.js";
+import { drawMap, mapPixels, paintLayer } from "../draw/map.js";
 import { hitMap, mapGeometry } from "../draw/map-geometry.js";
 import { factsAt, headSentence, kvHeadOf } from "../model/map-facts.js";
 import { mapView, normRanges } from "../model/map-view.js";
@@ -10,7 +10,8 @@ import { Tooltip } from "./bits.js";
 import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
 import { MapLabels } from "./map-labels.js";
 import { MapLegend } from "./map-legend.js";
-import { imageOf, Surface } from "./surface.js";
+import { Surface } from "./surface.js";
+import { usePainting } from "./use-painting.js";
 
 export function Map({ state, dispatch }) {
   const [ref, size] = useSize();
@@ -49,13 +50,19 @@ function Grid({ state, dispatch, size }) {
   const view = useMemo(() => mapView(run, step), [run, step]);
   const ranges = useMemo(() => normRanges(run), [run]);
   const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, view]);
-  const painted = useMemo(
-    () => imageOf(paintMap(view, { ranges, theme }, { geometry, ratio })),
-    [view, ranges, theme, geometry, ratio],
+  const picture = useMemo(
+    () => ({
+      ...mapPixels({ geometry, ratio }),
+      parts: view.layers,
+      paint: (target, layer) => paintLayer(target, view, layer, { ranges, theme }, { geometry, ratio }),
+      continues: view.prefill ? null : run.id,
+    }),
+    [run, view, ranges, theme, geometry, ratio],
   );
+  const { image, painted } = usePainting(picture);
   const draw = useCallback(
-    (context) => drawMap(context, painted, { view, reveal, theme }, { geometry }),
-    [painted, view, reveal, theme, geometry],
+    (context) => drawMap(context, image, { view, reveal, theme }, { geometry }),
+    [image, painted, view, reveal, theme, geometry],
   );
 
   const risen = reveal >= view.layers;

@@ -1,4 +1,4 @@
-/** What may come next: candidates under the sliders' settings, computed at once from the stored logits. */
+/** What may come next: candidates under the run's settings, or under what-if ones, from the stored logits at once. */
 
 import { html } from "htm/preact";
 import { fixed, integer, percent, quoted } from "../model/format.js";
@@ -15,14 +15,16 @@ export function NextToken({ state, dispatch }) {
   return html`<section class="next-token facts" aria-label="Next token">
     ${
       run?.steps.length
-        ? html`<${Candidates} run=${run} step=${step} settings=${state.sampling} dispatch=${dispatch} />`
+        ? html`<${Candidates}
+            run=${run} step=${step} settings=${state.whatIf ?? run.open.sampling} next=${state.sampling} dispatch=${dispatch}
+          />`
         : html`<h2>Next token</h2>
           <p class="facts-empty">The model's candidates appear with the first step.</p>`
     }
   </section>`;
 }
 
-function Candidates({ run, step, settings, dispatch }) {
+function Candidates({ run, step, settings, next, dispatch }) {
   const { data, topIds, topLogits, tailCounts } = run.steps[step];
   const result = distribution({ topLogits, tailCounts, tail: data.tail }, settings);
   const used = run.open.sampling;
@@ -42,7 +44,7 @@ function Candidates({ run, step, settings, dispatch }) {
       </ol>
       <div class="next-side">
         <${SamplingSliders} settings=${settings} dispatch=${dispatch} />
-        <${WhatIf} settings=${settings} used=${used} dispatch=${dispatch} />
+        <${WhatIf} settings=${settings} used=${used} next=${next} dispatch=${dispatch} />
       </div>
     </div>
     <p class="next-sum" title=${NOTE}>
@@ -78,11 +80,18 @@ function summary(result, data, run, listed) {
   return `${kept} · all others ${percent(Math.max(0, others))} · ${bits}`;
 }
 
-function WhatIf({ settings, used, dispatch }) {
+function WhatIf({ settings, used, next, dispatch }) {
   if (sameSettings(settings, used))
     return html`<p class="next-note">These are the run's own settings. Move a slider: nothing is run again.</p>`;
-  return html`<p class="next-note is-what-if">
-    What if. This run used ${settingsInWords(used)}.
-    <button type="button" onClick=${() => dispatch({ type: "sampling", patch: used })}>Back to the run's</button>
-  </p>`;
+  const { strategy, temperature, top_k, top_p } = settings;
+  const use = () => dispatch({ type: "sampling", patch: { strategy, temperature, top_k, top_p } });
+  return html`<p class="next-note is-what-if">What if. This run used ${settingsInWords(used)}.</p>
+    <p class="next-actions">
+      <button type="button" onClick=${() => dispatch({ type: "whatIf", patch: null })}>Reset to the run's own</button>
+      ${
+        sameSettings(settings, next)
+          ? html`<span>the next run uses these</span>`
+          : html`<button type="button" onClick=${use}>Use for the next run</button>`
+      }
+    </p>`;
 }

@@ -2,15 +2,8 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { highOf, NUMBERS } from "../model/run-request.js";
 import { Icon } from "./icons.js";
-
-/** Number settings: where they live in the state, their bounds, and whether greedy choice ignores them. */
-const NUMBERS = [
-  { name: "temperature", label: "temperature", min: 0.05, max: 5, step: 0.05, width: 4, drawn: true },
-  { name: "top_k", label: "top-k", min: 0, max: 1000, step: 1, width: 4, drawn: true, title: "0 keeps every token" },
-  { name: "top_p", label: "top-p", min: 0.01, max: 1, step: 0.01, width: 4, drawn: true, title: "1 keeps every token" },
-  { name: "seed", label: "seed", min: 0, max: 2147483647, step: 1, width: 5, drawn: true },
-];
 
 export function PromptBar({ state, dispatch, session }) {
   const [opened, setOpened] = useState(false);
@@ -26,18 +19,20 @@ export function PromptBar({ state, dispatch, session }) {
   };
   return html`
     <form class="prompt-bar" aria-label="New run" onSubmit=${onSubmit} novalidate>
-      <textarea
-        id="prompt"
-        rows="1"
-        aria-label="Prompt"
-        aria-invalid=${problem?.field === "prompt"}
-        aria-describedby=${problem?.field === "prompt" ? "problem" : undefined}
-        placeholder="Type a prompt"
-        spellcheck=${false}
-        value=${state.prompt}
-        onInput=${(event) => dispatch({ type: "prompt", prompt: event.target.value })}
-        onKeyDown=${onKeyDown}
-      ></textarea>
+      <div class="prompt-field">
+        <textarea
+          id="prompt"
+          rows="1"
+          aria-label="Prompt"
+          aria-invalid=${problem?.field === "prompt"}
+          aria-describedby=${problem?.field === "prompt" ? "problem" : undefined}
+          placeholder="Type a prompt"
+          spellcheck=${false}
+          value=${state.prompt}
+          onInput=${(event) => dispatch({ type: "prompt", prompt: event.target.value })}
+          onKeyDown=${onKeyDown}
+        ></textarea>
+      </div>
       <${Settings} state=${state} dispatch=${dispatch} opened=${opened} />
       <button
         class="settings-toggle icon-button"
@@ -57,7 +52,10 @@ export function PromptBar({ state, dispatch, session }) {
 function Settings({ state, dispatch, opened }) {
   const { sampling, problem, limits } = state;
   const greedy = sampling.strategy === "greedy";
+  const values = { ...sampling, max_new_tokens: state.maxNewTokens };
   const onSampling = (name, value) => dispatch({ type: "sampling", patch: { [name]: value } });
+  const onNumber = (name, value) =>
+    name === "max_new_tokens" ? dispatch({ type: "settings", patch: { maxNewTokens: value } }) : onSampling(name, value);
   return html`
     <div class=${`settings${opened ? " is-open" : ""}`} id="settings">
       <label>
@@ -75,28 +73,24 @@ function Settings({ state, dispatch, opened }) {
           <option value="sample">sample</option>
         </select>
       </label>
-      ${NUMBERS.map(
-        (setting) => html`
+      ${NUMBERS.map((setting) => {
+        const { name, label, low, step, width, drawn, title } = setting;
+        return html`
           <${NumberSetting}
-            key=${setting.name}
-            ...${setting}
-            idle=${setting.drawn && greedy}
-            value=${sampling[setting.name]}
-            bad=${problem?.field === setting.name}
-            onChange=${(value) => onSampling(setting.name, value)}
+            key=${name}
+            label=${label}
+            title=${drawn && greedy ? "Greedy choice does not use it" : title}
+            idle=${drawn && greedy}
+            min=${low}
+            max=${highOf(setting, limits)}
+            step=${step}
+            width=${width}
+            value=${values[name]}
+            bad=${problem?.field === name}
+            onChange=${(value) => onNumber(name, value)}
           />
-        `,
-      )}
-      <${NumberSetting}
-        label="new tokens"
-        min=${1}
-        max=${limits.new_tokens}
-        step=${1}
-        width=${3}
-        value=${state.maxNewTokens}
-        bad=${problem?.field === "max_new_tokens"}
-        onChange=${(value) => dispatch({ type: "settings", patch: { maxNewTokens: value } })}
-      />
+        `;
+      })}
     </div>
   `;
 }
@@ -108,9 +102,8 @@ function NumberSetting({ label, title, min, max, step, width, value, idle, bad, 
     if (Number.isFinite(number)) onChange(number);
     else event.target.value = value;
   };
-  const reason = idle ? "Greedy choice does not use it" : title;
   return html`
-    <label class=${idle ? "is-idle" : ""} title=${reason}>
+    <label class=${idle ? "is-idle" : ""} title=${title}>
       ${label}
       <input
         type="number"

@@ -1,4 +1,4 @@
-/** Three what-if sliders. Moving one means sampling, so it also leaves greedy. */
+/** Three what-if sliders over the step in sight. Moving one asks what sampling would do, also of a greedy run. */
 
 import { html } from "htm/preact";
 
@@ -46,7 +46,7 @@ export function SamplingSliders({ settings, dispatch }) {
     ${SLIDERS.map(({ name, label, text, min, max, step, read, write, shown }) => {
       const value = read(settings);
       const onInput = (event) =>
-        dispatch({ type: "sampling", patch: { strategy: "sample", ...write(Number(event.currentTarget.value)) } });
+        dispatch({ type: "whatIf", patch: { strategy: "sample", ...write(Number(event.currentTarget.value)) } });
       return html`<label key=${name}>
         <span>${text}</span>
         <input
@@ -54,7 +54,7 @@ export function SamplingSliders({ settings, dispatch }) {
           aria-valuetext=${greedy ? `${shown(value, settings)}, not used by greedy` : shown(value, settings)}
           min=${min} max=${max} step=${step} value=${value} onInput=${onInput}
         />
-        <output>${greedy ? "greedy" : shown(value, settings)}</output>
+        <b aria-hidden="true">${greedy ? "greedy" : shown(value, settings)}</b>
       </label>`;
     })}
   </div>`;

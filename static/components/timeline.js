@@ -1,7 +1,7 @@
 /** The run as a line: prefill as one block, then a chip per token; under it scrubber, sentence, transport. */
 
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ending } from "../model/endings.js";
 import { counted, fixed, integer, milliseconds, percent, tokenLabel, tokenText } from "../model/format.js";
 import { narrate } from "../model/narration.js";
@@ -33,19 +33,8 @@ function Prefill({ state, dispatch }) {
   const done = run.steps.length > 0;
   const current = done && step === 0;
   const time = done ? milliseconds(run.steps[0].data.ms.total) : `${integer(run.partialRows)} of ${integer(run.promptLength)} rows`;
-  const prompt = run.tokens.slice(0, run.promptLength);
   return html`
-    <div class=${`prefill${current ? " is-current" : ""}`}>
-      <div class="prefill-tokens" role="group" tabindex="0" aria-label=${`Prompt, ${counted(prompt.length, "token")}`}>
-        ${prompt.map(
-          (token, position) => html`
-            <bdi key=${position} class=${token.special ? "is-special" : ""} title=${`position ${position}, id ${token.id}`}
-              >${tokenText(token)}</bdi
-            >
-          `,
-        )}
-      </div>
-    </div>
+    <div class=${`prefill${current ? " is-current" : ""}`}><${PromptTokens} run=${run} /></div>
     <button
       class="prefill-time"
       type="button"
@@ -57,6 +46,22 @@ function Prefill({ state, dispatch }) {
   `;
 }
 
+/** Hundreds of tokens that never change, so they are rendered once per run. */
+function PromptTokens({ run }) {
+  return useMemo(() => {
+    const prompt = run.tokens.slice(0, run.promptLength);
+    const tokens = prompt.map(
+      (token, position) => html`
+        <bdi key=${position} class=${token.special ? "is-special" : ""} title=${`position ${position}, id ${token.id}`}
+          >${tokenText(token)}</bdi
+        >
+      `,
+    );
+    const name = `Prompt, ${counted(prompt.length, "token")}`;
+    return html`<div class="prefill-tokens" role="group" tabindex="0" aria-label=${name}>${tokens}</div>`;
+  }, [run]);
+}
+
 /**
  * A chip per token chosen. The token that step n chose is the one that step n + 1 feeds, so a click on it goes there;
  * the newest token has not been fed and stands for the step that chose it.
@@ -66,25 +71,30 @@ function Chips({ state, dispatch }) {
   const list = useRef(null);
   const steps = run?.steps ?? [];
   useLayoutEffect(() => keepInSight(list.current), [step, steps.length]);
+  const chips = useMemo(
+    () => steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, dispatch })),
+    [run, steps.length, step, dispatch],
+  );
   return html`
     <ol class="chips" ref=${list}>
-      ${steps.map((chosenBy, index) => {
-        const fedBy = steps[index + 1];
-        const target = fedBy ? index + 1 : index;
-        return html`
-          <li key=${index}>
-            <${Chip}
-              token=${chosenBy.data.token}
-              kind=${kindOf(index, step)}
-              part=${fedBy ? `fed in step ${index + 1}` : `chosen in step ${index}, not fed`}
-              time=${fedBy ? milliseconds(fedBy.data.ms.total) : percent(chosenBy.data.token.prob, 0)}
-              onClick=${() => dispatch({ type: "seek", step: target })}
-            />
-          </li>
-        `;
-      })}
-      ${run?.close && html`<li class="ending">${ending(run.close)}</li>`}
+      ${chips} ${run?.close && html`<li class="ending">${ending(run.close)}</li>`}
     </ol>
+  `;
+}
+
+function chipOf(chosenBy, index, fedBy, { step, dispatch }) {
+  const { token } = chosenBy.data;
+  const target = fedBy ? index + 1 : index;
+  return html`
+    <li key=${index}>
+      <${Chip}
+        token=${token}
+        kind=${kindOf(index, step)}
+        part=${fedBy ? `fed in step ${index + 1}` : `chosen in step ${index}, not fed`}
+        time=${fedBy ? milliseconds(fedBy.data.ms.total) : percent(token.prob, 0)}
+        onClick=${() => dispatch({ type: "seek", step: target })}
+      />
+    </li>
   `;
 }
 

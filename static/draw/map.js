@@ -1,7 +1,8 @@
 /**
  * The map's cells. Pure: (data, scales, size) → pixels.
  *
- * A step is painted once, at rest; `drawMap` puts it on the canvas and leaves out what has not been computed yet.
+ * A step is painted once, at rest, a layer at a time; `drawMap` puts it on the canvas and leaves out what has not been
+ * computed yet.
  */
 
 import { columnOf, halfOf, rowOf, stripOf } from "./map-geometry.js";
@@ -11,47 +12,50 @@ import { logScale, shade } from "./scales.js";
 /** The newest column is never thinner than this, or it would be lost among hundreds. */
 const LEAST_NEW_PX = 3;
 
+/** @returns {{data: Uint32Array, width: number, height: number}} room for every layer, nothing painted */
+export function mapPixels({ geometry, ratio }) {
+  return pixels(Math.round(geometry.width * ratio), Math.round(geometry.height * ratio));
+}
+
 /**
+ * Paint one layer's row.
+ *
+ * @param {{data: Uint32Array, width: number, height: number}} target from mapPixels
  * @param {Object} view from mapView
+ * @param {number} layer
  * @param {{ranges: Object, theme: Object}} scales
  * @param {{geometry: Object, ratio: number}} size `ratio`: device pixels per CSS pixel
- * @returns {{data: Uint32Array, width: number, height: number}}
+ * @returns {{y0: number, y1: number}} the device pixel rows that hold it
  */
-export function paintMap(view, { ranges, theme }, { geometry, ratio }) {
-  const target = pixels(Math.round(geometry.width * ratio), Math.round(geometry.height * ratio));
+export function paintLayer(target, view, layer, { ranges, theme }, { geometry, ratio }) {
   const device = (box) => ({
     x0: Math.round(box.x0 * ratio),
     x1: Math.round(box.x1 * ratio),
     y0: Math.round(box.y0 * ratio),
     y1: Math.round(box.y1 * ratio),
   });
-  for (let layer = 0; layer < view.layers; layer++) {
-    const row = rowOf(geometry, layer);
-    paintResidual(target, view, layer, device({ ...geometry.residual, ...row }), {
-      range: ranges.residual,
-      theme,
-      ratio,
-    });
-    for (let head = 0; head < view.heads; head++) {
-      paintStrip(target, view, layer, head, device({ ...stripOf(geometry, head), ...row }), theme);
-    }
-    const half = halfOf(row);
-    paintShelf(target, view, device({ ...geometry.cache, y0: row.y0, y1: half }), {
-      read: (kvHead, position) => view.k(layer, kvHead, position),
-      range: ranges.k,
-      cached: theme.cachedK,
-      theme,
-      ratio,
-    });
-    paintShelf(target, view, device({ ...geometry.cache, y0: half, y1: row.y1 }), {
-      read: (kvHead, position) => view.v(layer, kvHead, position),
-      range: ranges.v,
-      cached: theme.cachedV,
-      theme,
-      ratio,
-    });
+  const row = rowOf(geometry, layer);
+  const whole = device({ ...geometry.residual, ...row });
+  paintResidual(target, view, layer, whole, { range: ranges.residual, theme, ratio });
+  for (let head = 0; head < view.heads; head++) {
+    paintStrip(target, view, layer, head, device({ ...stripOf(geometry, head), ...row }), theme);
   }
-  return target;
+  const half = halfOf(row);
+  paintShelf(target, view, device({ ...geometry.cache, y0: row.y0, y1: half }), {
+    read: (kvHead, position) => view.k(layer, kvHead, position),
+    range: ranges.k,
+    cached: theme.cachedK,
+    theme,
+    ratio,
+  });
+  paintShelf(target, view, device({ ...geometry.cache, y0: half, y1: row.y1 }), {
+    read: (kvHead, position) => view.v(layer, kvHead, position),
+    range: ranges.v,
+    cached: theme.cachedV,
+    theme,
+    ratio,
+  });
+  return { y0: whole.y0, y1: whole.y1 };
 }
 
 function paintResidual(target, view, layer, box, { range, theme, ratio }) {

@@ -13,7 +13,9 @@ const LEAST_RATIO = 1.5;
  * @returns {{low: number, high: number}}
  */
 export function robustRange(values) {
-  const sorted = Float64Array.from(Array.from(values).filter((value) => value > 0 && Number.isFinite(value))).sort();
+  const sorted = Float64Array.from(values)
+    .filter((value) => value > 0 && Number.isFinite(value))
+    .sort();
   if (sorted.length === 0) return { low: 1, high: 10 };
   const at = (share) => sorted[Math.round(share * (sorted.length - 1))];
   const low = Number(at(0.02).toPrecision(2));

@@ -47,11 +47,14 @@ export function mapView(run, step) {
  */
 export function normRanges(run) {
   const rows = run.steps[0].rows;
-  const all = function* (read, inner) {
+  const all = (read, inner) => {
+    const values = new Float64Array(run.layers * inner * rows);
+    let at = 0;
     for (let layer = 0; layer < run.layers; layer++) {
       for (let i = 0; i < inner; i++)
-        for (let position = 0; position < rows; position++) yield read(layer, i, position);
+        for (let position = 0; position < rows; position++) values[at++] = read(layer, i, position);
     }
+    return values;
   };
   return {
     residual: robustRange(all((layer, _, position) => run.residualNorm(layer, position), 1)),

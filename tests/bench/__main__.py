@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import torch
 
-from model.api import Sampling
 from tests.bench.contenders import Contender, Figures, contenders
 from tests.bench.startup import measure_startup
 
@@ -48,10 +47,10 @@ def main() -> None:
     options = parser.parse_args()
     entered = contenders(options.device, PROMPT, options.tokens)
     for contender in entered:
-        contender.run(Sampling())  # the first pass of each pays for allocations
+        contender.run()  # the first pass of each pays for allocations
     rounds: list[dict[str, Figures]] = []
     for _ in range(options.rounds):
-        rounds.append({contender.name: contender.run(Sampling()) for contender in entered})
+        rounds.append({contender.name: contender.run() for contender in entered})
     print_figures(entered, rounds, options.tokens, options.device)
     print_claims(rounds)
     if not options.no_startup:

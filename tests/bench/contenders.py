@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
@@ -15,6 +16,12 @@ from model.checkpoint.fetch import fetch
 from model.service import ModelService
 
 EIGHT = 8
+TITLES = {
+    "transformers": "transformers, eager, output_attentions=True",
+    "uncaptured": "engine, nothing captured",
+    "captured": "engine, every head captured and encoded as frames",
+    "eight": "eight such runs at once, all together",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,7 @@ class Figures:
 class Contender:
     name: str
     title: str
-    run: Callable[[Sampling], Figures]
+    run: Callable[[], Figures]
 
 
 def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
@@ -39,19 +46,20 @@ def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
     service = ModelService(load(None, lambda progress: None), device)
     service.engine.eos = frozenset()  # every run goes to its last token
     reference = load_reference(device)
-    return [
-        Contender("transformers", "transformers, eager, output_attentions=True", lambda _: hugging_face(reference, service, prompt, tokens)),
-        Contender("uncaptured", "engine, nothing captured", lambda sampling: uncaptured(service, prompt, tokens, sampling)),
-        Contender("captured", "engine, every head captured and encoded as frames", lambda sampling: captured(service, prompt, tokens, sampling, 1)),
-        Contender("eight", "eight such runs at once, all together", lambda sampling: captured(service, prompt, tokens, sampling, EIGHT)),
-    ]
+    sides = {
+        "transformers": partial(hugging_face, reference, service),
+        "uncaptured": partial(uncaptured, service),
+        "captured": partial(captured, service, 1),
+        "eight": partial(captured, service, EIGHT),
+    }
+    return [Contender(name, TITLES[name], partial(run, prompt, tokens)) for name, run in sides.items()]
 
 
-def captured(service: ModelService, prompt: str, tokens: int, sampling: Sampling, runs: int) -> Figures:
+def captured(service: ModelService, runs: int, prompt: str, tokens: int) -> Figures:
     wire = 0
     began = time.perf_counter()
     for number in range(runs):
-        service.start(RunRequest(f"bench-{number}", prompt, max_new_tokens=tokens, sampling=sampling))
+        service.start(RunRequest(f"bench-{number}", prompt, max_new_tokens=tokens))
     first, last, steps = 0.0, 0.0, 0
     while service.busy:
         for frame in service.advance():
@@ -64,10 +72,10 @@ def captured(service: ModelService, prompt: str, tokens: int, sampling: Sampling
     return Figures(len(service.tokenizer.encode(prompt)), 1000 * (first - began), rate, wire / steps)
 
 
-def uncaptured(service: ModelService, prompt: str, tokens: int, sampling: Sampling) -> Figures:
+def uncaptured(service: ModelService, prompt: str, tokens: int) -> Figures:
     ids = service.tokenizer.encode(prompt)
     began = time.perf_counter()
-    run = service.engine.admit("bench", ids, sampling, tokens, captured=False)
+    run = service.engine.admit("bench", ids, Sampling(), tokens, captured=False)
     service.engine.advance()
     first = time.perf_counter()
     while service.busy:

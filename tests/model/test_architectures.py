@@ -1,4 +1,4 @@
-"""Tiny random checkpoints of every family, saved by `transformers`, give its logits and attention from their folders."""
+"""Tiny random checkpoints of every family, saved by `transformers`, loaded from their folders, agree with it."""
 
 from __future__ import annotations
 

@@ -164,6 +164,18 @@ def test_runs_that_join_and_leave_in_between_disturb_nobody() -> None:
         assert tokens(records, str(index)) == expected
 
 
+def test_a_runs_work_is_its_own_whoever_shares_the_pass() -> None:
+    work: list[list[tuple[int, int, int]]] = []
+    for others in (0, 3):
+        made = engine(prefill_chunk=32)
+        made.admit("a", prompt(40), GREEDY, 4)
+        for index in range(others):
+            made.admit(str(index), prompt(5 + index, index), GREEDY, 4)
+        taken = steps(advance_all(made), "a")
+        work.append([(step.flops, step.bytes_read, step.position) for step in taken])
+    assert work[0] == work[1]
+
+
 def test_the_shortest_runs() -> None:
     made = engine()
     made.admit("one", [7], GREEDY, 1)
@@ -448,6 +460,7 @@ class TestFailure:
         error = "step 0: the model's logits contain NaN or infinity"
         assert closes(records) == {"bad": CloseRecord("bad", "failed", error, 0)}
         assert not steps(records, "bad")
+        assert not made._kept
         check_cache(made)
         # Its blocks, which hold NaN, go to the next run.
         made.admit("next", good[::-1], GREEDY, 8)
@@ -469,6 +482,7 @@ class TestFailure:
             failed = made.advance()
         error = "The model failed: index out of range in self"
         assert failed == [CloseRecord("a", "failed", error, 0), CloseRecord("b", "failed", error, 0)]
+        assert not made._kept
         check_cache(made)
         paused.paused = False
         made.admit("a", prompt(30, 1), GREEDY, 6)

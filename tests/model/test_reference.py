@@ -24,7 +24,7 @@ from model.transformer import Transformer
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
 GREEDY_TOKENS = 64
-CODE = 'def fib(n: int) -> int:\n    """The n-th Fibonacci number."""\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n\nprint('
+CODE = 'def fib(n: int) -> int:\n    """Fibonacci."""\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n\nprint('
 PROMPTS = {
     "one token": "Hello",
     "500 tokens": " ".join(f"On day {day} the keeper wrote what the sea had brought." for day in range(1, 60)),
@@ -124,7 +124,7 @@ def test_token_ids_equal(name: str, checkpoint: Checkpoint, reference: Reference
 
 @pytest.mark.parametrize("name", PROMPTS)
 def test_logits_and_every_heads_attention_agree(
-    name: str, checkpoint: Checkpoint, engine: Engine, reference: Reference, record_property: Callable[[str, object], None]
+    name: str, checkpoint: Checkpoint, engine: Engine, reference: Reference
 ) -> None:
     ids = encode(checkpoint, name)[:500]
     logits, attention = prefill(engine, ids)
@@ -132,7 +132,6 @@ def test_logits_and_every_heads_attention_agree(
     off = float((logits - expected_logits).abs().max())
     attention_off = max(float((a - b).abs().max()) for a, b in zip(attention, expected_attention, strict=True))
     print(f"{name}: {len(ids)} tokens, logits differ by {off:.2g}, attention by {attention_off:.2g}")
-    record_property("logits_differ_by", off)
     assert off < 1e-3
     assert len(attention) == checkpoint.config.layers
     assert attention_off < 1e-5

@@ -1,0 +1,142 @@
+"""A real `python -m app` with the default model, which tests may kill and start again on its port and data folder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+import requests
+
+from model import frames as codec
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADING_S = 100
+
+
+def eventually(true: Callable[[], Any], seconds: float = 30) -> Any:
+    """What `true` returns once that is truthy."""
+    deadline = time.monotonic() + seconds
+    while not (value := true()):
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.05)
+    return value
+
+
+class Server:
+    """`folder` holds the data and what the server writes to standard error; `options` go to the command line."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._folder, self._options = folder, options
+        self._process: subprocess.Popen[str] | None = None
+        self._errors: IO[str] | None = None
+        self.url = ""
+        self.start()
+
+    def start(self) -> None:
+        """Start it, on the port it had before if it had one; back when it answers."""
+        port = self.url.rstrip("/").rpartition(":")[2] or "0"
+        command = [sys.executable, "-m", "app", "--port", port, "--data", str(self._folder / "data"), *self._options]
+        self._errors = (self._folder / "stderr").open("a")
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True
+        )
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+        assert self.url, (self._folder / "stderr").read_text("utf-8")
+
+    def kill(self) -> None:
+        """kill -9 of the serving process and whatever it started."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        assert self._errors is not None
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(15)
+        self._process.stdout.close()
+        self._errors.close()
+
+    def kill_engine(self) -> None:
+        """kill -9 of the process that holds the model."""
+        assert self._process is not None
+        children = psutil.Process(self._process.pid).children(recursive=True)
+        engine = max(children, key=lambda process: process.memory_info().rss)
+        engine.send_signal(signal.SIGKILL)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the model is loaded."""
+        return self._get("readyz").ok
+
+    def wait_until_ready(self) -> None:
+        eventually(lambda: self.ready, LOADING_S)
+
+    def start_run(self, prompt: str, **settings: Any) -> str:
+        """Start a run without the page; its id."""
+        response = requests.post(f"{self.url}api/runs", json={"prompt": prompt, **settings}, timeout=60)
+        assert response.status_code == 201, response.text
+        return str(response.json()["id"])
+
+    def finished_run(self, prompt: str, **settings: Any) -> str:
+        """Start a run and wait for its end; its id."""
+        run = self.start_run(prompt, **settings)
+        eventually(lambda: self.status(run)["status"] == "closed", 60)
+        return run
+
+    def status(self, run: str) -> dict[str, Any]:
+        return dict(self._get(f"api/runs/{run}").json())
+
+    def log(self, run: str) -> Log:
+        """What is stored of a run now."""
+        return Log(list(codec.from_stream(self._get(f"api/runs/{run}/frames?after=-1").content)))
+
+    def head(self, run: str, step: int, layer: int, head: int) -> dict[str, Any]:
+        """Exact float32 values by name."""
+        return codec.tensors(self._get(f"api/runs/{run}/head?step={step}&layer={layer}&head={head}").content)
+
+    def _get(self, path: str) -> requests.Response:
+        return requests.get(self.url + path, timeout=60)
+
+
+class Log:
+    """A run's frames, read with the model's own codec: what the page must agree with."""
+
+    def __init__(self, payloads: list[bytes]) -> None:
+        self._frames = [(codec.header(payload), payload) for payload in payloads]
+
+    @property
+    def open(self) -> dict[str, Any]:
+        return self._frames[0][0].data
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """`data` of the complete steps."""
+        return [header.data for header, _ in self._frames if header.kind == "step"]
+
+    @property
+    def tokens(self) -> list[dict[str, Any]]:
+        """Prompt and chosen tokens."""
+        return [*self.open["tokens"], *(step["token"] for step in self.steps)]
+
+    def logits(self, step: int) -> Any:
+        """F32 [256], largest first."""
+        payload = next(p for header, p in self._frames if header.kind == "step" and header.data["step"] == step)
+        return codec.tensors(payload)["top_logits"]
+
+    def weight(self, layer: int, head: int, query: int, key: int) -> float:
+        """An attention weight, as companded on the wire."""
+        for header, payload in self._frames:
+            if header.kind != "layer":
+                continue
+            data, attention = header.data, codec.tensors(payload)["attention"]
+            at = (layer - data["first_layer"], head - data["first_head"], query - data["first_query"])
+            if all(0 <= index < size for index, size in zip(at, attention.shape, strict=False)):
+                return float((attention[(*at, key)] / 255.0) ** 2)
+        raise AssertionError(f"no frame holds layer {layer}, head {head}, query {query}")

@@ -1,0 +1,66 @@
+"""What breaks: the engine, the server, the network. The page says so and loses nothing."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.browser.complaints import Complaints
+from tests.browser.server import eventually
+from tests.browser.stage import Stage
+
+LONG = 200
+
+
+def test_an_engine_killed_in_the_middle_leaves_the_steps_so_far_and_the_next_run_works(stage: Stage) -> None:
+    stage.open()
+    run = stage.run("Once upon a time", LONG)
+    expect(stage.chips.nth(2)).to_be_visible()
+    stage.server.kill_engine()
+    expect(stage.alert).to_contain_text("The engine stopped")
+    expect(stage.ending).to_have_text("interrupted")
+    steps = stage.server.status(run)["steps"]
+    assert steps >= 3
+    expect(stage.chips).to_have_count(steps)
+    for step in (0, steps - 1, 1):
+        stage.slider.fill(str(step))
+        stage.expect_step(step)
+        expect(stage.region("Next token").get_by_role("heading")).to_contain_text(f"step {step}")
+    second = stage.run("Hello", 3)
+    stage.expect_phase("done")
+    assert len(stage.server.log(second).steps) == 3
+    expect(stage.alert).to_have_count(0)
+
+
+def test_a_server_that_comes_back_is_found_again_and_the_run_is_whole(stage: Stage, complaints: Complaints) -> None:
+    complaints.allow(r"ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED|WebSocket connection to")
+    stage.open()
+    run = stage.run("Once upon a time", LONG)
+    expect(stage.chips.nth(2)).to_be_visible()
+    stage.server.kill()
+    expect(stage.page.get_by_text("The connection is lost")).to_be_visible()
+    stage.slider.fill("1")
+    stage.expect_step(1)
+    stage.server.start()
+    expect(stage.page.get_by_text("The connection is lost")).to_have_count(0)
+    expect(stage.ending).to_have_text("interrupted")
+    expect(stage.chips).to_have_count(stage.server.status(run)["steps"])
+    stage.server.wait_until_ready()
+    second = stage.run("Hello", 3)
+    stage.expect_phase("done")
+    assert len(stage.server.log(second).steps) == 3
+
+
+def test_a_viewer_without_a_network_for_a_while_ends_with_all_steps(stage: Stage, complaints: Complaints) -> None:
+    complaints.allow(r"ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED|WebSocket connection to")
+    stage.open()
+    run = stage.run("Once upon a time", 16)
+    seen = stage.chips.count()
+    stage.page.context.set_offline(True)
+    eventually(lambda: stage.server.status(run)["steps"] > seen + 3, 60)
+    stage.page.context.set_offline(False)
+    stage.skip_to_the_end()
+    stage.expect_phase("done")
+    log = stage.server.log(run)
+    expect(stage.chips).to_have_count(len(log.steps))
+    for chip, step in zip(stage.chips.all(), log.steps, strict=True):
+        expect(chip).to_contain_text(step["token"]["text"].strip())

@@ -1,0 +1,108 @@
+"""What people type: too little, too much, nonsense, and things that must stay text."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.complaints import Complaints
+from tests.browser.stage import Stage
+
+
+def test_an_empty_prompt_is_named_and_nothing_is_run(stage: Stage) -> None:
+    stage.open()
+    shown = stage.run_id
+    stage.type_prompt("")
+    stage.button("Run").click()
+    expect(stage.alert).to_contain_text("prompt is empty")
+    expect(stage.page.get_by_label("Prompt", exact=True)).to_have_attribute("aria-invalid", "true")
+    assert stage.run_id == shown
+
+
+def test_a_prompt_of_too_many_characters_is_kept_and_the_limit_named(stage: Stage) -> None:
+    stage.open()
+    stage.type_prompt("x" * 8193)
+    stage.button("Run").click()
+    expect(stage.alert).to_contain_text("8193 characters")
+    expect(stage.alert).to_contain_text("prompt, limit 8192")
+    expect(stage.page.get_by_label("Prompt", exact=True)).to_have_value("x" * 8193)
+
+
+def test_a_prompt_of_too_many_tokens_is_kept_and_the_limit_named(stage: Stage, complaints: Complaints) -> None:
+    complaints.allow("status of 413")  # only the server can count tokens
+    stage.open()
+    prompt = "one two " * 300
+    stage.type_prompt(prompt)
+    stage.button("Run").click()
+    expect(stage.alert).to_contain_text("prompt, limit 512")
+    expect(stage.page.get_by_label("Prompt", exact=True)).to_have_value(prompt)
+
+
+@pytest.mark.parametrize(
+    ("label", "field", "value"),
+    [
+        ("temperature", "temperature", "0"),
+        ("temperature", "temperature", "-1"),
+        ("top-p", "top_p", "1.5"),
+        ("top-k", "top_k", "2.5"),
+        ("seed", "seed", "-3"),
+        ("new tokens", "max_new_tokens", "0"),
+        ("new tokens", "max_new_tokens", "100000"),
+    ],
+)
+def test_a_number_out_of_bounds_is_named_with_its_limit_and_kept(
+    stage: Stage, label: str, field: str, value: str
+) -> None:
+    stage.open()
+    shown = stage.run_id
+    stage.type_prompt("Keep me")
+    stage.set_number(label, value)
+    stage.button("Run").click()
+    expect(stage.alert).to_contain_text(field)
+    expect(stage.alert).to_contain_text("limit ")
+    expect(stage.page.get_by_role("form", name="New run").get_by_label(label)).to_have_value(value)
+    expect(stage.page.get_by_label("Prompt", exact=True)).to_have_value("Keep me")
+    assert stage.run_id == shown
+
+
+def test_run_works_from_a_prompt_of_several_lines(stage: Stage) -> None:
+    stage.open()
+    shown = stage.run_id
+    stage.set_number("new tokens", 2)
+    stage.page.get_by_label("Prompt", exact=True).click()
+    prompt = "one\ntwo\nthree\nfour\nfive"
+    stage.type_prompt(prompt)
+    box = stage.button("Run").bounding_box()
+    assert box is not None
+    stage.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, delay=80)
+    expect(stage.page.locator(f"html:not([data-run='{shown}'])")).to_be_attached()
+    stage.expect_phase("done")
+    assert stage.server.log(stage.run_id).open["prompt"] == prompt
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<img src=x onerror=alert(1)><b>bold</b>",
+        "{{7*7}} ${1+1} <script>alert(1)</script>",
+        "first\nsecond\tthird",
+        "שלום עולם \u202e",
+        "👩‍👩‍👧‍👦 é\u200b",
+    ],
+    ids=["elements", "templates", "whitespace", "right to left", "emoji"],
+)
+def test_a_prompt_is_never_markup(stage: Stage, prompt: str) -> None:
+    asked: list[str] = []
+    stage.page.on("request", lambda request: asked.append(request.url))
+    stage.open()
+    run = stage.run(prompt, 2)
+    stage.expect_phase("done")
+    hostile = "img, #page script, .timeline b, .prefill-tokens b, .matrix b, [onerror]"
+    assert stage.page.locator(hostile).count() == 0
+    assert not [url for url in asked if url.endswith("/x")]
+    assert stage.server.log(run).open["prompt"] == prompt
+    expect(stage.page.get_by_label("Prompt", exact=True)).to_have_value(prompt)
+    shown = stage.page.get_by_role("group", name="Prompt, ").inner_text()
+    for unseen in ("\u202e", "\u200b", "\t"):
+        assert unseen not in shown
+    assert stage.overflow() <= 0

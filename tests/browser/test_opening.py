@@ -1,0 +1,93 @@
+"""What a visitor meets: something real at once, whether or not the model is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.server import Server
+from tests.browser.stage import Stage
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """The model loads once this file is there."""
+    return tmp_path / "gate"
+
+
+@pytest.fixture
+def loading_server(tmp_path: Path, gate: Path) -> Iterator[Server]:
+    server = Server(tmp_path, "--service", "tests.browser.gated_service:load_service", "--model", str(gate))
+    yield server
+    server.kill()
+
+
+def test_a_recorded_run_plays_and_a_prompt_is_held_until_the_model_is_ready(
+    loading_server: Server, gate: Path, new_page: Callable[..., Page]
+) -> None:
+    stage = Stage(new_page(), loading_server)
+    stage.page.goto(loading_server.url)
+    stage.expect_phase("running")
+    expect(stage.chips.first).to_be_visible()
+    before = stage.picture("Model map")
+    expect(stage.slider).not_to_have_value("0")
+    assert stage.picture("Model map") != before
+    assert not loading_server.ready
+    expect(stage.page.get_by_role("group", name="Model").get_by_role("progressbar")).to_be_visible()
+
+    recorded = stage.run_id
+    stage.type_prompt("The sea is")
+    stage.set_number("new tokens", 3)
+    stage.page.get_by_role("button", name="Run").click()
+    expect(stage.page.get_by_role("status").filter(has_text="as soon as the model is ready")).to_be_visible()
+    assert stage.run_id == recorded
+
+    gate.touch()
+    expect(stage.page.locator(f"html:not([data-run='{recorded}'])")).to_be_attached(timeout=90_000)
+    stage.expect_phase("done")
+    log = loading_server.log(stage.run_id)
+    assert log.open["prompt"] == "The sea is"
+    assert len(log.steps) == 3
+
+
+def test_the_first_visit_plays_a_recorded_run_from_its_first_step_to_its_last(stage: Stage) -> None:
+    stage.open()
+    stage.expect_phase("running")
+    stage.page.get_by_label("Speed").select_option("4×")
+    stage.expect_phase("done")
+    assert int(stage.slider.input_value()) == len(stage.server.log(stage.run_id).steps) - 1
+
+
+def test_a_recorded_run_is_chosen_by_its_title(stage: Stage) -> None:
+    stage.open()
+    first = stage.run_id
+    choice = stage.page.get_by_label("Recorded runs")
+    titles = [option.inner_text() for option in choice.get_by_role("option").all()]
+    shown = choice.locator("option:checked").inner_text()
+    choice.select_option(next(title for title in titles if title not in (shown, "choose one")))
+    expect(stage.page.locator(f"html:not([data-run='{first}'])")).to_be_attached()
+    stage.expect_phase("running")
+
+
+def test_from_opening_to_a_generated_run_with_the_keyboard_alone(stage: Stage) -> None:
+    stage.open()
+    recorded = stage.run_id
+    keyboard = stage.page.keyboard
+    keyboard.press("/")
+    expect(stage.page.get_by_label("Prompt", exact=True)).to_be_focused()
+    keyboard.press("Control+a")
+    keyboard.type("Rain falls")
+    for _ in range(12):
+        keyboard.press("Tab")
+        if stage.page.get_by_label("new tokens").evaluate("field => field === document.activeElement"):
+            break
+    keyboard.type("3")
+    keyboard.press("Enter")
+    expect(stage.page.locator(f"html:not([data-run='{recorded}'])")).to_be_attached()
+    stage.expect_phase("done")
+    log = stage.server.log(stage.run_id)
+    assert log.open["prompt"] == "Rain falls"
+    assert log.open["limits"]["max_new_tokens"] == 3

@@ -1,0 +1,131 @@
+"""A run that is there: walked by buttons, slider and keys, sent as a link, seen by others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.complaints import Complaints
+from tests.browser.server import Server
+from tests.browser.stage import Stage
+
+LAST = 5
+"""The last step of `short_run`."""
+
+
+def test_buttons_walk_the_steps_and_stop_at_both_ends(stage: Stage, short_run: str) -> None:
+    stage.open_finished(short_run)
+    for name, step in (
+        ("Next step", 1),
+        ("Next step", 2),
+        ("Previous step", 1),
+        ("Last step", LAST),
+        ("Next step", LAST),
+        ("First step", 0),
+        ("Previous step", 0),
+    ):
+        stage.button(name).click()
+        stage.expect_step(step)
+
+
+def test_keys_walk_the_steps_layers_and_heads(stage: Stage, short_run: str) -> None:
+    stage.open_finished(short_run)
+    for key, step in (("ArrowRight", 1), ("End", LAST), ("ArrowLeft", LAST - 1), ("Home", 0)):
+        stage.page.keyboard.press(key)
+        stage.expect_step(step)
+    inspector = stage.region("Inspector")
+    stage.open(short_run, "#step=2&layer=4&head=3")
+    for key, place in (("ArrowUp", "Layer 5 ▸ Head 3"), ("]", "Layer 5 ▸ Head 4"), ("ArrowDown", "Layer 4 ▸ Head 4")):
+        stage.page.keyboard.press(key)
+        expect(inspector).to_contain_text(place)
+    stage.expect_step(2)
+
+
+def test_the_slider_shows_the_step_it_stands_at(stage: Stage, short_run: str) -> None:
+    stage.open_finished(short_run)
+    pictures = set()
+    log = stage.server.log(short_run)
+    for step in (3, 1, LAST):
+        stage.slider.fill(str(step))
+        expect(stage.region("Next token").get_by_role("heading")).to_contain_text(f"step {step}")
+        expect(stage.region("Timeline")).to_contain_text(f"Step {step}, decode")
+        chosen = stage.region("Next token").get_by_role("listitem").filter(has_text="chosen in this run")
+        expect(chosen).to_contain_text(log.steps[step]["token"]["text"].strip())
+        stage.page.wait_for_timeout(200)  # a canvas is drawn on the next animation frame
+        pictures.add(stage.picture("Model map"))
+    assert len(pictures) == 3
+
+
+def test_a_click_on_a_token_goes_to_the_step_that_fed_it(stage: Stage, short_run: str) -> None:
+    stage.open_finished(short_run)
+    stage.chips.nth(2).click()
+    stage.expect_step(3)
+
+
+def test_playing_changes_the_picture_and_ends_with_the_run(stage: Stage, short_run: str) -> None:
+    stage.open_finished(short_run)
+    stage.slider.fill("3")
+    stage.button("Play").click()
+    pictures = {stage.picture("Model map")}
+    for step in (4, 5):
+        stage.expect_step(step)
+        pictures.add(stage.picture("Model map"))
+    stage.expect_phase("done")
+    pictures.add(stage.picture("Model map"))
+    assert len(pictures) >= 3
+
+
+def test_a_link_comes_back_to_the_same_step_layer_head_query_and_key(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, "#step=4&layer=13&head=2&query=9&key=4&view=head")
+    stage.expect_step(4)
+    inspector = stage.region("Inspector")
+    before = inspector.get_by_text("Model ▸").inner_text()
+    assert before.startswith("Model ▸ Layer 13 ▸ Head 2")
+    stage.slider.fill("3")
+    stage.page.keyboard.press("]")
+    expect(inspector).to_contain_text("Layer 13 ▸ Head 3")
+    stage.page.wait_for_url("**/?run=*#step=3&layer=13&head=3&query=9&key=4&view=head")
+    stage.page.reload()
+    stage.expect_step(3)
+    expect(inspector).to_contain_text("Layer 13 ▸ Head 3")
+    log = stage.server.log(short_run)
+    cell = inspector.get_by_text("Query 9, ")
+    expect(cell).to_contain_text(f"weight {log.weight(13, 3, 9, 4):.3f}")
+    expect(cell).to_contain_text("key 4, ")
+
+
+def test_a_second_viewer_of_the_link_sees_the_same(
+    stage: Stage, short_run: str, server: Server, new_page: Callable[..., Page]
+) -> None:
+    stage.open(short_run, "#step=2&layer=13&head=2&query=9&key=4&view=head")
+    stage.expect_step(2)
+    stage.page.wait_for_url("**#step=2&layer=13*")
+    other = Stage(new_page(), server)
+    other.page.goto(stage.page.url)
+    other.expect_step(2)
+    for name in ("Inspector", "Next token", "KV cache", "Time"):
+        expect(stage.region(name)).not_to_contain_text("Asking the model")
+        expect(other.region(name)).to_have_text(stage.region(name).inner_text(), use_inner_text=True)
+
+
+def test_a_viewer_who_comes_late_to_a_growing_run_sees_it_from_its_start_to_its_end(
+    stage: Stage, server: Server, new_page: Callable[..., Page]
+) -> None:
+    stage.open()
+    run = stage.run("One two three", 8)
+    other = Stage(new_page(), server)
+    other.open(run)
+    other.skip_to_the_end()
+    other.expect_phase("done")
+    expect(other.chips).to_have_count(len(server.log(run).steps))
+
+
+@pytest.mark.parametrize("run", ["nothing", "../etc", "<b>x</b>"])
+def test_a_link_to_no_run_says_so_and_leaves_the_page_usable(stage: Stage, complaints: Complaints, run: str) -> None:
+    complaints.allow("status of 404")
+    stage.page.goto(f"{stage.server.url}?run={run}")
+    expect(stage.alert).to_be_visible()
+    stage.run("Hello", 2)
+    stage.expect_phase("done")

@@ -1,0 +1,88 @@
+"""Own prompts, live: started, paused, stepped, stopped."""
+
+from __future__ import annotations
+
+import time
+
+from playwright.sync_api import expect
+
+from tests.browser.server import eventually
+from tests.browser.stage import Stage
+
+LONG = 200
+"""New tokens of a run that is still being generated when the test is through with it."""
+
+
+def test_a_typed_prompt_is_run_and_plays_to_its_end_without_another_touch(stage: Stage) -> None:
+    stage.open()
+    run = stage.run("The capital of France is", 4)
+    stage.expect_phase("running")
+    stage.expect_phase("done")
+    log = stage.server.log(run)
+    assert log.open["prompt"] == "The capital of France is"
+    expect(stage.chips).to_have_count(4)
+    for chip, step in zip(stage.chips.all(), log.steps, strict=True):
+        expect(chip).to_contain_text(step["token"]["text"].strip())
+    stage.expect_step(3)
+
+
+def test_pause_stops_the_engine_and_play_lets_it_go_on(stage: Stage) -> None:
+    stage.open()
+    run = stage.run("Once upon a time", LONG)
+    stage.button("Pause").click()
+    eventually(lambda: stage.server.status(run)["status"] == "paused")
+    frames = stage.server.status(run)["last_seq"]
+    time.sleep(0.6)
+    assert stage.server.status(run)["last_seq"] == frames
+    stage.expect_phase("paused")
+    stage.button("Play").click()
+    eventually(lambda: stage.server.status(run)["last_seq"] > frames)
+    assert stage.server.status(run)["status"] == "running"
+    stage.button("Stop").click()
+    expect(stage.ending).to_have_text("stopped")
+    assert stage.server.status(run)["reason"] == "stopped"
+
+
+def test_next_step_at_the_live_edge_of_a_paused_run_makes_exactly_one_token(stage: Stage) -> None:
+    stage.open()
+    run = stage.run("Once upon a time", LONG)
+    stage.button("Pause").click()
+    eventually(lambda: stage.server.status(run)["status"] == "paused")
+    made = stage.server.status(run)["steps"]
+    expect(stage.chips).to_have_count(made)
+    stage.button("Last step").click()
+    stage.expect_step(made - 1)
+    stage.button("Next step").click()
+    stage.expect_step(made)
+    expect(stage.chips).to_have_count(made + 1)
+    time.sleep(0.6)
+    assert stage.server.status(run)["steps"] == made + 1
+    stage.expect_step(made)
+    stage.button("Stop").click()
+    expect(stage.ending).to_have_text("stopped")
+
+
+def test_live_stays_at_the_newest_step(stage: Stage) -> None:
+    stage.open()
+    run = stage.run("Once upon a time", 12)
+    stage.button("Live").click()
+    expect(stage.ending).to_be_visible(timeout=60_000)
+    stage.expect_phase("done")
+    stage.expect_step(len(stage.server.log(run).steps) - 1)
+
+
+def test_steps_can_be_walked_while_the_run_grows(stage: Stage) -> None:
+    stage.open()
+    stage.run("Once upon a time", LONG)
+    expect(stage.chips.nth(4)).to_be_visible()
+    stage.slider.fill("2")
+    stage.expect_step(2)
+    stage.button("Previous step").click()
+    stage.expect_step(1)
+    stage.button("Next step").click()
+    stage.expect_step(2)
+    grown = stage.chips.count()
+    expect(stage.chips.nth(grown + 1)).to_be_visible()
+    stage.expect_step(2)
+    stage.button("Stop").click()
+    expect(stage.ending).to_have_text("stopped")

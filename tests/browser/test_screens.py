@@ -1,0 +1,84 @@
+"""Other screens and other wishes: a phone, the dark, no motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.server import Server
+from tests.browser.stage import Stage
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+
+
+def test_a_phone_shows_every_panel_and_never_scrolls_sideways(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    stage = Stage(new_page(**PHONE), server).open_finished(short_run)
+    assert stage.overflow() <= 0
+    tabs = stage.page.get_by_role("navigation", name="Panels").get_by_role("button")
+    names = ["Model map", "Inspector", "Next token", "KV cache", "Time"]
+    expect(tabs).to_have_count(len(names))
+    for tab, name in zip(tabs.all(), names, strict=True):
+        tab.tap()
+        expect(stage.region(name)).to_be_in_viewport(ratio=0.2)
+        expect(tab).to_have_attribute("aria-current", "true")
+        assert stage.overflow() <= 0
+
+
+def test_a_phone_runs_a_prompt(new_page: Callable[..., Page], server: Server) -> None:
+    stage = Stage(new_page(**PHONE), server).open()
+    shown = stage.run_id
+    stage.button("Settings").tap()
+    stage.set_number("new tokens", 2)
+    stage.type_prompt("Hello")
+    stage.button("Run").tap()
+    expect(stage.page.locator(f"html:not([data-run='{shown}'])")).to_be_attached()
+    stage.expect_phase("done")
+    assert stage.overflow() <= 0
+
+
+def test_the_theme_follows_the_system_and_a_choice_outlives_a_reload(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    stage = Stage(new_page(color_scheme="dark"), server).open_finished(short_run)
+    page = stage.page
+    background = "getComputedStyle(document.documentElement).backgroundColor"
+    dark = page.evaluate(background)
+    assert sum(int(part) for part in dark.removeprefix("rgb(").rstrip(")").split(",")) < 3 * 60
+    in_the_dark = stage.picture("Model map")
+    stage.button("Light theme").click()
+    expect(stage.button("Dark theme")).to_be_visible()
+    light = page.evaluate(background)
+    assert sum(int(part) for part in light.removeprefix("rgb(").rstrip(")").split(",")) > 3 * 200
+    page.wait_for_timeout(200)  # canvases are painted on the next animation frames
+    assert stage.picture("Model map") != in_the_dark
+    page.reload()
+    expect(stage.button("Dark theme")).to_be_visible()
+
+
+def test_with_reduced_motion_a_step_is_whole_at_once(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    stage = Stage(new_page(reduced_motion="reduce"), server).open_finished(short_run)
+    stage.button("Next step").click()
+    stage.expect_step(1)
+    stage.page.wait_for_timeout(100)
+    at_once = stage.picture("Model map")
+    stage.page.wait_for_timeout(700)
+    assert stage.picture("Model map") == at_once
+
+
+def test_a_step_rises_layer_by_layer_and_any_key_completes_it(stage: Stage, short_run: str) -> None:
+    stage.open_finished(short_run)
+    stage.page.get_by_label("Speed").select_option("¼×")
+    stage.button("Next step").click()
+    stage.expect_step(1)
+    rising = stage.picture("Model map")
+    stage.page.keyboard.press("Shift")
+    stage.page.wait_for_timeout(200)
+    whole = stage.picture("Model map")
+    assert whole != rising
+    stage.page.wait_for_timeout(400)
+    assert stage.picture("Model map") == whole

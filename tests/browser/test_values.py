@@ -1,0 +1,176 @@
+"""Every number on the page is the frame's, or arithmetic on it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from playwright.sync_api import Locator, expect
+
+from tests.browser.stage import Stage
+
+LAYER, HEAD, STEP = 13, 2, 4
+MINUS = "\u2212"
+
+
+def number(text: str) -> float:
+    return float(text.replace(MINUS, "-").replace(",", ""))
+
+
+def hover_lower_left(cells: Locator) -> None:
+    """A cell that no mask hides: an early key of a late query."""
+    box = cells.bounding_box()
+    assert box is not None
+    cells.hover(position={"x": box["width"] * 0.3, "y": box["height"] * 0.7})
+
+
+def opened(stage: Stage, run: str) -> Stage:
+    stage.open(run, f"#step={STEP}&layer={LAYER}&head={HEAD}")
+    stage.expect_step(STEP)
+    return stage
+
+
+def test_the_matrix_tells_the_weight_under_the_pointer(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    hover_lower_left(stage.matrix)
+    note = stage.matrix.get_by_text(re.compile(r"^query \d+, key \d+$"))
+    found = re.fullmatch(r"query (\d+), key (\d+)", note.inner_text())
+    assert found
+    query, key = int(found[1]), int(found[2])
+    log = stage.server.log(short_run)
+    weight = log.weight(LAYER, HEAD, query, key)
+    expect(stage.matrix.get_by_text(re.compile(r"^weight "))).to_contain_text(f"weight {weight:.3f} ± 0.004")
+    looker, seen = (log.tokens[position]["text"].strip() for position in (query, key))
+    expect(stage.matrix.get_by_text(f"“{looker}” looks at “{seen}”")).to_be_visible()
+
+
+def test_a_chosen_cell_is_computed_from_the_models_own_float32(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    hover_lower_left(stage.matrix)
+    stage.page.mouse.down()
+    stage.page.mouse.up()
+    stage.page.wait_for_url(re.compile(r"query=\d+&key=\d+"))
+    query, key = (int(value) for value in re.findall(r"(?:query|key)=(\d+)", stage.page.url))
+    line = stage.region("Inspector").get_by_text("softmax over")
+    expect(line).to_contain_text("÷ √64")
+    shown = re.search(r"= (\S+) ÷ √64 = (\S+) → softmax over (\d+) keys → (\S+)", " ".join(line.inner_text().split()))
+    assert shown, line.inner_text()
+
+    log = stage.server.log(short_run)
+    step = max(0, query - len(log.open["tokens"]) + 1)
+    values = stage.server.head(short_run, step, LAYER, HEAD)
+    row = query if step == 0 else 0
+    dot = float(np.dot(values["q"][row].astype(np.float64), values["k"][key].astype(np.float64)))
+    assert abs(number(shown[1]) - dot) <= 0.0051
+    assert abs(number(shown[2]) - float(values["scores"][row, key])) <= 0.0051
+    assert int(shown[3]) == query + 1
+    assert abs(number(shown[4]) - float(values["weights"][row, key])) <= 0.00051
+
+
+def test_the_map_names_what_is_under_the_pointer(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    box = stage.map.bounding_box()
+    assert box is not None
+    stage.map.hover(position={"x": box["width"] * 0.45, "y": box["height"] * 0.4})
+    title = stage.map.get_by_text(re.compile(r"^Layer \d+, head \d+: .* looks at "))
+    layer, head = (int(value) for value in re.findall(r"(?:Layer|head) (\d+)", title.inner_text()))
+    place = re.search(
+        r"query at position (\d+), key at position (\d+)", stage.map.get_by_text("query at position").inner_text()
+    )
+    assert place
+    weight = stage.server.log(short_run).weight(layer, head, int(place[1]), int(place[2]))
+    expect(stage.map.get_by_text(re.compile(r"^weight "))).to_contain_text(f"weight {weight:.3f}")
+    expect(stage.region("Inspector")).to_contain_text(f"Layer {layer} ▸ Head {head}")
+    stage.map.click(position={"x": box["width"] * 0.45, "y": box["height"] * 0.4})
+    stage.page.wait_for_url(f"**layer={layer}&head={head}*")
+
+
+def test_candidates_are_the_softmax_of_the_stored_logits(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    log = stage.server.log(short_run)
+    step = log.steps[STEP]
+    shares = np.exp(log.logits(STEP).astype(np.float64) - step["log_z"])
+    rows = stage.region("Next token").get_by_role("listitem")
+    for row, token, share in zip(rows.all()[:3], step["top_tokens"], shares, strict=False):
+        expect(row).to_contain_text(token["text"].strip())
+        shown = re.search(r"([\d.]+)\s%", row.inner_text())
+        assert shown
+        assert abs(number(shown[1]) - 100 * share) <= 0.11
+    expect(stage.region("Next token")).to_contain_text(f"(raw {step['entropy']:.2f})")
+
+
+def test_a_what_if_redraws_the_candidates_without_asking_the_server(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    stage.page.wait_for_timeout(500)  # what opening asks for has been asked
+    asked: list[str] = []
+    stage.page.on("request", lambda request: asked.append(request.url))
+    panel = stage.region("Next token")
+    panel.get_by_label("What-if temperature").fill("1.5")
+    panel.get_by_label("What-if top-k").fill("2")
+    expect(panel).to_contain_text("What if. This run used greedy.")
+    two = stage.server.log(short_run).logits(STEP)[:2].astype(np.float64) / 1.5
+    shares = np.exp(two) / np.exp(two).sum()
+    rows = panel.get_by_role("listitem")
+    for row, share in zip(rows.all()[:2], shares, strict=True):
+        expect(row).to_contain_text(f"{100 * share:.1f}")
+    expect(rows.nth(2)).to_contain_text("cut by top-k")
+    expect(panel).to_contain_text("2 of 49,152 tokens kept")
+    assert asked == []
+
+
+def test_looking_at_a_what_if_leaves_the_next_runs_settings_until_they_are_taken(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    form = stage.page.get_by_role("form", name="New run")
+    panel = stage.region("Next token")
+    panel.get_by_label("What-if temperature").fill("0.5")
+    expect(form.get_by_label("choose")).to_have_value("greedy")
+    expect(form.get_by_label("temperature")).to_have_value("1")
+    stage.button("Use for the next run").click()
+    expect(form.get_by_label("choose")).to_have_value("sample")
+    expect(form.get_by_label("temperature")).to_have_value("0.5")
+    stage.button("Reset to the run's own").click()
+    expect(panel.get_by_label("What-if temperature")).to_have_value("1")
+    expect(panel).to_contain_text("These are the run's own settings")
+    expect(form.get_by_label("temperature")).to_have_value("0.5")
+
+
+def test_changing_the_next_runs_settings_leaves_the_candidates_as_they_were_drawn(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    panel = stage.region("Next token")
+    before = panel.inner_text()
+    form = stage.page.get_by_role("form", name="New run")
+    form.get_by_label("choose").select_option("sample")
+    stage.set_number("top-k", 2)
+    expect(form.get_by_label("top-k")).to_have_value("2")
+    expect(panel).to_have_text(before, use_inner_text=True)
+
+
+def test_tokens_that_sampling_cut_are_marked(stage: Stage, sampled_run: str) -> None:
+    stage.open(sampled_run, "#step=1")
+    stage.expect_step(1)
+    rows = stage.region("Next token").get_by_role("listitem")
+    cut = rows.filter(has_text="cut by top-k")
+    expect(cut.first).to_be_visible()
+    assert rows.count() - cut.count() == 3
+    assert stage.server.log(sampled_run).steps[1]["filters"]["kept_top_k"] == 3
+
+
+def test_cache_bytes_are_the_frames_and_the_formulas(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    log = stage.server.log(short_run)
+    model, kv = log.open["model"], log.steps[STEP]["kv"]
+    each = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"]
+    assert kv["bytes_used"] == each * kv["positions"]
+    panel = stage.region("KV cache")
+    expect(panel).to_contain_text("the formula agrees")
+    for count in (kv["bytes_written"], kv["bytes_used"], kv["bytes_reserved"]):
+        expect(panel).to_contain_text(f"{count:,}\u202fB")
+    table = panel.get_by_role("list", name="Block table").get_by_role("listitem")
+    assert [item.inner_text() for item in table.all()] == [str(block) for block in kv["block_table"]]
+
+
+def test_times_are_the_measured_ones(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    prefill = stage.server.log(short_run).steps[0]["ms"]["total"]
+    shown = f"{prefill / 1000:.2f}\u202fs" if prefill >= 1000 else f"{prefill:.0f}\u202fms"
+    expect(stage.region("Time").get_by_role("definition").first).to_contain_text(shown)

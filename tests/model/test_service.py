@@ -1,0 +1,447 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import tokenizers
+from tokenizers import models
+
+import model.service
+from model import frames
+from model.api import MAX_PROMPT_CHARS, ForkRequest, Frame, Progress, Refused, RunRequest, Sampling
+from model.capture import expand
+from model.checkpoint import Tokenizer
+from model.checkpoint.tokenizer import Extras
+from model.engine import Engine
+from model.hooks import observing
+from model.service import ModelService, pick_device
+from tests.model.tiny import check_cache, greedy, shared_model, tiny_checkpoint
+
+TEXT = "The cat sat."
+
+
+def service(**options: Any) -> ModelService:
+    return ModelService(tiny_checkpoint(**options), "cpu")
+
+
+def request(run: str = "a", prompt: str = TEXT, **options: Any) -> RunRequest:
+    return RunRequest(run, prompt, **{"max_new_tokens": 6, **options})
+
+
+def finish(made: ModelService) -> list[Frame]:
+    found: list[Frame] = []
+    while made.busy:
+        found += made.advance()
+    return found
+
+
+def run_to_end(made: ModelService, asked: RunRequest) -> list[Frame]:
+    return made.start(asked) + finish(made)
+
+
+def kinds(log: list[Frame]) -> str:
+    """A log's kinds by their first letters."""
+    return "".join(frame.kind[0] for frame in log)
+
+
+def datas(log: list[Frame], kind: str) -> list[dict[str, Any]]:
+    return [frames.header(frame.payload).data for frame in log if frame.kind == kind]
+
+
+def chosen(log: list[Frame]) -> list[int]:
+    return [data["token"]["id"] for data in datas(log, "step")]
+
+
+def encoded(text: str = TEXT) -> list[int]:
+    return tiny_checkpoint().tokenizer.encode(text)
+
+
+def fork_of(log: list[Frame], step: int, token: int, run: str = "fork") -> ForkRequest:
+    """As the web process makes it: the log up to the step that chose the token replaced."""
+    end = next(place for place, frame in enumerate(log) if frame.kind == "step" and frame.step == step) + 1
+    shared = tuple(frame.payload for frame in log[:end])
+    return ForkRequest(run, log[0].run, len(datas(log, "open")[0]["tokens"]) + step, token, shared)
+
+
+class TestLog:
+    def test_a_run_from_its_prompt_to_its_end(self) -> None:
+        made = service()
+        log = run_to_end(made, request())
+        assert kinds(log) == "o" + "ls" * 6 + "c"
+        assert [frame.seq for frame in log] == list(range(len(log)))
+        assert {frame.run for frame in log} == {"a"}
+        assert chosen(log) == greedy(shared_model(), encoded(), 6)
+        assert datas(log, "close") == [{"reason": "length", "error": None, "steps": 6}]
+        assert frames.token_ids(frame.payload for frame in log) == encoded() + chosen(log)
+        assert not made.busy
+        assert made.advance() == []
+
+    def test_its_frames_are_small_and_survive_a_file(self) -> None:
+        log = run_to_end(service(), request(prompt="x" * 300, max_new_tokens=12))
+        assert max(len(frame.payload) for frame in log) <= frames.MAX_FRAME_BYTES
+        assert frames.split(frames.join(frame.payload for frame in log)) == log
+
+    def test_runs_side_by_side_have_logs_of_their_own(self) -> None:
+        made = service()
+        alone = {run: run_to_end(service(), request(run, run * 9, max_new_tokens=4)) for run in "abc"}
+        log = [frame for run in "abc" for frame in made.start(request(run, run * 9, max_new_tokens=4))]
+        log += finish(made)
+        for run in "abc":
+            mine = [frame for frame in log if frame.run == run]
+            assert [frame.seq for frame in mine] == list(range(len(mine)))
+            assert (kinds(mine), chosen(mine)) == (kinds(alone[run]), chosen(alone[run]))
+        assert {data["batch"] for data in datas(log, "step")} == {3}
+
+    def test_a_seed_decides_the_tokens(self) -> None:
+        settings = [Sampling("sample", 2.0, seed=seed) for seed in (5, 5, 6)]
+        logs = [run_to_end(service(), request(sampling=sampling)) for sampling in settings]
+        assert chosen(logs[0]) == chosen(logs[1]) != chosen(logs[2])
+
+    def test_a_chat_prompt_is_wrapped_in_the_models_template(self) -> None:
+        made = service()
+        data = datas(made.start(request(chat=True)), "open")[0]
+        assert data["prompt"] == TEXT
+        shown = "".join(token["text"] for token in data["tokens"])
+        assert shown == f"<|im_start|>user\n{TEXT}<|im_end|>\n<|im_start|>"
+        assert data["tokens"][0]["special"]
+
+    def test_an_end_token_closes_the_log(self) -> None:
+        end = greedy(shared_model(), encoded(), 1)[0]
+        log = run_to_end(service(eos=(end,)), request())
+        assert kinds(log) == "olsc"
+        assert datas(log, "close")[0]["reason"] == "eos"
+
+    def test_info_is_counted_off_the_checkpoint(self) -> None:
+        info = service().info
+        parameters = 259 * 32 + 2 * (32 + 64 * 32 + 32 * 32 + 32 + 96 * 32 + 32 * 48) + 32
+        assert (info["parameters"], info["weight_bytes"]) == (parameters, 4 * parameters)
+        assert (info["name"], info["arch"], info["vocab"], info["device"]) == ("tiny", "llama", 259, "cpu")
+        assert (info["dtype"], info["element_bytes"]) == ("float32", 4)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("asked", "field", "limit", "status"),
+        [
+            (request(prompt=""), "prompt", None, 422),
+            (request(prompt="x" * (MAX_PROMPT_CHARS + 1)), "prompt", MAX_PROMPT_CHARS, 413),
+            (request(prompt="x" * 512), "prompt", 511, 413),
+            (request(prompt="x" * 511, max_new_tokens=2), "max_new_tokens", 1, 422),
+            (request(max_new_tokens=0), "max_new_tokens", 256, 422),
+            (request(max_new_tokens=257), "max_new_tokens", 256, 422),
+        ],
+    )
+    def test_what_is_out_of_range_is_named_with_its_limit(
+        self, asked: RunRequest, field: str, limit: int | None, status: int
+    ) -> None:
+        made = service()
+        with pytest.raises(Refused) as refused:
+            made.start(asked)
+        assert (refused.value.field, refused.value.limit, refused.value.status) == (field, limit, status)
+        assert str(refused.value).endswith(".")
+        assert not made.busy
+        assert chosen(run_to_end(made, request())) == greedy(shared_model(), encoded(), 6)
+
+    def test_the_longest_prompt_and_answer_are_taken(self) -> None:
+        made = service()
+        made.start(request("long", "x" * 511, max_new_tokens=1))
+        made.start(request("many", max_new_tokens=256))
+        log = finish(made)
+        assert {data["reason"] for data in datas(log, "close")} == {"length"}
+
+    def test_a_prompt_whose_log_would_not_fit_a_frame_is_refused(self) -> None:
+        checkpoint = tiny_checkpoint()
+        inner = tokenizers.Tokenizer(models.BPE(vocab={"a": 0}, merges=[]))
+        inner.add_tokens(["\\" * 500])
+        made = ModelService(replace(checkpoint, tokenizer=Tokenizer(inner, Extras({}, None, ()), str.encode)), "cpu")
+        with pytest.raises(Refused, match="limit is 65,536") as refused:
+            made.start(request(prompt="\\" * 8000))
+        assert (refused.value.field, refused.value.status) == ("prompt", 413)
+        assert not made.engine.runs
+        assert len(made.start(request(prompt="\\" * 2000))) == 1
+
+    def test_a_full_cache_refuses_for_now_and_harms_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 96)
+        made = service()
+        assert made.max_positions == 48
+        log = made.start(request("a", max_new_tokens=30))
+        for _ in range(2):
+            with pytest.raises(Refused) as refused:
+                made.start(request("b", max_new_tokens=20))
+            assert (refused.value.field, refused.value.status) == ("run", 429)
+        log += finish(made)
+        assert chosen(log) == greedy(shared_model(), encoded(), 30)
+        assert chosen(run_to_end(made, request("b", max_new_tokens=20))) == chosen(log)[:20]
+
+    @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "cuda:²", "cuda:99", "cpu:0", ""])
+    def test_a_device_that_is_not_there_is_named(self, device: str) -> None:
+        with pytest.raises(Refused, match="device is") as refused:
+            pick_device(device)
+        assert refused.value.field == "device"
+
+
+class TestControl:
+    def test_pause_step_and_resume(self) -> None:
+        made = service()
+        log = made.start(request())
+        log += made.advance()
+        assert made.control("a", "pause") == "paused"
+        assert not made.busy
+        assert made.control("a", "step") == "paused"
+        assert made.control("a", "step") == "paused"
+        log += finish(made)
+        assert len(datas(log, "step")) == 3
+        assert made.control("a", "resume") == "running"
+        log += finish(made)
+        assert kinds(log) == "o" + "ls" * 6 + "c"
+        assert chosen(log) == greedy(shared_model(), encoded(), 6)
+
+    def test_a_step_of_a_running_run_pauses_it_after_one_more(self) -> None:
+        made = service()
+        log = made.start(request())
+        assert made.control("a", "step") == "paused"
+        log += finish(made)
+        assert kinds(log) == "ols"
+
+    def test_a_pause_takes_back_steps_not_yet_taken(self) -> None:
+        made = service()
+        made.start(request())
+        made.control("a", "step")
+        made.control("a", "pause")
+        assert not made.busy
+
+    def test_stop_closes_the_log_with_the_next_frames(self) -> None:
+        made = service()
+        log = made.start(request()) + made.start(request("b"))
+        log += made.advance()
+        made.control("b", "pause")
+        assert made.control("a", "stop") == "closed"
+        assert made.busy
+        log += finish(made)
+        mine = [frame for frame in log if frame.run == "a"]
+        assert kinds(mine) == "olsc"
+        assert datas(mine, "close") == [{"reason": "stopped", "error": None, "steps": 1}]
+        assert [frame.seq for frame in mine] == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize("action", ["pause", "resume", "step", "stop"])
+    def test_a_run_that_is_over_or_unknown_takes_no_orders(self, action: str) -> None:
+        made = service()
+        run_to_end(made, request())
+        for run in ("a", "nobody"):
+            with pytest.raises(Refused) as refused:
+                made.control(run, action)
+            assert (refused.value.field, refused.value.status) == ("run", 409)
+
+    def test_an_unknown_order_changes_nothing(self) -> None:
+        made = service()
+        made.start(request())
+        with pytest.raises(Refused, match="'halt'"):
+            made.control("a", "halt")
+        assert made.busy
+
+    def test_a_run_that_fails_says_so_in_its_log_and_the_next_works(self) -> None:
+        def fail(value: object) -> None:
+            raise RuntimeError("out of memory")
+
+        made = service()
+        log = made.start(request())
+        log += made.advance()
+        with observing(made.engine.points, {"final": fail}):
+            log += made.advance()
+        assert kinds(log) == "olsc"
+        assert datas(log, "close") == [{"reason": "failed", "error": "The model failed: out of memory", "steps": 1}]
+        assert not made.busy
+        assert chosen(run_to_end(made, request("b"))) == greedy(shared_model(), encoded(), 6)
+
+
+class TestFork:
+    def test_its_log_is_its_parents_with_the_forced_token_and_goes_on(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        token = (chosen(parent)[2] + 1) % 259
+        log = made.fork(fork_of(parent, 2, token))
+        shared = list(log)
+        assert {frame.run for frame in log} == {"fork"}
+        log += finish(made)
+        assert kinds(log) == kinds(parent)
+        assert [frame.seq for frame in log] == list(range(len(log)))
+        assert chosen(log)[:3] == [*chosen(parent)[:2], token]
+        assert chosen(log)[3:] == greedy(shared_model(), [*encoded(), *chosen(log)[:3]], 5)
+
+        opened, was = datas(log, "open")[0], datas(parent, "open")[0]
+        assert opened["parent"] == {"run": "a", "position": len(encoded()) + 2, "token": token}
+        assert datetime.fromisoformat(opened["created"]) >= datetime.fromisoformat(was["created"])
+        assert {**opened, "parent": None, "created": ""} == {**was, "created": ""}
+        for mine, theirs in zip(shared, parent, strict=False):
+            assert safetensors.numpy.load(mine.payload).keys() == safetensors.numpy.load(theirs.payload).keys()
+            for name, values in frames.tensors(theirs.payload).items():
+                assert np.array_equal(values, frames.tensors(mine.payload)[name])
+        check_cache(made.engine)
+
+    def test_the_forced_token_says_so_with_its_raw_probability(self) -> None:
+        made = service()
+        parent = run_to_end(made, request())
+        stored = frames.tensors(parent[2].payload)
+        for place in (3, 255):
+            token = int(stored["top_ids"][place])
+            forced = datas(made.fork(fork_of(parent, 0, token, f"fork{place}")), "step")[0]["token"]
+            assert (forced["id"], forced["forced"]) == (token, True)
+            log_z = datas(parent, "step")[0]["log_z"]
+            assert forced["raw_prob"] == pytest.approx(np.exp(stored["top_logits"][place] - log_z), rel=1e-5)
+        unlisted = next(token for token in range(259) if token not in stored["top_ids"])
+        forced = datas(made.fork(fork_of(parent, 0, unlisted)), "step")[0]["token"]
+        assert forced["raw_prob"] is None
+
+    def test_a_running_and_a_paused_parent_can_be_forked_and_a_fork_too(self) -> None:
+        made = service()
+        log = made.start(request(max_new_tokens=12))
+        for _ in range(4):
+            log += made.advance()
+        made.control("a", "pause")
+        first = made.fork(fork_of(log, 1, 33, "first"))
+        first += finish(made)
+        second = made.fork(fork_of(first, 5, 44, "second"))
+        second += finish(made)
+        made.control("a", "resume")
+        log += finish(made)
+        assert chosen(log) == greedy(shared_model(), encoded(), 12)
+        text = [*encoded(), chosen(log)[0], 33]
+        assert chosen(first)[2:] == greedy(shared_model(), text, 10)
+        text += [*chosen(first)[2:5], 44]
+        assert chosen(second)[6:] == greedy(shared_model(), text, 6)
+        assert datas(second, "open")[0]["parent"]["run"] == "first"
+
+    def test_a_sampled_fork_with_the_same_token_repeats_its_parent(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=20, sampling=Sampling("sample", 2.0, seed=9)))
+        log = made.fork(fork_of(parent, 7, chosen(parent)[7])) + finish(made)
+        assert chosen(log) == chosen(parent)
+
+    def test_what_cannot_be_forked_is_refused_and_leaves_nothing(self) -> None:
+        made = service(eos=(5,))
+        parent = run_to_end(made, request())
+        good = fork_of(parent, 2, 33)
+        cases = {
+            "position": [
+                replace(good, position=good.position + 1),
+                replace(good, position=3),
+                replace(good, token=5),
+                fork_of(parent, 5, 33),
+            ],
+            "token": [replace(good, token=259), replace(good, token=-1)],
+        }
+        for field, asked in cases.items():
+            for one in asked:
+                with pytest.raises(Refused) as refused:
+                    made.fork(one)
+                assert refused.value.field == field
+        assert not made.busy
+        check_cache(made.engine)
+        other = ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
+        with pytest.raises(Refused) as refused:
+            other.fork(good)
+        assert (refused.value.field, refused.value.status) == ("model", 409)
+
+    def test_a_full_cache_refuses_a_fork_and_its_parent_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 96)
+        made = service()
+        log = made.start(request(max_new_tokens=30))
+        log += made.advance()
+        log += made.advance()
+        with pytest.raises(Refused) as refused:
+            made.fork(fork_of(log, 1, 33))
+        assert refused.value.status == 429
+        log += finish(made)
+        assert chosen(log) == greedy(shared_model(), encoded(), 30)
+        made.fork(fork_of(log, 1, 33))
+        check_cache(made.engine)
+
+
+class TestExactValues:
+    def test_they_agree_with_the_frames(self) -> None:
+        made = service()
+        log = run_to_end(made, request())
+        ids = encoded() + chosen(log)
+        prefill, decode = (frames.tensors(log[place].payload)["attention"] for place in (1, 5))
+        exact = safetensors.numpy.load(made.head(encoded(), 0, 1, 3))
+        assert np.abs(expand(prefill[1, 3]) - exact["weights"]).max() < 0.004
+        exact = safetensors.numpy.load(made.head(ids[:14], 13, 0, 2))
+        assert np.abs(expand(decode[0, 2]) - exact["weights"]).max() < 0.004
+
+        norms = frames.tensors(log[1].payload)
+        for position in (0, 7):
+            block = safetensors.numpy.load(made.block(encoded(), 1, position))
+            assert np.linalg.norm(block["resid_out"]) == pytest.approx(norms["residual_norm"][1, position], rel=2e-3)
+            k_norm = np.linalg.norm(block["attn.k_rot"], axis=-1)
+            assert k_norm == pytest.approx(norms["k_norm"][1, :, position].astype(float), rel=2e-3)
+
+        lens = made.lens(encoded())["layers"]
+        assert [layer["layer"] for layer in lens] == [0, 1]
+        best = lens[-1]["top"][0]
+        assert best["id"] == chosen(log)[0]
+        assert best["prob"] == pytest.approx(datas(log, "step")[0]["token"]["raw_prob"], rel=1e-3)
+        assert set(best) == {"id", "text", "bytes", "special", "prob"}
+
+    @pytest.mark.parametrize(
+        ("call", "arguments", "field", "limit"),
+        [
+            ("head", ([1, 2], 0, 2, 0), "layer", 1),
+            ("head", ([1, 2], 0, 0, 4), "head", 3),
+            ("head", ([1, 2], 2, 0, 0), "step", 1),
+            ("head", ([1, 2], 0, -1, 0), "layer", 1),
+            ("block", ([1, 2], 2, 0), "layer", 1),
+            ("block", ([1, 2], 0, 2), "position", 1),
+            ("lens", ([],), "step", -1),
+        ],
+    )
+    def test_what_is_not_there_is_refused(self, call: str, arguments: tuple[Any, ...], field: str, limit: int) -> None:
+        with pytest.raises(Refused) as refused:
+            getattr(service(), call)(*arguments)
+        assert (refused.value.field, refused.value.limit) == (field, limit)
+
+    def test_a_run_can_be_looked_into_however_full_the_cache(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 256)
+        made = service()
+        log = made.start(request(prompt="x" * 100, max_new_tokens=28))
+        log += made.advance()
+        while made.engine.runs["a"].step < 27:
+            log += made.advance()
+        ids = encoded("x" * 100)
+        assert safetensors.numpy.load(made.head(ids, 0, 0, 0))["weights"].shape == (100, 100)
+        assert kinds(log + finish(made))[-1] == "c"
+
+    def test_more_tokens_than_the_cache_holds_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 64)
+        made = service()
+        with pytest.raises(Refused) as refused:
+            made.lens([1] * 65)
+        assert refused.value.status == 429
+        check_cache(made.engine)
+
+
+class TestLoad:
+    @pytest.mark.parametrize("options", [{}, {"arch": "gpt2", "context": 4}, {"vocab": 2}])
+    def test_loading_ends_ready_and_warm(self, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        passes = []
+        replay = Engine.replay
+
+        def counted(self: Engine, ids: list[int], *rest: Any) -> Any:
+            passes.append(len(ids))
+            return replay(self, ids, *rest)
+
+        monkeypatch.setattr(Engine, "replay", counted)
+        monkeypatch.setattr(model.service, "load", lambda name, progress: tiny_checkpoint(**options))
+        seen: list[Progress] = []
+        made = ModelService.load("tiny", "cpu", seen.append)
+        assert seen[-1] == Progress("ready", 1, 1, "tiny is ready on cpu")
+        assert len(passes) == 1
+        assert made.engine.cache.free_blocks == made.engine.cache.blocks
+
+    def test_a_device_is_checked_before_anything_is_loaded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.service, "load", lambda name, progress: pytest.fail("loaded"))
+        with pytest.raises(Refused):
+            ModelService.load(None, "tpu", lambda progress: None)
