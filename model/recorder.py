@@ -13,8 +13,8 @@ from model import frames
 from model.api import Frame, RunRequest
 from model.capture import CapturedRows
 from model.checkpoint import Tokenizer
-from model.engine import CloseRecord, Record, RowsRecord, StepRecord
 from model.kv_cache import BLOCK_SIZE
+from model.records import CloseRecord, Record, RowsRecord, StepRecord
 
 HEADER_ROOM = 2048
 """Bytes kept free in a frame for its safetensors header and metadata."""

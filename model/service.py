@@ -23,10 +23,11 @@ from model.api import (
     Sampling,
 )
 from model.checkpoint import Checkpoint, load
-from model.engine import CloseRecord, Engine
+from model.engine import Engine
 from model.inside import block_values, head_values, lens_rows
 from model.kv_cache import BLOCK_SIZE, CacheFull
 from model.recorder import Recorder
+from model.records import CloseRecord
 from model.transformer import Transformer
 
 CAPACITY_POSITIONS = 8192

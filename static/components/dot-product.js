@@ -16,10 +16,11 @@ const TILES = { lineHeight: 11, lineGap: 4 };
 
 export function DotProduct({ state, focus, client }) {
   const { run, playing } = state;
-  const { layer, head, query, key, locked } = focus;
+  const { layer, head, query, key, locked, preview } = focus;
   const step = run.stepOfQuery(query);
-  const settled = locked && !(playing && state.selection.query === null);
-  const { status, values } = useHead(client, settled ? { run: run.id, step, layer, head } : null);
+  const settled = !preview && (!playing || (locked && state.selection.query !== null));
+  const ready = state.readiness.state === "ready";
+  const { status, values } = useHead(client, settled && ready ? { run: run.id, step, layer, head } : null);
   const pair = useMemo(
     () => (values ? dotProduct(values, { row: query - run.steps[step].firstQuery, key, query }) : null),
     [values, query, key],
@@ -30,7 +31,7 @@ export function DotProduct({ state, focus, client }) {
   return html`<div class="dot-card">
     ${pair
       ? html`<${Exact} pair=${pair} names=${names} origin=${origin} themeName=${state.theme} />`
-      : html`<${Wire} status=${status} names=${names} weight=${weight} origin=${origin} />`}
+      : html`<${Wire} status=${settled && !ready ? "failed" : status} names=${names} weight=${weight} origin=${origin} />`}
   </div>`;
 }
 
@@ -98,7 +99,7 @@ function Strips({ pair, themeName }) {
 }
 
 const WIRE_NOTES = {
-  idle: "Click a cell to see its dot product.",
+  idle: "Pause, or click a cell, to see its dot product.",
   loading: "Asking the model for the exact values…",
   failed: "Exact values need the model; this is the value in the log.",
 };

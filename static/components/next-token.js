@@ -87,7 +87,10 @@ function WhatIf({ settings, used, next, dispatch }) {
   const use = () => dispatch({ type: "sampling", patch: { strategy, temperature, top_k, top_p } });
   return html`<p class="next-note is-what-if">What if. This run used ${settingsInWords(used)}.</p>
     <p class="next-actions">
-      <button type="button" onClick=${() => dispatch({ type: "whatIf", patch: null })}>Reset to the run's own</button>
+      <button
+        type="button" title="Reset to the run's own" aria-label="Reset to the run's own"
+        onClick=${() => dispatch({ type: "whatIf", patch: null })}
+      >Reset</button>
       ${
         sameSettings(settings, next)
           ? html`<span>the next run uses these</span>`

@@ -16,6 +16,8 @@ const LABEL_CHARS = 14;
 /** Controls, and characters that would silently change the text around them (zero width, direction marks). */
 const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
 const COMBINING = /^\p{M}/u;
+/** Blocks of right-to-left scripts (Unicode, DerivedBidiClass). */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
 /** @returns {string} 46080 → "46,080" */
 export function integer(value) {
@@ -139,8 +141,12 @@ export function tokenLabel(token, limit = LABEL_CHARS) {
   return characters.length <= limit ? characters.join("") : `${characters.slice(0, limit - 1).join("")}…`;
 }
 
-/** @returns {string} the token in quotation marks for a sentence: “animal”, without the space it starts with */
+/**
+ * @returns {string} the token in quotation marks for a sentence: “animal”, without the space it starts with;
+ *   right-to-left letters are isolated, so that the rest of the sentence keeps its order
+ */
 export function quoted(token, limit = 24) {
   const label = tokenLabel(token, limit);
-  return `“${label.length > 1 && label.startsWith("·") ? label.slice(1) : label}”`;
+  const bare = label.length > 1 && label.startsWith("·") ? label.slice(1) : label;
+  return `“${RIGHT_TO_LEFT.test(bare) ? `\u2068${bare}\u2069` : bare}”`;
 }

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 import model.engine
-from model.api import Sampling
 from model.candidates import Candidates, candidates
 from model.capture import expand
-from model.engine import CloseRecord, Engine, RowsRecord, StepRecord
+from model.engine import Engine
 from model.hooks import hook_points, observing
-from model.kv_cache import CacheFull
+from model.records import CloseRecord, RowsRecord, StepRecord
 from tests.model.tiny import (
     ARCHS,
     GREEDY,
+    SAMPLED,
     advance_all,
     check_cache,
     closes,
@@ -26,21 +26,16 @@ from tests.model.tiny import (
     rows,
     shared_model,
     steps,
+    tiny_engine,
     tiny_model,
     tokens,
     whole_logits,
 )
 
-SAMPLED = Sampling("sample", temperature=1.5, top_k=50, top_p=0.95, seed=11)
-
-
-def engine(arch: str = "llama", capacity: int = 1024, **options: object) -> Engine:
-    return Engine(shared_model(arch), capacity=capacity, **options)  # type: ignore[arg-type]
-
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_tokens_equal_those_of_passes_over_the_whole_text(arch: str) -> None:
-    made = engine(arch)
+    made = tiny_engine(arch)
     made.admit("a", prompt(23), GREEDY, 20)
     assert tokens(advance_all(made), "a") == greedy(shared_model(arch), prompt(23), 20)
     check_cache(made)
@@ -56,7 +51,7 @@ def test_prefill_in_chunks_gives_the_logits_and_attention_of_one_whole_pass(arch
         expected = whole_logits(whole, ids)[-1]
     exact = torch.stack([weights[0].flatten(0, 1) for weights in seen]).numpy()
 
-    made = engine(arch, prefill_chunk=chunk)
+    made = tiny_engine(arch, prefill_chunk=chunk)
     made.admit("a", ids, GREEDY, 1)
     records = advance_all(made)
     (step,) = steps(records, "a")
@@ -74,7 +69,7 @@ def test_prefill_in_chunks_gives_the_logits_and_attention_of_one_whole_pass(arch
 
 @pytest.mark.parametrize("arch", ["llama", "mistral", "gpt2"])
 def test_attention_of_decode_is_within_the_documented_error(arch: str) -> None:
-    made = engine(arch)
+    made = tiny_engine(arch)
     made.admit("a", prompt(20), GREEDY, 12)
     decode = rows(advance_all(made), "a")[1:]
     text = prompt(20) + greedy(shared_model(arch), prompt(20), 12)
@@ -91,7 +86,7 @@ def test_attention_of_decode_is_within_the_documented_error(arch: str) -> None:
 
 
 def test_a_step_record_follows_all_rows_of_its_step() -> None:
-    made = engine(prefill_chunk=16)
+    made = tiny_engine(prefill_chunk=16)
     made.admit("a", prompt(40), GREEDY, 3)
     kinds = [(type(record), record.step) for record in advance_all(made) if not isinstance(record, CloseRecord)]
     assert kinds == [(RowsRecord, 0)] * 3 + [(StepRecord, 0), (RowsRecord, 1), (StepRecord, 1)] + [
@@ -101,7 +96,7 @@ def test_a_step_record_follows_all_rows_of_its_step() -> None:
 
 
 def test_a_step_says_its_phase_position_times_and_work() -> None:
-    made = engine(prefill_chunk=16)
+    made = tiny_engine(prefill_chunk=16)
     made.admit("a", prompt(40), GREEDY, 2)
     first, second = steps(advance_all(made), "a")
     assert [(step.phase, step.position) for step in (first, second)] == [("prefill", 39), ("decode", 40)]
@@ -117,7 +112,7 @@ def test_a_step_says_its_phase_position_times_and_work() -> None:
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_cache_bytes_equal_the_formula_at_every_step(arch: str) -> None:
-    made = engine(arch)
+    made = tiny_engine(arch)
     config = made.model.config
     run = made.admit("a", prompt(14), GREEDY, 22)
     seen = []
@@ -139,10 +134,10 @@ def test_one_run_and_eight_together_choose_the_same_tokens() -> None:
     for sampling in (GREEDY, SAMPLED):
         alone: dict[str, list[int]] = {}
         for index, length in enumerate(lengths):
-            made = engine(prefill_chunk=32)
+            made = tiny_engine(prefill_chunk=32)
             made.admit(str(index), prompt(length, index), sampling, 12)
             alone[str(index)] = tokens(advance_all(made), str(index))
-        made = engine(prefill_chunk=32)
+        made = tiny_engine(prefill_chunk=32)
         for index, length in enumerate(lengths):
             made.admit(str(index), prompt(length, index), sampling, 12)
         records = advance_all(made)
@@ -152,7 +147,7 @@ def test_one_run_and_eight_together_choose_the_same_tokens() -> None:
 
 
 def test_runs_that_join_and_leave_in_between_disturb_nobody() -> None:
-    made = engine(prefill_chunk=16)
+    made = tiny_engine(prefill_chunk=16)
     records = []
     for index in range(5):
         made.admit(str(index), prompt(10 + 9 * index, index), GREEDY, 4 + index)
@@ -167,7 +162,7 @@ def test_runs_that_join_and_leave_in_between_disturb_nobody() -> None:
 def test_a_runs_work_is_its_own_whoever_shares_the_pass() -> None:
     work: list[list[tuple[int, int, int]]] = []
     for others in (0, 3):
-        made = engine(prefill_chunk=32)
+        made = tiny_engine(prefill_chunk=32)
         made.admit("a", prompt(40), GREEDY, 4)
         for index in range(others):
             made.admit(str(index), prompt(5 + index, index), GREEDY, 4)
@@ -177,7 +172,7 @@ def test_a_runs_work_is_its_own_whoever_shares_the_pass() -> None:
 
 
 def test_the_shortest_runs() -> None:
-    made = engine()
+    made = tiny_engine()
     made.admit("one", [7], GREEDY, 1)
     made.admit("two", [7], GREEDY, 2)
     records = advance_all(made)
@@ -196,7 +191,7 @@ def test_an_end_token_ends_the_run_after_its_step() -> None:
     expected = greedy(shared_model(), prompt(9), 6)
     end = next(token for place, token in enumerate(expected) if place >= 2 and token not in expected[:place])
     count = expected.index(end) + 1
-    made = engine(eos=[end])
+    made = tiny_engine(eos=[end])
     made.admit("a", prompt(9), GREEDY, 6)
     records = advance_all(made)
     assert tokens(records, "a") == expected[:count]
@@ -206,7 +201,7 @@ def test_an_end_token_ends_the_run_after_its_step() -> None:
 
 def test_an_end_token_as_the_last_allowed_one_is_an_end() -> None:
     (first,) = greedy(shared_model(), prompt(9), 1)
-    made = engine(eos=[first])
+    made = tiny_engine(eos=[first])
     made.admit("a", prompt(9), GREEDY, 1)
     assert closes(advance_all(made))["a"].reason == "eos"
 
@@ -220,7 +215,7 @@ def test_a_small_vocabulary_shows_all_its_tokens() -> None:
 
 
 def test_an_unobserved_run_chooses_the_same_and_records_its_end_only() -> None:
-    made = engine()
+    made = tiny_engine()
     quiet = made.admit("quiet", prompt(20), GREEDY, 5, captured=False)
     made.admit("seen", prompt(21, 1), GREEDY, 5)
     records = advance_all(made)
@@ -231,7 +226,7 @@ def test_an_unobserved_run_chooses_the_same_and_records_its_end_only() -> None:
 
 class TestControl:
     def test_a_paused_run_stands_still_and_goes_on_where_it_was(self) -> None:
-        made = engine()
+        made = tiny_engine()
         run = made.admit("a", prompt(20), GREEDY, 6)
         records = made.advance() + made.advance()
         run.paused = True
@@ -245,7 +240,7 @@ class TestControl:
         assert tokens(records + advance_all(made), "a") == greedy(made.model, prompt(20), 6)
 
     def test_a_single_step_is_a_whole_step_even_of_a_chunked_prefill(self) -> None:
-        made = engine(prefill_chunk=16)
+        made = tiny_engine(prefill_chunk=16)
         run = made.admit("a", prompt(40), GREEDY, 6)
         run.paused, run.single_steps = True, 1
         records = advance_all(made)
@@ -255,7 +250,7 @@ class TestControl:
         assert not made.busy
 
     def test_stop_in_the_middle_of_prefill_keeps_what_was_computed(self) -> None:
-        made = engine(prefill_chunk=16)
+        made = tiny_engine(prefill_chunk=16)
         made.admit("a", prompt(40), GREEDY, 6)
         made.advance()
         assert made.stop("a") == CloseRecord("a", "stopped", None, 0)
@@ -265,7 +260,7 @@ class TestControl:
             assert made.cache.refcounts[sequence.table[0]] == 2
 
     def test_stop_before_anything_was_computed_keeps_nothing(self) -> None:
-        made = engine()
+        made = tiny_engine()
         for _ in range(3):
             made.admit("a", prompt(40), GREEDY, 6)
             made.stop("a")
@@ -273,14 +268,14 @@ class TestControl:
         check_cache(made)
 
     def test_a_run_that_is_over_cannot_be_stopped(self) -> None:
-        made = engine()
+        made = tiny_engine()
         made.admit("a", prompt(4), GREEDY, 1)
         advance_all(made)
         with pytest.raises(KeyError):
             made.stop("a")
 
     def test_a_key_may_come_again_once_its_run_is_over(self) -> None:
-        made = engine()
+        made = tiny_engine()
         for seed in range(3):
             made.admit("a", prompt(20, seed), GREEDY, 3)
             with pytest.raises(ValueError, match="already active"):
@@ -289,162 +284,10 @@ class TestControl:
             check_cache(made)
 
     def test_an_empty_prompt_is_no_run(self) -> None:
-        made = engine()
+        made = tiny_engine()
         with pytest.raises(ValueError, match="at least one token"):
             made.admit("a", [], GREEDY, 1)
         assert not made.runs
-
-
-class TestRoom:
-    def test_a_full_cache_refuses_harms_nobody_and_works_again(self) -> None:
-        made = engine(capacity=64)
-        made.admit("a", prompt(20), GREEDY, 20)
-        made.advance()
-        with pytest.raises(CacheFull, match="5 blocks would be promised to runs, of 4"):
-            made.admit("b", prompt(20, 1), GREEDY, 5)
-        assert list(made.runs) == ["a"]
-        check_cache(made)
-        advance_all(made)
-        made.admit("b", prompt(20, 1), GREEDY, 5)
-        assert tokens(advance_all(made), "b") == greedy(made.model, prompt(20, 1), 5)
-        check_cache(made)
-
-    def test_a_run_may_fill_the_pool_to_its_last_position(self) -> None:
-        made = engine(capacity=32)
-        with pytest.raises(CacheFull):
-            made.admit("a", prompt(17), GREEDY, 17)
-        made.admit("a", prompt(17), GREEDY, 16)
-        records = advance_all(made)
-        assert steps(records, "a")[-1].kv.positions == 32
-        assert closes(records)["a"].reason == "length"
-
-    def test_promises_hold_whatever_the_runs_share(self) -> None:
-        made = engine(capacity=96)
-        run = made.admit("a", prompt(20), GREEDY, 13)
-        made.advance()
-        made.advance()
-        made.fork("b", run.ids, 20, GREEDY, 13)
-        made.fork("c", run.ids, 20, GREEDY, 13)
-        records = advance_all(made)
-        assert {record.reason for record in closes(records).values()} == {"length"}
-        check_cache(made)
-
-    def test_the_reserve_is_for_looking_into_running_runs(self) -> None:
-        made = engine(capacity=96, reserve=48)
-        with pytest.raises(CacheFull):
-            made.admit("a", prompt(30), GREEDY, 20)
-        made.admit("a", prompt(30), GREEDY, 19)
-        while made.runs["a"].step < 18:
-            made.advance()
-        with made.replay(made.runs["a"].ids, 0) as sequence:
-            assert sequence.length == 48
-        assert closes(advance_all(made))["a"].reason == "length"
-
-    def test_ended_runs_stay_until_room_is_needed_the_first_ended_goes_first(self) -> None:
-        made = engine(capacity=96)
-        for seed in range(3):
-            made.admit(str(seed), prompt(20, seed), GREEDY, 2)
-            advance_all(made)
-        assert made.cache.free_blocks == 0
-        assert list(made._kept) == ["0", "1", "2"]
-        made.admit("new", prompt(33, 9), GREEDY, 2)
-        advance_all(made)
-        assert list(made._kept) == ["2", "new"]
-        check_cache(made)
-
-
-class TestFork:
-    @staticmethod
-    def parent(made: Engine, count: int = 12) -> list[int]:
-        made.admit("parent", prompt(20), GREEDY, count)
-        return prompt(20) + greedy(made.model, prompt(20), count)
-
-    def test_it_shares_blocks_with_its_parent_and_neither_changes_the_other(self) -> None:
-        made = engine()
-        text = self.parent(made)
-        while made.runs["parent"].step < 6:
-            made.advance()
-        parent = made.runs["parent"]
-        ids = [*text[:24], 99]
-        child = made.fork("child", ids, 20, GREEDY, 12)
-        assert child.sequence.table == parent.sequence.table
-        assert [made.cache.refcounts[block] for block in child.sequence.table] == [2, 2]
-        before = [part.clone() for layer in (0, 1) for part in made.cache.read(layer, made.cache.slots(child.sequence))]
-
-        records = advance_all(made)
-        first = steps(records, "child")[0]
-        assert (first.step, first.phase, first.position, first.kv.positions) == (5, "decode", 24, 25)
-        assert first.kv.refcounts == (2, 1)
-        assert steps(records, "parent")[0].kv.refcounts == (2, 1)
-        assert first.kv.block_table[0] == parent.sequence.table[0]
-        assert first.kv.block_table[1] != parent.sequence.table[1]
-        assert tokens(records, "parent") == text[26:]
-        assert tokens(records, "child") == greedy(made.model, ids, 7)
-        slots = made.cache.slots(child.sequence)[:24]
-        after = [part for layer in (0, 1) for part in made.cache.read(layer, slots)]
-        assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
-        check_cache(made)
-
-    @pytest.mark.parametrize("state", ["running", "paused", "finished", "stopped", "evicted"])
-    def test_whatever_became_of_its_parent(self, state: str) -> None:
-        made = engine(capacity=128)
-        text = self.parent(made)
-        for _ in range(8):
-            made.advance()
-        if state == "paused":
-            made.runs["parent"].paused = True
-        elif state in ("finished", "evicted"):
-            advance_all(made)
-        elif state == "stopped":
-            made.stop("parent")
-        if state == "evicted":
-            made.admit("wide", prompt(120, 5), GREEDY, 8)
-            advance_all(made)
-            assert "parent" not in made._kept
-        ids = [*text[:23], 42]
-        made.fork("child", ids, 20, GREEDY, 12)
-        check_cache(made)
-        shares = state != "evicted"
-        assert (max(made.cache.refcounts) == 2) == shares
-        assert tokens(advance_all(made), "child") == greedy(made.model, ids, 8)
-        check_cache(made)
-
-    def test_with_its_parents_own_token_it_draws_what_its_parent_drew(self) -> None:
-        for count in (3, 20):
-            made = engine()
-            run = made.admit("parent", prompt(20), SAMPLED, 30)
-            expected = tokens(advance_all(made), "parent")
-            assert len(set(expected)) > 5
-            made.fork("child", run.ids[: 20 + count], 20, SAMPLED, 30)
-            assert tokens(advance_all(made), "child") == expected[count:]
-
-    def test_a_fork_can_be_forked(self) -> None:
-        made = engine()
-        text = self.parent(made)
-        advance_all(made)
-        first = [*text[:22], 5]
-        made.fork("first", first, 20, GREEDY, 12)
-        continued = first + tokens(advance_all(made), "first")
-        second = [*continued[:28], 6]
-        made.fork("second", second, 20, GREEDY, 12)
-        assert tokens(advance_all(made), "second") == greedy(made.model, second, 3)
-        check_cache(made)
-
-    def test_one_that_is_refused_leaves_no_trace(self) -> None:
-        made = engine(capacity=64)
-        text = self.parent(made)
-        made.advance()
-        made.advance()
-        for _ in range(2):
-            with pytest.raises(CacheFull):
-                made.fork("child", text[:21], 20, GREEDY, 40)
-            with pytest.raises(ValueError, match="already active"):
-                made.fork("parent", text[:21], 20, GREEDY, 12)
-            with pytest.raises(ValueError, match="generated"):
-                made.fork("child", text[:20], 20, GREEDY, 12)
-            check_cache(made)
-        assert list(made.runs) == ["parent"]
-        assert max(made.cache.refcounts) == 1
 
 
 class TestFailure:
@@ -472,7 +315,7 @@ class TestFailure:
         def fail(value: Tensor) -> None:
             raise IndexError("index out of range in self")
 
-        made = engine()
+        made = tiny_engine()
         paused = made.admit("paused", prompt(20), GREEDY, 6)
         records = made.advance()
         paused.paused = True
@@ -491,7 +334,7 @@ class TestFailure:
         assert tokens(records, "a") == greedy(made.model, prompt(30, 1), 6)
 
     def test_an_exception_after_the_pass_ends_one_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        made = engine()
+        made = tiny_engine()
         made.admit("a", prompt(5, 1), GREEDY, 1)
         made.admit("b", prompt(5, 2), GREEDY, 3)
         calls = []
@@ -511,54 +354,8 @@ class TestFailure:
         check_cache(made)
 
 
-class TestReplay:
-    def test_it_computes_the_asked_rows_and_no_others(self) -> None:
-        made, ids = engine(), prompt(40)
-        seen: list[Tensor] = []
-        with made.replay(ids, 33, {"final": seen.append, "blocks.1.resid_out": seen.append}) as sequence:
-            assert sequence.length == 40
-        assert seen[0].shape[0] == 7
-        assert made.cache.free_blocks == made.cache.blocks
-        logits = made.model.lm_head(seen[1])
-        assert (logits - whole_logits(made.model, ids)[-1]).abs().max() < 1e-4
-
-    def test_rows_a_run_holds_are_shared_and_the_run_goes_on_unchanged(self) -> None:
-        made = engine(prefill_chunk=16)
-        run = made.admit("a", prompt(40), GREEDY, 6)
-        records = []
-        for _ in range(5):
-            records += made.advance()
-            with made.replay(run.ids, len(run.ids) - 1) as sequence:
-                whole = run.sequence.length // 16
-                assert sequence.table[:whole] == run.sequence.table[:whole]
-            check_cache(made)
-        assert tokens(records + advance_all(made), "a") == greedy(made.model, prompt(40), 6)
-
-    def test_it_takes_the_longest_prefix_that_agrees(self) -> None:
-        made = engine()
-        made.admit("a", prompt(48), GREEDY, 1)
-        made.admit("b", prompt(48)[:16] + prompt(32, 7), GREEDY, 1)
-        advance_all(made)
-        _, kept = made._kept["a"]
-        with made.replay([*prompt(48)[:40], 1, 2, 3], 42) as sequence:
-            assert sequence.table[:2] == kept.table[:2]
-            assert sequence.table[2] != kept.table[2]
-
-    def test_what_is_raised_inside_gives_the_blocks_back(self) -> None:
-        made = engine()
-        with pytest.raises(ZeroDivisionError), made.replay(prompt(40), 10):
-            raise ZeroDivisionError
-        assert made.cache.free_blocks == made.cache.blocks
-
-    @pytest.mark.parametrize("first", [-1, 4])
-    def test_a_row_that_is_not_there_is_refused(self, first: int) -> None:
-        made = engine()
-        with pytest.raises(ValueError, match="no row"), made.replay([1, 2, 3], first):
-            raise AssertionError("entered")
-
-
 def test_records_of_a_run_never_follow_its_close() -> None:
-    made = engine(prefill_chunk=16)
+    made = tiny_engine(prefill_chunk=16)
     for index in range(6):
         made.admit(str(index), prompt(5 + 11 * index, index), GREEDY, 1 + index)
     records = advance_all(made)

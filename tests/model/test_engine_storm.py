@@ -6,8 +6,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from model.engine import CloseRecord, Engine, StepRecord
+from model.engine import Engine
 from model.kv_cache import CacheFull
+from model.records import CloseRecord, StepRecord
 from tests.model.tiny import GREEDY, check_cache, prompt, shared_model, whole_logits
 
 

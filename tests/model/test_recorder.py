@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from model import frames
 from model.api import RunRequest, Sampling
 from model.capture import CapturedRows
-from model.engine import CloseRecord, Engine, RowsRecord, StepRecord
+from model.engine import Engine
 from model.recorder import NAMED_CANDIDATES, Recorder
+from model.records import CloseRecord, RowsRecord, StepRecord
 from tests.model.tiny import advance_all, prompt, shared_model, steps, tiny_tokenizer
 
 LONG_ID = "r" * 64
@@ -80,6 +81,7 @@ def shapes(draw: st.DrawFn) -> tuple[int, int, int, int, int]:
 @given(shapes())
 @example((30, 9, 3, 37, 0))
 @example((2, 64, 64, 128, 640))
+@example((2, 64, 64, 31, 0))
 @example((3, 64, 8, 1, 767))
 @example((1, 128, 1, 9, 500))
 @example((1, 4096, 4096, 1, 30))

@@ -16,9 +16,10 @@ from torch import Tensor
 from model.api import Sampling
 from model.checkpoint import Checkpoint, load
 from model.checkpoint.fetch import fetch
-from model.engine import Engine, StepRecord
+from model.engine import Engine
 from model.kv_cache import Sequence
 from model.ragged import Entry, make_batch
+from model.records import StepRecord
 from model.transformer import Transformer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]

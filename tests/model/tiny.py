@@ -17,12 +17,14 @@ from model.checkpoint import Checkpoint, Tokenizer
 from model.checkpoint.layout import slots
 from model.checkpoint.tokenizer import Extras, byte_alphabet, byte_level
 from model.config import ModelConfig
-from model.engine import CloseRecord, Engine, Record, RowsRecord, StepRecord
+from model.engine import Engine
 from model.kv_cache import KVCache, Sequence
 from model.ragged import Entry, make_batch
+from model.records import CloseRecord, Record, RowsRecord, StepRecord
 from model.transformer import Transformer
 
 GREEDY = Sampling()
+SAMPLED = Sampling("sample", temperature=1.5, top_k=50, top_p=0.95, seed=11)
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}<|im_start|>"
 _SIZES = {"layers": 2, "heads": 4, "kv_heads": 2, "head_dim": 8, "d": 32, "d_mlp": 48, "vocab": 259, "context": 512}
@@ -66,6 +68,11 @@ def tiny_model(arch: str = "llama", **changes: Any) -> Transformer:
 def shared_model(arch: str = "llama", **changes: Any) -> Transformer:
     """The same model for every test that only runs it."""
     return tiny_model(arch, **changes)
+
+
+def tiny_engine(arch: str = "llama", capacity: int = 1024, **options: Any) -> Engine:
+    """An engine over the shared model."""
+    return Engine(shared_model(arch), capacity=capacity, **options)
 
 
 def tiny_tokenizer(eos: tuple[int, ...] = (0,), template: str | None = TEMPLATE) -> Tokenizer:

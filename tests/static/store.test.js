@@ -96,6 +96,27 @@ test("a run's settings are taken over until the viewer has written their own", (
   assert.equal(store.state().prompt, "mine");
 });
 
+test("a what-if is about the run in sight and leaves the next run's settings alone", () => {
+  const store = openStore();
+  const { sampling } = store.state();
+  store.dispatch({ type: "whatIf", patch: { strategy: "sample", temperature: 1.5 } });
+  store.dispatch({ type: "whatIf", patch: { top_k: 4 } });
+  assert.deepEqual(store.state().whatIf, { ...store.state().run.open.sampling, strategy: "sample", temperature: 1.5, top_k: 4 });
+  assert.equal(store.state().sampling, sampling);
+  store.dispatch({ type: "whatIf", patch: null });
+  assert.equal(store.state().whatIf, null);
+  store.dispatch({ type: "whatIf", patch: { top_k: 4 } });
+  store.dispatch({ type: "opened", run: new Run("r2"), playing: false });
+  assert.equal(store.state().whatIf, null);
+});
+
+test("settings chosen for the next run outlive the opening of another", () => {
+  const store = openStore();
+  store.dispatch({ type: "sampling", patch: { temperature: 0.3 } });
+  store.dispatch({ type: "settingsOfRun", open: store.state().run.open });
+  assert.equal(store.state().sampling.temperature, 0.3);
+});
+
 test("a problem keeps the run, the prompt and the settings", () => {
   const store = openStore();
   store.dispatch({ type: "prompt", prompt: "mine" });

@@ -55,6 +55,12 @@ test("numbers carry separators, a true minus and no minus zero", () => {
   assert.equal(format.significant(22987.4), "22,987");
 });
 
+test("right-to-left letters do not reorder the sentence around them", () => {
+  const quoted = (text) => format.quoted({ text, bytes: Buffer.from(text).toString("hex"), special: false });
+  assert.equal(quoted(" \u05e9\u05dc"), "“\u2068\u05e9\u05dc\u2069”");
+  assert.equal(quoted(" it"), "“it”");
+});
+
 test("a share that is not zero never reads as zero", () => {
   assert.equal(format.percent(0.222), "22.2\u202f%");
   assert.equal(format.percent(0), "0.0\u202f%");
