@@ -7,6 +7,7 @@ it took. What follows `--` goes to pytest, such as `python -m tests fast -- -k s
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SHARING_CORES = {"OMP_WAIT_POLICY": "passive"}
+"""The tests' engines share the cores with a browser; docs/architecture.md has what spinning threads cost then."""
 Command = list[str]
 
 
@@ -86,7 +89,7 @@ def run_tier(name: str, extra: list[str]) -> Counts:
         report = Path(scratch) / "report.xml"
         for command in TIERS[name][1](report, extra):
             report.unlink(missing_ok=True)
-            done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+            done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env={**SHARING_CORES, **os.environ})
             found = read_report(report) if report.exists() else Counts(passed=done.returncode == 0)
             broken = (done.returncode != 0 or found == Counts()) and not found.failed
             counts += found + Counts(failed=broken)

@@ -1,7 +1,7 @@
 /** The prompt, the settings of the next run, and the button that starts it. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { highOf, NUMBERS } from "../model/run-request.js";
 import { Icon } from "./icons.js";
 
@@ -95,12 +95,17 @@ function Settings({ state, dispatch, opened }) {
   `;
 }
 
-/** A number that is taken when the field is left or Enter is pressed; text that is no number changes nothing. */
+/**
+ * A number that is taken when the field is left or Enter is pressed; text that is no number changes nothing. What is being
+ * typed is kept until then, whatever else on the page is rendered meanwhile.
+ */
 function NumberSetting({ label, title, min, max, step, width, value, idle, bad, onChange }) {
+  const [typed, setTyped] = useState(null);
+  useEffect(() => setTyped(null), [value]);
   const take = (event) => {
     const number = event.target.valueAsNumber;
     if (Number.isFinite(number)) onChange(number);
-    else event.target.value = value;
+    else setTyped(null);
   };
   return html`
     <label class=${idle ? "is-idle" : ""} title=${title}>
@@ -111,8 +116,9 @@ function NumberSetting({ label, title, min, max, step, width, value, idle, bad, 
         min=${min}
         max=${max}
         step=${step}
-        value=${value}
+        value=${typed ?? value}
         aria-invalid=${bad}
+        onInput=${(event) => setTyped(event.target.value)}
         onChange=${take}
       />
     </label>

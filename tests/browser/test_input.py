@@ -42,11 +42,8 @@ def test_a_prompt_of_too_many_tokens_is_kept_and_the_limit_named(stage: Stage, c
     ("label", "field", "value"),
     [
         ("temperature", "temperature", "0"),
-        ("temperature", "temperature", "-1"),
         ("top-p", "top_p", "1.5"),
         ("top-k", "top_k", "2.5"),
-        ("seed", "seed", "-3"),
-        ("new tokens", "max_new_tokens", "0"),
         ("new tokens", "max_new_tokens", "100000"),
     ],
 )
@@ -85,11 +82,10 @@ def test_run_works_from_a_prompt_of_several_lines(stage: Stage) -> None:
     [
         "<img src=x onerror=alert(1)><b>bold</b>",
         "{{7*7}} ${1+1} <script>alert(1)</script>",
-        "first\nsecond\tthird",
+        "first\nsecond\tthird 👩‍👩‍👧‍👦 é\u200b",
         "שלום עולם \u202e",
-        "👩‍👩‍👧‍👦 é\u200b",
     ],
-    ids=["elements", "templates", "whitespace", "right to left", "emoji"],
+    ids=["elements", "templates", "whitespace and emoji", "right to left"],
 )
 def test_a_prompt_is_never_markup(stage: Stage, prompt: str) -> None:
     asked: list[str] = []
@@ -106,3 +102,18 @@ def test_a_prompt_is_never_markup(stage: Stage, prompt: str) -> None:
     for unseen in ("\u202e", "\u200b", "\t"):
         assert unseen not in shown
     assert stage.overflow() <= 0
+
+
+def test_a_number_half_typed_survives_what_else_the_page_shows(stage: Stage) -> None:
+    stage.open()
+    field = stage.page.get_by_role("form", name="New run").get_by_label("new tokens")
+    field.fill("7")
+    step = stage.slider.input_value()
+    expect(stage.slider).not_to_have_value(step)
+    expect(field).to_have_value("7")
+    run = stage.run_id
+    stage.type_prompt("Hello")
+    stage.button("Run").click()
+    expect(stage.page.locator(f"html:not([data-run='{run}'])")).to_be_attached()
+    stage.skip_to_the_end()
+    assert stage.server.log(stage.run_id).open["limits"]["max_new_tokens"] == 7

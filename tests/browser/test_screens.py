@@ -62,9 +62,10 @@ def test_with_reduced_motion_a_step_is_whole_at_once(
     new_page: Callable[..., Page], server: Server, short_run: str
 ) -> None:
     stage = Stage(new_page(reduced_motion="reduce"), server).open_finished(short_run)
+    stage.page.get_by_label("Speed").select_option("¼×")
     stage.button("Next step").click()
     stage.expect_step(1)
-    stage.page.wait_for_timeout(100)
+    stage.page.wait_for_timeout(500)  # of the two seconds and more that the layers would rise
     at_once = stage.picture("Model map")
     stage.page.wait_for_timeout(700)
     assert stage.picture("Model map") == at_once
