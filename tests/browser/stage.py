@@ -9,8 +9,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.server import Server
 
-CHOSEN = re.compile(r"^(chosen|fed) in step")
-
 
 class Stage:
     """One viewer of one server."""
