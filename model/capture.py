@@ -15,7 +15,8 @@ from torch import Tensor
 
 from model.config import ModelConfig
 from model.hooks import Observer
-from model.transformer import AttentionGroup
+from model.kv_cache import KVCache
+from model.transformer import Batch
 
 LARGEST_F16 = float(np.finfo(np.float16).max)
 
@@ -50,8 +51,6 @@ class Capture:
     def __init__(self, config: ModelConfig):
         self._config = config
         self._weights: list[Tensor] = []
-        self._k: list[Tensor] = []
-        self._v: list[Tensor] = []
         self._residual: list[Tensor] = []
 
     @property
@@ -60,19 +59,21 @@ class Capture:
         found: dict[str, Observer] = {}
         for layer in range(self._config.layers):
             found[f"blocks.{layer}.attn.weights"] = self._weights.append
-            found[f"blocks.{layer}.attn.k_rot"] = self._k.append
-            found[f"blocks.{layer}.attn.v"] = self._v.append
             found[f"blocks.{layer}.resid_out"] = self._residual.append
         return found
 
-    def rows(self, groups: Sequence[AttentionGroup], lengths: Sequence[Sequence[int]]) -> list[CapturedRows]:
-        """Every run's part, in batch order. `lengths[g][b]`: keys of run b of group g after this pass."""
-        k_norm, v_norm, residual_norm = (_norms(values) for values in (self._k, self._v, self._residual))
+    def rows(self, batch: Batch, lengths: Sequence[Sequence[int]], cache: KVCache) -> list[CapturedRows]:
+        """Every run's part, in batch order. `lengths[g][b]`: keys of run b of group g after this pass.
+
+        K and V are measured where the pass has put them, in the cache.
+        """
+        kv_norm = _norms(cache.read_all(batch.slots))  # L 2 Hkv T
+        residual_norm = _norms(torch.stack(self._residual))  # L T
         found = []
-        for index, (group, group_lengths) in enumerate(zip(groups, lengths, strict=True)):
+        for index, (group, group_lengths) in enumerate(zip(batch.groups, lengths, strict=True)):
             # Hooks fire once per layer and group, layer by layer.
             # Layer by layer, a long prompt's weights stay in the processor's cache between the four operations.
-            layers = [compand(weights) for weights in self._weights[index :: len(groups)]]
+            layers = [compand(weights) for weights in self._weights[index :: len(batch.groups)]]
             attention = torch.stack(layers).flatten(2, 3).cpu().numpy()  # L B H Q K
             for place, keys in enumerate(group_lengths):
                 first = group.start + place * group.queries
@@ -81,15 +82,15 @@ class Capture:
                     CapturedRows(
                         first_query=keys - group.queries,
                         attention=attention[:, place, :, :, :keys],
-                        k_norm=k_norm[:, new].swapaxes(1, 2),
-                        v_norm=v_norm[:, new].swapaxes(1, 2),
+                        k_norm=kv_norm[:, 0, :, new],
+                        v_norm=kv_norm[:, 1, :, new],
                         residual_norm=residual_norm[:, new],
                     )
                 )
         return found
 
 
-def _norms(values: list[Tensor]) -> np.ndarray:
-    """F16 lengths along the last axis, stacked over layers. Saturates rather than overflow to infinity."""
-    norms: Tensor = torch.stack(values).norm(dim=-1).clamp_(max=LARGEST_F16)
+def _norms(values: Tensor) -> np.ndarray:
+    """F16 lengths along the last axis. Saturates rather than overflow to infinity."""
+    norms: Tensor = values.norm(dim=-1).clamp_(max=LARGEST_F16)
     return norms.half().cpu().numpy()

@@ -217,7 +217,7 @@ class Engine:
         self._synchronize()
         forward_ms = _ms_since(started)
         started = time.perf_counter()
-        captured = capture.rows(batch.groups, lengths) if capture else []
+        captured = capture.rows(batch, lengths, self.cache) if capture else []
         return _Pass(
             runs=[ready[place] for place in order],
             rows=[entries[place].count for place in order],

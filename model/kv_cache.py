@@ -114,6 +114,10 @@ class KVCache:
         keys, values = self.pool[layer].index_select(2, slots)
         return keys, values
 
+    def read_all(self, slots: Tensor) -> Tensor:
+        """K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
+        return self.pool.index_select(3, slots)
+
     def _take(self) -> int:
         block = self._free.pop()
         self.refcounts[block] = 1

@@ -243,7 +243,8 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.eps) * self.weight
+        mean_square = (x * x).sum(-1, keepdim=True) / x.shape[-1]
+        return x * torch.rsqrt(mean_square + self.eps) * self.weight
 
 
 def make_norm(config: ModelConfig, width: int) -> nn.Module:

@@ -11,7 +11,7 @@ from model.capture import LARGEST_F16, Capture, CapturedRows, compand, expand
 from model.hooks import hook_points, observing
 from model.kv_cache import KVCache, Sequence
 from model.ragged import Entry, make_batch
-from model.transformer import AttentionGroup
+from model.transformer import AttentionGroup, Batch
 from tests.model.tiny import ARCHS, prompt, shared_model, tiny_config
 
 # One sequence still in prefill, two in decode: two attention groups, the second with two members of unlike lengths.
@@ -55,7 +55,7 @@ def captured(arch: str) -> tuple[list[CapturedRows], list[int], dict[str, list[T
     observers = {f"blocks.{layer}.{name}": seen[name].append for layer in range(2) for name in names}
     with observing(points, capture.observers), observing(points, observers):
         model(batch, pool)
-    return capture.rows(batch.groups, lengths), order, seen
+    return capture.rows(batch, lengths, pool), order, seen
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -105,12 +105,13 @@ def test_a_sliding_window_hides_what_lies_further_back() -> None:
 
 
 def test_norms_beyond_float16_saturate() -> None:
-    capture = Capture(tiny_config(layers=1))
-    observers = capture.observers
-    observers["blocks.0.attn.weights"](torch.ones(1, 2, 2, 1, 1))
-    for name in ("attn.k_rot", "attn.v"):
-        observers[f"blocks.0.{name}"](torch.full((1, 2, 8), 1e30))
-    observers["blocks.0.resid_out"](torch.full((1, 32), 3e38))
-    (mine,) = capture.rows([AttentionGroup(0, 1, 1, torch.zeros(1, dtype=torch.long), None)], [[1]])
+    config = tiny_config(layers=1)
+    capture, pool = Capture(config), KVCache(config, 1)
+    pool.pool.fill_(1e30)
+    capture.observers["blocks.0.attn.weights"](torch.ones(1, config.kv_heads, config.group, 1, 1))
+    capture.observers["blocks.0.resid_out"](torch.full((1, config.d), 3e38))
+    slot = torch.zeros(1, dtype=torch.long)
+    batch = Batch(slot, slot, slot, (AttentionGroup(0, 1, 1, slot, None),), slot)
+    (mine,) = capture.rows(batch, [[1]], pool)
     assert mine.k_norm.dtype == np.float16
     assert {*mine.k_norm.flat, *mine.v_norm.flat, *mine.residual_norm.flat} == {LARGEST_F16}
