@@ -72,8 +72,9 @@ TIERS: dict[str, tuple[str, Callable[[Path, list[str]], list[Command]]]] = {
     ),
     "types": ("mypy", lambda report, extra: [tool("mypy")]),
     "page": ("the page's pure modules, in Node", page_commands),
-    "fast": ("tiny random models, no network", pytest_tier("not real and not browser and not durability")),
-    "real": ("the default model, fetched on first use", pytest_tier("real and not browser and not durability")),
+    "fast": ("tiny random models, no network", pytest_tier("not (real or browser or processes or durability)")),
+    "processes": ("whole servers and fresh interpreters", pytest_tier("processes and not real")),
+    "real": ("the default model, fetched on first use", pytest_tier("real and not browser")),
     "browser": ("the page in Chromium", pytest_tier("browser")),
     "durability": ("processes killed again and again", pytest_tier("durability")),
 }

@@ -11,6 +11,8 @@ import pytest
 
 from tests.app.conftest import ROOT
 
+pytestmark = pytest.mark.processes
+
 TENSORS = ("torch", "numpy", "transformers")
 WEB = ("flask", "flask_socketio", "socketio", "sqlalchemy", "gunicorn", "app")
 

@@ -11,6 +11,8 @@ import requests
 from tests.app.conftest import LiveServer, eventually
 from tests.app.viewer import Viewer, kind
 
+pytestmark = pytest.mark.processes
+
 Serve = Callable[..., LiveServer]
 
 

@@ -11,11 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
+import pytest
 import requests
 
 from model.frames import header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
 from tests.app.viewer import Viewer
+
+pytestmark = pytest.mark.processes
 
 Serve = Callable[..., LiveServer]
 

@@ -17,6 +17,8 @@ import pytest
 
 from tests.model.checkpoint.tiny import write_folder
 
+pytestmark = pytest.mark.processes
+
 PROGRAM = """
 import sys
 from model.api import Refused
