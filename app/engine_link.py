@@ -16,7 +16,7 @@ from app import engine_process
 from app.messages import Call, Failure, Frames, LoadFailed, Loading, Ready, Result
 from app.run_log import RunLog, StoreError
 from app.settings import Settings
-from model.api import ForkRequest, Frame, RunRequest
+from model.api import BeamRequest, ForkRequest, Frame, RunRequest, TwinRequest
 
 FIRST_RESTART_S = 0.1
 SLOWEST_RESTART_S = 30.0
@@ -128,6 +128,13 @@ class EngineLink:
         """
         self._open("fork", request)
 
+    def study_run(self, request: TwinRequest | BeamRequest) -> None:
+        """Start a twin or a beam search; its `open` frame is stored on return.
+
+        Raises Refused, TooManyRuns, EngineUnavailable, StoreError.
+        """
+        self._open("twin" if isinstance(request, TwinRequest) else "beam", request)
+
     def control(self, run: str, action: str) -> str:
         """Pause, resume, step or stop a run; returns its new status. Raises Refused, EngineUnavailable."""
         status = self.call("control", run, action)
@@ -169,7 +176,7 @@ class EngineLink:
             with self._lock:
                 self._calls.pop(number, None)
 
-    def _open(self, method: str, request: RunRequest | ForkRequest) -> None:
+    def _open(self, method: str, request: RunRequest | ForkRequest | TwinRequest | BeamRequest) -> None:
         with self._room(request.run):
             try:
                 self.call(method, request)

@@ -18,8 +18,8 @@ from typing import Any
 from app.messages import Call, Failure, Frames, LoadFailed, Loading, Ready, Result
 from model.api import Refused, Service
 
-CALLS_WITH_FRAMES = ("start", "fork")
-CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "lens")
+CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam")
+CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "algebra", "candidates", "lens")
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flask import Flask
 
-from app import http_pages, http_runs, problems, recordings, security
+from app import http_pages, http_runs, http_studies, problems, recordings, security
 from app.engine_link import EngineLink
 from app.live import Live
 from app.paths import static_dir, templates_dir
@@ -48,6 +48,7 @@ def build(settings: Settings) -> Flask:
     security.init_app(app)
     live.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
+    app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_pages.blueprint(runs, engine, live, examples))
     return app
 

@@ -15,6 +15,13 @@ from app.recordings import Example
 from app.run_log import RunLog
 from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
 
+SHEETS = (
+    *("base", "layout", "prompt-bar", "timeline", "map", "inspector", "panels", "charts", "words"),
+    *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
+    *("present", "print"),
+)
+"""Style sheets under static/css, in the order in which later ones win."""
+
 
 def blueprint(runs: RunLog, engine: EngineLink, live: Live, examples: list[Example]) -> Blueprint:
     """The routes, over these parts."""
@@ -32,7 +39,9 @@ def blueprint(runs: RunLog, engine: EngineLink, live: Live, examples: list[Examp
 
     @routes.get("/")
     def stage() -> str:
-        return render_template("stage.html", bootstrap=bootstrap, importmap=import_map, csp_nonce=g.csp_nonce)
+        return render_template(
+            "stage.html", bootstrap=bootstrap, importmap=import_map, sheets=SHEETS, csp_nonce=g.csp_nonce
+        )
 
     @routes.get("/healthz")
     def healthz() -> Response:

@@ -48,6 +48,14 @@ steps_table = sa.Table(
     sa.Column("seq", sa.Integer, nullable=False),
     sa.Column("token", sa.Integer, nullable=False),
 )
+links_table = sa.Table(
+    "links",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("run", sa.ForeignKey("runs.run"), unique=True, nullable=False),
+    sa.Column("origin", sa.String, index=True, nullable=False),
+)
+"""Runs that came from another: its branches, and the studies of it. `number` grows with time."""
 
 
 class StoreError(Exception):
@@ -218,6 +226,18 @@ class RunLog:
         with self.engine.connect() as connection:
             return [(seq, token) for seq, token in connection.execute(query)]
 
+    def family(self, run: str) -> list[str]:
+        """The runs that are connected with `run` by a branch or a study, itself among them: first the one that comes
+        from none of them, then the others, oldest first.
+        """
+        with self.engine.connect() as connection:
+            root = _root(connection, run)
+            known = sa.select(links_table.c.number, links_table.c.run)
+            below = known.where(links_table.c.origin == root).cte(recursive=True)
+            below = below.union(known.join(below, links_table.c.origin == below.c.run))
+            members = connection.scalars(sa.select(below.c.run).order_by(below.c.number)).all()
+        return [root, *(member for member in members if member != root)]
+
     def totals(self) -> dict[str, int]:
         """How much is stored: runs, frames, bytes."""
         query = sa.select(
@@ -280,7 +300,7 @@ def _extend(head: Head, frame: Frame) -> None:
 
 
 def _write(connection: sa.Connection, run: str, frames: Sequence[Frame]) -> None:
-    """Insert the frames of one run and keep its row and its steps in line with them."""
+    """Insert the frames of one run and keep its row, its steps and where it came from in line with them."""
     row = insert(runs_table).values(
         run=run,
         last_seq=frames[-1].seq,
@@ -303,6 +323,26 @@ def _write(connection: sa.Connection, run: str, frames: Sequence[Frame]) -> None
     ]
     if steps:
         connection.execute(sa.insert(steps_table), steps)
+    if frames[0].kind == "open" and (origin := _origin(codec.header(frames[0].payload).data)) is not None:
+        connection.execute(sa.insert(links_table), {"run": run, "origin": origin})
+
+
+def _origin(opening: dict[str, Any]) -> str | None:
+    """The run that an `open` frame says this one came from."""
+    parent, study = opening.get("parent"), opening.get("study")
+    return parent["run"] if parent else study["of"] if study else None
+
+
+def _root(connection: sa.Connection, run: str) -> str:
+    """The first ancestor of `run` that is stored here, `run` where it has none."""
+    seen = {run}
+    while True:
+        query = sa.select(links_table.c.origin).join(runs_table, runs_table.c.run == links_table.c.origin)
+        origin = connection.scalar(query.where(links_table.c.run == run))
+        if origin is None or origin in seen:
+            return run
+        seen.add(origin)
+        run = origin
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:

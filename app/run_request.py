@@ -11,12 +11,22 @@ from collections.abc import Collection
 from typing import Any
 
 from app.problems import Problem
-from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, RunRequest, Sampling
+from model.api import (
+    MAX_BEAM_LENGTH,
+    MAX_BEAMS,
+    MAX_CANDIDATE_CHARS,
+    MAX_NEW_TOKENS,
+    MAX_PROMPT_CHARS,
+    Caching,
+    RunRequest,
+    Sampling,
+)
 
 MAX_BODY_BYTES = 128 * 1024
 """A prompt of the greatest length still fits when every character is written as two escapes of six bytes."""
 STRATEGIES = ("greedy", "sample")
 ACTIONS = ("pause", "resume", "step", "stop")
+TWINS: tuple[Caching, ...] = ("none", "forgotten")
 MAX_SEED = 2**31 - 1
 MAX_TOP_K = 1000
 MAX_TEMPERATURE = 5
@@ -80,6 +90,18 @@ def read_action(body: bytes) -> str:
     return _choice(read_object(body, ("action",)), "action", ACTIONS, None)
 
 
+def read_twin(body: bytes) -> Caching:
+    """What becomes of the cache of the twin that is asked for."""
+    asked = _choice(read_object(body, ("cache",)), "cache", TWINS, None)
+    return next(caching for caching in TWINS if caching == asked)
+
+
+def read_beam(body: bytes) -> tuple[dict[str, Any], int, int]:
+    """All fields of a beam search, with the number of beams and of tokens; `step` depends on the run."""
+    fields = read_object(body, ("step", "beams", "length"))
+    return fields, integer(fields, "beams", 1, MAX_BEAMS), integer(fields, "length", 1, MAX_BEAM_LENGTH)
+
+
 def integer(fields: dict[str, Any], name: str, low: int, high: int, default: int | None = None) -> int:
     """An integer from `low` to `high`; `default` when the field is absent, None meaning that it is required."""
     value = _present(fields, name, default, [low, high])
@@ -88,6 +110,16 @@ def integer(fields: dict[str, Any], name: str, low: int, high: int, default: int
     if not low <= value <= high:
         raise Problem(422, f"{name} must be from {low} to {high}.", field=name, limit=[low, high])
     return value
+
+
+def read_candidate(text: str | None) -> str:
+    """The word of a query for a candidate. Raises Problem."""
+    limit = [1, MAX_CANDIDATE_CHARS]
+    if text is None:
+        raise Problem(422, "text is missing.", field="text", limit=limit)
+    if not 1 <= len(text) <= MAX_CANDIDATE_CHARS:
+        raise Problem(422, f"text must have 1 to {MAX_CANDIDATE_CHARS} characters.", field="text", limit=limit)
+    return _text(text, "text")
 
 
 def query_integer(text: str | None, name: str, low: int, high: int, default: int | None = None) -> int:

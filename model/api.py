@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 MAX_PROMPT_CHARS = 8192
 MAX_PROMPT_TOKENS = 512
 MAX_NEW_TOKENS = 256
+MAX_CANDIDATE_CHARS = 64
+MAX_BEAMS = 8
+MAX_BEAM_LENGTH = 32
+
+Caching = Literal["kept", "none", "forgotten"]
+"""What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.Engine.admit)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,35 @@ class ForkRequest:
     position: int
     token: int
     frames: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TwinRequest:
+    """The run `of` once more, with the same tokens given and the same settings, but for its `caching`.
+
+    `frames`: its `open` and its `step` frames. The twin takes as many steps.
+    """
+
+    run: str
+    of: str
+    caching: Caching
+    frames: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BeamRequest:
+    """A beam search for the `length` tokens that follow `ids`, which step `step` of the run `of` had before it.
+
+    `opening`: that run's `open` frame.
+    """
+
+    run: str
+    of: str
+    step: int
+    beams: int
+    length: int
+    ids: list[int]
+    opening: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +142,14 @@ class Service(Protocol):
         """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token."""
         ...
 
+    def twin(self, request: TwinRequest) -> list[Frame]:
+        """Admit a twin; returns its `open` frame. Raises Refused."""
+        ...
+
+    def beam(self, request: BeamRequest) -> list[Frame]:
+        """Admit a beam search; returns its `open` frame. Raises Refused (beams, length, capacity)."""
+        ...
+
     def control(self, run: str, action: str) -> str:
         """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed.
 
@@ -131,8 +174,22 @@ class Service(Protocol):
         """Every value inside one block for the token at `position` of `ids`, as safetensors. Raises Refused."""
         ...
 
-    def lens(self, ids: list[int]) -> dict[str, Any]:
-        """Top tokens of the last row after each layer, as JSON-able data."""
+    def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
+        """One head's last row of `ids` with the cache, and all its rows without one, as safetensors. Raises Refused."""
+        ...
+
+    def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
+        """How likely the tokens that `text` is spelled with are to come after `ids`.
+
+        JSON-able data (docs/frames.md, On demand). Raises Refused.
+        """
+        ...
+
+    def lens(self, ids: list[int], token: int) -> dict[str, Any]:
+        """What the last row of `ids` says after each layer, and where `token`, chosen next, stands there.
+
+        JSON-able data (docs/frames.md, On demand). Raises Refused.
+        """
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a run's frames show of a forward pass: attention weights, and the lengths of the new K, V and residual rows.
+"""What a run's frames show of a forward pass: attention weights, the lengths of the new Q, K, V and residual rows.
 
 `Capture` collects tensors from hook points while the model runs and does the arithmetic afterwards, once for all
 layers, so that a captured step costs little more than an uncaptured one (tests/bench has the ratio).
@@ -6,8 +6,10 @@ layers, so that a captured step costs little more than an uncaptured one (tests/
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -28,6 +30,8 @@ class CapturedRows:
     first_query: int
     attention: np.ndarray
     """U8 [layers, H, Q, K], companded"""
+    q_norm: np.ndarray
+    """F16 [layers, H, Q], after RoPE"""
     k_norm: np.ndarray
     """F16 [layers, Hkv, Q]"""
     v_norm: np.ndarray
@@ -51,22 +55,42 @@ class Capture:
     def __init__(self, config: ModelConfig):
         self._config = config
         self._weights: list[Tensor] = []
+        self._q: list[Tensor] = []
         self._residual: list[Tensor] = []
+        self._borders: list[float] = []
+        """Clock in seconds where the first layer begins, then where each ends."""
 
     @property
     def observers(self) -> dict[str, Observer]:
         """Observer by hook point name."""
-        found: dict[str, Observer] = {}
+        found: dict[str, Observer] = {"blocks.0.resid_in": self._enter}
         for layer in range(self._config.layers):
+            found[f"blocks.{layer}.attn.q_rot"] = self._q.append
             found[f"blocks.{layer}.attn.weights"] = self._weights.append
-            found[f"blocks.{layer}.resid_out"] = self._residual.append
+            found[f"blocks.{layer}.resid_out"] = self._leave
         return found
+
+    @property
+    def layer_ms(self) -> tuple[float, ...]:
+        """Milliseconds from each layer's first hook point to its last, by the host's clock.
+
+        Where the device works behind the host's back, as CUDA does, that is not the layer's time.
+        """
+        return tuple((end - begin) * 1000 for begin, end in pairwise(self._borders))
+
+    def _enter(self, rows: Tensor) -> None:
+        self._borders.append(time.perf_counter())
+
+    def _leave(self, rows: Tensor) -> None:
+        self._borders.append(time.perf_counter())
+        self._residual.append(rows)
 
     def rows(self, batch: Batch, lengths: Sequence[Sequence[int]], cache: KVCache) -> list[CapturedRows]:
         """Every run's part, in batch order. `lengths[g][b]`: keys of run b of group g after this pass.
 
         K and V are measured where the pass has put them, in the cache.
         """
+        q_norm = _norms(torch.stack(self._q)).swapaxes(1, 2)  # L H T
         kv_norm = _norms(cache.read_all(batch.slots))  # L 2 Hkv T
         residual_norm = _norms(torch.stack(self._residual))  # L T
         found = []
@@ -82,6 +106,7 @@ class Capture:
                     CapturedRows(
                         first_query=keys - group.queries,
                         attention=attention[:, place, :, :, :keys],
+                        q_norm=q_norm[:, :, new],
                         k_norm=kv_norm[:, 0, :, new],
                         v_norm=kv_norm[:, 1, :, new],
                         residual_norm=residual_norm[:, new],

@@ -11,19 +11,21 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from model.api import Sampling
+from model.api import Caching, Sampling
+from model.beam import BeamSearch, blocks_of_search
 from model.candidates import candidates
 from model.capture import Capture, CapturedRows
 from model.hooks import Observer, hook_points, observing
 from model.kv_cache import BLOCK_SIZE, CacheFull, KVCache, Sequence
 from model.ragged import Entry, make_batch
 from model.records import CloseRecord, KVState, Record, RowsRecord, StepRecord, Timing
-from model.sampling import choose
+from model.run import Recorded, Run, blocks_of_run
+from model.sampling import choose, put
 from model.transformer import Transformer
 from model.work import Work
 
@@ -32,35 +34,6 @@ PREFILL_CHUNK = 128
 decode steps wait for at most a few times their own length."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True, eq=False)
-class Run:
-    """A run the engine holds. `ids` runs ahead of `sequence.length` by what is still to be fed."""
-
-    key: str
-    ids: list[int]
-    prompt_length: int
-    sampling: Sampling
-    max_new_tokens: int
-    sequence: Sequence
-    generator: torch.Generator
-    captured: bool = True
-    step: int = 0
-    paused: bool = False
-    single_steps: int = 0
-    chunk_ms: list[float] = field(default_factory=list)
-    capture_ms: float = 0.0
-    work: Work = field(default_factory=Work)
-
-    @property
-    def ready(self) -> bool:
-        return not self.paused or self.single_steps > 0
-
-    @property
-    def blocks_promised(self) -> int:
-        """Blocks the run may come to hold."""
-        return _blocks_promised(self.prompt_length, self.max_new_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +45,7 @@ class _Pass:
     logits: Tensor
     captured: list[CapturedRows]
     forward_ms: float
+    layer_ms: tuple[float, ...] | None
     capture_ms: float
 
 
@@ -97,21 +71,39 @@ class Engine:
         self.prefill_chunk = prefill_chunk
         self.cache = KVCache(model.config, -(-capacity // BLOCK_SIZE), device)
         self.runs: dict[str, Run] = {}
+        self.searches: dict[str, BeamSearch] = {}
         self.points = hook_points(model)
-        self._room = self.cache.blocks - -(-reserve // BLOCK_SIZE)
+        self.room = self.cache.blocks - -(-reserve // BLOCK_SIZE)
+        """Blocks that may be promised to runs."""
         self._kept: dict[str, tuple[list[int], Sequence]] = {}
         """Tokens and cache of ended runs, the one that ended first in front."""
 
-    def admit(self, key: str, ids: list[int], sampling: Sampling, max_new_tokens: int, *, captured: bool = True) -> Run:
-        """A new run over prompt `ids`.
+    def admit(
+        self,
+        key: str,
+        ids: list[int],
+        sampling: Sampling,
+        max_new_tokens: int,
+        *,
+        recorded: Recorded = "rows",
+        caching: Caching = "kept",
+        forced: Mapping[int, int] | None = None,
+    ) -> Run:
+        """A new run over prompt `ids`. `forced`: the token to put in place of the chosen one, by step.
+
+        `caching`: "kept" feeds each token once. "none" drops K and V after every step, and feeds all tokens again.
+        "forgotten" drops them too and goes on as if they were there: a step feeds the newest token alone, at its
+        position in the text, and that token sees nothing but itself.
 
         Raises ValueError for an empty prompt or a key in use, CacheFull when others hold the room.
         """
         if not ids:
             raise ValueError("a run needs at least one token")
-        self._check_admission(key, len(ids), max_new_tokens)
+        self._check_admission(key, blocks_of_run(len(ids), max_new_tokens))
         generator = torch.Generator().manual_seed(sampling.seed)
-        run = Run(key, list(ids), len(ids), sampling, max_new_tokens, Sequence(), generator, captured)
+        run = Run(
+            key, list(ids), len(ids), sampling, max_new_tokens, Sequence(), generator, recorded, caching, forced or {}
+        )
         self.runs[key] = run
         return run
 
@@ -123,7 +115,7 @@ class Engine:
         """
         if not 0 < prompt_length < len(ids):
             raise ValueError("a fork needs a prompt and at least one generated token")
-        self._check_admission(key, prompt_length, max_new_tokens)
+        self._check_admission(key, blocks_of_run(prompt_length, max_new_tokens))
         step = len(ids) - prompt_length
         generator = torch.Generator().manual_seed(sampling.seed)
         # One draw per token chosen before, so that the fork draws what its parent would have drawn.
@@ -134,13 +126,38 @@ class Engine:
         self.runs[key] = run
         return run
 
+    def search(self, key: str, ids: list[int], beams: int, length: int) -> BeamSearch:
+        """A beam search for the `length` tokens that follow `ids`. It shares what some run holds of them.
+
+        Raises ValueError when there are no ids and for a key in use, CacheFull when others hold the room.
+        """
+        if not ids:
+            raise ValueError("a search needs at least one token")
+        self._check_admission(key, blocks_of_search(len(ids), beams, length))
+        context = self._shared_prefix(ids, len(ids) - 1)
+        search = BeamSearch(key, ids, context, beams=beams, length=length, eos=self.eos)
+        self.searches[key] = search
+        return search
+
+    def active(self, key: str) -> Run | BeamSearch | None:
+        """The run or search of that key, None when it is over."""
+        return self.runs.get(key) or self.searches.get(key)
+
+    @property
+    def _active(self) -> list[Run | BeamSearch]:
+        return [*self.runs.values(), *self.searches.values()]
+
     def stop(self, key: str, reason: str = "stopped", error: str | None = None) -> CloseRecord:
         """End a run. Its blocks stay until room is needed, so that it can be forked. Raises KeyError.
 
-        A failed run's are given back at once: what they hold may be unwritten or not finite.
+        A failed run's are given back at once: what they hold may be unwritten or not finite. So are those of a run
+        that keeps no cache.
         """
+        if key in self.searches:
+            self.searches.pop(key).release(self.cache)
+            return CloseRecord(key, reason, error, 0)
         run = self.runs.pop(key)
-        if reason == "failed":
+        if reason == "failed" or run.caching != "kept":
             self.cache.release(run.sequence)
         elif run.sequence.length:
             if key in self._kept:
@@ -150,29 +167,36 @@ class Engine:
 
     @property
     def busy(self) -> bool:
-        return any(run.ready for run in self.runs.values())
+        return any(each.ready for each in self._active)
 
     def advance(self) -> list[Record]:
-        """One forward pass for all runs that are not paused; the records that gave, each run's in log order.
+        """One forward pass for all runs that are not paused, and one for each beam search; the records that gave, each
+        run's in log order.
 
-        Whatever the pass raises ends the runs in it as failed, and no others.
+        Whatever a pass raises ends the runs in it as failed, and no others.
         """
         ready = [run for run in self.runs.values() if run.ready]
-        if not ready:
-            return []
+        records = self._advance_runs(ready) if ready else []
+        for search in [search for search in self.searches.values() if search.ready]:
+            records += self._advance_search(search)
+        return records
+
+    def _advance_runs(self, ready: list[Run]) -> list[Record]:
         try:
             done = self._pass(ready)
         except Exception as error:
             log.exception("a forward pass of %d runs failed", len(ready))
             return [self.stop(run.key, "failed", f"The model failed: {error}") for run in ready]
         records: list[Record] = []
+        captured = sum(run.recorded == "rows" for run in ready)
         for place, run in enumerate(done.runs):
             run.chunk_ms.append(done.forward_ms)
-            run.capture_ms += done.capture_ms / len(ready)
+            run.layer_ms.append(done.layer_ms)
             run.work += Work.of_pass(self.model, done.rows[place], run.sequence.length)
-            if run.captured:
+            if run.recorded == "rows":
+                run.capture_ms += done.capture_ms / captured
                 records.append(RowsRecord(run.key, run.step, done.captured[place]))
-            if run.sequence.length == len(run.ids):
+            if run.fed == len(run.ids):
                 records += self._finish_step(run, done.logits[place], len(ready))
         return records
 
@@ -190,27 +214,26 @@ class Engine:
         sequence = self._shared_prefix(ids, first_query)
         try:
             while sequence.length < first_query:
-                self._feed(sequence, ids[sequence.length : min(first_query, sequence.length + self.prefill_chunk)])
+                self._feed([(sequence, ids[sequence.length : min(first_query, sequence.length + self.prefill_chunk)])])
             if first_query < len(ids):
                 with observing(self.points, observers or {}):
-                    self._feed(sequence, ids[first_query:])
+                    self._feed([(sequence, ids[first_query:])])
             yield sequence
         finally:
             self.cache.release(sequence)
 
-    def _check_admission(self, key: str, prompt_length: int, max_new_tokens: int) -> None:
+    def _check_admission(self, key: str, blocks: int) -> None:
         """Every run must be able to reach its last token, so the room for it is promised when it starts."""
-        if key in self.runs:
+        if self.active(key) is not None:
             raise ValueError(f"run {key!r} is already active")
-        promised = sum(run.blocks_promised for run in self.runs.values())
-        promised += _blocks_promised(prompt_length, max_new_tokens)
-        if promised > self._room:
-            raise CacheFull(f"{promised} blocks would be promised to runs, of {self._room}")
+        promised = blocks + sum(each.blocks_promised for each in self._active)
+        if promised > self.room:
+            raise CacheFull(f"{promised} blocks would be promised to runs, of {self.room}")
 
     def _pass(self, ready: list[Run]) -> _Pass:
         entries = [self._entry(run) for run in ready]
         batch, order, lengths = make_batch(entries, self.device, self.model.config.window)
-        capture = Capture(self.model.config) if any(run.captured for run in ready) else None
+        capture = Capture(self.model.config) if any(run.recorded == "rows" for run in ready) else None
         started = time.perf_counter()
         with observing(self.points, capture.observers) if capture else nullcontext():
             logits = self.model(batch, self.cache)
@@ -224,13 +247,14 @@ class Engine:
             logits=logits,
             captured=captured,
             forward_ms=forward_ms,
+            # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
+            layer_ms=capture.layer_ms if capture and self.device == "cpu" else None,
             capture_ms=_ms_since(started),
         )
 
     def _entry(self, run: Run) -> Entry:
-        first = run.sequence.length
-        new = run.ids[first : first + self.prefill_chunk]
-        return Entry(new, first, self._extend(run.sequence, len(new)), self.cache.slots(run.sequence))
+        first, new = run.sequence.length, run.ids[run.fed : run.fed + self.prefill_chunk]
+        return Entry(new, first, self._extend(run.sequence, len(new)), self.cache.slots(run.sequence), run.forgotten)
 
     def _extend(self, sequence: Sequence, count: int) -> Tensor:
         while True:
@@ -241,46 +265,69 @@ class Engine:
                     raise
                 self._forget(next(iter(self._kept)))
 
-    def _feed(self, sequence: Sequence, ids: list[int]) -> Tensor:
-        first = sequence.length
-        entry = Entry(ids, first, self._extend(sequence, len(ids)), self.cache.slots(sequence))
-        batch, _, _ = make_batch([entry], self.device, self.model.config.window)
+    def _feed(self, parts: list[tuple[Sequence, list[int]]]) -> Tensor:
+        """Equally many ids of each sequence in one pass; logits [sequences, V] of their last rows."""
+        entries = [
+            Entry(ids, sequence.length, self._extend(sequence, len(ids)), self.cache.slots(sequence))
+            for sequence, ids in parts
+        ]
+        batch, _, _ = make_batch(entries, self.device, self.model.config.window)
         logits: Tensor = self.model(batch, self.cache)
         return logits
 
-    def _finish_step(self, run: Run, logits: Tensor, batch: int) -> list[Record]:
+    def _advance_search(self, search: BeamSearch) -> list[Record]:
         started = time.perf_counter()
         try:
+            logits = self._feed(search.feed(self.prefill_chunk))
+            self._synchronize()
+            record = search.take(logits, self.cache, _ms_since(started))
+        except Exception as error:
+            log.exception("a beam search failed")
+            return [self.stop(search.key, "failed", f"The model failed: {error}")]
+        records: list[Record] = [record] if record is not None else []
+        if search.over is not None:
+            records.append(self.stop(search.key, search.over))
+        return records
+
+    def _finish_step(self, run: Run, logits: Tensor, batch: int) -> list[Record]:
+        started = time.perf_counter()
+        forced = run.forced.get(run.step)
+        try:
             choice = choose(logits, run.sampling, run.generator)
-            shown = candidates(logits) if run.captured else None
+            if forced is not None:
+                choice = put(choice, logits, forced)
+            shown = candidates(logits) if run.recorded != "end" else None
         except Exception as error:  # NotFinite above all; the other runs of the batch go on
             return [self.stop(run.key, "failed", f"step {run.step}: {error}")]
         sample_ms = _ms_since(started)
-        first_step = run.step == 0
-        written = run.prompt_length if first_step else 1
         chunks = tuple(run.chunk_ms)
-        timing = Timing(chunks, run.capture_ms, sample_ms, sum(chunks) + run.capture_ms + sample_ms)
+        total = sum(chunks) + run.capture_ms + sample_ms
+        timing = Timing(chunks, run.capture_ms, sample_ms, total, _sum_by_layer(run.layer_ms))
         records: list[Record] = []
         if shown is not None:
             records.append(
                 StepRecord(
                     run.key,
                     run.step,
-                    "prefill" if first_step else "decode",
-                    run.sequence.length - 1,
+                    "prefill" if run.step == 0 else "decode",
+                    run.fed - 1,
                     choice,
                     shown,
                     timing,
                     batch,
-                    self.kv_state(run.sequence, written),
-                    run.work.flops,
-                    run.work.bytes_read,
+                    self.kv_state(run.sequence, run.work.rows),
+                    run.work,
+                    forced is not None,
                 )
             )
+        if run.caching == "forgotten":
+            run.forgotten = run.fed
+        if run.caching != "kept":
+            self.cache.release(run.sequence)
         run.ids.append(choice.token)
         run.step += 1
         run.single_steps = max(0, run.single_steps - 1)
-        run.chunk_ms, run.capture_ms, run.work = [], 0.0, Work()
+        run.chunk_ms, run.layer_ms, run.capture_ms, run.work = [], [], 0.0, Work()
         if choice.token in self.eos:
             records.append(self.stop(run.key, "eos"))
         elif run.step >= run.max_new_tokens:
@@ -301,7 +348,9 @@ class Engine:
 
     def _shared_prefix(self, ids: list[int], most: int) -> Sequence:
         """A sequence over the longest prefix of `ids`, at most `most` long, that some run has in the cache."""
-        held = [(run.ids, run.sequence) for run in self.runs.values()] + list(self._kept.values())
+        # What a run without a cache has computed is not all there, or was computed from less than the whole text.
+        held = [(run.ids, run.sequence) for run in self.runs.values() if run.caching == "kept"]
+        held += self._kept.values()
         best, donor = 0, None
         for tokens, sequence in held:
             common = _common_prefix(tokens[: sequence.length], ids[:most])
@@ -317,9 +366,10 @@ class Engine:
             torch.cuda.synchronize()
 
 
-def _blocks_promised(prompt_length: int, max_new_tokens: int) -> int:
-    """Blocks of a whole run. The last token's K and V are not among them: it is never fed."""
-    return -(-(prompt_length + max_new_tokens - 1) // BLOCK_SIZE)
+def _sum_by_layer(passes: list[tuple[float, ...] | None]) -> tuple[float, ...] | None:
+    """Milliseconds of each layer over all `passes`, None when one of them was not measured."""
+    measured = [each for each in passes if each is not None]
+    return tuple(map(sum, zip(*measured, strict=True))) if len(measured) == len(passes) else None
 
 
 def _common_prefix(a: list[int], b: list[int]) -> int:

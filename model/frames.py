@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 VERSION = "1"
-KINDS = ("open", "layer", "step", "close")
+KINDS = ("open", "layer", "step", "beams", "close")
 MAX_FRAME_BYTES = 65_536
 """No frame is larger: simple-websocket truncates large sends."""
 

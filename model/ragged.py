@@ -13,15 +13,17 @@ from model.transformer import AttentionGroup, Batch
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One sequence's part of a batch: its new `ids` and the position of the first.
+    """One sequence's part of a batch: its new `ids` and the place of the first among its rows.
 
-    `new_slots` [count] are theirs, `slots` [length] those of the whole sequence.
+    `new_slots` [count] are theirs, `slots` [length] those of the whole sequence. `forgotten`: tokens that stood before
+    the sequence's first row and have no row in it any more; they move what is left to later positions in the text.
     """
 
     ids: list[int]
     first: int
     new_slots: Tensor
     slots: Tensor
+    forgotten: int = 0
 
     @property
     def count(self) -> int:
@@ -30,6 +32,11 @@ class Entry:
     @property
     def length(self) -> int:
         return self.first + len(self.ids)
+
+    @property
+    def positions(self) -> range:
+        """Where the new rows stand in the text."""
+        return range(self.forgotten + self.first, self.forgotten + self.length)
 
 
 def make_batch(
@@ -53,7 +60,7 @@ def make_batch(
     ends = torch.tensor([entry.count for entry in ordered]).cumsum(0) - 1
     batch = Batch(
         ids=torch.tensor([token for entry in ordered for token in entry.ids], device=device),
-        positions=torch.tensor([p for entry in ordered for p in range(entry.first, entry.length)], device=device),
+        positions=torch.tensor([p for entry in ordered for p in entry.positions], device=device),
         slots=torch.cat([entry.new_slots for entry in ordered]),
         groups=tuple(groups),
         out_rows=ends.to(device),

@@ -14,11 +14,16 @@ from model.api import Frame, RunRequest
 from model.capture import CapturedRows
 from model.checkpoint import Tokenizer
 from model.kv_cache import BLOCK_SIZE
-from model.records import CloseRecord, Record, RowsRecord, StepRecord
+from model.records import BeamsRecord, CloseRecord, Record, RowsRecord, StepRecord, Timing
 
 HEADER_ROOM = 2048
 """Bytes kept free in a frame for its safetensors header and metadata."""
 NAMED_CANDIDATES = 32
+
+
+def now() -> str:
+    """The time as logs write it: ISO 8601, UTC, whole seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class Recorder:
@@ -41,7 +46,8 @@ class Recorder:
             "tokens": [self._tokenizer.token(token) for token in ids],
             "block_size": BLOCK_SIZE,
             "parent": None,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "study": None,
+            "created": now(),
         }
         return self._frame("open", data)
 
@@ -51,16 +57,19 @@ class Recorder:
             return [self._frame("layer", data, tensors) for data, tensors in layer_parts(record.step, record.rows)]
         if isinstance(record, StepRecord):
             return [self._frame("step", *self._step(record))]
+        if isinstance(record, BeamsRecord):
+            return [self._frame("beams", self._beams(record))]
         return [self._close(record)]
 
     def _step(self, record: StepRecord) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         choice, shown, kv = record.choice, record.candidates, record.kv
         token = self._tokenizer.token(choice.token)
+        forced = {"forced": True} if record.forced else {}
         data = {
             "step": record.step,
             "phase": record.phase,
             "position": record.position,
-            "token": {**token, "prob": choice.prob, "raw_prob": choice.raw_prob},
+            "token": {**token, "prob": choice.prob, "raw_prob": choice.raw_prob} | forced,
             "entropy": choice.entropy,
             "log_z": choice.log_z,
             "top_tokens": [self._tokenizer.token(int(token)) for token in shown.ids[:NAMED_CANDIDATES]],
@@ -72,14 +81,25 @@ class Recorder:
                 "mass_top_k": choice.mass_top_k,
                 "mass_top_p": choice.mass_top_p,
             },
-            "ms": {**asdict(record.timing), "forward": record.timing.forward},
+            "ms": _milliseconds(record.timing),
             "batch": record.batch,
             "kv": {**asdict(kv), "blocks": len(kv.block_table)},
-            "flops": record.flops,
-            "bytes_read": record.bytes_read,
+            "flops": record.work.flops,
+            "bytes_read": record.work.bytes_read,
+            "rows_computed": record.work.rows,
         }
         tensors = {"top_ids": shown.ids, "top_logits": shown.logits, "tail_counts": shown.tail_counts}
         return data, tensors
+
+    def _beams(self, record: BeamsRecord) -> dict[str, Any]:
+        return {
+            "depth": record.depth,
+            "nodes": [{**asdict(node), "token": self._tokenizer.token(node.token)} for node in record.nodes],
+            "best": record.best,
+            "ms": record.ms,
+            "rows_computed": record.rows,
+            "kv": asdict(record.kv),
+        }
 
     def _close(self, record: CloseRecord) -> Frame:
         return self._frame("close", {"reason": record.reason, "error": record.error, "steps": record.steps})
@@ -88,6 +108,11 @@ class Recorder:
         made = frames.encode(self._run, self._seq, kind, data, tensors)
         self._seq += 1
         return made
+
+
+def _milliseconds(timing: Timing) -> dict[str, Any]:
+    layers = None if timing.layers is None else [round(ms, 3) for ms in timing.layers]
+    return {**asdict(timing), "forward": timing.forward, "layers": layers}
 
 
 def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
@@ -99,7 +124,8 @@ def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[dict[str, Any],
     layers, heads, queries, _ = rows.attention.shape
     room = frames.MAX_FRAME_BYTES - HEADER_ROOM
     last = rows.first_query + queries
-    row_norms = (rows.k_norm[0].nbytes + rows.v_norm[0].nbytes + rows.residual_norm[0].nbytes) // queries
+    norms = (rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm)
+    row_norms = sum(norm[0].nbytes for norm in norms) // queries
     row_bytes = heads * last + row_norms
     some_queries = min(queries, max(1, room // row_bytes))
     some_heads = heads if row_bytes <= room else max(1, (room - row_norms) // last)
@@ -122,6 +148,7 @@ def _part(
     keys = rows.first_query + queries.stop
     tensors = {"attention": np.ascontiguousarray(rows.attention[layers, heads, queries, :keys])}
     if heads.start == 0:
+        tensors["q_norm"] = np.ascontiguousarray(rows.q_norm[layers, :, queries])
         tensors["k_norm"] = np.ascontiguousarray(rows.k_norm[layers, :, queries])
         tensors["v_norm"] = np.ascontiguousarray(rows.v_norm[layers, :, queries])
         tensors["residual_norm"] = np.ascontiguousarray(rows.residual_norm[layers, queries])

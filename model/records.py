@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from model.candidates import Candidates
 from model.capture import CapturedRows
 from model.sampling import Choice
+from model.work import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,15 @@ class KVState:
 class Timing:
     """Wall time in milliseconds. `chunks`: each forward pass of the step, whoever shared it; `forward` is their sum.
 
-    `capture`: the run's even share of what capturing took after those passes.
+    `capture`: the run's even share of what capturing took after those passes. `layers`: each layer's part of `forward`,
+    None where it was not measured.
     """
 
     chunks: tuple[float, ...]
     capture: float
     sample: float
     total: float
+    layers: tuple[float, ...] | None = None
 
     @property
     def forward(self) -> float:
@@ -60,13 +63,58 @@ class StepRecord:
     timing: Timing
     batch: int
     kv: KVState
-    flops: int
-    bytes_read: int
+    work: Work
+    forced: bool = False
+    """Whether the token was given to the run and not chosen by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeamNode:
+    """A token that a beam search considered. `parent`: the node it follows, None for the context.
+
+    `logprob`: the token's own log-probability, `total`: that of all tokens after the context. `kept`: it was among the
+    best and is followed, unless it `ended` its hypothesis.
+    """
+
+    id: int
+    parent: int | None
+    token: int
+    logprob: float
+    total: float
+    kept: bool
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BeamKV:
+    """What the hypotheses that may still grow hold of the cache, and what they would hold if none shared any of it."""
+
+    blocks: int
+    shared_blocks: int
+    bytes_used: int
+    bytes_if_copied: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeamsRecord:
+    """One depth of a beam search: its best candidates, best first. `best`: the node that ends the best hypothesis.
+
+    `ms`: wall time of the forward pass, `rows` the rows it computed; a context that was not in the cache counts with
+    the first depth.
+    """
+
+    run: str
+    depth: int
+    nodes: tuple[BeamNode, ...]
+    best: int
+    ms: float
+    rows: int
+    kv: BeamKV
 
 
 @dataclass(frozen=True, slots=True)
 class CloseRecord:
-    """The end of a run. `reason`: eos, length, stopped or failed."""
+    """The end of a run. `reason`: eos, length, stopped or failed. A beam search has no steps, only depths."""
 
     run: str
     reason: str
@@ -74,4 +122,4 @@ class CloseRecord:
     steps: int
 
 
-Record = RowsRecord | StepRecord | CloseRecord
+Record = RowsRecord | StepRecord | BeamsRecord | CloseRecord

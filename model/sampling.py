@@ -7,7 +7,8 @@ so top-p sees the distribution the choice is made from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import exp
 
 import torch
 from torch import Tensor
@@ -60,13 +61,18 @@ def pick(probs: Tensor, generator: torch.Generator) -> int:
     return min(int((cumulative <= u.to(cumulative.device)).sum()), len(probs) - 1)
 
 
+def check_finite(logits: Tensor) -> None:
+    """Raises NotFinite."""
+    if not bool(torch.isfinite(logits).all()):
+        raise NotFinite("the model's logits contain NaN or infinity")
+
+
 def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Choice:
     """The next token from logits [V]. Raises NotFinite.
 
     Greedy takes the largest logit (the first of equals), filters nothing and leaves the generator alone.
     """
-    if not bool(torch.isfinite(logits).all()):
-        raise NotFinite("the model's logits contain NaN or infinity")
+    check_finite(logits)
     wide = logits.double()
     raw = torch.softmax(wide, dim=-1)
     log_z = float(torch.logsumexp(wide, dim=-1))
@@ -84,3 +90,9 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Ch
     token = int(order[index])
     prob = float(probs[index]) / mass_p
     return Choice(token, prob, float(raw[token]), entropy, log_z, kept_k, kept_p, mass_k, mass_p)
+
+
+def put(choice: Choice, logits: Tensor, token: int) -> Choice:
+    """The choice from logits [V] with `token` in its place: nothing drew it, so it has its raw probability."""
+    prob = exp(float(logits[token]) - choice.log_z)
+    return replace(choice, token=token, prob=prob, raw_prob=prob)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import asdict
 from math import exp
 from typing import Any
 
@@ -12,21 +12,26 @@ import torch
 
 from model import frames
 from model.api import (
+    MAX_BEAM_LENGTH,
+    MAX_BEAMS,
     MAX_NEW_TOKENS,
     MAX_PROMPT_CHARS,
     MAX_PROMPT_TOKENS,
+    BeamRequest,
     ForkRequest,
     Frame,
     Progress,
     Refused,
     RunRequest,
     Sampling,
+    TwinRequest,
 )
+from model.beam import blocks_of_search
 from model.checkpoint import Checkpoint, load
 from model.engine import Engine
-from model.inside import block_values, head_values, lens_rows
+from model.inside import algebra_values, block_values, head_values, lens_rows, standings
 from model.kv_cache import BLOCK_SIZE, CacheFull
-from model.recorder import Recorder
+from model.recorder import Recorder, now
 from model.records import CloseRecord
 from model.transformer import Transformer
 
@@ -107,17 +112,14 @@ class ModelService:
             message = f"position is {request.position}; a token that was generated stands at {prompt} to {last}."
             raise Refused("position", message, limit=last)
         self._check("token", request.token, self.info["vocab"])
-        if opened["model"]["sha256"] != self.info["sha256"]:
-            message = f"The run was made by {opened['model']['name']}, and {self.info['name']} is loaded."
-            raise Refused("model", message, status=409)
+        self._same_model(opened)
         sampling = Sampling(**opened["sampling"])
         new_tokens = opened["limits"]["max_new_tokens"]
         if len(ids) - prompt >= new_tokens or request.token in self.engine.eos:
             raise Refused("position", "Nothing could follow that token: the branch would be over at once.")
         log = [frames.relabel(payload, request.run, seq) for seq, payload in enumerate(request.frames)]
         parent = {"run": request.parent, "position": request.position, "token": request.token}
-        created = datetime.now(UTC).isoformat(timespec="seconds")
-        log[0] = frames.relabel(log[0].payload, request.run, 0, {"parent": parent, "created": created})
+        log[0] = frames.relabel(log[0].payload, request.run, 0, {"parent": parent, "created": now()})
         log[-1] = frames.relabel(log[-1].payload, request.run, log[-1].seq, {"token": self._forced(request)})
         ids[-1] = request.token
         with _refusing_when_full():
@@ -125,12 +127,64 @@ class ModelService:
         self._recorders[request.run] = Recorder(request.run, self.tokenizer, sampling.temperature, len(log))
         return log
 
+    def twin(self, request: TwinRequest) -> list[Frame]:
+        """Admit a twin; returns its `open` frame. Raises Refused."""
+        opened, *steps = (frames.header(payload).data for payload in request.frames)
+        self._same_model(opened)
+        sampling = Sampling(**opened["sampling"])
+        study = {"kind": "twin", "of": request.of, "cache": request.caching}
+        limits = {**opened["limits"], "max_new_tokens": len(steps)}
+        ids = [token["id"] for token in opened["tokens"]]
+        forced = {step["step"]: step["token"]["id"] for step in steps if step["token"].get("forced")}
+        with _refusing_when_full():
+            self.engine.admit(
+                request.run,
+                ids,
+                sampling,
+                len(steps),
+                recorded="steps",
+                caching=request.caching,
+                forced=forced,
+            )
+        return [self._open_study(request.run, request.frames[0], {"study": study, "limits": limits}, sampling)]
+
+    def beam(self, request: BeamRequest) -> list[Frame]:
+        """Admit a beam search; returns its `open` frame. Raises Refused."""
+        opened = frames.header(request.opening).data
+        self._same_model(opened)
+        beams, length, context = request.beams, request.length, len(request.ids)
+        longest = min(MAX_BEAM_LENGTH, self.max_positions - context)
+        if not 1 <= length <= longest:
+            message = f"length is {length}; after {context:,} tokens it must be 1 to {longest}."
+            raise Refused("length", message, limit=longest)
+        most = next(n for n in range(MAX_BEAMS, 0, -1) if blocks_of_search(context, n, length) <= self.engine.room)
+        if not 1 <= beams <= most:
+            message = f"beams is {beams}; for {length} tokens after {context:,} it must be 1 to {most}."
+            raise Refused("beams", message, limit=most)
+        with _refusing_when_full():
+            self.engine.search(request.run, request.ids, beams, length)
+        study = {"kind": "beam", "of": request.of, "step": request.step, "beams": beams, "length": length}
+        limits = {**opened["limits"], "max_new_tokens": length}
+        sampling = Sampling(**opened["sampling"])
+        return [self._open_study(request.run, request.opening, {"study": study, "limits": limits}, sampling)]
+
+    def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
+        """One head's last row of `ids` with the cache, and all its rows without one (docs/frames.md, On demand).
+
+        Raises Refused.
+        """
+        self._check("layer", layer, self.info["layers"])
+        self._check("head", head, self.info["heads"])
+        self._check("step", len(ids) - 1, len(ids))
+        with _refusing_when_full():
+            return algebra_values(self.engine, ids, layer, head)
+
     def control(self, run: str, action: str) -> str:
         """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed.
 
         Raises Refused.
         """
-        state = self.engine.runs.get(run)
+        state = self.engine.active(run)
         if state is None:
             raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
         if action == "stop":
@@ -171,13 +225,50 @@ class ModelService:
         with _refusing_when_full():
             return block_values(self.engine, ids[: position + 1], layer)
 
-    def lens(self, ids: list[int]) -> dict[str, Any]:
-        """Top tokens of the last row after each layer. Raises Refused."""
+    def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
+        """How likely the tokens that `text` is spelled with are to come after `ids`, the likeliest first.
+
+        Words mostly have a token with the space before them and one without. Of a text that takes several tokens the
+        first is meant: it would have to come next. Raises Refused.
+        """
         self._check("step", len(ids) - 1, len(ids))
+        spelled = [self.tokenizer.encode(each, special=True) for each in (text, f" {text}")]
+        whole = {tokens[0]: len(tokens) == 1 for tokens in spelled if tokens}
+        if not whole:
+            raise Refused("text", "The model's vocabulary has no token for this text.")
         with _refusing_when_full():
-            rows = lens_rows(self.engine, ids)
-        named = [[{**self.tokenizer.token(token), "prob": prob} for token, prob in row] for row in rows]
-        return {"layers": [{"layer": layer, "top": top} for layer, top in enumerate(named)]}
+            found = standings(self.engine, ids, list(whole))
+        candidates = [
+            {**self.tokenizer.token(token), **asdict(standing), "whole": whole[token]}
+            for token, standing in zip(whole, found, strict=True)
+        ]
+        return {"candidates": sorted(candidates, key=lambda each: (not each["whole"], each["rank"]))}
+
+    def lens(self, ids: list[int], token: int) -> dict[str, Any]:
+        """Top tokens of the last row after each layer, and where `token` stands there. Raises Refused."""
+        self._check("step", len(ids) - 1, len(ids))
+        self._check("token", token, self.info["vocab"])
+        with _refusing_when_full():
+            rows = lens_rows(self.engine, ids, token)
+        layers = [
+            {
+                "layer": layer,
+                "top": [{**self.tokenizer.token(best), "prob": prob} for best, prob in row.top],
+                "chosen": {"prob": row.prob, "rank": row.rank},
+            }
+            for layer, row in enumerate(rows)
+        ]
+        return {"token": self.tokenizer.token(token), "layers": layers}
+
+    def _open_study(self, run: str, opening: bytes, changes: dict[str, Any], sampling: Sampling) -> Frame:
+        """The `open` frame of a study: that of the run it is about, with `changes`."""
+        self._recorders[run] = Recorder(run, self.tokenizer, sampling.temperature, seq=1)
+        return frames.relabel(opening, run, 0, {"parent": None, "created": now(), **changes})
+
+    def _same_model(self, opened: dict[str, Any]) -> None:
+        if opened["model"]["sha256"] != self.info["sha256"]:
+            message = f"The run was made by {opened['model']['name']}, and {self.info['name']} is loaded."
+            raise Refused("model", message, status=409)
 
     def _encode(self, request: RunRequest) -> list[int]:
         if request.chat:

@@ -10,16 +10,17 @@ from model.transformer import Transformer
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`flops`: multiply-adds × 2 of the matrix products.
+    """`flops`: multiply-adds × 2 of the matrix products. `rows`: rows of tokens fed.
 
     `bytes_read`: weights of those products, embedding rows, K and V that had to be read.
     """
 
     flops: int = 0
     bytes_read: int = 0
+    rows: int = 0
 
     def __add__(self, other: Work) -> Work:
-        return Work(self.flops + other.flops, self.bytes_read + other.bytes_read)
+        return Work(self.flops + other.flops, self.bytes_read + other.bytes_read, self.rows + other.rows)
 
     @classmethod
     def of_pass(cls, model: Transformer, rows: int, keys: int) -> Work:
@@ -36,6 +37,7 @@ class Work:
         return cls(
             flops=2 * (rows * blocks + head + attention),
             bytes_read=element * (blocks + head + rows * config.d + kv_bytes),
+            rows=rows,
         )
 
 

@@ -10,9 +10,9 @@ export function readAddress({ search, hash }) {
 }
 
 /** @returns {string} the address of what is shown; null while there is nothing worth a link */
-export function addressOf({ run, step, selection }) {
+export function addressOf({ run, step, selection, present }) {
   if (!run?.steps.length) return null;
-  return `/?run=${encodeURIComponent(run.id)}${formatHash({ step, ...selection })}`;
+  return `/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${formatHash({ step, ...selection })}`;
 }
 
 /**

@@ -3,6 +3,8 @@
  * `#step=3&layer=13&head=8&query=8&key=1&view=head`
  */
 
+import { VIEWS } from "./model/views.js";
+
 const natural = {
   parse: (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined),
   format: (value) => (Number.isInteger(value) && value >= 0 ? String(value) : undefined),
@@ -19,7 +21,7 @@ export const PROPERTIES = {
   head: natural,
   query: natural,
   key: natural,
-  view: oneOf("head"),
+  view: oneOf(...VIEWS),
 };
 
 /**
@@ -44,6 +46,11 @@ export function formatHash(values) {
   }
   const text = params.toString();
   return text ? `#${text}` : "";
+}
+
+/** @returns {boolean} whether a page address asks for large type: `/?present=1` */
+export function presentOfSearch(search) {
+  return new URLSearchParams(search).get("present") === "1";
 }
 
 /** @returns {string|null} the run that a page address names: `/?run=<id>` */

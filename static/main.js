@@ -7,7 +7,9 @@ import { followAddress, readAddress } from "./address.js";
 import { App } from "./components/app.js";
 import { createClient } from "./contract/client.js";
 import { listenToKeys } from "./keyboard.js";
+import { presentOfSearch } from "./location.js";
 import { createPlayer } from "./player.js";
+import { listenToPrint } from "./printing.js";
 import { createSession } from "./session.js";
 import { createStore } from "./store.js";
 import { preferredTheme, rememberTheme } from "./theme.js";
@@ -20,6 +22,7 @@ const store = createStore({
   examples: bootstrap.examples,
   limits: bootstrap.limits,
   theme: preferredTheme(localStorage, systemDark.matches),
+  present: presentOfSearch(window.location.search),
   reducedMotion: stillness.matches,
 });
 const client = createClient({
@@ -36,7 +39,15 @@ const session = createSession({
 /** Tests and hosts read the page's state off the root element; the theme is a property of it too. */
 function mirror(state) {
   const { dataset } = document.documentElement;
-  const values = { state: state.phase, step: String(state.step), theme: state.theme, run: state.run?.id };
+  const { present, printing } = state;
+  const values = {
+    state: state.phase,
+    step: String(state.step),
+    theme: state.theme,
+    run: state.run?.id,
+    present: present ? "true" : undefined,
+    printing: printing ? "true" : undefined,
+  };
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined) delete dataset[name];
     else if (dataset[name] !== value) dataset[name] = value;
@@ -56,6 +67,7 @@ for (const input of ["pointerdown", "keydown"]) {
   window.addEventListener(input, () => store.dispatch({ type: "fastForward" }), { capture: true });
 }
 listenToKeys(window, { session, store });
+listenToPrint(window, store);
 createPlayer({
   store,
   requestFrame: window.requestAnimationFrame.bind(window),

@@ -2,7 +2,7 @@
  * The playhead's clock. Live and replay are one path: the playhead walks over the complete steps of the log.
  *
  * A step is shown for its measured time × a slow-down factor. `progress` runs 0 → 1 inside a step; during its
- * first part the layers rise, then the step rests. Everything here is pure except `createPlayer`, which runs the frames.
+ * first part the layers rise (model/rise.js). Everything here is pure except `createPlayer`, which runs the frames.
  */
 
 /** How long a median decode step is shown at speed 1, in ms. */
@@ -12,8 +12,6 @@ const LONGEST_STEP_MS = 2600;
 /** In a step of a run that is being followed live, in ms: shown at once, with a short rise. */
 const FOLLOWED_DECODE_MS = 130;
 const FOLLOWED_PREFILL_MS = 700;
-/** The share of a step's time in which its layers rise. */
-export const RISE = 0.75;
 /** A frame that comes later than this counts as this much, so a tab in the background does not pile up time, in ms. */
 const LONGEST_FRAME_MS = 100;
 
@@ -40,11 +38,6 @@ export function shownMs(steps, step, speed) {
 /** How many times slower than measured a step is shown (below 1: faster). */
 export function slowdownOf(steps, step, speed) {
   return shownMs(steps, step, speed) / steps[step].data.ms.total;
-}
-
-/** Layers shown at a progress: 0…layers, as a float. */
-export function revealAt(progress, layers) {
-  return layers * Math.min(1, progress / RISE);
 }
 
 /**
@@ -79,7 +72,7 @@ export function advance({ step, progress }, ms, last, durationOf) {
 export function nextPlayhead(state, ms) {
   const { run, step, progress } = state;
   const last = (run?.steps.length ?? 0) - 1;
-  if (last < 0) return null;
+  if (last < 0 || state.layerStop) return null;
   if (state.following) {
     const here = step < last ? { step: last, progress: 0 } : { step, progress };
     const duration = run.steps[here.step].data.phase === "prefill" ? FOLLOWED_PREFILL_MS : FOLLOWED_DECODE_MS;
@@ -89,9 +82,9 @@ export function nextPlayhead(state, ms) {
   return advance({ step, progress }, ms, limit, (at) => shownMs(run.steps, at, state.speed));
 }
 
-/** Whether the clock has anything to do. */
+/** Whether the clock has anything to do. While a step is walked layer by layer, it stands. */
 export function moves(state) {
-  if (!state.run?.steps.length) return false;
+  if (!state.run?.steps.length || state.layerStop) return false;
   return state.playing || state.following || state.progress < 1;
 }
 

@@ -4,13 +4,17 @@
  */
 
 import { Run } from "./contract/run.js";
+import { branchRefusal, chosenPosition } from "./model/branching.js";
 import { reasonOfClose } from "./model/endings.js";
 import { tellingHead } from "./model/first-look.js";
 import { requestProblem } from "./model/run-request.js";
 
 const READINESS_POLL_MS = 400;
 const FAILED_POLL_MS = 3000;
+/** A study's log has no run of its own to show: its link leads to the run it is of, and to the view that shows it. */
+const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
 const OWNED_KEY = "kvscope.owned-run";
+const NO_BRANCH = "The branch could not be started";
 
 /**
  * @param {Object} parts
@@ -47,7 +51,7 @@ export function createSession({ store, client, storage, delay }) {
   const open = (id, { playing, visited, link = {} }) => {
     stopWatching();
     const run = new Run(id);
-    dispatch({ type: "opened", run, playing });
+    dispatch({ type: "opened", run, playing, view: link.view });
     let waiting = Object.keys(link).length > 0;
     const settle = () => {
       if (!waiting) return;
@@ -58,6 +62,11 @@ export function createSession({ store, client, storage, delay }) {
     };
     stopWatching = client.watch(id, -1, {
       onFrame(frame) {
+        const study = frame.kind === "open" ? frame.data.study : null;
+        if (study) {
+          session.visit(study.of, { view: STUDY_VIEWS[study.kind], ...link });
+          return;
+        }
         const rows = run.partialRows;
         run.push(frame);
         if (frame.kind === "layer" && run.partialRows === rows) return;
@@ -100,6 +109,11 @@ export function createSession({ store, client, storage, delay }) {
     if (grows() && owned() && state().enginePaused) control("stop");
   };
 
+  /** One's own paused run goes on to its end when a branch or a relative of it is looked at: one may come back to it. */
+  const letGoOn = () => {
+    if (grows() && owned() && state().enginePaused) control("resume");
+  };
+
   /** Whether somebody paused the engine on this run before we came. */
   const askWhetherPaused = async (id) => {
     const { status } = await client.status(id).catch(() => ({}));
@@ -136,6 +150,11 @@ export function createSession({ store, client, storage, delay }) {
       });
   };
 
+  const lookedAt = () => {
+    const { layer, head, view } = state().selection;
+    return { layer, head, view };
+  };
+
   const grows = () => Boolean(state().run?.open) && !state().run.close;
   const last = () => (state().run?.steps.length ?? 0) - 1;
   const owned = () => storage.getItem(OWNED_KEY) === state().run?.id;
@@ -152,6 +171,31 @@ export function createSession({ store, client, storage, delay }) {
     /** Shows a run that is already there: from its start, or at the step the link names. */
     visit(id, link = {}) {
       open(id, { playing: link.step === undefined, visited: true, link });
+    },
+
+    /** Shows a run of the same family at a step, with the same view of the same head. */
+    visitRelative(id, step) {
+      letGoOn();
+      session.visit(id, { step, ...lookedAt() });
+    },
+
+    /** Starts a branch: the same run up to the step in sight, with `token` in place of the one that step chose. */
+    async branch(token) {
+      const { run, step, branching } = state();
+      if (branching) return;
+      const refusal = branchRefusal(run, step, token);
+      if (refusal) return dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: refusal } });
+      dispatch({ type: "branching", token });
+      try {
+        const { id } = await client.fork(run.id, { position: chosenPosition(run, step), token: token.id });
+        if (disposed || state().run !== run) return;
+        letGoOn();
+        storage.setItem(OWNED_KEY, id);
+        open(id, { playing: false, visited: false, link: { step, ...lookedAt() } });
+      } catch ({ detail, title, retryAfter }) {
+        if (state().run !== run) return;
+        dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: detail || title, retryAfter } });
+      }
     },
 
     /** Starts a run with the prompt and settings of the page, now or as soon as the model is ready. */

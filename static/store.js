@@ -2,10 +2,13 @@
  * The one store. `reduce` is pure; components get values and send actions.
  *
  * `run` itself grows in place; `version` changes whenever it does. `sampling` is what the next run will use; `whatIf`
- * is only looked at on the step in sight, null meaning the settings the run in sight was made with.
+ * is only looked at on the step in sight, null meaning the settings the run in sight was made with. `branching` is the
+ * token that a branch is being started with. `layerStop`, while a step is walked layer by layer, is how many of its layers
+ * are shown (1…layers); null when it is not.
  */
 
-import { RISE, revealAt } from "./player.js";
+import { progressAt, revealAt, riseOf } from "./model/rise.js";
+import { walk } from "./model/layer-walk.js";
 
 export const initialState = {
   readiness: { state: "loading", phase: "", done: 0, total: 0, message: "", model: null },
@@ -15,17 +18,20 @@ export const initialState = {
   version: 0,
   connected: true,
   opening: false,
+  branching: null,
   held: false,
   enginePaused: false,
   wanted: false,
   step: 0,
   progress: 1,
   reveal: 0,
+  layerStop: null,
   playing: false,
   following: false,
   speed: 1,
   reducedMotion: false,
   selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
+  entered: 0,
   hover: null,
   sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
   whatIf: null,
@@ -35,8 +41,13 @@ export const initialState = {
   edited: false,
   problem: null,
   theme: "light",
+  present: false,
+  printing: false,
   phase: "loading",
 };
+
+/** The playhead is where it was put, and no clock moves it on to another step. */
+const standing = { playing: false, following: false, wanted: false, layerStop: null };
 
 const REDUCERS = {
   readiness: (state, { readiness }) => ({ readiness: { ...state.readiness, ...readiness } }),
@@ -46,29 +57,41 @@ const REDUCERS = {
   sampling: (state, { patch }) => ({ sampling: { ...state.sampling, ...patch }, edited: true }),
   whatIf: (state, { patch }) => ({ whatIf: patch && { ...(state.whatIf ?? state.run.open.sampling), ...patch } }),
   theme: (_state, { theme }) => ({ theme }),
+  present: (_state, { present }) => ({ present }),
+  printing: (_state, { printing }) => ({ printing }),
   motion: (_state, { reducedMotion }) => ({ reducedMotion }),
   speed: (_state, { speed }) => ({ speed }),
-  problem: (_state, { problem }) => ({ problem, held: false, opening: false }),
+  problem: (_state, { problem }) => ({ problem, held: false, opening: false, branching: null }),
   hold: (_state, { held }) => ({ held, problem: null }),
 
   connection: (_state, { connected }) => ({ connected }),
 
   /** The run cannot be had: what was shown goes, the reason stays. */
-  unwatchable: (_state, { problem }) => ({ run: null, problem, opening: false, playing: false, following: false }),
+  unwatchable: (_state, { problem }) => ({
+    run: null,
+    problem,
+    opening: false,
+    branching: null,
+    playing: false,
+    following: false,
+  }),
   opening: () => ({ opening: true, held: false, problem: null }),
-  opened: (_state, { run, playing }) => ({
+  branching: (_state, { token }) => ({ branching: token, problem: null }),
+  opened: (_state, { run, playing, view = initialState.selection.view }) => ({
     run,
     connected: true,
     opening: false,
+    branching: null,
     enginePaused: false,
     wanted: false,
     step: 0,
     progress: playing ? 0 : 1,
+    layerStop: null,
     playing,
     following: false,
     hover: null,
     whatIf: null,
-    selection: initialState.selection,
+    selection: { ...initialState.selection, view },
   }),
   grew: (state) => ({ version: state.version + 1 }),
   settingsOfRun: (state, { open }) =>
@@ -79,14 +102,18 @@ const REDUCERS = {
   wanted: (_state, { wanted }) => ({ wanted }),
 
   tick: (state, { step, progress }) => ({ step, progress, ...stopAtTheEnd(state, step, progress) }),
-  play: (state) => ({ playing: true, following: false, wanted: false, ...(atTheEnd(state) ? { step: 0, progress: 0 } : {}) }),
-  pause: () => ({ playing: false, following: false, progress: 1 }),
-  follow: () => ({ playing: true, following: true, wanted: false }),
-  seek: (_state, { step }) => ({ step, progress: 1, playing: false, following: false, wanted: false }),
-  show: (_state, { step }) => ({ step, progress: 0, playing: false, following: false, wanted: false }),
-  fastForward: (state) => ({ progress: state.playing ? Math.max(state.progress, RISE) : 1 }),
+  play: (state) => ({ ...standing, playing: true, ...(atTheEnd(state) ? { step: 0, progress: 0 } : {}) }),
+  pause: () => ({ playing: false, following: false, progress: 1, layerStop: null }),
+  follow: () => ({ ...standing, playing: true, following: true }),
+  seek: (_state, { step }) => ({ ...standing, step, progress: 1 }),
+  show: (_state, { step }) => ({ ...standing, step, progress: 0 }),
+  fastForward: (state) => (state.layerStop ? {} : { progress: state.playing ? Math.max(state.progress, risen(state)) : 1 }),
+  /** One layer on or back, and there the playhead stands. */
+  walk: (state, { change }) => walked(state, change),
 
   select: (state, { selection }) => ({ selection: { ...state.selection, ...selection } }),
+  /** As `select`, by a key that means to go there: keyboard focus follows. */
+  enter: (state, { selection }) => ({ selection: { ...state.selection, ...selection }, entered: state.entered + 1 }),
   hover: (_state, { hover }) => ({ hover }),
 };
 
@@ -103,9 +130,25 @@ function derive(state) {
   const last = Math.max(0, (run?.steps.length ?? 0) - 1);
   const step = clamp(state.step, 0, last);
   const layers = run?.layers ?? 0;
-  const reveal = state.reducedMotion ? layers : revealAt(state.progress, layers);
+  const moving = state.reducedMotion ? layers : revealAt(state.progress, layers, msOf(run, step));
+  const reveal = state.layerStop ?? moving;
   const bounded = { ...state, step, reveal, selection: clampSelection(state.selection, run) };
   return { ...bounded, phase: phaseOf(bounded) };
+}
+
+const msOf = (run, step) => run?.steps[step]?.data.ms;
+
+/** @returns {number} the progress at which all layers of the step in sight are there */
+function risen({ run, step }) {
+  return riseOf(msOf(run, step), run?.layers ?? 0);
+}
+
+function walked({ run, step, layerStop, selection }, change) {
+  if (!run?.steps.length) return {};
+  const at = walk({ step, layerStop }, change, { steps: run.steps.length, layers: run.layers });
+  const progress = at.layerStop ? progressAt(at.layerStop, run.layers, msOf(run, at.step)) : 1;
+  const layer = at.layerStop ? at.layerStop - 1 : run.layers - 1;
+  return { ...standing, ...at, progress, selection: { ...selection, layer } };
 }
 
 function clamp(value, low, high) {

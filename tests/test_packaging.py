@@ -29,7 +29,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 # What a CUDA build of torch requires by itself, in the one version that fits it.
 GPU_LIBRARIES = ("cuda-", "nvidia-", "triton")
-IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*["']([^"']+)["']""")
+IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*["']([^"'\s]+)["']""")
 
 
 def locked() -> dict[str, dict[str, object]]:

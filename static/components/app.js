@@ -3,17 +3,22 @@
 import { html } from "htm/preact";
 import { Component } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isWide } from "../model/views.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
 import { Inspector } from "./inspector.js";
 import { KvCache } from "./kv-cache.js";
+import { LookHere } from "./look-here.js";
 import { Map } from "./map.js";
 import { Messages } from "./messages.js";
 import { NextToken } from "./next-token.js";
+import { PanelSaver } from "./panel-saver.js";
 import { PromptBar } from "./prompt-bar.js";
 import { Tabs } from "./tabs.js";
+import { Glossary } from "./term.js";
 import { Time } from "./time.js";
 import { Timeline } from "./timeline.js";
+import { useGlossary } from "./use-glossary.js";
 
 /** The clock changes `progress` and `reveal` on every frame; a component that draws neither is left alone then. */
 const EVERY_FRAME = ["progress", "reveal"];
@@ -58,26 +63,32 @@ export function App({ store, session, client }) {
   const [state, setState] = useState(store.state());
   const stage = useRef(null);
   useEffect(() => showOncePerFrame(store, setState), [store]);
+  const glossary = useGlossary();
   const { dispatch } = store;
   const parts = { state, dispatch, session, client };
+  const saver = (panel) => html`<${Calm} of=${PanelSaver} panel=${panel} ...${parts} />`;
 
-  return html`
+  return html`<${Glossary.Provider} value=${glossary}>
     <div class="page">
       <${Calm} of=${Header} ...${parts} />
       <${Calm} of=${Messages} ...${parts} />
       <${Calm} of=${PromptBar} ...${parts} />
       <${Calm} of=${Timeline} ...${parts} />
-      <${Tabs} panels=${PANELS} stage=${stage} />
-      <main class="stage" ref=${stage}>
-        <div class="panel panel-map" id="panel-map"><${Map} ...${parts} /></div>
-        <div class="panel panel-inspector" id="panel-inspector"><${Calm} of=${Inspector} ...${parts} /></div>
+      <${Tabs} panels=${PANELS} stage=${stage} view=${state.selection.view} />
+      <main class="stage" data-wide=${isWide(state.selection.view)} ref=${stage}>
+        <div class="panel panel-map" id="panel-map">
+          <${Calm} of=${LookHere} ...${parts} />
+          <${Map} ...${parts} />
+          ${saver("Model map")}
+        </div>
+        <div class="panel panel-inspector" id="panel-inspector"><${Calm} of=${Inspector} ...${parts} />${saver("Inspector")}</div>
         <div class="strip">
-          <div class="panel panel-next-token" id="panel-next-token"><${Calm} of=${NextToken} ...${parts} /></div>
-          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Calm} of=${KvCache} ...${parts} /></div>
-          <div class="panel panel-time" id="panel-time"><${Calm} of=${Time} ...${parts} /></div>
+          <div class="panel panel-next-token" id="panel-next-token"><${Calm} of=${NextToken} ...${parts} />${saver("Next token")}</div>
+          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Calm} of=${KvCache} ...${parts} />${saver("KV cache")}</div>
+          <div class="panel panel-time" id="panel-time"><${Calm} of=${Time} ...${parts} />${saver("Time")}</div>
         </div>
       </main>
       <${Help} />
     </div>
-  `;
+  <//>`;
 }

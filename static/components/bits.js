@@ -2,16 +2,12 @@
 
 import { html } from "htm/preact";
 import { tokenLabel, tokenText } from "../model/format.js";
+import { Term, useTerm } from "./term.js";
 
-const ORIGINS = {
-  measured: "a clock or an allocator said so",
-  computed: "the model's own value, or arithmetic on it",
-  estimated: "a formula about hardware that is not here",
-};
-
-/** @param {{origin: "measured"|"computed"|"estimated"}} props */
+/** Where a number comes from, defined in the glossary. @param {{origin: "measured"|"computed"|"estimated"}} props */
 export function Badge({ origin }) {
-  return html`<span class=${`badge badge-${origin}`} title=${ORIGINS[origin]}>${origin}</span>`;
+  const { setOpen, props } = useTerm(origin);
+  return html`<span class=${`badge badge-${origin}`} ...${props} onClick=${() => setOpen(true)}>${origin}</span>`;
 }
 
 /** A token's text, isolated from the direction of the text around it; cut when long, whole in its title. */
@@ -32,10 +28,13 @@ export function Tooltip({ at, box, title, value, notes }) {
   </div>`;
 }
 
-/** One line of a panel: a name and its value. `origin` marks a line whose origin is not the panel's own. */
-export function Fact({ name, origin, hint = null, class: className = null, children }) {
-  return html`<div title=${hint}>
-    <dt>${name} ${origin && html`<${Badge} origin=${origin} />`}</dt>
-    <dd class=${className}>${children}</dd>
+/**
+ * One line of a panel: a name and its value. `term`: id in the glossary of what the name says; `origin` marks a line whose
+ * origin is not the panel's own.
+ */
+export function Fact({ name, term = null, origin, hint = null, class: className = null, children }) {
+  return html`<div>
+    <dt>${term ? html`<${Term} id=${term}>${name}<//>` : name} ${origin && html`<${Badge} origin=${origin} />`}</dt>
+    <dd class=${className} title=${hint}>${children}</dd>
   </div>`;
 }

@@ -1,46 +1,32 @@
-/** One query·key pair as arithmetic: q·k, the scaling, the softmax, and what it adds to the head's output. */
+/** One query·key pair in short: q·k, the scaling, the softmax, what it adds; and the four vectors it is made of. */
 
 import { html } from "htm/preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
-import { cellsAt } from "../draw/pixels.js";
-import { paintTiles } from "../draw/tiles.js";
-import { dotProduct, largestTerms, termAt } from "../model/dot-product.js";
-import { counted, fixed, tokenLabel } from "../model/format.js";
+import { useMemo, useState } from "preact/hooks";
+import { bySize, dotProduct } from "../model/dot-product.js";
+import { bareLabel, bounded, counted, fixed } from "../model/format.js";
 import { Badge } from "./bits.js";
-import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
-import { imageOf, Surface } from "./surface.js";
-import { useHead } from "./use-head.js";
+import { Dimensions } from "./pair/dimensions.js";
+import { Vector } from "./pair/vector.js";
 
-const TERMS = 2;
-const TILES = { lineHeight: 11, lineGap: 4 };
-
-export function DotProduct({ state, focus, client }) {
-  const { run, playing } = state;
-  const { layer, head, query, key, locked, preview } = focus;
-  const step = run.stepOfQuery(query);
-  const settled = !preview && (!playing || (locked && state.selection.query !== null));
-  const ready = state.readiness.state === "ready";
-  const { status, values } = useHead(client, settled && ready ? { run: run.id, step, layer, head } : null);
-  const pair = useMemo(
-    () => (values ? dotProduct(values, { row: query - run.steps[step].firstQuery, key, query }) : null),
-    [values, query, key],
-  );
-  const names = { query: tokenLabel(run.tokens[query], 12), key: tokenLabel(run.tokens[key], 12) };
+/** @param {{exact: Object}} props `exact` as `useHeadValues` gives it */
+export function DotProduct({ state, focus, exact, dispatch }) {
+  const { run } = state;
+  const { layer, head, query, key } = focus;
+  const { status, values, row } = exact;
+  const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, query, key]);
+  const names = { query: bareLabel(run.tokens[query], 12), key: bareLabel(run.tokens[key], 12) };
   const origin = originOf(run, state.step, query, key);
   const weight = run.weight(layer, head, query, key);
-  return html`<div class="dot-card">
+  const onOpen = () => dispatch({ type: "enter", selection: { query, key, view: "pair" } });
+  return html`<section class="dot-card" aria-label="This query and this key">
     ${pair
-      ? html`<${Exact} pair=${pair} names=${names} origin=${origin} themeName=${state.theme} />`
-      : html`<${Wire} status=${settled && !ready ? "failed" : status} names=${names} weight=${weight} origin=${origin} />`}
-  </div>`;
+      ? html`<${Exact} pair=${pair} names=${names} origin=${origin} themeName=${state.theme} onOpen=${onOpen} />`
+      : html`<${Wire} status=${status} names=${names} weight=${weight} origin=${origin} />`}
+  </section>`;
 }
 
-function Vector({ name, of }) {
-  return html`<span class=${name === "q" ? "word-computed" : "word-cached"}>${name}<sub><bdi>${of}</bdi></sub></span>`;
-}
-
-function Exact({ pair, names, origin, themeName }) {
-  const weight = fixed(pair.weight, 3);
+function Exact({ pair, names, origin, themeName, onOpen }) {
+  const weight = bounded(pair.weight, 3);
   return html`<p class="dot-line">
       <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} /> = <b>${fixed(pair.dot, 2)}</b>
       ${" "}÷ √${pair.headDim} = <b>${fixed(pair.score, 2)}</b> → softmax over ${counted(pair.keys, "key")} →${" "}
@@ -50,51 +36,27 @@ function Exact({ pair, names, origin, themeName }) {
       output += <b class="word-output">${weight}</b> × <${Vector} name="v" of=${names.key} />${" "}
       <${Badge} origin="computed" /> <span class="dot-origin">${origin}</span>
     </p>
-    <${Strips} pair=${pair} themeName=${themeName} />`;
+    <${Vectors} pair=${pair} names=${names} themeName=${themeName} onOpen=${onOpen} />`;
 }
 
-function Term({ index, q, k, product }) {
-  return html`<span>#${index}: ${fixed(q, 2)} × ${fixed(k, 2)} = ${fixed(product, 2)}</span>`;
-}
-
-function Strips({ pair, themeName }) {
-  const [ref, size] = useSize();
-  const [pointed, setPointed] = useState(null);
-  const theme = useTheme(themeName);
-  const ratio = useRatio();
-  const width = size?.width ?? 0;
-  const onPointerMove = (event) => {
-    setPointed(cellsAt(pointInside(event).x, 0, width, pair.headDim, pair.headDim)?.[0] ?? null);
-  };
-  const lines = [pair.q, pair.k, pair.products];
-  const height = lines.length * (TILES.lineHeight + TILES.lineGap) - TILES.lineGap;
-  const painted = useMemo(
-    () => (width ? imageOf(paintTiles(lines, { theme }, { ...TILES, width, ratio })) : null),
-    [pair, theme, width, ratio],
-  );
-  const draw = useCallback(
-    (context) => painted && context.drawImage(painted, 0, 0, width, height),
-    [painted, width, height],
-  );
-  return html`<div
-    class="strips" role="img"
-    aria-label=${`The ${pair.headDim} numbers of q and of k, and their products, which sum to ${fixed(pair.dot, 2)}`}
-  >
-      <div class="strip-names" aria-hidden="true"><span>q</span><span>k</span><span>q × k</span></div>
-      <div
-        class="strip-tiles" ref=${ref} style=${`height:${height}px`} onPointerMove=${onPointerMove}
-        onPointerLeave=${() => setPointed(null)}
-      >
-        ${painted && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}
-      </div>
-      <div class="strip-names" aria-hidden="true"><span></span><span></span><span>Σ = ${fixed(pair.dot, 2)}</span></div>
-    </div>
+function Vectors({ pair, names, themeName, onOpen }) {
+  const [chosen, setChosen] = useState(null);
+  const order = useMemo(() => Array.from(pair.q, (_, dimension) => dimension), [pair.headDim]);
+  const dimension = chosen ?? bySize(pair.products)[0];
+  const lines = [
+    { name: html`<${Vector} name="q" of=${names.query} />`, word: "q", values: pair.q },
+    { name: html`<${Vector} name="k" of=${names.key} />`, word: "k", values: pair.k },
+    { name: html`<${Vector} name="v" of=${names.key} />`, word: "v", values: pair.v },
+    { name: html`<span class="word-output">output</span>`, word: "output", values: pair.output },
+  ];
+  const told = lines.map(({ word, values }) => `${word} ${fixed(values[dimension], 2)}`);
+  return html`<${Dimensions}
+      name=${`One of the ${pair.headDim} numbers of q, k, v and output`} text=${`i = ${dimension}: ${told.join(", ")}`}
+      lines=${lines} order=${order} chosen=${dimension} onChoose=${setChosen} themeName=${themeName}
+    />
     <p class="dot-terms">
-      ${
-        pointed === null
-          ? html`largest of ${pair.headDim}: ${largestTerms(pair, TERMS).map((term) => html`<${Term} ...${term} />`)}`
-          : html`this one: <${Term} ...${termAt(pair, pointed)} />`
-      }
+      <span class="dot-told">i = ${dimension}: ${told.join(" · ")}</span>
+      <button type="button" class="dot-open" onClick=${onOpen}>Term by term ▸</button>
     </p>`;
 }
 

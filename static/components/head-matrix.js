@@ -19,15 +19,25 @@ const NARROW_PX = 330;
 /** @param {{close: boolean}} props `close`: a window around the chosen cell instead of the whole matrix */
 export function HeadMatrix({ run, focus, hover, theme, close, dispatch }) {
   const [ref, size] = useSize();
+  const [focused, setFocused] = useState(false);
   const parts = { run, focus, hover, close, themeName: theme, dispatch };
-  return html`<div class="matrix" ref=${ref}>${size && html`<${Cells} ...${parts} size=${size} />`}</div>`;
+  return html`<div
+    class="matrix" ref=${ref} role="application" tabindex="0" data-entry=""
+    aria-roledescription="attention matrix" aria-label="Arrow keys choose query and key"
+    aria-describedby="matrix-cell"
+    onFocus=${() => setFocused(true)}
+    onBlur=${() => setFocused(false)}
+    onKeyDown=${(event) => onMatrixKey(event, focus, dispatch)}
+  >
+    <p id="matrix-cell" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${cellInWords(run, focus)}</p>
+    ${size && html`<${Cells} ...${parts} size=${size} />`}
+  </div>`;
 }
 
 function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
   const theme = useTheme(themeName);
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
-  const [focused, setFocused] = useState(false);
   const { layer, head, newest, query, key } = focus;
 
   const [queries, keys] = close
@@ -83,21 +93,12 @@ function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
   const pointed = pointer ? under(pointer) : { hit: null };
   return html`<div
     class="matrix-cells"
-    role="application"
-    tabindex="0"
-    aria-roledescription="attention matrix"
-    aria-label="Arrow keys choose query and key"
-    aria-describedby="matrix-cell"
     onPointerMove=${onPointerMove}
     onPointerLeave=${onPointerLeave}
     onClick=${onClick}
-    onFocus=${() => setFocused(true)}
-    onBlur=${() => setFocused(false)}
-    onKeyDown=${(event) => onMatrixKey(event, focus, dispatch)}
   >
     <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
     <${MatrixLabels} geometry=${geometry} run=${run} focus=${focus} hover=${hover} />
-    <p id="matrix-cell" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${cellInWords(run, focus)}</p>
     ${pointed.hit && html`<${Tooltip} at=${pointer} box=${geometry} ...${cellFacts(run, pointed.hit, pointed.cell)} />`}
   </div>`;
 }
@@ -135,9 +136,14 @@ const KEYS = {
 
 function onMatrixKey(event, focus, dispatch) {
   const move = KEYS[event.key];
-  if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+  const enters = event.key === "Enter";
+  if ((!move && !enters) || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   event.stopPropagation();
+  if (enters) {
+    dispatch({ type: "enter", selection: { query: focus.query, key: focus.key, view: "pair" } });
+    return;
+  }
   const moved = move(focus);
   const query = Math.min(Math.max(moved.query, 0), focus.newest);
   dispatch({ type: "select", selection: { query, key: Math.min(Math.max(moved.key, 0), query) } });

@@ -1,4 +1,4 @@
-/** Name, recorded runs, the model and how far its loading is, theme, help. */
+/** Name, recorded runs, the model and how far its loading is, theme, large type, help. */
 
 import { html } from "htm/preact";
 import { bytesShort } from "../model/format.js";
@@ -22,9 +22,20 @@ export function Header({ state, dispatch, session }) {
         >
           <${Icon} name=${dark ? "sun" : "moon"} />
         </button>
-        <button class="icon-button" type="button" aria-label="Keys" onClick=${() => document.querySelector("#help").showModal()}>
-          ?
+        <button
+          class="icon-button present-button"
+          type="button"
+          aria-label="Large type"
+          title="Large type, for a projector"
+          aria-pressed=${state.present}
+          onClick=${() => dispatch({ type: "present", present: !state.present })}
+        >
+          <${Icon} name="present" />
         </button>
+        <button
+          class="icon-button" type="button" aria-label="Help" title="Keys and glossary"
+          onClick=${() => document.querySelector("#help").showModal()}
+        >?</button>
       </div>
     </header>
   `;

@@ -47,6 +47,9 @@ export function useRatio() {
 
 /** @returns {{x: number, y: number}} where a pointer event is inside the element that handles it */
 export function pointInside(event) {
-  const box = event.currentTarget.getBoundingClientRect();
-  return { x: event.clientX - box.left, y: event.clientY - box.top };
+  const element = event.currentTarget;
+  const box = element.getBoundingClientRect();
+  // Large type magnifies the page, the pointer's coordinates with it, the element's own lengths not.
+  const magnified = element.offsetWidth ? box.width / element.offsetWidth : 1;
+  return { x: (event.clientX - box.left) / magnified, y: (event.clientY - box.top) / magnified };
 }

@@ -4,13 +4,15 @@ import { html } from "htm/preact";
 import { cacheAccount } from "../model/cache-facts.js";
 import { bytes, counted, fixed, integer } from "../model/format.js";
 import { Badge, Fact } from "./bits.js";
+import { OpenView } from "./open-view.js";
+import { Term } from "./term.js";
 
-export function KvCache({ state }) {
+export function KvCache({ state, dispatch }) {
   const { run, step } = state;
   return html`<section class="facts" aria-label="KV cache">
     ${
       run?.steps.length
-        ? html`<${Account} run=${run} step=${step} />`
+        ? html`<${Account} run=${run} step=${step} dispatch=${dispatch} />`
         : html`<h2>KV cache</h2>
           <p class="facts-empty">Its bytes appear with the first step.</p>`
     }
@@ -19,25 +21,28 @@ export function KvCache({ state }) {
 
 const FORMULA = "positions × layers × KV heads × head dim × K and V × bytes per number";
 
-function Account({ run, step }) {
+function Account({ run, step, dispatch }) {
   const { rows, positions, written, used, reserved, blocks, blockSize, allHeads } = cacheAccount(run, step);
   const { layers, heads, kv_heads: kvHeads, head_dim: headDim, element_bytes: elementBytes } = run.open.model;
   const agrees = [written, used, reserved].every(({ measured, formula }) => measured === formula);
-  return html`<h2>
-      KV cache <${Badge} origin="measured" />${" "}
-      <small>${agrees ? "✓ the formula agrees" : "✗ the formula does not agree"}</small>
-    </h2>
+  return html`<div class="facts-head">
+      <h2>
+        <${Term} id="kv-cache">KV cache<//> <${Badge} origin="measured" />${" "}
+        <small>${agrees ? "✓ the formula agrees" : "✗ the formula does not agree"}</small>
+      </h2>
+      <${OpenView} view="cache" name="cache" dispatch=${dispatch} />
+    </div>
     <dl>
       <${Fact} name="this step wrote" hint=${FORMULA}>
         ${`${rows} × ${layers} × ${kvHeads} × ${headDim} × 2 × ${elementBytes} B = `}<${Checked} ...${written} />
       <//>
       <${Fact} name="cache now">${counted(positions, "position")} · <${Checked} ...${used} /><//>
-      <${Fact} name="reserved">${counted(blocks.length, "block")} × ${blockSize} · <${Checked} ...${reserved} /><//>
-      <${Fact} name="block table" class="block-table">
+      <${Fact} name="reserved" term="reserved">${counted(blocks.length, "block")} × ${blockSize} · <${Checked} ...${reserved} /><//>
+      <${Fact} name="block table" term="block-table" class="block-table">
         <${BlockTable} blocks=${blocks} blockSize=${blockSize} /><span>${integer(reserved.unused)} unused</span>
       <//>
       ${allHeads.ratio > 1 &&
-      html`<${Fact} name=${`with ${heads} KV heads (MHA)`} origin="computed">
+      html`<${Fact} name=${`with ${heads} KV heads (MHA)`} term="mha" origin="computed">
         ${bytes(allHeads.bytes)} · ${fixed(allHeads.ratio, 1)}×
       <//>`}
       <${Fact} name="without a cache" origin="computed">

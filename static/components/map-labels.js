@@ -5,6 +5,7 @@ import { counted, percent, tokenLabel } from "../model/format.js";
 import { kvHeadOf } from "../model/map-facts.js";
 import { labelled } from "../draw/labels.js";
 import { columnOf, rowOf, stripOf } from "../draw/map-geometry.js";
+import { Term } from "./term.js";
 
 const LEAST_LABEL_PX = 10.5;
 const LEAST_LAYER_PX = 12;
@@ -14,8 +15,9 @@ const TITLE_CHARACTER_PX = 6.6;
 const SUBTITLE_CHARACTER_PX = 5.2;
 
 export function MapLabels({ geometry, run, step, view, selection, hover, risen }) {
-  return html`<svg class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
-    <${Titles} geometry=${geometry} view=${view} />
+  return html`<${Titles} geometry=${geometry} view=${view} /><svg
+    class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true"
+  >
     <${RowMark} geometry=${geometry} layer=${selection.layer} />
     <${LayerNames} geometry=${geometry} selected=${selection.layer} hovered=${hover?.layer} />
     <${HeadNames} geometry=${geometry} selected=${selection.head} hovered=${hover?.head} />
@@ -31,23 +33,33 @@ export function MapLabels({ geometry, run, step, view, selection, hover, risen }
   </svg>`;
 }
 
+/** HTML, not SVG: their terms open definitions. `term` of each is the title's own beginning. */
 function Titles({ geometry, view }) {
   const heads = counted(view.heads, "head");
   const titles = [
-    ["residual", "Residual stream", "one column per token", "Residual"],
-    [
-      "attention",
-      view.prefill ? "Attention: who looks at whom" : "Attention: where the newest token looks",
-      view.prefill ? `${heads} per layer, a triangle each` : `${heads} per layer, one strip each`,
-      "Attention",
-    ],
-    ["cache", "KV cache: one shelf per layer", `K over V, ${counted(view.kvHeads, "KV head")}, a column per position`, "KV cache"],
+    { group: "residual", term: "residual-stream", head: "Residual stream", subtitle: "one column per token", short: "Residual" },
+    {
+      group: "attention",
+      term: "attention",
+      head: "Attention",
+      tail: view.prefill ? ": who looks at whom" : ": where the newest token looks",
+      subtitle: view.prefill ? `${heads} per layer, a triangle each` : `${heads} per layer, one strip each`,
+    },
+    {
+      group: "cache",
+      term: "kv-cache",
+      head: "KV cache",
+      tail: ": one shelf per layer",
+      subtitle: `K over V, ${counted(view.kvHeads, "KV head")}, a column per position`,
+    },
   ];
-  return titles.map(([group, title, subtitle, short]) => {
+  return titles.map(({ group, term, head, tail = "", subtitle, short = head }) => {
     const { x0, x1 } = geometry[group];
-    const roomy = x1 - x0 > title.length * TITLE_CHARACTER_PX;
-    return html`<text class="map-title" x=${x0} y="14">${roomy ? title : short}</text>
-      ${x1 - x0 > subtitle.length * SUBTITLE_CHARACTER_PX && html`<text class="map-subtitle" x=${x0} y="29">${subtitle}</text>`}`;
+    const roomy = x1 - x0 > (head + tail).length * TITLE_CHARACTER_PX;
+    return html`<div key=${group} class="map-head-words" style=${`left:${x0}px;width:${x1 - x0}px`}>
+      <h2 class="map-title"><${Term} id=${term}>${roomy ? head : short}<//>${roomy && tail}</h2>
+      ${x1 - x0 > subtitle.length * SUBTITLE_CHARACTER_PX && html`<p class="map-subtitle">${subtitle}</p>`}
+    </div>`;
   });
 }
 
@@ -155,7 +167,8 @@ function Outline({ box, grow, class: kind }) {
 /** What leaves the top of the newest column: the token this step chose. */
 function Output({ geometry, view, token }) {
   const { x0, x1 } = columnOf(geometry, "residual", view.positions - 1);
-  const label = geometry.compact ? tokenLabel(token, 8) : `${tokenLabel(token, 10)} ${percent(token.prob, 0)}`;
+  const bare = geometry.compact || token.prob === null;
+  const label = bare ? tokenLabel(token, geometry.compact ? 8 : 10) : `${tokenLabel(token, 10)} ${percent(token.prob, 0)}`;
   const x = (x0 + x1) / 2;
   const rightHalf = x > (geometry.residual.x0 + geometry.residual.x1) / 2;
   return html`<path class="map-output-arrow" d=${`M${x} ${geometry.top - 2} V${geometry.top - 8} m-3 3 l3 -4 l3 4`} />

@@ -1,4 +1,4 @@
-/** What the map's colours mean: three words, one scale of attention, three scales of length. */
+/** What the map's colours mean: three words, one scale of attention, scales of length, and the Q that does not stay. */
 
 import { html } from "htm/preact";
 import { gradient } from "../draw/theme.js";
@@ -15,6 +15,13 @@ export function MapLegend({ geometry, ranges, theme }) {
     <div class="legend-row">
       <span class="scale"><i style=${`background:${gradient(theme.attention.css)}`}></i>attention 0 → 1 (√ scale)</span>
     </div>
+    ${
+      ranges.q &&
+      html`<div class="legend-row" title="one cell per head, its colour the length of q; log scale">
+        <span class="scale scale-short"><b>Q</b><i style=${`background:${gradient(theme.computedCell.css)}`}></i></span>
+        used once while its layer runs, not kept
+      </div>`
+    }
     <div class="legend-row legend-norms" title="lengths of the residual row, of k and of v; log scale">
       <${Norm} name="row" range=${ranges.residual} colours=${theme.cachedRow.css} />
       <${Norm} name="k" range=${ranges.k} colours=${theme.cachedK.css} />

@@ -3,7 +3,9 @@
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { drawMap, mapPixels, paintLayer } from "../draw/map.js";
+import { drawQueries, queriesShown } from "../draw/map-query.js";
 import { hitMap, mapGeometry } from "../draw/map-geometry.js";
+import { mapShades } from "../draw/map-shades.js";
 import { factsAt, headSentence, kvHeadOf } from "../model/map-facts.js";
 import { mapView, normRanges } from "../model/map-view.js";
 import { Tooltip } from "./bits.js";
@@ -41,7 +43,7 @@ function Empty({ run, phase }) {
 }
 
 function Grid({ state, dispatch, size }) {
-  const { run, step, reveal, selection, hover } = state;
+  const { run, step, reveal, layerStop, selection, hover } = state;
   const theme = useTheme(state.theme);
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
@@ -49,23 +51,29 @@ function Grid({ state, dispatch, size }) {
 
   const view = useMemo(() => mapView(run, step), [run, step]);
   const ranges = useMemo(() => normRanges(run), [run]);
+  const shades = useMemo(() => mapShades(run, ranges), [run, ranges]);
   const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, view]);
   const picture = useMemo(
     () => ({
       ...mapPixels({ geometry, ratio }),
       parts: view.layers,
-      paint: (target, layer) => paintLayer(target, view, layer, { ranges, theme }, { geometry, ratio }),
+      paint: (target, layer) => paintLayer(target, view, layer, { shades, theme }, { geometry, ratio }),
       continues: view.prefill ? null : run.id,
     }),
-    [run, view, ranges, theme, geometry, ratio],
+    [run, view, shades, theme, geometry, ratio],
   );
   const { image, painted } = usePainting(picture);
   const draw = useCallback(
-    (context) => drawMap(context, image, { view, reveal, theme }, { geometry }),
-    [image, painted, view, reveal, theme, geometry],
+    (context) => {
+      drawMap(context, image, { view, reveal, theme }, { geometry });
+      if (!ranges.q) return;
+      const queries = queriesShown({ reveal, layerStop, layers: view.layers });
+      drawQueries(context, queries, { view, range: ranges.q, theme }, { geometry });
+    },
+    [image, painted, view, ranges, reveal, layerStop, theme, geometry],
   );
 
-  const risen = reveal >= view.layers;
+  const risen = reveal >= view.layers && !layerStop;
   const labels = useMemo(
     () =>
       html`<${MapLabels}
@@ -104,6 +112,7 @@ function Grid({ state, dispatch, size }) {
   const pointed = pointer && under(pointer).facts;
   return html`<div
       class="map-grid"
+      id="map-grid"
       role="application"
       tabindex="0"
       aria-roledescription="map of layers and heads"
@@ -162,9 +171,14 @@ const KEYS = {
 
 function onMapKey(event, run, selection, dispatch) {
   const move = KEYS[event.key];
-  if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+  const enters = event.key === "Enter";
+  if ((!move && !enters) || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   event.stopPropagation();
+  if (enters) {
+    dispatch({ type: "enter", selection: { view: "head" } });
+    return;
+  }
   const { layer, head } = { ...selection, ...move(selection) };
   const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
   dispatch({ type: "select", selection: { layer: within(layer, run.layers), head: within(head, run.heads) } });

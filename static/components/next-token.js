@@ -1,45 +1,53 @@
 /** What may come next: candidates under the run's settings, or under what-if ones, from the stored logits at once. */
 
 import { html } from "htm/preact";
+import { branchRefusal } from "../model/branching.js";
 import { fixed, integer, percent, quoted } from "../model/format.js";
-import { distribution, sameSettings, settingsInWords } from "../model/sampling.js";
+import { distribution } from "../model/sampling.js";
 import { Badge, Token } from "./bits.js";
+import { OpenView } from "./open-view.js";
 import { SamplingSliders } from "./sampling-sliders.js";
+import { Term } from "./term.js";
+import { WhatIf } from "./what-if.js";
 
 const SHOWN = 6;
 const NOTE =
   "The 256 largest logits are exact; the other tokens are a histogram of 256 bins, so their share is approximate.";
 
-export function NextToken({ state, dispatch }) {
-  const { run, step } = state;
+export function NextToken({ state, dispatch, session }) {
+  const { run } = state;
   return html`<section class="next-token facts" aria-label="Next token">
     ${
       run?.steps.length
-        ? html`<${Candidates}
-            run=${run} step=${step} settings=${state.whatIf ?? run.open.sampling} next=${state.sampling} dispatch=${dispatch}
-          />`
+        ? html`<${Candidates} state=${state} dispatch=${dispatch} session=${session} />`
         : html`<h2>Next token</h2>
           <p class="facts-empty">The model's candidates appear with the first step.</p>`
     }
   </section>`;
 }
 
-function Candidates({ run, step, settings, next, dispatch }) {
+function Candidates({ state, dispatch, session }) {
+  const { run, step, sampling: next, branching } = state;
   const { data, topIds, topLogits, tailCounts } = run.steps[step];
-  const result = distribution({ topLogits, tailCounts, tail: data.tail }, settings);
   const used = run.open.sampling;
+  const settings = state.whatIf ?? used;
+  const result = distribution({ topLogits, tailCounts, tail: data.tail }, settings);
   const listed = Math.min(SHOWN, data.top_tokens.length);
   const chosen = topIds.indexOf(data.token.id);
   const rows = Array.from({ length: listed }, (_, rank) => ({ rank, token: data.top_tokens[rank] }));
   if (chosen >= listed) rows[listed - 1] = { rank: chosen, token: data.token };
   const most = Math.max(...result.final);
   const after = run.tokens[run.lastQueryOfStep(step)];
-  return html`<h2>Next token after ${quoted(after)} <small>step ${step}</small> <${Badge} origin="computed" /></h2>
+  return html`<div class="facts-head">
+      <h2>Next token after ${quoted(after)} <small>step ${step}</small> <${Badge} origin="computed" /></h2>
+      <${OpenView} view="tokens" name="next token" dispatch=${dispatch} />
+    </div>
     <div class="next-body">
       <ol class="candidates">
         ${rows.map(({ rank, token }) => html`<${Candidate}
-          key=${rank} rank=${rank} token=${token} chosen=${rank === chosen} logit=${topLogits[rank]}
-          result=${result} most=${most}
+          key=${rank} rank=${rank} token=${token} chosen=${rank === chosen ? data.token : null} logit=${topLogits[rank]}
+          result=${result} most=${most} refusal=${branchRefusal(run, step, token)} branching=${branching}
+          onBranch=${() => session.branch(token)}
         />`)}
       </ol>
       <div class="next-side">
@@ -49,23 +57,34 @@ function Candidates({ run, step, settings, next, dispatch }) {
     </div>
     <p class="next-sum" title=${NOTE}>
       ${summary(result, data, run, rows.length)}
-      ${chosen < 0 && ` The run took ${quoted(data.token)}, which is not among the 256 largest.`}
+      ${chosen < 0 && ` ${data.token.forced ? "This branch was given" : "The run took"} ${quoted(data.token)}, which is not among the ${topIds.length} largest.`}
     </p>`;
 }
 
-function Candidate({ rank, token, chosen, logit, result, most }) {
+function Candidate({ rank, token, chosen, logit, result, most, refusal, branching, onBranch }) {
   const cut = result.cut[rank];
   const share = cut ? result.scaled[rank] : result.final[rank];
   const width = Math.min(100, (share / most) * 100);
-  return html`<li
-    class=${`${chosen ? "is-chosen" : ""} ${cut ? "is-cut" : ""}`}
-    title=${`token ${rank + 1} by logit${cut ? `; ${percent(share)} before it was cut by ${cut}` : ""}`}
-  >
-    <${Token} token=${token} limit=${12} />
-    <span class="candidate-bar"><i style=${`width:${width.toFixed(1)}%`}></i>${cut && html`<em>cut by ${cut}</em>`}</span>
+  const starting = branching?.id === token.id;
+  const content = html`<${Token} token=${token} limit=${12} />
+    <span class="candidate-bar"><i style=${`width:${width.toFixed(1)}%`}></i>${
+      starting ? html`<em>starting a branch…</em>` : cut && html`<em>cut by ${cut}</em>`
+    }</span>
     <b>${percent(share)}</b>
-    <span class="candidate-logit" title="raw logit">${fixed(logit, 2)}</span>
-    ${chosen && html`<span class="visually-hidden">chosen in this run</span>`}
+    <span class="candidate-logit" title="raw logit">${fixed(logit, 2)}</span>`;
+  const about = `token ${rank + 1} by logit${cut ? `; ${percent(share)} before it was cut by ${cut}` : ""}`;
+  return html`<li class=${`${chosen ? "is-chosen" : ""} ${cut ? "is-cut" : ""}`}>
+    ${
+      refusal
+        ? html`<span class="candidate" title=${`${about}. ${refusal}`}>${content}</span>`
+        : html`<button
+            type="button" class="candidate" aria-disabled=${Boolean(branching)} onClick=${onBranch}
+            title=${`${about}. Branch: go on with this token instead`}
+          >
+            <span class="visually-hidden">Branch with</span>${content}
+          </button>`
+    }
+    ${chosen && html`<span class="visually-hidden">${chosen.forced ? "given by this branch" : "chosen in this run"}</span>`}
   </li>`;
 }
 
@@ -76,25 +95,6 @@ function summary(result, data, run, listed) {
     result.keptTopP < vocab
       ? `${result.approximate ? "about " : ""}${integer(result.keptTopP)} of ${integer(vocab)} tokens kept`
       : `all ${integer(vocab)} tokens kept`;
-  const bits = `entropy ${fixed(result.entropy, 2)} bits (raw ${fixed(data.entropy, 2)})`;
-  return `${kept} · all others ${percent(Math.max(0, others))} · ${bits}`;
-}
-
-function WhatIf({ settings, used, next, dispatch }) {
-  if (sameSettings(settings, used))
-    return html`<p class="next-note">These are the run's own settings. Move a slider: nothing is run again.</p>`;
-  const { strategy, temperature, top_k, top_p } = settings;
-  const use = () => dispatch({ type: "sampling", patch: { strategy, temperature, top_k, top_p } });
-  return html`<p class="next-note is-what-if">What if. This run used ${settingsInWords(used)}.</p>
-    <p class="next-actions">
-      <button
-        type="button" title="Reset to the run's own" aria-label="Reset to the run's own"
-        onClick=${() => dispatch({ type: "whatIf", patch: null })}
-      >Reset</button>
-      ${
-        sameSettings(settings, next)
-          ? html`<span>the next run uses these</span>`
-          : html`<button type="button" onClick=${use}>Use for the next run</button>`
-      }
-    </p>`;
+  return html`${kept} · all others ${percent(Math.max(0, others))} · <${Term} id="entropy">entropy<//>${" "}
+    ${fixed(result.entropy, 2)} bits (raw ${fixed(data.entropy, 2)}) · click a token to <${Term} id="fork">branch<//>`;
 }

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
 import { highOf, NUMBERS } from "../model/run-request.js";
 import { Icon } from "./icons.js";
+import { Term } from "./term.js";
 
 export function PromptBar({ state, dispatch, session }) {
   const [opened, setOpened] = useState(false);
@@ -64,21 +65,22 @@ function Settings({ state, dispatch, opened }) {
           checked=${state.chat}
           onChange=${(event) => dispatch({ type: "settings", patch: { chat: event.target.checked } })}
         />
-        chat
+        <${Term} id="chat-template" stop=${false}>chat<//>
       </label>
       <label>
-        choose
+        <${Term} id="greedy" stop=${false}>choose<//>
         <select value=${sampling.strategy} onChange=${(event) => onSampling("strategy", event.target.value)}>
           <option value="greedy">greedy</option>
           <option value="sample">sample</option>
         </select>
       </label>
       ${NUMBERS.map((setting) => {
-        const { name, label, low, step, width, drawn, title } = setting;
+        const { name, label, term, low, step, width, drawn, title } = setting;
         return html`
           <${NumberSetting}
             key=${name}
             label=${label}
+            term=${term}
             title=${drawn && greedy ? "Greedy choice does not use it" : title}
             idle=${drawn && greedy}
             min=${low}
@@ -99,7 +101,7 @@ function Settings({ state, dispatch, opened }) {
  * A number that is taken when the field is left or Enter is pressed; text that is no number changes nothing. What is being
  * typed is kept until then, whatever else on the page is rendered meanwhile.
  */
-function NumberSetting({ label, title, min, max, step, width, value, idle, bad, onChange }) {
+function NumberSetting({ label, term, title, min, max, step, width, value, idle, bad, onChange }) {
   const [typed, setTyped] = useState(null);
   useEffect(() => setTyped(null), [value]);
   const take = (event) => {
@@ -109,7 +111,7 @@ function NumberSetting({ label, title, min, max, step, width, value, idle, bad, 
   };
   return html`
     <label class=${idle ? "is-idle" : ""} title=${title}>
-      ${label}
+      ${term ? html`<${Term} id=${term} stop=${false}>${label}<//>` : label}
       <input
         type="number"
         style=${{ width: `${width + 1.6}ch` }}

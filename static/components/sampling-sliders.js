@@ -1,12 +1,14 @@
 /** Three what-if sliders over the step in sight. Moving one asks what sampling would do, also of a greedy run. */
 
 import { html } from "htm/preact";
+import { Term } from "./term.js";
 
 const TOP_K_OFF = 101;
 
 const SLIDERS = [
   {
     name: "temperature",
+    term: "temperature",
     label: "What-if temperature",
     text: "temperature",
     min: 0.1,
@@ -18,6 +20,7 @@ const SLIDERS = [
   },
   {
     name: "top_k",
+    term: "top-k",
     label: "What-if top-k",
     text: "top-k",
     min: 1,
@@ -25,10 +28,11 @@ const SLIDERS = [
     step: 1,
     read: ({ top_k: k }) => (k ? Math.min(k, TOP_K_OFF - 1) : TOP_K_OFF),
     write: (value) => ({ top_k: value === TOP_K_OFF ? 0 : value }),
-    shown: (value, { top_k: k }) => (value === TOP_K_OFF ? "off" : String(k)),
+    shown: (_value, { top_k: k }) => (k ? String(k) : "off"),
   },
   {
     name: "top_p",
+    term: "top-p",
     label: "What-if top-p",
     text: "top-p",
     min: 0.05,
@@ -43,19 +47,24 @@ const SLIDERS = [
 export function SamplingSliders({ settings, dispatch }) {
   const greedy = settings.strategy === "greedy";
   return html`<div class=${`sliders ${greedy ? "is-greedy" : ""}`}>
-    ${SLIDERS.map(({ name, label, text, min, max, step, read, write, shown }) => {
-      const value = read(settings);
-      const onInput = (event) =>
-        dispatch({ type: "whatIf", patch: { strategy: "sample", ...write(Number(event.currentTarget.value)) } });
-      return html`<label key=${name}>
-        <span>${text}</span>
-        <input
-          type="range" aria-label=${label}
-          aria-valuetext=${greedy ? `${shown(value, settings)}, not used by greedy` : shown(value, settings)}
-          min=${min} max=${max} step=${step} value=${value} onInput=${onInput}
-        />
-        <b aria-hidden="true">${greedy ? "greedy" : shown(value, settings)}</b>
-      </label>`;
-    })}
+    ${SLIDERS.map(({ name }) => html`<${SamplingSlider} key=${name} name=${name} settings=${settings} dispatch=${dispatch} />`)}
   </div>`;
+}
+
+/** @param {{name: "temperature"|"top_k"|"top_p", settings: Object, dispatch: Function}} props */
+export function SamplingSlider({ name, settings, dispatch }) {
+  const { label, term, text, min, max, step, read, write, shown } = SLIDERS.find((slider) => slider.name === name);
+  const greedy = settings.strategy === "greedy";
+  const value = read(settings);
+  const words = shown(value, settings);
+  const onInput = (event) =>
+    dispatch({ type: "whatIf", patch: { strategy: "sample", ...write(Number(event.currentTarget.value)) } });
+  return html`<label class="slider">
+    <span><${Term} id=${term} stop=${false}>${text}<//></span>
+    <input
+      type="range" aria-label=${label} aria-valuetext=${greedy ? `${words}, not used by greedy` : words}
+      min=${min} max=${max} step=${step} value=${value} onInput=${onInput}
+    />
+    <b aria-hidden="true">${greedy ? "greedy" : words}</b>
+  </label>`;
 }

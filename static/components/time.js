@@ -4,46 +4,69 @@ import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
 import { drawBars, hitBars } from "../draw/bars.js";
 import { bytesShort, counted, fixed, integer, milliseconds, short } from "../model/format.js";
+import { small } from "../model/small-numbers.js";
 import { timeFacts } from "../model/time-facts.js";
+import { logitDifference } from "../model/twin-facts.js";
 import { Badge, Fact } from "./bits.js";
+import { useFinishedTwin } from "./cache/use-twin.js";
 import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
+import { OpenView } from "./open-view.js";
 import { Surface } from "./surface.js";
 
-export function Time({ state, dispatch }) {
+export function Time({ state, dispatch, client }) {
   const { run, step } = state;
   return html`<section class="facts" aria-label="Time">
-    <h2>Time <${Badge} origin="measured" /></h2>
+    <div class="facts-head">
+      <h2>Time <${Badge} origin="measured" /></h2>
+      ${run?.steps.length > 0 && html`<${OpenView} view="time" name="time" dispatch=${dispatch} />`}
+    </div>
     ${run?.steps.length ? html`<${Times}
-      state=${state} run=${run} step=${step} dispatch=${dispatch}
+      state=${state} run=${run} step=${step} dispatch=${dispatch} client=${client}
     />` : html`<p class="facts-empty">Measured with the first step.</p>`}
   </section>`;
 }
 
-function Times({ state, run, step, dispatch }) {
+function Times({ state, run, step, dispatch, client }) {
   const { prefill, decode, parts, total, batch } = timeFacts(run, step);
   const { flops, bytes_read: read } = run.steps[step].data;
   return html`<dl>
-    <${Fact} name=${`prefill, ${counted(prefill.tokens, "token")} (TTFT)`} hint=${`time to first token; prefill ran in ${counted(prefill.chunks, "chunk")}`}>
+    <${Fact} name=${`prefill, ${counted(prefill.tokens, "token")} (TTFT)`} term="ttft" hint=${`time to first token; prefill ran in ${counted(prefill.chunks, "chunk")}`}>
       ${milliseconds(prefill.ms)} · ${milliseconds(prefill.perToken)}/token
     <//>
     ${decode &&
-    html`<${Fact} name="decode, per token">
+    html`<${Fact} name="decode, per token" term="decode">
         ${decode.here !== null && `${milliseconds(decode.here)} · `}median ${milliseconds(decode.median)}
       <//>
-      <${Fact} name=${`${fixed(decode.perSecond, 1)} tokens/s`} class="wide">
+      <${Fact} name=${`${fixed(decode.perSecond, 1)} tokens/s`} term="tokens-per-second" class="wide">
         <${StepBars} decode=${decode} themeName=${state.theme} dispatch=${dispatch} />
       <//>`}
-    <${Fact} name=${parts.map(({ name }) => name).join(", ")} hint=${`this step took ${milliseconds(total)} in all`}>
+    <${Fact} name=${parts.map(({ name }) => name).join(", ")} term="capture" hint=${`this step took ${milliseconds(total)} in all`}>
       ${parts.map(({ ms }) => milliseconds(ms)).join(" + ")}
     <//>
-    <${Fact} name="memory read" origin="computed" hint="the weights, and K and V of the positions before">
+    <${Fact} name="memory read" term="bytes-read" origin="computed" hint="the weights, and K and V of the positions before">
       ${bytesShort(read)}
     <//>
-    <${Fact} name="arithmetic" origin="computed">
+    <${Fact} name="arithmetic" term="arithmetic-intensity" origin="computed">
       ${short(flops, "FLOP")} · ${fixed(flops / read, flops < 10 * read ? 2 : 0)}/byte
     <//>
+    <${WithoutCache} run=${run} step=${step} client=${client} view=${state.selection.view} />
     ${batch > 1 && html`<${Fact} name="shared with">${counted(batch - 1, "other run")} in the same forward pass<//>`}
   </dl>`;
+}
+
+/** `view`: a twin may have been run in the large view, so it is asked for again when the view changes. */
+function WithoutCache({ run, step, client, view }) {
+  const twin = useFinishedTwin({ client, run, again: view });
+  const { firstQuery, rows } = run.steps[step];
+  const its = twin?.steps[step];
+  if (!its)
+    return html`<${Fact} name="same step, no cache" origin="computed" hint="the cache view can really run it">
+      ${counted(firstQuery + rows, "row")} instead of ${rows}
+    <//>`;
+  const logits = logitDifference(run.steps[step], its);
+  return html`<${Fact} name="same step, no cache" hint=${`its forward pass, really run; the largest difference over ${logits.compared} listed logits`}>
+    ${milliseconds(its.data.ms.forward)} · logits ±${small(logits.largest)}
+  <//>`;
 }
 
 const BARS_PX = 16;

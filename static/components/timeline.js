@@ -1,11 +1,12 @@
 /** The run as a line: prefill as one block, then a chip per token; under it scrubber, sentence, transport. */
 
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ending } from "../model/endings.js";
 import { counted, fixed, integer, milliseconds, percent, tokenLabel, tokenText } from "../model/format.js";
 import { narrate } from "../model/narration.js";
 import { slowdownOf } from "../player.js";
+import { Branches } from "./branches.js";
 import { Transport } from "./transport.js";
 
 /** Where there is room, the current chips are kept this far from the ends of the list, in CSS pixels. */
@@ -13,7 +14,7 @@ const SIGHT_PX = 70;
 /** A sentence waits this long for the next one, so that a fast run does not flood a screen reader, in ms. */
 const SENTENCE_MS = 120;
 
-export function Timeline({ state, dispatch, session }) {
+export function Timeline({ state, dispatch, session, client }) {
   return html`
     <section class="timeline" aria-label="Timeline">
       <div class="track">
@@ -23,6 +24,7 @@ export function Timeline({ state, dispatch, session }) {
       <${Transport} state=${state} dispatch=${dispatch} session=${session} />
       <${Scrubber} state=${state} dispatch=${dispatch} />
       <${Slowdown} state=${state} />
+      <${Branches} state=${state} client=${client} session=${session} />
     </section>
   `;
 }
@@ -70,7 +72,8 @@ function Chips({ state, dispatch }) {
   const { run, step } = state;
   const list = useRef(null);
   const steps = run?.steps ?? [];
-  useLayoutEffect(() => keepInSight(list.current), [step, steps.length]);
+  // After the paint, when asking where the chips are costs no layout of its own.
+  useEffect(() => keepInSight(list.current), [step, steps.length]);
   const chips = useMemo(
     () => steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, dispatch })),
     [run, steps.length, step, dispatch],
@@ -90,7 +93,8 @@ function chipOf(chosenBy, index, fedBy, { step, dispatch }) {
       <${Chip}
         token=${token}
         kind=${kindOf(index, step)}
-        part=${fedBy ? `fed in step ${index + 1}` : `chosen in step ${index}, not fed`}
+        given=${Boolean(token.forced)}
+        part=${partOf(token, index, fedBy)}
         time=${fedBy ? milliseconds(fedBy.data.ms.total) : percent(token.prob, 0)}
         onClick=${() => dispatch({ type: "seek", step: target })}
       />
@@ -105,17 +109,22 @@ function kindOf(index, step) {
   return index < step ? "past" : "future";
 }
 
-function Chip({ token, kind, part, time, onClick }) {
+function partOf(token, index, fedBy) {
+  const given = token.forced ? "given by this branch, " : "";
+  return fedBy ? `${given}fed in step ${index + 1}` : `${given || "chosen "}in step ${index}, not fed`;
+}
+
+function Chip({ token, kind, given, part, time, onClick }) {
   return html`
     <button
-      class=${`chip is-${kind}`}
+      class=${`chip is-${kind}${given ? " is-given" : ""}`}
       type="button"
       aria-current=${kind === "current" ? "step" : undefined}
       title=${`${tokenText(token)} ${part}`}
       onClick=${onClick}
     >
       <bdi class="token">${tokenLabel(token, 16)}</bdi>
-      <span class="time">${time}</span>
+      <span class="time">${given ? "given" : time}</span>
       <span class="visually-hidden">${part}</span>
     </button>
   `;

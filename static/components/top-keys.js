@@ -1,17 +1,18 @@
 /** The keys one query looks at most, as a table: the matrix row in words and numbers. */
 
 import { html } from "htm/preact";
-import { percent, quoted } from "../model/format.js";
+import { counted, percent, quoted } from "../model/format.js";
 import { topKeys } from "../model/map-facts.js";
 import { Token } from "./bits.js";
 
-const SHOWN = 6;
+const SHOWN = 5;
 
 export function TopKeys({ run, focus, dispatch }) {
   const { layer, head, query, key: chosen, preview } = focus;
   const keys = topKeys(run, layer, head, query, SHOWN);
   const rest = 1 - keys.reduce((total, { weight }) => total + weight, 0);
   const left = query + 1 - keys.length;
+  const onAll = () => dispatch({ type: "enter", selection: { query, key: chosen, view: "pair" } });
   const choose = (key) => dispatch({ type: "select", selection: { key } });
   return html`<table class="top-keys">
     <caption>
@@ -34,7 +35,11 @@ export function TopKeys({ run, focus, dispatch }) {
       left > 0 &&
       html`<tfoot>
       <tr>
-        <th scope="row">${left} more</th>
+        <th scope="row">
+          <button type="button" disabled=${preview} title="The whole row, as numbers" onClick=${onAll}>
+            ${counted(left, "more key", "more keys")} ▸
+          </button>
+        </th>
         <td>${percent(Math.max(0, rest))}</td>
       </tr>
     </tfoot>`

@@ -1,4 +1,4 @@
-/** Play, pause, step, speed. */
+/** Play, pause, step, layer, speed. */
 
 import { html } from "htm/preact";
 import { SPEEDS } from "../player.js";
@@ -7,7 +7,8 @@ import { Icon } from "./icons.js";
 const SPEED_LABELS = { 0.25: "¼×", 0.5: "½×" };
 
 export function Transport({ state, dispatch, session }) {
-  const { playing, following, run, speed } = state;
+  const { playing, following, run, speed, layerStop } = state;
+  const walk = (change) => () => dispatch({ type: "walk", change });
   const grows = Boolean(run?.open) && !run.close;
   return html`
     <div class="transport" role="group" aria-label="Playback">
@@ -18,6 +19,11 @@ export function Transport({ state, dispatch, session }) {
         : html`<${Button} key="play" name="Play" icon="play" onClick=${session.play} kind="play" />`}
       <${Button} name="Next step" icon="next" onClick=${session.next} />
       <${Button} name="Last step" icon="last" onClick=${session.last} />
+      <span class="transport-layers" role="group" aria-label="Layer by layer">
+        <${Button} name="Previous layer" icon="layerDown" keys="," onClick=${walk(-1)} />
+        <${Button} name="Next layer" icon="layerUp" keys="." onClick=${walk(1)} />
+        <output class="layer-stop" aria-live="polite">${layerStop ? `layer ${layerStop - 1} of ${run.layers - 1}` : ""}</output>
+      </span>
       ${grows &&
       html`
         <button class="word" type="button" aria-pressed=${following} onClick=${session.follow} title="Stay at the newest step">
@@ -36,8 +42,10 @@ export function Transport({ state, dispatch, session }) {
   `;
 }
 
-function Button({ name, icon, kind = "", onClick }) {
+/** @param {{name: string, icon: string, kind?: string, keys?: string, onClick: Function}} props `keys`: what does the same */
+function Button({ name, icon, kind = "", keys = null, onClick }) {
+  const title = keys ? `${name} (${keys})` : name;
   return html`
-    <button class=${kind} type="button" aria-label=${name} title=${name} onClick=${onClick}><${Icon} name=${icon} /></button>
+    <button class=${kind} type="button" aria-label=${name} title=${title} onClick=${onClick}><${Icon} name=${icon} /></button>
   `;
 }

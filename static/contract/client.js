@@ -45,6 +45,11 @@ export function createClient({ fetch, connect }) {
 
   const at = (run, rest = "") => `/api/runs/${encodeURIComponent(run)}${rest}`;
 
+  const exact = async (run, path) => {
+    const response = await request(at(run, path));
+    return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;
+  };
+
   /** Stored frames after `after`, handed on as they arrive. */
   const frames = async (run, after, onFrame, signal) => {
     const response = await request(at(run, `/frames?after=${after}`), { signal });
@@ -75,15 +80,53 @@ export function createClient({ fetch, connect }) {
     status: async (run) => (await request(at(run))).json(),
 
     /**
+     * A run that shares the cache up to `position` and has `token` there.
+     *
+     * @returns {Promise<{id: string, url: string}>}  @throws {Problem}
+     */
+    fork: (run, { position, token }) => post(at(run, "/fork"), { position, token }),
+
+    /**
+     * The same run without a cache ("none"), or with one that is dropped between steps ("forgotten").
+     *
+     * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
+     */
+    twin: (run, { cache }) => post(at(run, "/twin"), { cache }),
+
+    /**
+     * Beam search from what step `step` had before it.
+     *
+     * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
+     */
+    beam: (run, { step, beams, length }) => post(at(run, "/beam"), { step, beams, length }),
+
+    /** @returns {Promise<{root: string, runs: Object[]}>} the run's ancestors, branches, twins and beams  @throws {Problem} */
+    family: async (run) => (await request(at(run, "/family"))).json(),
+
+    /** Every value inside one block for one token (docs/frames.md, On demand).  @throws {Problem} */
+    block: ({ run, step, layer, position }) => exact(run, `/block?step=${step}&layer=${layer}&position=${position}`),
+
+    /** One head's decode step with and without the cache (docs/frames.md, On demand).  @throws {Problem} */
+    algebra: ({ run, step, layer, head }) => exact(run, `/algebra?step=${step}&layer=${layer}&head=${head}`),
+
+    /** @returns {Promise<{layers: Object[]}>} the newest row decoded after each layer  @throws {Problem} */
+    lens: async ({ run, step }) => (await request(at(run, `/lens?step=${step}`))).json(),
+
+    /**
+     * The tokens that a word begins with, with and without a space before it, and how a step rates them.
+     *
+     * @returns {Promise<{candidates: Object[]}>} tokens with logit, prob, rank, whole  @throws {Problem}
+     */
+    candidates: async ({ run, step, text }) =>
+      (await request(at(run, `/candidates?step=${step}&text=${encodeURIComponent(text)}`))).json(),
+
+    /**
      * Exact values of one head at one step.
      *
      * @returns {Promise<Object<string, {shape: number[], data: Float32Array}>>} q, k, v, scores, weights, output
      * @throws {Problem}
      */
-    async head({ run, step, layer, head }) {
-      const response = await request(at(run, `/head?step=${step}&layer=${layer}&head=${head}`));
-      return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;
-    },
+    head: ({ run, step, layer, head }) => exact(run, `/head?step=${step}&layer=${layer}&head=${head}`),
 
     watch: (run, after, handlers) => watch({ run, after, handlers, frames, openSocket }),
   };

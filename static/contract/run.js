@@ -72,6 +72,7 @@ export class Run {
       queries,
       keys,
       attention: tensors.attention.data,
+      qNorm: tensors.q_norm?.data ?? null,
       kNorm: tensors.k_norm?.data ?? null,
       vNorm: tensors.v_norm?.data ?? null,
       residualNorm: tensors.residual_norm?.data ?? null,
@@ -138,14 +139,19 @@ export class Run {
     return (row[key] / 255) ** 2;
   }
 
+  /** @returns {number|null} length of the Q row of one query head at a position, null in logs that lack it */
+  qNorm(layer, head, position) {
+    return this.#headNorm("qNorm", this.heads, layer, head, position);
+  }
+
   /** @returns {number|null} length of the K row of one K/V head at a position */
   kNorm(layer, kvHead, position) {
-    return this.#headNorm("kNorm", layer, kvHead, position);
+    return this.#headNorm("kNorm", this.kvHeads, layer, kvHead, position);
   }
 
   /** @returns {number|null} length of the V row of one K/V head at a position */
   vNorm(layer, kvHead, position) {
-    return this.#headNorm("vNorm", layer, kvHead, position);
+    return this.#headNorm("vNorm", this.kvHeads, layer, kvHead, position);
   }
 
   /** @returns {number|null} length of the residual row as the layer leaves it */
@@ -155,10 +161,10 @@ export class Run {
     return part.residualNorm[(layer - part.firstLayer) * part.queries + position - part.firstQuery];
   }
 
-  #headNorm(name, layer, kvHead, position) {
+  #headNorm(name, heads, layer, head, position) {
     const part = this.#part(layer, 0, position);
-    if (!part?.[name] || kvHead < 0 || kvHead >= this.kvHeads) return null;
-    const line = (layer - part.firstLayer) * this.kvHeads + kvHead;
+    if (!part?.[name] || head < 0 || head >= heads) return null;
+    const line = (layer - part.firstLayer) * heads + head;
     return part[name][line * part.queries + position - part.firstQuery];
   }
 

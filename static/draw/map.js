@@ -7,7 +7,6 @@
 
 import { columnOf, halfOf, rowOf, stripOf } from "./map-geometry.js";
 import { fill, paintLane, pixels } from "./pixels.js";
-import { logScale, shade } from "./scales.js";
 
 /** The newest column is never thinner than this, or it would be lost among hundreds. */
 const LEAST_NEW_PX = 3;
@@ -23,11 +22,11 @@ export function mapPixels({ geometry, ratio }) {
  * @param {{data: Uint32Array, width: number, height: number}} target from mapPixels
  * @param {Object} view from mapView
  * @param {number} layer
- * @param {{ranges: Object, theme: Object}} scales
+ * @param {{shades: Object, theme: Object}} scales `shades` from mapShades
  * @param {{geometry: Object, ratio: number}} size `ratio`: device pixels per CSS pixel
  * @returns {{y0: number, y1: number}} the device pixel rows that hold it
  */
-export function paintLayer(target, view, layer, { ranges, theme }, { geometry, ratio }) {
+export function paintLayer(target, view, layer, { shades, theme }, { geometry, ratio }) {
   const device = (box) => ({
     x0: Math.round(box.x0 * ratio),
     x1: Math.round(box.x1 * ratio),
@@ -36,21 +35,19 @@ export function paintLayer(target, view, layer, { ranges, theme }, { geometry, r
   });
   const row = rowOf(geometry, layer);
   const whole = device({ ...geometry.residual, ...row });
-  paintResidual(target, view, layer, whole, { range: ranges.residual, theme, ratio });
+  paintResidual(target, view, whole, { shades: shades.residual(layer, view.positions), theme, ratio });
   for (let head = 0; head < view.heads; head++) {
     paintStrip(target, view, layer, head, device({ ...stripOf(geometry, head), ...row }), theme);
   }
   const half = halfOf(row);
   paintShelf(target, view, device({ ...geometry.cache, y0: row.y0, y1: half }), {
-    read: (kvHead, position) => view.k(layer, kvHead, position),
-    range: ranges.k,
+    shades: shades.k(layer, view.positions),
     cached: theme.cachedK,
     theme,
     ratio,
   });
   paintShelf(target, view, device({ ...geometry.cache, y0: half, y1: row.y1 }), {
-    read: (kvHead, position) => view.v(layer, kvHead, position),
-    range: ranges.v,
+    shades: shades.v(layer, view.positions),
     cached: theme.cachedV,
     theme,
     ratio,
@@ -58,11 +55,7 @@ export function paintLayer(target, view, layer, { ranges, theme }, { geometry, r
   return { y0: whole.y0, y1: whole.y1 };
 }
 
-function paintResidual(target, view, layer, box, { range, theme, ratio }) {
-  const scale = logScale(range);
-  const shades = Uint8Array.from({ length: view.positions }, (_, position) =>
-    shade(scale(view.residual(layer, position))),
-  );
+function paintResidual(target, view, box, { shades, theme, ratio }) {
   const pitch = (box.x1 - box.x0) / view.columns;
   fill(target, Math.round(box.x0 + view.positions * pitch), box.y0, box.x1, box.y1, theme.track);
   paintOldAndNew(target, box, {
@@ -76,13 +69,8 @@ function paintResidual(target, view, layer, box, { range, theme, ratio }) {
   });
 }
 
-function paintShelf(target, view, box, { read, range, cached, theme, ratio }) {
-  const scale = logScale(range);
+function paintShelf(target, view, box, { shades, cached, theme, ratio }) {
   const { kvHeads, positions, columns, firstQuery } = view;
-  const shades = new Uint8Array(positions * kvHeads);
-  for (let position = 0; position < positions; position++) {
-    for (let head = 0; head < kvHeads; head++) shades[position * kvHeads + head] = shade(scale(read(head, position)));
-  }
   const pitch = (box.x1 - box.x0) / columns;
   fill(
     target,

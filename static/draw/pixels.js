@@ -40,24 +40,42 @@ export function gapFor(size) {
  */
 export function paintLane(target, { x0, x1, y0, y1, capacity, shades, colours, group = 1, from = 0 }) {
   const width = (x1 - x0) / capacity;
-  if (width >= 1) {
-    const inner = width >= 2 * GAP_FROM_PX ? 1 : 0;
-    const outer = Math.max(gapFor(width * group), inner);
-    for (let cell = from; cell < shades.length; cell++) {
-      const gap = (cell + 1) % group === 0 ? outer : inner;
-      const left = Math.round(x0 + cell * width);
-      fill(target, left, y0, Math.max(left + 1, Math.round(x0 + (cell + 1) * width) - gap), y1, colours[shades[cell]]);
-    }
-    return;
+  const top = Math.max(0, y0);
+  const bottom = Math.min(target.height, y1);
+  if (bottom <= top) return;
+  const line = target.data.subarray(top * target.width, (top + 1) * target.width);
+  const lane = { x0, x1, width, shades, colours, group, from };
+  const [left, right] = width >= 1 ? paintWide(line, lane) : paintGathered(line, lane);
+  const start = top * target.width + Math.max(0, left);
+  const end = top * target.width + Math.min(target.width, right);
+  for (let y = top + 1; y < bottom && start < end; y++) target.data.copyWithin(start + (y - top) * target.width, start, end);
+}
+
+/** One row of pixels of cells at least a pixel wide. @returns {[number, number]} the pixels from, to */
+function paintWide(line, { x0, width, shades, colours, group, from }) {
+  const inner = width >= 2 * GAP_FROM_PX ? 1 : 0;
+  const outer = Math.max(gapFor(width * group), inner);
+  for (let cell = from; cell < shades.length; cell++) {
+    const gap = (cell + 1) % group === 0 ? outer : inner;
+    const left = Math.round(x0 + cell * width);
+    const right = Math.max(left + 1, Math.round(x0 + (cell + 1) * width) - gap);
+    line.fill(colours[shades[cell]], Math.max(0, left), Math.max(0, right));
   }
+  return [Math.round(x0 + from * width), Math.max(Math.round(x0 + shades.length * width), Math.round(x0 + (shades.length - 1) * width) + 1)];
+}
+
+/** One row of pixels of cells narrower than a pixel. @returns {[number, number]} the pixels from, to */
+function paintGathered(line, { x0, x1, width, shades, colours, from }) {
+  const start = Math.floor(x0 + from * width);
   const end = Math.min(x1, Math.ceil(x0 + shades.length * width));
-  for (let x = Math.floor(x0 + from * width); x < end; x++) {
+  for (let x = Math.max(0, start); x < end; x++) {
     const first = Math.max(from, Math.floor((x - x0) / width));
     const last = Math.min(shades.length, Math.max(first + 1, Math.ceil((x + 1 - x0) / width)));
     let shade = 0;
     for (let cell = first; cell < last; cell++) if (shades[cell] > shade) shade = shades[cell];
-    fill(target, x, y0, x + 1, y1, colours[shade]);
+    if (x < line.length) line[x] = colours[shade];
   }
+  return [start, end];
 }
 
 /** The cells under one pixel of such a line: [first, last], both inclusive, or null past the last cell. */

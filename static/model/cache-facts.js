@@ -45,3 +45,30 @@ export function cacheAccount(run, step) {
     allHeads: { bytes: formula * ratio, ratio },
   };
 }
+
+/** Bytes per number of the types a cache may be kept in. int8 also needs a scale per group of numbers, left out here. */
+const BF16_BYTES = 2;
+const INT8_BYTES = 1;
+
+/**
+ * What the same positions would take in other caches: arithmetic, by the formula.
+ *
+ * @param {Object} model of an `open` frame
+ * @returns {{id: string, name: string, ratio: number}[]} `ratio`: to this model's own cache; kinds that are its own are left out
+ */
+export function otherCaches(model) {
+  const { heads, kv_heads: kvHeads, element_bytes: own } = model;
+  const all = [
+    { id: "mha", name: `${heads} KV heads (MHA)`, ratio: heads / kvHeads },
+    { id: "mqa", name: "1 KV head (MQA)", ratio: 1 / kvHeads },
+    { id: "bf16", name: "bf16", ratio: BF16_BYTES / own },
+    { id: "int8", name: "int8", ratio: INT8_BYTES / own },
+  ];
+  return all.filter(({ ratio }) => ratio !== 1);
+}
+
+/** @returns {{used: {x: number, y: number}[], reserved: {x: number, y: number}[]}} measured bytes by step */
+export function cacheGrowth(run) {
+  const points = (name) => run.steps.map(({ data }, x) => ({ x, y: data.kv[name] }));
+  return { used: points("bytes_used"), reserved: points("bytes_reserved") };
+}

@@ -3,18 +3,19 @@
 /**
  * @param {Object<string, {shape: number[], data: Float32Array}>} head q, k, v, scores, weights, output
  * @param {{row: number, key: number, query: number}} pair `row`: which of the step's rows; `query`: its position
- * @returns {{q: Float32Array, k: Float32Array, v: Float32Array, products: Float32Array,
+ * @returns {{q: Float32Array, k: Float32Array, v: Float32Array, output: Float32Array, products: Float64Array,
  *   dot: number, score: number, weight: number, keys: number, headDim: number}}
- *   `keys`: how many keys the softmax runs over
+ *   `keys`: how many keys the softmax runs over; `output`: the head's, for this query
  */
 export function dotProduct(head, { row, key, query }) {
   const q = line(head.q, row);
   const k = line(head.k, key);
-  const products = q.map((value, i) => value * k[i]);
+  const products = Float64Array.from(q, (value, i) => value * k[i]);
   return {
     q,
     k,
     v: line(head.v, key),
+    output: line(head.output, row),
     products,
     dot: products.reduce((total, value) => total + value, 0),
     score: line(head.scores, row)[key],
@@ -24,21 +25,26 @@ export function dotProduct(head, { row, key, query }) {
   };
 }
 
-function line({ shape, data }, row) {
+/** @returns {Float32Array} a view of one row of a matrix */
+export function line({ shape, data }, row) {
   const width = shape[shape.length - 1];
   return data.subarray(row * width, (row + 1) * width);
 }
 
-/** @returns {{index: number, q: number, k: number, product: number}[]} the terms of largest size, largest first */
-export function largestTerms(pair, count) {
-  const { products } = pair;
-  return Array.from(products.keys())
-    .sort((a, b) => Math.abs(products[b]) - Math.abs(products[a]))
-    .slice(0, count)
-    .map((index) => termAt(pair, index));
+/** @returns {number[]} indices, the values of largest size first */
+export function bySize(values) {
+  return Array.from(values, (_, index) => index).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]) || a - b);
 }
 
-/** @returns {{index: number, q: number, k: number, product: number}} one term of the dot product */
-export function termAt({ q, k, products }, index) {
-  return { index, q: q[index], k: k[index], product: products[index] };
+/**
+ * @param {ArrayLike<number>} values
+ * @param {number[]} order indices, in the order of adding
+ * @returns {Float64Array} the sum so far after each of them
+ */
+export function runningTotals(values, order) {
+  let sum = 0;
+  return Float64Array.from(order, (index) => {
+    sum += values[index];
+    return sum;
+  });
 }

@@ -13,8 +13,9 @@ const MINUS = "\u2212";
 const NARROW_SPACE = "\u202f";
 const LABEL_CHARS = 14;
 
-/** Controls, and characters that would silently change the text around them (zero width, direction marks). */
-const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
+/** Controls, spaces of other kinds, and what silently changes the text around it (zero width, direction marks). */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Z}]/u;
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const COMBINING = /^\p{M}/u;
 /** Blocks of right-to-left scripts (Unicode, DerivedBidiClass). */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
@@ -28,6 +29,23 @@ export function integer(value) {
 export function fixed(value, digits) {
   const text = value.toFixed(digits);
   return withMinus(Number(text) === 0 ? (0).toFixed(digits) : text);
+}
+
+/** @returns {string} as `fixed`, but what would round to zero and is not is written as a bound: "<0.001" */
+export function bounded(value, digits) {
+  const least = 10 ** -digits;
+  if (value === 0 || Math.abs(value) >= least / 2) return fixed(value, digits);
+  return value > 0 ? `<${fixed(least, digits)}` : `>${fixed(-least, digits)}`;
+}
+
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+/** @returns {string} a very small or large number as "3 × 10⁻⁹"; 0 as "0" */
+export function withExponent(value) {
+  if (value === 0) return "0";
+  const [factor, exponent] = value.toExponential(0).split("e");
+  const power = [...String(Math.abs(Number(exponent)))].map((digit) => SUPERSCRIPTS[digit]).join("");
+  return `${withMinus(factor)} × 10${Number(exponent) < 0 ? "⁻" : ""}${power}`;
 }
 
 function withMinus(text) {
@@ -74,9 +92,12 @@ export function milliseconds(ms) {
 }
 
 /** @returns {string} 1 → "1 token", 3 → "3 tokens" */
-export function counted(count, noun) {
-  return `${integer(count)} ${noun}${count === 1 ? "" : "s"}`;
+export function counted(count, noun, plural = `${noun}s`) {
+  return `${integer(count)} ${count === 1 ? noun : plural}`;
 }
+
+/** Printable ASCII, whose bytes and characters are the same. */
+const PLAIN = /^[ -~]+$/;
 
 /**
  * A token as it is shown: `·` for a space, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not UTF-8 by
@@ -86,6 +107,8 @@ export function counted(count, noun) {
  */
 export function tokenText(token) {
   if (token.special) return token.text;
+  // Most tokens are such, and hundreds of labels are made in one frame.
+  if (PLAIN.test(token.text)) return token.text.replaceAll(" ", "·");
   let shown = "";
   for (const piece of utf8Pieces(fromHex(token.bytes))) {
     shown += typeof piece === "number" ? `\\x${hex(piece)}` : visible(piece);
@@ -100,7 +123,7 @@ function visible(character) {
   if (character === "\t") return "⇥";
   if (!UNSEEN.test(character)) return character;
   const code = character.codePointAt(0);
-  return code < 0x100 ? `\\x${hex(code)}` : `\\u{${code.toString(16).toUpperCase()}}`;
+  return code < 0x80 ? `\\x${hex(code)}` : `\\u{${code.toString(16).toUpperCase()}}`;
 }
 
 function hex(byte) {
@@ -113,12 +136,11 @@ function fromHex(text) {
 
 /** Cut bytes into characters, and numbers for the bytes that belong to none. */
 function* utf8Pieces(source) {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   for (let at = 0; at < source.length;) {
     const length = utf8Length(source[at]);
     let character = null;
     try {
-      character = length && at + length <= source.length ? decoder.decode(source.subarray(at, at + length)) : null;
+      character = length && at + length <= source.length ? UTF8.decode(source.subarray(at, at + length)) : null;
     } catch {
       character = null;
     }
@@ -141,12 +163,17 @@ export function tokenLabel(token, limit = LABEL_CHARS) {
   return characters.length <= limit ? characters.join("") : `${characters.slice(0, limit - 1).join("")}…`;
 }
 
+/** @returns {string} as `tokenLabel`, without the space it starts with */
+export function bareLabel(token, limit = LABEL_CHARS) {
+  const label = tokenLabel(token, limit);
+  return label.length > 1 && label.startsWith("·") ? label.slice(1) : label;
+}
+
 /**
  * @returns {string} the token in quotation marks for a sentence: “animal”, without the space it starts with;
  *   right-to-left letters are isolated, so that the rest of the sentence keeps its order
  */
 export function quoted(token, limit = 24) {
-  const label = tokenLabel(token, limit);
-  const bare = label.length > 1 && label.startsWith("·") ? label.slice(1) : label;
+  const bare = bareLabel(token, limit);
   return `“${RIGHT_TO_LEFT.test(bare) ? `\u2068${bare}\u2069` : bare}”`;
 }

@@ -1,43 +1,57 @@
 /** One plain sentence about a step, built from the run's own numbers. */
 
-import { counted, milliseconds, percent, quoted } from "./format.js";
+import { bytes, integer, milliseconds, percent, quoted } from "./format.js";
+
+/** Characters of a token before it is cut, so that a sentence keeps to a line or two. */
+const TOKEN_CHARS = 16;
 
 /**
  * @param {import("../contract/run.js").Run} run
  * @param {number} step
- * @param {{layer: number, head: number}} selection the head whose look is told
- * @returns {string} "" when the step is not complete
+ * @returns {string} what was computed, what the cache gave and took, what was chosen; "" when the step is not complete
  */
-export function narrate(run, step, selection) {
+export function narrate(run, step) {
   const shown = run.steps[step];
   if (!shown) return "";
-  const { data } = shown;
-  const query = run.lastQueryOfStep(step);
-  const fed =
-    data.phase === "prefill"
-      ? `prefill: ${counted(shown.rows, "token")} in at once`
-      : `decode: one token in, ${quoted(run.tokens[query])}`;
-  const parts = [`Step ${step}, ${fed}, ${milliseconds(data.ms.total)}`];
-  const look = strongestLook(run, query, selection);
-  if (look) {
-    const where = `layer ${selection.layer}, head ${selection.head}: ${percent(look.weight, 0)}`;
-    parts.push(`${quoted(run.tokens[query])} looks most at ${nameOf(run, look.key, query)} (${where})`);
-  }
-  parts.push(`${data.token.forced ? "was given" : "chose"} ${quoted(data.token)} with ${percent(data.token.prob, 0)}`);
-  return `${parts.join("; ")}.`;
+  const { ms } = shown.data;
+  const work = shown.data.phase === "prefill" ? prefillWork(shown) : decodeWork(run, step);
+  return [`Step ${step}, ${work} (${milliseconds(ms.total)}).`, choice(shown.data), outcome(run, step)]
+    .filter(Boolean)
+    .join(" ");
 }
 
-function nameOf(run, key, query) {
-  if (key === query) return "itself";
-  if (key === 0) return `${quoted(run.tokens[0])}, the first token`;
-  return quoted(run.tokens[key]);
+function prefillWork({ rows, data }) {
+  const all = rows === 1 ? "the only prompt token goes" : `all ${integer(rows)} prompt tokens go`;
+  return `prefill: ${all} through the model at once, and ${bytes(data.kv.bytes_written)} of keys and values go into the cache`;
 }
 
-/** @returns {{key: number, weight: number}|null} the key that a row gives most of its weight to */
-export function strongestLook(run, query, { layer, head }) {
-  const row = run.row(layer, head, query);
-  if (!row) return null;
-  let key = 0;
-  for (let other = 1; other < row.length; other++) if (row[other] > row[key]) key = other;
-  return { key, weight: run.weight(layer, head, query, key) };
+function decodeWork(run, step) {
+  const { data, firstQuery } = run.steps[step];
+  const fed = quoted(run.tokens[firstQuery], TOKEN_CHARS);
+  const before = firstQuery === 1 ? "the token before it" : `the ${integer(firstQuery)} tokens before it`;
+  const cache = run.open.study?.cache;
+  if (cache === "none") return `without a cache: ${fed} and ${before} are all computed again`;
+  if (cache === "forgotten") return `cache forgotten: only ${fed} is computed, and ${before} cannot be seen`;
+  const read = firstQuery === 1 ? "is read" : "are read";
+  return `decode: only ${fed} is computed and adds ${bytes(data.kv.bytes_written)} to the cache; ${before} ${read} from it`;
+}
+
+function choice({ token }) {
+  const name = quoted(token, TOKEN_CHARS);
+  // Past the listed candidates the log does not know what the model gave a token.
+  const share = token.prob === null ? null : percent(token.prob, 0);
+  if (!token.forced) return `Next: ${name} (${share}).`;
+  return share === null ? `The branch put ${name} next.` : `The branch put ${name} next (the model: ${share}).`;
+}
+
+const OUTCOMES = {
+  eos: "With it the answer ends.",
+  length: "The limit of new tokens is reached.",
+  stopped: "Here it was stopped.",
+  failed: "Here the run failed.",
+  interrupted: "Here it was interrupted.",
+};
+
+function outcome(run, step) {
+  return step === run.steps.length - 1 ? OUTCOMES[run.close?.reason] : undefined;
 }

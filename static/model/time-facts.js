@@ -39,3 +39,36 @@ export function timeFacts(run, step) {
     batch: data.batch,
   };
 }
+
+/**
+ * A phase's typical step: what went in, what it cost, and how much arithmetic each byte read was good for.
+ *
+ * @param {Object} run
+ * @param {"prefill"|"decode"} phase decode: the median over its steps, each figure for itself
+ * @returns {null|{steps: number, rows: number, ms: number, msTotal: number, msPerToken: number, flops: number, read: number,
+ *   flopsPerToken: number, readPerToken: number, intensity: number, flopsPerSecond: number, bytesPerSecond: number}}
+ *   `ms`: the forward passes alone, which is what flops and read are about; `msTotal`: the whole step; null when there is no such step
+ */
+export function phaseFacts(run, phase) {
+  const steps = phase === "prefill" ? run.steps.slice(0, 1) : run.steps.slice(1);
+  if (!steps.length) return null;
+  const middle = (of) => median(steps.map(of));
+  const rows = middle(({ data, rows }) => data.rows_computed ?? rows);
+  const ms = middle(({ data }) => data.ms.forward);
+  const flops = middle(({ data }) => data.flops);
+  const read = middle(({ data }) => data.bytes_read);
+  return {
+    steps: steps.length,
+    rows,
+    ms,
+    msTotal: middle(({ data }) => data.ms.total),
+    msPerToken: ms / rows,
+    flops,
+    read,
+    flopsPerToken: flops / rows,
+    readPerToken: read / rows,
+    intensity: flops / read,
+    flopsPerSecond: (1000 * flops) / ms,
+    bytesPerSecond: (1000 * read) / ms,
+  };
+}

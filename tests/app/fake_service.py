@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from model.api import ForkRequest, Frame, Progress, Refused, RunRequest
-from model.frames import encode, relabel, token_ids
+from model.api import BeamRequest, ForkRequest, Frame, Progress, Refused, RunRequest, TwinRequest
+from model.frames import encode, header, relabel, token_ids
 
 LAYERS, HEADS, VOCAB = 2, 3, 1000
 
@@ -46,6 +46,7 @@ class FakeRun:
     step: int = 0
     paused: bool = False
     single_steps: int = 0
+    searching: bool = False
 
 
 class FakeService:
@@ -78,6 +79,7 @@ class FakeService:
             "tokens": [_token(number) for number in ids],
             "block_size": 16,
             "parent": None,
+            "study": None,
             "created": "2026-11-21T12:00:00Z",
         }
         self._runs[request.run] = FakeRun(ids, len(ids), request.max_new_tokens, seq=1)
@@ -86,7 +88,10 @@ class FakeService:
     def fork(self, request: ForkRequest) -> list[Frame]:
         log = [relabel(payload, request.run, seq) for seq, payload in enumerate(request.frames)]
         log[0] = relabel(
-            log[0].payload, request.run, 0, {"parent": {"run": request.parent, "position": request.position}}
+            log[0].payload,
+            request.run,
+            0,
+            {"parent": {"run": request.parent, "position": request.position, "token": request.token}},
         )
         log[-1] = relabel(log[-1].payload, request.run, len(log) - 1, {"token": _token(request.token)})
         ids = token_ids(frame.payload for frame in log)
@@ -95,6 +100,30 @@ class FakeService:
         steps = sum(frame.kind == "step" for frame in log)
         self._runs[request.run] = FakeRun(ids, len(ids) - steps, steps + 4, len(log), steps)
         return log
+
+    def twin(self, request: TwinRequest) -> list[Frame]:
+        kinds = [header(payload).kind for payload in request.frames]
+        assert kinds == ["open", *["step"] * (len(kinds) - 1)]
+        study = {"kind": "twin", "of": request.of, "cache": request.caching}
+        opened = relabel(request.frames[0], request.run, 0, {"study": study, "parent": None})
+        ids = [token["id"] for token in header(opened.payload).data["tokens"]]
+        self._runs[request.run] = FakeRun(ids, len(ids), len(kinds) - 1, seq=1)
+        return [opened]
+
+    def beam(self, request: BeamRequest) -> list[Frame]:
+        """One candidate per depth: the token after."""
+        if len(request.ids) + request.length > 40:
+            raise Refused("length", "length must be smaller.", limit=40 - len(request.ids))
+        study = {
+            "kind": "beam",
+            "of": request.of,
+            "step": request.step,
+            "beams": request.beams,
+            "length": request.length,
+        }
+        opened = relabel(request.opening, request.run, 0, {"study": study, "parent": None})
+        self._runs[request.run] = FakeRun(list(request.ids), 0, request.length, seq=1, searching=True)
+        return [opened]
 
     def control(self, run: str, action: str) -> str:
         state = self._runs.get(run)
@@ -126,11 +155,21 @@ class FakeService:
     def block(self, ids: list[int], layer: int, position: int) -> bytes:
         return f"block {ids} {layer} {position}".encode()
 
-    def lens(self, ids: list[int]) -> dict[str, Any]:
-        return {"layers": [{"layer": layer, "top": [_token(ids[-1])]} for layer in range(LAYERS)]}
+    def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
+        return f"algebra {ids} {layer} {head}".encode()
+
+    def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
+        return {"candidates": [{**_token(ids[-1]), "text": text}]}
+
+    def lens(self, ids: list[int], token: int) -> dict[str, Any]:
+        chosen = {"prob": 1.0, "rank": 0}
+        layers = [{"layer": layer, "top": [_token(ids[-1])], "chosen": chosen} for layer in range(LAYERS)]
+        return {"token": _token(token), "layers": layers}
 
     def _step(self, run: str, state: FakeRun) -> list[Frame]:
         chosen = (state.ids[-1] + 1) % VOCAB
+        if state.searching:
+            return self._search(run, state, chosen)
         attention = np.full((self._layer_bytes,), state.step % 256, np.uint8)
         layer = encode(run, state.seq, "layer", {"step": state.step}, {"attention": attention})
         data = {"step": state.step, "position": len(state.ids) - 1, "token": _token(chosen)}
@@ -140,9 +179,19 @@ class FakeService:
         state.step += 1
         return [layer, step, *([self._close(run, "length")] if state.step == state.most else [])]
 
+    def _search(self, run: str, state: FakeRun, chosen: int) -> list[Frame]:
+        node = {"id": state.step, "parent": state.step - 1 if state.step else None, "token": _token(chosen)}
+        frame = encode(run, state.seq, "beams", {"depth": state.step + 1, "nodes": [node], "best": state.step})
+        state.ids.append(chosen)
+        state.seq += 1
+        state.step += 1
+        return [frame, *([self._close(run, "length")] if state.step == state.most else [])]
+
     def _close(self, run: str, reason: str) -> Frame:
         state = self._runs.pop(run)
-        return encode(run, state.seq, "close", {"reason": reason, "error": None, "steps": state.step})
+        return encode(
+            run, state.seq, "close", {"reason": reason, "error": None, "steps": 0 if state.searching else state.step}
+        )
 
 
 def _token(number: int) -> dict[str, Any]:

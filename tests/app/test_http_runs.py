@@ -268,7 +268,7 @@ def test_a_fork_repeats_the_log_up_to_the_token_it_changes(client: FlaskClient) 
     assert header(ours[5]).data == header(theirs[5]).data
     assert header(ours[6]).data["token"]["id"] == 900
     assert header(ours[8]).data["token"]["id"] == 901
-    assert client.get(f"/api/runs/{fork}").json["parent"] == {"run": run, "position": 5}
+    assert client.get(f"/api/runs/{fork}").json["parent"] == {"run": run, "position": 5, "token": 900}
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,11 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
     assert first.data == b"head [97, 98, 99] 0 1 2"
     assert client.get(f"/api/runs/{run}/head?step=2&layer=1&head=2").data == b"head [97, 98, 99, 100, 101] 4 1 2"
     assert client.get(f"/api/runs/{run}/block?step=1&layer=0&position=3").data == b"block [97, 98, 99, 100] 0 3"
-    assert client.get(f"/api/runs/{run}/lens?step=1").json["layers"][0]["top"][0]["id"] == 100
+    candidates = client.get(f"/api/runs/{run}/candidates?step=1&text=%22a%20%0A").json["candidates"]
+    assert [(each["id"], each["text"]) for each in candidates] == [(100, '"a \n')]
+    lens = client.get(f"/api/runs/{run}/lens?step=1").json
+    assert lens["layers"][0]["top"][0]["id"] == 100
+    assert lens["token"]["id"] == 101
 
 
 def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,6 +326,10 @@ def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatc
         ("head?step=0&layer=0&head=x", "head"),
         ("block?step=0&layer=0&position=3", "position"),
         ("block?step=0&layer=2&position=0", "layer"),
+        ("candidates?step=9&text=a", "step"),
+        ("candidates?step=0", "text"),
+        ("candidates?step=0&text=", "text"),
+        ("candidates?step=0&text=" + 65 * "a", "text"),
         ("lens?step=9", "step"),
         ("lens?step=1e1", "step"),
         ("frames?after=-2", "after"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,10 +64,13 @@ def test_the_exact_head_agrees_with_the_frames(server: LiveServer, run: str, ste
 def test_block_and_lens_answer(server: LiveServer, run: str) -> None:
     block = safetensors.numpy.load(server.get(f"api/runs/{run}/block?step=0&layer=3&position=2").content)
     assert all(np.isfinite(values).all() for values in block.values())
-    lens = server.get(f"api/runs/{run}/lens?step=0").json()["layers"]
-    chosen = next(header(frame) for frame in server.frames(run) if header(frame).kind == "step").data["token"]["id"]
-    assert [entry["layer"] for entry in lens] == list(range(30))
-    assert lens[-1]["top"][0]["id"] == chosen
+    assert block["cache.k"].shape == block["cache.v"].shape == (3, 3, 64)
+    lens = server.get(f"api/runs/{run}/lens?step=0").json()
+    chosen = next(header(frame) for frame in server.frames(run) if header(frame).kind == "step").data["token"]
+    assert [entry["layer"] for entry in lens["layers"]] == list(range(30))
+    assert lens["token"]["id"] == lens["layers"][-1]["top"][0]["id"] == chosen["id"]
+    assert lens["layers"][-1]["chosen"]["rank"] == 0
+    assert lens["layers"][-1]["chosen"]["prob"] == pytest.approx(chosen["raw_prob"], rel=1e-3)
 
 
 def test_a_fork_goes_on_from_the_other_token(server: LiveServer, run: str) -> None:
@@ -78,3 +83,41 @@ def test_a_fork_goes_on_from_the_other_token(server: LiveServer, run: str) -> No
     assert fork[:position] == parent[:position]
     assert fork[position] == other
     assert len(fork) > position + 1
+
+
+def test_a_run_without_a_cache_writes_the_same_for_more_work_and_one_that_forgets_does_not(
+    server: LiveServer, run: str
+) -> None:
+    def twin(cache: str) -> list[dict[str, Any]]:
+        made = server.post(f"api/runs/{run}/twin", {"cache": cache}).json()["id"]
+        return [header(frame).data for frame in server.finished(made) if header(frame).kind == "step"]
+
+    mine = [header(frame).data for frame in server.frames(run) if header(frame).kind == "step"]
+    again, forgetful = twin("none"), twin("forgotten")
+    assert [step["token"]["id"] for step in again] == [step["token"]["id"] for step in mine]
+    prompt = mine[0]["rows_computed"]
+    assert [step["rows_computed"] for step in again] == list(range(prompt, prompt + 6))
+    assert sum(step["flops"] for step in again) > 2 * sum(step["flops"] for step in mine)
+    assert max(abs(a["log_z"] - b["log_z"]) for a, b in zip(again, mine, strict=True)) < 1e-3
+    assert [step["token"]["id"] for step in forgetful] != [step["token"]["id"] for step in mine]
+    assert [step["rows_computed"] for step in forgetful] == [prompt, *[1] * 5]
+
+
+def test_a_beam_search_finds_what_greedy_found_or_better(server: LiveServer, run: str) -> None:
+    made = server.post(f"api/runs/{run}/beam", {"step": 0, "beams": 4, "length": 6}).json()["id"]
+    depths = [header(frame).data for frame in server.finished(made) if header(frame).kind == "beams"]
+    steps = [header(frame).data for frame in server.frames(run) if header(frame).kind == "step"]
+    greedy = sum(math.log(step["token"]["raw_prob"]) for step in steps)
+    assert len(depths) == len(steps) == 6
+    assert depths[-1]["nodes"][0]["total"] > greedy - 1e-4
+    assert depths[0]["nodes"][0]["token"] == {
+        name: steps[0]["token"][name] for name in ("id", "text", "bytes", "special")
+    }
+
+
+def test_the_reusable_part_of_a_decode_step_is_what_the_cache_holds(server: LiveServer, run: str) -> None:
+    values = safetensors.numpy.load(server.get(f"api/runs/{run}/algebra?step=3&layer=13&head=8").content)
+    for name in ("k", "v"):
+        assert values[name].shape == values[f"{name}_again"].shape
+        assert np.abs(values[name] - values[f"{name}_again"]).max() < 1e-3
+    assert np.abs(values["output"][0] - values["output_again"][-1]).max() < 1e-3

@@ -192,3 +192,55 @@ def test_the_cache_keeps_to_its_bytes_and_forgets_the_oldest() -> None:
     assert cache.take("a", 1, 10) == [bytes(10)] * 3
     cache.put("a", 4, b"again")
     assert cache.take("a", 3, 10) == [b"again"]
+
+
+def opening(run: str, *, parent: str | None = None, of: str | None = None) -> Frame:
+    """The first frame of a branch of `parent`, a study `of` a run, or neither."""
+    data = {
+        "tokens": [{"id": 5}],
+        "parent": {"run": parent, "position": 1, "token": 2} if parent else None,
+        "study": {"kind": "twin", "of": of, "cache": "none"} if of else None,
+    }
+    return encode(run, 0, "open", data)
+
+
+def test_a_family_is_known_after_a_restart_oldest_first(tmp_path: Path) -> None:
+    first = RunLog(tmp_path)
+    first.append([opening("root"), opening("stranger"), opening("z", parent="root")])
+    first.append([opening("a", of="z")])
+    first.append([opening("b", parent="a"), opening("other", parent="stranger")])
+    first.close()
+    second = RunLog(tmp_path)
+    for run in ("root", "z", "a", "b"):
+        assert second.family(run) == ["root", "z", "a", "b"]
+    assert second.family("other") == ["stranger", "other"]
+    second.close()
+
+
+def test_a_run_whose_parent_is_not_here_is_the_root_of_what_came_from_it(log: RunLog) -> None:
+    log.append([opening("a", parent="elsewhere"), opening("b", parent="a"), opening("c", parent="elsewhere")])
+    assert log.family("b") == ["a", "b"]
+    assert log.family("c") == ["c"]
+
+
+def test_a_log_from_before_there_were_studies_has_a_family_too(log: RunLog) -> None:
+    log.append(log_of("a", 2, closed=True))
+    assert log.family("a") == ["a"]
+
+
+def test_runs_that_name_each_other_as_parents_end_no_search(log: RunLog) -> None:
+    log.append([opening("a", parent="b"), opening("b", parent="a")])
+    assert sorted(log.family("a")) == sorted(log.family("b")) == ["a", "b"]
+
+
+def test_a_data_folder_of_an_earlier_version_is_taken_over(tmp_path: Path) -> None:
+    earlier = RunLog(tmp_path)
+    earlier.append(log_of("a", 2, closed=True))
+    earlier.close()
+    with sqlite3.connect(tmp_path / "runs.sqlite") as database:
+        database.execute("DROP TABLE links")
+    database.close()
+    log = RunLog(tmp_path)
+    log.append([opening("b", parent="a")])
+    assert log.family("b") == ["a", "b"]
+    log.close()

@@ -84,6 +84,22 @@ def test_kill_9_of_the_server_keeps_every_announced_frame_and_leaves_no_engine(s
     assert header(restarted.finished(restarted.start_run(max_new_tokens=3))[-1]).data["reason"] == "length"
 
 
+def test_kill_9_of_the_server_interrupts_a_study_that_can_be_made_again(serve: Serve) -> None:
+    server = serve("delay=0.02")
+    run = server.start_run(max_new_tokens=8)
+    server.finished(run)
+    search = server.post(f"api/runs/{run}/beam", {"step": 2, "beams": 2, "length": 32}).json()["id"]
+    eventually(lambda: len(server.frames(search)) > 3)
+    seen = server.frames(search)
+    server.kill()
+    restarted = serve("delay=0.001", port=server.port)
+    check_interrupted(restarted.frames(search), seen)
+    assert [member["id"] for member in restarted.get(f"api/runs/{search}/family").json()["runs"]] == [run, search]
+    eventually(lambda: restarted.get("readyz").ok)
+    twin = restarted.post(f"api/runs/{run}/twin", {"cache": "none"}).json()["id"]
+    assert header(restarted.finished(twin)[-1]).data["reason"] == "length"
+
+
 def test_kill_9_of_the_worker_alone_is_survived(serve: Serve) -> None:
     server = serve("delay=0.01")
     run = server.start_run(max_new_tokens=250)

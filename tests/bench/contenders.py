@@ -75,7 +75,7 @@ def captured(service: ModelService, runs: int, prompt: str, tokens: int) -> Figu
 def uncaptured(service: ModelService, prompt: str, tokens: int) -> Figures:
     ids = service.tokenizer.encode(prompt)
     began = time.perf_counter()
-    run = service.engine.admit("bench", ids, Sampling(), tokens, captured=False)
+    run = service.engine.admit("bench", ids, Sampling(), tokens, recorded="end")
     service.engine.advance()
     first = time.perf_counter()
     while service.busy:

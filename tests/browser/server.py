@@ -120,6 +120,10 @@ class Log:
         """`data` of the complete steps."""
         return [header.data for header, _ in self._frames if header.kind == "step"]
 
+    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+        """`data` of every frame of a kind."""
+        return [header.data for header, _ in self._frames if header.kind == kind]
+
     @property
     def tokens(self) -> list[dict[str, Any]]:
         """Prompt and chosen tokens."""
@@ -127,8 +131,21 @@ class Log:
 
     def logits(self, step: int) -> Any:
         """F32 [256], largest first."""
-        payload = next(p for header, p in self._frames if header.kind == "step" and header.data["step"] == step)
-        return codec.tensors(payload)["top_logits"]
+        return self._step_tensors(step)["top_logits"]
+
+    def ids(self, step: int) -> list[int]:
+        """The tokens those logits are of."""
+        return [int(token) for token in self._step_tensors(step)["top_ids"]]
+
+    def residual_norms(self, step: int) -> Any:
+        """F16 [layers, rows] of a step whose frame parts split neither."""
+        norms = [
+            codec.tensors(payload)["residual_norm"]
+            for header, payload in self._frames
+            if header.kind == "layer" and header.data["step"] == step and header.data["first_head"] == 0
+        ]
+        assert len(norms) == 1
+        return norms[0]
 
     def weight(self, layer: int, head: int, query: int, key: int) -> float:
         """An attention weight, as companded on the wire."""
@@ -140,3 +157,7 @@ class Log:
             if all(0 <= index < size for index, size in zip(at, attention.shape, strict=False)):
                 return float((attention[(*at, key)] / 255.0) ** 2)
         raise AssertionError(f"no frame holds layer {layer}, head {head}, query {query}")
+
+    def _step_tensors(self, step: int) -> dict[str, Any]:
+        payload = next(p for header, p in self._frames if header.kind == "step" and header.data["step"] == step)
+        return dict(codec.tensors(payload))

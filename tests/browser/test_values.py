@@ -21,7 +21,7 @@ def hover_lower_left(cells: Locator) -> None:
     """A cell that no mask hides: an early key of a late query."""
     box = cells.bounding_box()
     assert box is not None
-    cells.hover(position={"x": box["width"] * 0.3, "y": box["height"] * 0.7})
+    cells.hover(position={"x": box["width"] * 0.25, "y": box["height"] * 0.6})
 
 
 def opened(stage: Stage, run: str) -> Stage:

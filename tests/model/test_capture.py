@@ -50,7 +50,7 @@ def captured(arch: str) -> tuple[list[CapturedRows], list[int], dict[str, list[T
     batch, order, lengths = make_batch(entries, "cpu", model.config.window)
     capture = Capture(model.config)
     points = hook_points(model)
-    names = ("attn.weights", "attn.k_rot", "attn.v", "resid_out")
+    names = ("attn.weights", "attn.q_rot", "attn.k_rot", "attn.v", "resid_out")
     seen: dict[str, list[Tensor]] = {name: [] for name in names}
     observers = {f"blocks.{layer}.{name}": seen[name].append for layer in range(2) for name in names}
     with observing(points, capture.observers), observing(points, observers):
@@ -68,6 +68,7 @@ def test_every_run_of_a_ragged_batch_gets_its_own_rows(arch: str) -> None:
         mine = rows[place]
         assert mine.first_query == cached
         assert mine.attention.shape == (2, config.heads, new, cached + new)
+        assert mine.q_norm.shape == (2, config.heads, new)
         assert mine.k_norm.shape == mine.v_norm.shape == (2, config.kv_heads, new)
         assert mine.residual_norm.shape == (2, new)
         group, member = (0, place) if new == 1 else (1, 0)
@@ -77,7 +78,8 @@ def test_every_run_of_a_ragged_batch_gets_its_own_rows(arch: str) -> None:
             assert np.abs(expand(mine.attention[layer]) - exact.numpy()).max() < 0.004
             start = (0, 1, 2)[place]
             span = slice(start, start + new)
-            for norms, name in ((mine.k_norm, "attn.k_rot"), (mine.v_norm, "attn.v")):
+            lengths = ((mine.q_norm, "attn.q_rot"), (mine.k_norm, "attn.k_rot"), (mine.v_norm, "attn.v"))
+            for norms, name in lengths:
                 expected = seen[name][layer][span].norm(dim=-1).T.numpy()
                 np.testing.assert_allclose(norms[layer], expected, rtol=1e-3)
             expected = seen["resid_out"][layer][span].norm(dim=-1).numpy()
@@ -109,9 +111,21 @@ def test_norms_beyond_float16_saturate() -> None:
     capture, pool = Capture(config), KVCache(config, 1)
     pool.pool.fill_(1e30)
     capture.observers["blocks.0.attn.weights"](torch.ones(1, config.kv_heads, config.group, 1, 1))
+    capture.observers["blocks.0.attn.q_rot"](torch.full((1, config.heads, config.head_dim), 1e30))
     capture.observers["blocks.0.resid_out"](torch.full((1, config.d), 3e38))
     slot = torch.zeros(1, dtype=torch.long)
     batch = Batch(slot, slot, slot, (AttentionGroup(0, 1, 1, slot, None),), slot)
     (mine,) = capture.rows(batch, [[1]], pool)
-    assert mine.k_norm.dtype == np.float16
-    assert {*mine.k_norm.flat, *mine.v_norm.flat, *mine.residual_norm.flat} == {LARGEST_F16}
+    assert mine.q_norm.dtype == mine.k_norm.dtype == np.float16
+    assert {*mine.q_norm.flat, *mine.k_norm.flat, *mine.v_norm.flat, *mine.residual_norm.flat} == {LARGEST_F16}
+
+
+def test_a_layers_time_runs_from_its_first_hook_point_to_its_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([5.0, 5.001, 5.004])
+    monkeypatch.setattr("model.capture.time.perf_counter", lambda: next(ticks))
+    model, pool, sequence = shared_model(), KVCache(tiny_config(), 1), Sequence()
+    entry = Entry(prompt(3), 0, pool.extend(sequence, 3), pool.slots(sequence))
+    capture = Capture(model.config)
+    with observing(hook_points(model), capture.observers):
+        model(make_batch([entry], "cpu", None)[0], pool)
+    assert capture.layer_ms == pytest.approx((1.0, 3.0))

@@ -10,10 +10,12 @@ from torch import Tensor
 
 import model.engine
 from model.candidates import Candidates, candidates
-from model.capture import expand
+from model.capture import Capture, expand
 from model.engine import Engine
 from model.hooks import hook_points, observing
+from model.ragged import make_batch
 from model.records import CloseRecord, RowsRecord, StepRecord
+from model.work import Work
 from tests.model.tiny import (
     ARCHS,
     GREEDY,
@@ -95,6 +97,23 @@ def test_a_step_record_follows_all_rows_of_its_step() -> None:
     ]
 
 
+def test_a_layers_time_is_that_of_all_chunks_of_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = iter([(1.0, 10.0), (2.0, 20.0), (4.0, 40.0), (8.0, 80.0)])
+    monkeypatch.setattr(Capture, "layer_ms", property(lambda _: next(passes)))
+    made = tiny_engine(prefill_chunk=16)
+    made.admit("a", prompt(40), GREEDY, 2)
+    assert [step.timing.layers for step in steps(advance_all(made), "a")] == [(7.0, 70.0), (8.0, 80.0)]
+
+
+def test_a_gpus_layers_are_not_timed_by_the_hosts_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = tiny_engine()
+    monkeypatch.setattr(model.engine, "make_batch", lambda entries, _, window: make_batch(entries, "cpu", window))
+    monkeypatch.setattr(made, "_synchronize", lambda: None)
+    made.device = "cuda:0"
+    made.admit("a", prompt(4), GREEDY, 2)
+    assert [step.timing.layers for step in steps(advance_all(made), "a")] == [None, None]
+
+
 def test_a_step_says_its_phase_position_times_and_work() -> None:
     made = tiny_engine(prefill_chunk=16)
     made.admit("a", prompt(40), GREEDY, 2)
@@ -105,9 +124,13 @@ def test_a_step_says_its_phase_position_times_and_work() -> None:
         timing = step.timing
         assert timing.forward == sum(timing.chunks) > 0
         assert timing.total == pytest.approx(timing.forward + timing.capture + timing.sample)
+        assert timing.layers is not None
+        assert len(timing.layers) == 2
+        assert all(ms > 0 for ms in timing.layers)
+        assert sum(timing.layers) < timing.forward
     # Each chunk reads the weights again, so prefill reads nearly three times as much as one decode step.
-    assert 2.5 < first.bytes_read / second.bytes_read < 3.5
-    assert first.flops > 10 * second.flops
+    assert 2.5 < first.work.bytes_read / second.work.bytes_read < 3.5
+    assert first.work.flops > 10 * second.work.flops
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -160,14 +183,14 @@ def test_runs_that_join_and_leave_in_between_disturb_nobody() -> None:
 
 
 def test_a_runs_work_is_its_own_whoever_shares_the_pass() -> None:
-    work: list[list[tuple[int, int, int]]] = []
+    work: list[list[tuple[Work, int]]] = []
     for others in (0, 3):
         made = tiny_engine(prefill_chunk=32)
         made.admit("a", prompt(40), GREEDY, 4)
         for index in range(others):
             made.admit(str(index), prompt(5 + index, index), GREEDY, 4)
         taken = steps(advance_all(made), "a")
-        work.append([(step.flops, step.bytes_read, step.position) for step in taken])
+        work.append([(step.work, step.position) for step in taken])
     assert work[0] == work[1]
 
 
@@ -216,7 +239,7 @@ def test_a_small_vocabulary_shows_all_its_tokens() -> None:
 
 def test_an_unobserved_run_chooses_the_same_and_records_its_end_only() -> None:
     made = tiny_engine()
-    quiet = made.admit("quiet", prompt(20), GREEDY, 5, captured=False)
+    quiet = made.admit("quiet", prompt(20), GREEDY, 5, recorded="end")
     made.admit("seen", prompt(21, 1), GREEDY, 5)
     records = advance_all(made)
     assert [record for record in records if record.run == "quiet"] == [CloseRecord("quiet", "length", None, 5)]

@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from model.api import Caching
 from model.engine import Engine
 from model.kv_cache import CacheFull
 from model.records import CloseRecord, StepRecord
@@ -13,32 +14,57 @@ from tests.model.tiny import GREEDY, check_cache, prompt, shared_model, whole_lo
 
 
 class Storm(RuleBasedStateMachine):
-    """`texts`: tokens of every run so far, its prompt's length in `prompts`; both stay when it ends."""
+    """`texts`: tokens of every run so far, its prompt's length in `prompts`; both stay when it ends.
+
+    `others`: runs whose text is not that of the model and its cache: searches, and runs that forget.
+    """
 
     @initialize()
     def start(self) -> None:
         self.engine = Engine(shared_model(), capacity=160, reserve=48, prefill_chunk=16)
         self.texts: dict[str, list[int]] = {}
         self.prompts: dict[str, int] = {}
+        self.others: set[str] = set()
         self.ends: dict[str, CloseRecord] = {}
 
-    @rule(length=st.integers(1, 40), seed=st.integers(0, 2), new=st.integers(1, 20))
-    def admit(self, length: int, seed: int, new: int) -> None:
-        key = str(len(self.texts))
+    @rule(
+        length=st.integers(1, 40),
+        seed=st.integers(0, 2),
+        new=st.integers(1, 20),
+        caching=st.sampled_from(["kept", "kept", "none", "forgotten"]),
+    )
+    def admit(self, length: int, seed: int, new: int, caching: Caching) -> None:
+        key = self.next_key()
         try:
-            self.engine.admit(key, prompt(length, seed), GREEDY, new)
+            self.engine.admit(key, prompt(length, seed), GREEDY, new, caching=caching)
         except CacheFull:
             return
         self.texts[key], self.prompts[key] = prompt(length, seed), length
+        if caching == "forgotten":
+            self.others.add(key)
+
+    @rule(which=st.integers(0, 50), beams=st.integers(1, 4), length=st.integers(1, 12))
+    def search(self, which: int, beams: int, length: int) -> None:
+        texts = list(self.texts.values())
+        context, key = texts[which % len(texts)] if texts else prompt(9), self.next_key()
+        try:
+            self.engine.search(key, list(context), beams, length)
+        except CacheFull:
+            return
+        self.others.add(key)
+
+    def next_key(self) -> str:
+        return str(len(self.texts.keys() | self.others))
 
     @rule(which=st.integers(0, 50), back=st.integers(1, 8), token=st.integers(0, 258), new=st.integers(1, 20))
     def fork(self, which: int, back: int, token: int, new: int) -> None:
-        parents = [key for key, text in self.texts.items() if len(text) - back >= self.prompts[key]]
+        possible = self.texts.keys() - self.others
+        parents = [key for key in self.texts if key in possible and len(self.texts[key]) - back >= self.prompts[key]]
         if not parents:
             return
         parent = parents[which % len(parents)]
         text = [*self.texts[parent][:-back], token]
-        steps, key = len(text) - self.prompts[parent], str(len(self.texts))
+        steps, key = len(text) - self.prompts[parent], self.next_key()
         try:
             self.engine.fork(key, text, self.prompts[parent], GREEDY, steps + new)
         except CacheFull:
@@ -58,9 +84,10 @@ class Storm(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 50), action=st.sampled_from(["pause", "resume", "step", "stop"]))
     def control(self, which: int, action: str) -> None:
-        if not self.engine.runs:
+        active = [*self.engine.runs.values(), *self.engine.searches.values()]
+        if not active:
             return
-        run = list(self.engine.runs.values())[which % len(self.engine.runs)]
+        run = active[which % len(active)]
         if action == "stop":
             self.ends[run.key] = self.engine.stop(run.key)
         else:
@@ -83,13 +110,14 @@ class Storm(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "engine"):
             return
-        for run in self.engine.runs.values():
+        for run in [*self.engine.runs.values(), *self.engine.searches.values()]:
             run.paused = False
         while self.engine.busy:
             self.advance(1)
-        assert self.ends.keys() == self.texts.keys()
+        assert self.ends.keys() == self.texts.keys() | self.others
         assert {end.reason for end in self.ends.values()} <= {"length", "stopped"}
-        for key, text in self.texts.items():
+        for key in self.texts.keys() - self.others:
+            text = self.texts[key]
             best = whole_logits(shared_model(), text).argmax(-1).tolist()
             assert text[self.prompts[key] :] == best[self.prompts[key] - 1 : -1]
         check_cache(self.engine)

@@ -10,7 +10,7 @@ from model.api import RunRequest, Sampling
 from model.capture import CapturedRows
 from model.engine import Engine
 from model.recorder import NAMED_CANDIDATES, Recorder
-from model.records import CloseRecord, RowsRecord, StepRecord
+from model.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord
 from tests.model.tiny import advance_all, prompt, shared_model, steps, tiny_tokenizer
 
 LONG_ID = "r" * 64
@@ -23,8 +23,9 @@ def captured(layers: int, heads: int, kv_heads: int, queries: int, first: int) -
     attention = attention.reshape(layers, heads, queries, keys)
     attention *= np.tri(queries, keys, first, dtype=np.uint8)
     norms = np.arange(layers * kv_heads * queries, dtype=np.float16).reshape(layers, kv_heads, queries)
+    q = np.arange(layers * heads * queries, dtype=np.float16).reshape(layers, heads, queries) / 2
     residual = np.arange(layers * queries, dtype=np.float16).reshape(layers, queries)
-    return CapturedRows(first, attention, norms, -norms, residual)
+    return CapturedRows(first, attention, q, norms, -norms, residual)
 
 
 def check_tiles(rows: CapturedRows) -> int:
@@ -32,7 +33,7 @@ def check_tiles(rows: CapturedRows) -> int:
     layers, _, queries, keys = rows.attention.shape
     found = np.zeros_like(rows.attention)
     times = np.zeros(rows.attention.shape, np.uint8)
-    names = ("k_norm", "v_norm", "residual_norm")
+    names = ("q_norm", "k_norm", "v_norm", "residual_norm")
     norms = {name: np.full_like(getattr(rows, name), np.nan) for name in names}
     norm_times = np.zeros((layers, queries), np.uint8)
     count = 0
@@ -54,7 +55,7 @@ def check_tiles(rows: CapturedRows) -> int:
         times[place] += 1
         assert set(parts) == {"attention", *(names if data["first_head"] == 0 else ())}
         if data["first_head"] == 0:
-            for name in ("k_norm", "v_norm"):
+            for name in ("q_norm", "k_norm", "v_norm"):
                 norms[name][place[0], :, place[2]] = parts[name]
             norms["residual_norm"][place[0], place[2]] = parts["residual_norm"]
             norm_times[place[0], place[2]] += 1
@@ -142,6 +143,8 @@ def test_a_step_frame_says_what_the_step_recorded(vocab: int, tail: int) -> None
     assert data["kv"]["blocks"] == len(data["kv"]["block_table"]) == len(data["kv"]["refcounts"]) == 1
     assert (data["kv"]["positions"], data["kv"]["bytes_used"]) == (6, 6 * 256)
     assert data["ms"]["forward"] == sum(data["ms"]["chunks"])
+    assert data["ms"]["layers"] == [round(ms, 3) for ms in step.timing.layers or ()]
+    assert len(data["ms"]["layers"]) == 2
     assert [token["id"] for token in data["top_tokens"]] == parts["top_ids"].tolist()[:NAMED_CANDIDATES]
     assert len(parts["top_ids"]) == len(parts["top_logits"]) == min(vocab, 256)
     assert parts["tail_counts"].sum() == data["tail"]["count"] == tail
@@ -164,3 +167,41 @@ def test_parts_of_a_real_prefill_agree_with_its_record() -> None:
     assert len(records) == 3
     for record in records:
         check_tiles(record.rows)
+
+
+def test_a_step_says_how_many_rows_it_fed_and_whether_its_token_was_given() -> None:
+    made = Engine(shared_model(), capacity=64)
+    made.admit("a", prompt(9), Sampling(), 3, forced={1: 7})
+    recorder = Recorder("a", tiny_tokenizer(), 1.0)
+    data = [
+        frames.header(frame.payload).data
+        for record in steps(advance_all(made), "a")
+        for frame in recorder.record(record)
+    ]
+    assert [step["rows_computed"] for step in data] == [9, 1, 1]
+    assert [step["token"].get("forced") for step in data] == [None, True, None]
+    assert data[1]["token"]["id"] == 7
+
+
+def test_a_depth_of_a_beam_search_is_a_frame_that_names_its_tokens() -> None:
+    made = Engine(shared_model(), capacity=256)
+    made.search("b", prompt(9), beams=2, length=2)
+    records = [record for record in advance_all(made) if isinstance(record, BeamsRecord)]
+    recorder = Recorder("b", tiny_tokenizer(), 1.0, seq=1)
+    (first,), (second,) = (recorder.record(record) for record in records)
+    assert [(frame.seq, frame.kind, frame.step) for frame in (first, second)] == [(1, "beams", -1), (2, "beams", -1)]
+    data = frames.header(second.payload).data
+    assert set(data) == {"depth", "nodes", "best", "ms", "rows_computed", "kv"}
+    assert set(data["kv"]) == {"blocks", "shared_blocks", "bytes_used", "bytes_if_copied"}
+    assert (data["depth"], data["rows_computed"], data["best"]) == (2, 2, records[1].best)
+    assert data["ms"] > 0
+    for node, shown in zip(records[1].nodes, data["nodes"], strict=True):
+        assert shown == {
+            "id": node.id,
+            "parent": node.parent,
+            "token": tiny_tokenizer().token(node.token),
+            "logprob": node.logprob,
+            "total": node.total,
+            "kept": node.kept,
+            "ended": node.ended,
+        }

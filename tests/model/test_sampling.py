@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from model.api import Sampling
-from model.sampling import NotFinite, choose, pick, top_k, top_p, with_temperature
+from model.sampling import NotFinite, choose, pick, put, top_k, top_p, with_temperature
 
 LOGITS = torch.tensor([0.5, 3.0, -1.0, 2.0, 2.5, -4.0])
 logit_lists = st.lists(st.floats(-60, 60, width=32), min_size=1, max_size=40)
@@ -145,3 +145,12 @@ def test_any_settings_leave_a_sound_choice(
     assert 0 <= choice.entropy <= math.log2(len(logits)) + 1e-9
     ranked = sorted(logits, reverse=True)
     assert logits[choice.token] >= ranked[choice.kept_top_p - 1]
+
+
+def test_a_token_put_in_place_of_the_choice_has_its_raw_probability() -> None:
+    logits = torch.tensor([1.0, 3.0, 2.0])
+    drawn = choose(logits, Sampling("sample", 0.2, top_k=1), generator())
+    given_token = put(drawn, logits, 0)
+    assert (drawn.token, given_token.token) == (1, 0)
+    assert given_token.raw_prob == given_token.prob == pytest.approx(float(logits.softmax(0)[0]))
+    assert (given_token.entropy, given_token.kept_top_k) == (drawn.entropy, drawn.kept_top_k)

@@ -12,7 +12,18 @@ from tokenizers import models
 
 import model.service
 from model import frames
-from model.api import MAX_PROMPT_CHARS, ForkRequest, Frame, Progress, Refused, RunRequest, Sampling
+from model.api import (
+    MAX_PROMPT_CHARS,
+    BeamRequest,
+    Caching,
+    ForkRequest,
+    Frame,
+    Progress,
+    Refused,
+    RunRequest,
+    Sampling,
+    TwinRequest,
+)
 from model.capture import expand
 from model.checkpoint import Tokenizer
 from model.checkpoint.tokenizer import Extras
@@ -361,6 +372,187 @@ class TestFork:
         check_cache(made.engine)
 
 
+def twin_of(log: list[Frame], caching: Caching, run: str = "twin") -> TwinRequest:
+    """As the web process makes it: the `open` and the `step` frames."""
+    return TwinRequest(run, log[0].run, caching, tuple(f.payload for f in log if f.kind in ("open", "step")))
+
+
+class TestTwin:
+    @pytest.mark.parametrize("sampling", [Sampling(), Sampling("sample", 2.0, top_k=90, seed=9)])
+    def test_without_a_cache_it_writes_the_same_and_says_what_that_took(self, sampling: Sampling) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8, sampling=sampling))
+        log = made.twin(twin_of(parent, "none")) + finish(made)
+        assert kinds(log) == "o" + "s" * 8 + "c"
+        assert [frame.seq for frame in log] == list(range(len(log)))
+        assert {frame.run for frame in log} == {"twin"}
+        assert chosen(log) == chosen(parent)
+        prompt = len(encoded())
+        assert [step["rows_computed"] for step in datas(log, "step")] == list(range(prompt, prompt + 8))
+        assert [step["rows_computed"] for step in datas(parent, "step")] == [prompt, *[1] * 7]
+        for mine, theirs in zip(datas(log, "step"), datas(parent, "step"), strict=True):
+            assert mine["filters"] == pytest.approx(theirs["filters"], rel=1e-4)
+        assert set(frames.tensors(log[1].payload)) == {"top_ids", "top_logits", "tail_counts"}
+        opened, was = datas(log, "open")[0], datas(parent, "open")[0]
+        assert opened["study"] == {"kind": "twin", "of": "a", "cache": "none"}
+        assert was["study"] is None
+        assert {**opened, "study": None, "created": ""} == {**was, "created": ""}
+
+    def test_forgetting_it_feeds_one_row_a_step_and_writes_something_else(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        log = made.twin(twin_of(parent, "forgotten")) + finish(made)
+        assert [step["rows_computed"] for step in datas(log, "step")] == [len(encoded()), *[1] * 7]
+        assert chosen(log)[0] == chosen(parent)[0]
+        assert chosen(log) != chosen(parent)
+        assert [step["position"] for step in datas(log, "step")] == [step["position"] for step in datas(parent, "step")]
+
+    @pytest.mark.parametrize("end", ["stopped", "eos"])
+    def test_it_takes_as_many_steps_as_its_run_took(self, end: str) -> None:
+        made = service(eos=(greedy(shared_model(), encoded(), 4)[3],) if end == "eos" else ())
+        parent = made.start(request(max_new_tokens=50))
+        for _ in range(4):
+            parent += made.advance()
+        if end == "stopped":
+            made.control("a", "stop")
+        parent += finish(made)
+        log = made.twin(twin_of(parent, "none")) + finish(made)
+        assert chosen(log) == chosen(parent)
+        assert datas(log, "close")[0]["reason"] == ("length" if end == "stopped" else "eos")
+        assert datas(log, "open")[0]["limits"]["max_new_tokens"] == len(chosen(parent)) <= 4
+
+    def test_the_twin_of_a_fork_is_given_the_token_the_fork_was_given(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        fork = made.fork(fork_of(parent, 2, 33)) + finish(made)
+        log = made.twin(twin_of(fork, "none")) + finish(made)
+        assert chosen(log) == chosen(fork)
+        assert chosen(log)[2] == 33
+        assert [step["token"].get("forced", False) for step in datas(log, "step")] == [step == 2 for step in range(8)]
+        opened = datas(log, "open")[0]
+        assert (opened["parent"], opened["study"]["of"]) == (None, "fork")
+
+    def test_it_takes_orders_like_any_run(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        log = made.twin(twin_of(parent, "none"))
+        made.control("twin", "pause")
+        assert not made.busy
+        made.control("twin", "step")
+        log += finish(made)
+        made.control("twin", "stop")
+        log += finish(made)
+        assert kinds(log) == "osc"
+        assert datas(log, "close")[0]["reason"] == "stopped"
+        check_cache(made.engine)
+
+    def test_what_cannot_be_twinned_is_refused_and_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 96)
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=30))
+        made.start(request("b", max_new_tokens=30))
+        with pytest.raises(Refused) as refused:
+            made.twin(twin_of(parent, "none"))
+        assert (refused.value.field, refused.value.status) == ("run", 429)
+        other = ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
+        with pytest.raises(Refused) as refused:
+            other.twin(twin_of(parent, "none"))
+        assert (refused.value.field, refused.value.status) == ("model", 409)
+        finish(made)
+        check_cache(made.engine)
+
+
+class TestBeam:
+    @staticmethod
+    def search_of(log: list[Frame], step: int, **options: int) -> BeamRequest:
+        ids = encoded() + chosen(log)[:step]
+        sizes = {"beams": 3, "length": 4, **options}
+        return BeamRequest("beam", log[0].run, step, ids=ids, opening=log[0].payload, **sizes)
+
+    def test_its_log_is_a_frame_per_depth(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        log = made.beam(self.search_of(parent, 3)) + finish(made)
+        assert kinds(log) == "obbbbc"
+        assert [frame.seq for frame in log] == list(range(6))
+        opened = datas(log, "open")[0]
+        assert opened["study"] == {"kind": "beam", "of": "a", "step": 3, "beams": 3, "length": 4}
+        assert (opened["tokens"], opened["parent"]) == (datas(parent, "open")[0]["tokens"], None)
+        depths = datas(log, "beams")
+        assert [depth["depth"] for depth in depths] == [1, 2, 3, 4]
+        assert [depth["rows_computed"] for depth in depths] == [1, 3, 3, 3]
+        assert depths[0]["nodes"][0]["token"]["id"] == chosen(parent)[3]
+        assert datas(log, "close") == [{"reason": "length", "error": None, "steps": 0}]
+        assert frames.split(frames.join(frame.payload for frame in log)) == log
+        check_cache(made.engine)
+
+    def test_the_largest_search_fits_its_frames(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=1))
+        log = made.beam(self.search_of(parent, 0, beams=8, length=32)) + finish(made)
+        assert kinds(log) == "o" + "b" * 32 + "c"
+        assert max(len(frame.payload) for frame in log) <= frames.MAX_FRAME_BYTES
+
+    def test_it_takes_orders_like_any_run(self) -> None:
+        made = service()
+        parent = run_to_end(made, request())
+        log = made.beam(self.search_of(parent, 2))
+        assert made.control("beam", "pause") == "paused"
+        assert not made.busy
+        made.control("beam", "step")
+        log += finish(made)
+        assert made.control("beam", "stop") == "closed"
+        log += finish(made)
+        assert kinds(log) == "obc"
+        assert datas(log, "close")[0]["reason"] == "stopped"
+        with pytest.raises(Refused):
+            made.control("beam", "resume")
+
+    @pytest.mark.parametrize(
+        ("options", "field", "limit"),
+        [
+            ({"beams": 0}, "beams", 8),
+            ({"beams": 9}, "beams", 8),
+            ({"length": 0}, "length", 32),
+            ({"length": 33}, "length", 32),
+        ],
+    )
+    def test_what_is_out_of_bounds_is_named(self, options: dict[str, int], field: str, limit: int) -> None:
+        made = service()
+        parent = run_to_end(made, request())
+        with pytest.raises(Refused) as refused:
+            made.beam(self.search_of(parent, 1, **options))
+        assert (refused.value.field, refused.value.limit) == (field, limit)
+        assert not made.busy
+
+    def test_near_the_end_of_the_context_that_bounds_the_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 256)
+        made = service()
+        parent = run_to_end(made, request(prompt="x" * 100, max_new_tokens=28))
+        ids = encoded("x" * 100) + chosen(parent)[:20]
+        asked = BeamRequest("beam", "a", 20, 1, 8, ids, parent[0].payload)
+        for much, field, limit in ((replace(asked, length=9), "length", 8), (replace(asked, beams=2), "beams", 1)):
+            with pytest.raises(Refused) as refused:
+                made.beam(much)
+            assert (refused.value.field, refused.value.limit) == (field, limit)
+        assert kinds(made.beam(asked) + finish(made)) == "o" + "b" * 8 + "c"
+
+    def test_a_full_cache_refuses_for_now_and_another_model_for_good(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 256)
+        made = service()
+        parent = run_to_end(made, request())
+        made.start(request("b", "x" * 90, max_new_tokens=30))
+        with pytest.raises(Refused) as refused:
+            made.beam(self.search_of(parent, 2))
+        assert (refused.value.field, refused.value.status) == ("run", 429)
+        other = ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
+        with pytest.raises(Refused) as refused:
+            other.beam(self.search_of(parent, 2))
+        assert (refused.value.field, refused.value.status) == ("model", 409)
+        finish(made)
+        check_cache(made.engine)
+
+
 class TestExactValues:
     def test_they_agree_with_the_frames(self) -> None:
         made = service()
@@ -379,9 +571,27 @@ class TestExactValues:
             k_norm = np.linalg.norm(block["attn.k_rot"], axis=-1)
             assert k_norm == pytest.approx(norms["k_norm"][1, :, position].astype(float), rel=2e-3)
 
-        lens = made.lens(encoded())["layers"]
+            # The cache's V at layer 1 is measured by the frame too, row by row.
+            v_norms = np.linalg.norm(block["cache.v"], axis=-1)
+            assert v_norms == pytest.approx(norms["v_norm"][1, :, : position + 1].astype(float), rel=2e-3)
+
+        # Not every token is what its text is spelled with: some are bytes that make no character.
+        named = datas(log, "step")[0]["top_tokens"]
+        rank = next(i for i, each in enumerate(named) if made.tokenizer.encode(each["text"]) == [each["id"]])
+        best = made.candidates(encoded(), named[rank]["text"])["candidates"]
+        drawn = next(each for each in best if each["id"] == named[rank]["id"])
+        assert (drawn["rank"], drawn["whole"]) == (rank, True)
+        logit = frames.tensors(log[2].payload)["top_logits"][rank]
+        assert drawn["logit"] == pytest.approx(logit, abs=1e-3)
+        assert drawn["prob"] == pytest.approx(np.exp(logit - datas(log, "step")[0]["log_z"]), rel=1e-3)
+
+        token = chosen(log)[0]
+        found = made.lens(encoded(), token)
+        assert found["token"]["id"] == token
+        lens = found["layers"]
         assert [layer["layer"] for layer in lens] == [0, 1]
         best = lens[-1]["top"][0]
+        assert lens[-1]["chosen"] == {"prob": best["prob"], "rank": 0}
         assert best["id"] == chosen(log)[0]
         assert best["prob"] == pytest.approx(datas(log, "step")[0]["token"]["raw_prob"], rel=1e-3)
         assert set(best) == {"id", "text", "bytes", "special", "prob"}
@@ -395,7 +605,10 @@ class TestExactValues:
             ("head", ([1, 2], 0, -1, 0), "layer", 1),
             ("block", ([1, 2], 2, 0), "layer", 1),
             ("block", ([1, 2], 0, 2), "position", 1),
-            ("lens", ([],), "step", -1),
+            ("algebra", ([1, 2], 2, 0), "layer", 1),
+            ("algebra", ([1, 2], 0, 4), "head", 3),
+            ("lens", ([], 0), "step", -1),
+            ("lens", ([1, 2], 259), "token", 258),
         ],
     )
     def test_what_is_not_there_is_refused(self, call: str, arguments: tuple[Any, ...], field: str, limit: int) -> None:
@@ -418,7 +631,7 @@ class TestExactValues:
         monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 64)
         made = service()
         with pytest.raises(Refused) as refused:
-            made.lens([1] * 65)
+            made.lens([1] * 65, 0)
         assert refused.value.status == 429
         check_cache(made.engine)
 

@@ -34,4 +34,5 @@ def test_work_is_what_the_pass_multiplies_and_reads(arch: str, cached: int, new:
 
     work = Work.of_pass(model, new, cached + new)
     assert work.flops == attention + 2 * new * matrices + 2 * head
+    assert work.rows == new
     assert work.bytes_read == 4 * (matrices + head + new * config.d) + keys_and_values

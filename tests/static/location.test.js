@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatHash, parseHash, runOfSearch } from "../../static/location.js";
+import { addressOf } from "../../static/address.js";
+import { formatHash, parseHash, presentOfSearch, runOfSearch } from "../../static/location.js";
 
 test("what is written is read back", () => {
   const values = { step: 3, layer: 13, head: 8, query: 8, key: 0, view: "head" };
@@ -23,4 +24,12 @@ test("unknown names and malformed values are left out", () => {
 test("the run is named by the address", () => {
   assert.equal(runOfSearch("?run=abc&x=1"), "abc");
   assert.equal(runOfSearch(""), null);
+});
+
+test("large type is asked for by a page address, and stays in it", () => {
+  assert.equal(presentOfSearch("?run=a1&present=1"), true);
+  assert.equal(presentOfSearch("?present=yes"), false);
+  const state = { run: { id: "a1", steps: [{}] }, step: 2, selection: { layer: 1 } };
+  assert.equal(addressOf({ ...state, present: true }), "/?run=a1&present=1#step=2&layer=1");
+  assert.equal(addressOf({ ...state, present: false }), "/?run=a1#step=2&layer=1");
 });

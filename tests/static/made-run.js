@@ -41,6 +41,7 @@ export function madeRun({
       return !line || key < 0 || key > query ? null : (line[key] / 255) ** 2;
     },
     residualNorm: (layer, position) => 10 * (layer + 1) + position,
+    qNorm: (layer, head, position) => 3 + layer + head + position,
     kNorm: (layer, kvHead, position) => 1 + layer + kvHead + position,
     vNorm: (layer, kvHead, position) => 2 + layer + kvHead + position,
   };

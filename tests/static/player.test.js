@@ -5,7 +5,6 @@ import {
   createPlayer,
   moves,
   nextPlayhead,
-  revealAt,
   shownMs,
   slowdownOf,
   typicalStepMs,
@@ -33,13 +32,6 @@ test("a step slower than can be watched is shortened, and its factor says so", (
   assert.ok(slowdownOf(slow, 0, 1) < 1);
 });
 
-test("layers rise with progress and are all there before the step ends", () => {
-  assert.equal(revealAt(0, 30), 0);
-  assert.ok(revealAt(0.3, 30) > 0 && revealAt(0.3, 30) < 30);
-  assert.equal(revealAt(0.9, 30), 30);
-  assert.equal(revealAt(1, 30), 30);
-});
-
 test("time carries over from one step to the next", () => {
   assert.deepEqual(advance({ step: 0, progress: 0 }, 50, 3, hundred), { step: 0, progress: 0.5 });
   assert.deepEqual(advance({ step: 0, progress: 0.5 }, 80, 3, hundred), { step: 1, progress: 0.3 });
@@ -62,6 +54,13 @@ test("following jumps to the live edge", () => {
 test("a step that was asked for is finished, and no other begun", () => {
   assert.deepEqual(nextPlayhead(state({ step: 1, progress: 0.99 }), 10_000), { step: 1, progress: 1 });
   assert.equal(moves(state({ step: 1, progress: 1 })), false);
+});
+
+test("a playhead that stands at a layer is left there by the clock", () => {
+  const stopped = state({ step: 1, progress: 0.4, layerStop: 12 });
+  assert.equal(moves(stopped), false);
+  assert.equal(nextPlayhead(stopped, 10_000), null);
+  assert.equal(moves({ ...stopped, layerStop: null }), true);
 });
 
 test("without a step nothing moves", () => {

@@ -52,8 +52,23 @@ test("norms are found by layer, head and position", () => {
   assert.equal(run.kNorm(1, 0, 1), bits(3));
   assert.equal(run.vNorm(1, 0, 2), bits(1));
   assert.equal(run.residualNorm(1, 0), bits(2));
+  assert.equal(run.qNorm(0, 1, 1), bits(103));
+  assert.equal(run.qNorm(1, 1, 2), bits(103));
+  assert.equal(run.qNorm(1, 0, 4), bits(102));
+  assert.equal(run.qNorm(0, 2, 1), null);
+  assert.equal(run.qNorm(0, 0, 5), null);
   assert.equal(run.kNorm(0, 1, 1), null);
   assert.equal(run.residualNorm(0, 9), null);
+});
+
+test("a log from before lengths of Q were kept has none and is read all the same", () => {
+  const run = new Run("r1");
+  for (const frame of frames) {
+    const { q_norm: _, ...tensors } = frame.tensors;
+    run.push({ ...frame, tensors });
+  }
+  assert.equal(run.qNorm(0, 0, 1), null);
+  assert.equal(run.kNorm(0, 0, 1), 1 + 1 / 1024);
 });
 
 test("nothing of a step is there before its step frame, except how many rows have come", () => {

@@ -4,11 +4,16 @@ import { Problem } from "../../static/contract/client.js";
 import { decodeFrame } from "../../static/contract/frames.js";
 import { createSession } from "../../static/session.js";
 import { createStore } from "../../static/store.js";
-import { encode, smallRun } from "./wire.js";
+import { encode, smallRun, token } from "./wire.js";
 
 const FRAMES = smallRun().map(decodeFrame);
 
-function harness({ states = ["ready"], start = async () => ({ id: "r1" }), status = "running" } = {}) {
+function harness({
+  states = ["ready"],
+  start = async () => ({ id: "r1" }),
+  fork = async () => ({ id: "b1" }),
+  status = "running",
+} = {}) {
   const calls = [];
   const watches = [];
   const held = new Map();
@@ -17,6 +22,10 @@ function harness({ states = ["ready"], start = async () => ({ id: "r1" }), statu
     start: async (settings) => {
       calls.push(["start", settings.prompt]);
       return start();
+    },
+    fork: (run, choice) => {
+      calls.push(["fork", run, choice]);
+      return fork();
     },
     control: async (run, action) => calls.push([action, run]),
     status: async () => ({ status }),
@@ -234,4 +243,103 @@ test("opening another run stops watching the one before", async () => {
   const { session, calls } = await ownRun();
   session.visit("r2");
   assert.deepEqual(calls.at(-1), ["stop watching", "r1"]);
+});
+
+/** A run seen at step 1, in the large view of the next token. */
+async function atStepOne(parts = {}) {
+  const opened = harness(parts);
+  opened.session.begin("r1", { step: 1, layer: 1, head: 0, view: "tokens" });
+  await settled();
+  opened.bring(0, 9);
+  return opened;
+}
+
+const OTHER = token(" z", 8);
+
+test("a branch asks for the token at the position the step chose, and opens at that step in the same view", async () => {
+  const { session, store, calls, watches } = await atStepOne();
+  await session.branch(OTHER);
+  assert.deepEqual(calls.filter(([name]) => name === "fork"), [["fork", "r1", { position: 4, token: 8 }]]);
+  assert.equal(watches.at(-1).id, "b1");
+  assert.equal(store.state().selection.view, "tokens");
+  for (const frame of FRAMES.slice(0, 6)) watches.at(-1).handlers.onFrame({ ...frame, run: "b1" });
+  const { step, playing, selection, branching } = store.state();
+  assert.deepEqual([step, playing, branching], [1, false, null]);
+  assert.deepEqual(selection, { layer: 1, head: 0, query: null, key: null, view: "tokens" });
+});
+
+test("a click on a candidate while a branch is starting starts no second one", async () => {
+  let answer;
+  const { session, store, calls } = await atStepOne({ fork: () => new Promise((resolve) => (answer = resolve)) });
+  session.branch(OTHER);
+  assert.equal(store.state().branching, OTHER);
+  session.branch(token(" y", 7));
+  answer({ id: "b1" });
+  await settled();
+  assert.equal(calls.filter(([name]) => name === "fork").length, 1);
+  assert.equal(store.state().branching, null);
+});
+
+test("a branch that is refused leaves the run and says why and when to try again", async () => {
+  const fork = async () => Promise.reject(new Problem({ title: "Too Many", detail: "no room", status: 429 }, 5));
+  const { session, store } = await atStepOne({ fork });
+  await session.branch(OTHER);
+  const { problem, run, branching } = store.state();
+  assert.deepEqual([problem.detail, problem.retryAfter, run.id, branching], ["no room", 5, "r1", null]);
+  assert.match(problem.title, /branch/);
+});
+
+test("a branch that starts after its viewer has gone elsewhere does not fetch them back", async () => {
+  let answer;
+  const { session, watches } = await atStepOne({ fork: () => new Promise((resolve) => (answer = resolve)) });
+  const started = session.branch(OTHER);
+  session.visit("r2");
+  answer({ id: "b1" });
+  await started;
+  assert.equal(watches.at(-1).id, "r2");
+});
+
+test("a branch that nothing could follow is not asked for", async () => {
+  const { session, store, calls } = await atStepOne();
+  await session.branch(token("<end>", 99));
+  assert.match(store.state().problem.detail, /ends the text/);
+  store.dispatch({ type: "seek", step: 2 });
+  await session.branch(OTHER);
+  assert.match(store.state().problem.detail, /last of the 3 new tokens/);
+  assert.deepEqual(calls.filter(([name]) => name === "fork"), []);
+});
+
+test("one's own paused run goes on when it is left for a branch", async () => {
+  const { session, controls } = await ownRun();
+  session.pause();
+  await settled();
+  await session.branch(OTHER);
+  await settled();
+  assert.deepEqual(controls().filter(([name]) => name !== "fork"), [["pause", "r1"], ["resume", "r1"]]);
+});
+
+test("a relative is shown at the step asked for, with the same head and view", async () => {
+  const { session, store, watches } = await atStepOne();
+  session.visitRelative("r2", 2);
+  for (const frame of FRAMES) watches.at(-1).handlers.onFrame({ ...frame, run: "r2" });
+  assert.equal(store.state().step, 2);
+  assert.deepEqual(store.state().selection, { layer: 1, head: 0, query: null, key: null, view: "tokens" });
+});
+
+test("the link of a twin or a beam search leads to the run it is of, in the view that shows it", async () => {
+  for (const [kind, view] of [
+    ["twin", "cache"],
+    ["beam", "tokens"],
+  ]) {
+    const { session, store, watches, calls, bring } = harness();
+    session.begin("s1", {});
+    const [opened] = FRAMES;
+    watches[0].handlers.onFrame({ ...opened, run: "s1", data: { ...opened.data, study: { kind, of: "r1" } } });
+    assert.deepEqual(calls.filter(([name]) => name === "stop watching"), [["stop watching", "s1"]]);
+    assert.equal(watches[1].id, "r1");
+    bring(0, FRAMES.length);
+    await settled();
+    assert.equal(store.state().run.id, "r1");
+    assert.equal(store.state().selection.view, view);
+  }
 });

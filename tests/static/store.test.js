@@ -47,6 +47,15 @@ test("a step or selection outside the run is brought inside", () => {
   assert.equal(store.state().step, 0);
 });
 
+test("entering a view selects it and counts, so that focus can follow; choosing it does not count", () => {
+  const store = openStore();
+  store.dispatch({ type: "select", selection: { view: "head" } });
+  assert.equal(store.state().entered, 0);
+  store.dispatch({ type: "enter", selection: { view: "pair", query: 2, key: 1 } });
+  const { entered, selection } = store.state();
+  assert.deepEqual([entered, selection.view, selection.query, selection.key], [1, "pair", 2, 1]);
+});
+
 test("play at the end of a finished run begins again; in the middle it goes on", () => {
   const store = openStore();
   store.dispatch({ type: "seek", step: 2 });
@@ -78,6 +87,47 @@ test("any input shows the whole step at once", () => {
   assert.equal(stepping.state().reveal, 0);
   stepping.dispatch({ type: "fastForward" });
   assert.deepEqual([stepping.state().reveal, stepping.state().step], [2, 1]);
+});
+
+test("a walk stands at a layer, shows just those up to it, and takes the layer in sight along", () => {
+  const store = openStore({ playing: true });
+  store.dispatch({ type: "seek", step: 0 });
+  store.dispatch({ type: "walk", change: 1 });
+  const shown = () => {
+    const { step, layerStop, reveal, selection, playing } = store.state();
+    return [step, layerStop, reveal, selection.layer, playing];
+  };
+  assert.deepEqual(shown(), [1, 1, 1, 0, false]);
+  store.dispatch({ type: "fastForward" });
+  store.dispatch({ type: "walk", change: 1 });
+  assert.deepEqual(shown(), [1, 2, 2, 1, false]);
+  store.dispatch({ type: "walk", change: 1 });
+  assert.deepEqual(shown(), [1, null, 2, 1, false]);
+  assert.equal(store.state().progress, 1);
+});
+
+test("a walk is a walk with reduced motion too, and playing goes on from where it stands", () => {
+  const store = openStore({ reducedMotion: true });
+  store.dispatch({ type: "walk", change: 1 });
+  assert.equal(store.state().reveal, 1);
+  store.dispatch({ type: "play" });
+  assert.equal(store.state().layerStop, null);
+  assert.ok(store.state().progress > 0 && store.state().progress < 1);
+});
+
+for (const action of [{ type: "pause" }, { type: "seek", step: 0 }, { type: "show", step: 1 }, { type: "follow" }, { type: "opened", run: new Run("r2"), playing: false }]) {
+  test(`${action.type} ends a walk`, () => {
+    const store = openStore();
+    store.dispatch({ type: "walk", change: 1 });
+    store.dispatch(action);
+    assert.equal(store.state().layerStop, null);
+  });
+}
+
+test("without a run there is nothing to walk", () => {
+  const store = createStore();
+  store.dispatch({ type: "walk", change: 1 });
+  assert.equal(store.state().layerStop, null);
 });
 
 test("with reduced motion layers do not rise", () => {
@@ -125,6 +175,18 @@ test("a problem keeps the run, the prompt and the settings", () => {
   assert.equal(store.state().run, run);
   assert.equal(store.state().prompt, "mine");
   assert.equal(store.state().sampling, sampling);
+});
+
+test("a branch that is being started is over with its run opened, or with a problem", () => {
+  const store = openStore();
+  store.dispatch({ type: "branching", token: { id: 8 } });
+  assert.deepEqual(store.state().branching, { id: 8 });
+  store.dispatch({ type: "problem", problem: { title: "no" } });
+  assert.equal(store.state().branching, null);
+  store.dispatch({ type: "branching", token: { id: 8 } });
+  assert.equal(store.state().problem, null);
+  store.dispatch({ type: "opened", run: new Run("r2"), playing: false, view: "tokens" });
+  assert.deepEqual([store.state().branching, store.state().selection.view], [null, "tokens"]);
 });
 
 test("an unknown action is refused", () => {

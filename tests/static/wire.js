@@ -65,6 +65,7 @@ function layerFrame(seq, step, firstQuery, queries) {
       }
     }
   }
+  const qNorms = new Array(LAYERS * HEADS * queries).fill(0).map((_, i) => ONE + 100 + i);
   const norms = new Array(LAYERS * queries).fill(0).map((_, i) => ONE + i);
   return encode({
     kind: "layer",
@@ -72,6 +73,7 @@ function layerFrame(seq, step, firstQuery, queries) {
     data: { step, first_layer: 0, first_head: 0, first_query: firstQuery, companding: "sqrt" },
     tensors: {
       attention: ["U8", [LAYERS, HEADS, queries, keys], attention],
+      q_norm: ["F16", [LAYERS, HEADS, queries], qNorms],
       k_norm: ["F16", [LAYERS, KV_HEADS, queries], norms],
       v_norm: ["F16", [LAYERS, KV_HEADS, queries], norms],
       residual_norm: ["F16", [LAYERS, queries], norms],
@@ -96,7 +98,7 @@ function stepFrame(seq, step, position, text) {
 
 /** Payloads of a run of 2 layers × 2 heads: prompt of 3 tokens fed in chunks of 2 and 1, then two decode steps. */
 export function smallRun() {
-  const model = { name: "tiny", layers: LAYERS, heads: HEADS, kv_heads: KV_HEADS };
+  const model = { name: "tiny", layers: LAYERS, heads: HEADS, kv_heads: KV_HEADS, eos: [99] };
   const sampling = { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 };
   const tokens = ["a", " b", " c"].map((text, id) => token(text, id));
   return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,31 @@ TEMPLATE = (
 )
 
 
-def write_tokenizer(folder: Path) -> None:
-    """A byte-level tokenizer.json and tokenizer_config.json with `VOCAB`."""
+def write_tokenizer(folder: Path, words: Sequence[str] = ()) -> None:
+    """A byte-level tokenizer.json and tokenizer_config.json with `VOCAB`, and after it a token for each of `words`."""
     inner = tokenizers.Tokenizer(models.BPE(vocab={token: i for i, token in enumerate(VOCAB)}, merges=list(MERGES)))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
     inner.add_special_tokens(list(SPECIALS))
+    inner.add_tokens(list(words))
     inner.save(str(folder / "tokenizer.json"))
     config = {"eos_token": "<|endoftext|>", "bos_token": {"content": "<|im_start|>"}, "chat_template": TEMPLATE}
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
 
 
-def write_folder(folder: Path, arch: str, *, shard: str | None = None, dtype: str = "float32", **settings: Any) -> Any:
-    """A random `transformers` model of 2 layers saved in `folder`, with a tokenizer; returns the model."""
+def write_folder(
+    folder: Path,
+    arch: str,
+    *,
+    shard: str | None = None,
+    dtype: str = "float32",
+    words: Sequence[str] = (),
+    **settings: Any,
+) -> Any:
+    """A random `transformers` model of 2 layers saved in `folder`, with a tokenizer; returns the model.
+
+    `words` are tokens beyond `VOCAB`.
+    """
     import transformers
 
     torch.manual_seed(0)
@@ -45,13 +58,14 @@ def write_folder(folder: Path, arch: str, *, shard: str | None = None, dtype: st
         sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "max_position_embeddings": 64}
         sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2}
     ids = {"bos_token_id": 1, "eos_token_id": 0, "pad_token_id": None}
-    config = transformers.AutoConfig.for_model(arch, vocab_size=len(VOCAB), **{**sizes, **ids, **settings})
+    vocab = len(VOCAB) + len(words)
+    config = transformers.AutoConfig.for_model(arch, vocab_size=vocab, **{**sizes, **ids, **settings})
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, dtype))
     for parameter in model.parameters():
         # Biases start at 0 and norms at 1, which a swapped pair of them would survive.
         torch.nn.init.normal_(parameter, std=0.5)
     model.save_pretrained(folder, **({"max_shard_size": shard} if shard else {}))
-    write_tokenizer(folder)
+    write_tokenizer(folder, words)
     return model
 
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cacheAccount, cacheBytes } from "../../../static/model/cache-facts.js";
-import { dotProduct, largestTerms } from "../../../static/model/dot-product.js";
+import { dotProduct } from "../../../static/model/dot-product.js";
 import { headFocus } from "../../../static/model/head-focus.js";
 import {
   factsAt,
@@ -164,11 +164,12 @@ test("one dot product adds up from its terms", () => {
     v: tensor([3, 4], [0, 0, 0, 0, 5, 6, 7, 8, 9, 9, 9, 9]),
     scores: tensor([2, 3], [0, 0, 0, 0.25, -0.5, 0.75]),
     weights: tensor([2, 3], [1, 0, 0, 0.3, 0.2, 0.5]),
+    output: tensor([2, 4], [0, 0, 0, 0, 1, 2, 3, 4]),
   };
   const pair = dotProduct(head, { row: 1, key: 1, query: 2 });
   assert.equal(pair.dot, 2 - 2 - 3 + 2);
   assert.equal(pair.score, -0.5, "the model's own score, which is dot / √4");
   assert.deepEqual([...pair.v], [5, 6, 7, 8]);
   assert.equal(pair.keys, 3);
-  assert.deepEqual(largestTerms(pair, 1), [{ index: 2, q: 3, k: -1, product: -3 }]);
+  assert.deepEqual([...pair.products], [2, -2, -3, 2]);
 });

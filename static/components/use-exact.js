@@ -1,4 +1,4 @@
-/** Exact values of one head, fetched when they are wanted and kept for a while. */
+/** Exact values from inside the model, fetched when they are wanted and kept for a while. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -7,22 +7,22 @@ const SETTLE_MS = 180;
 const KEPT = 16;
 
 /**
- * @param {Object} client
- * @param {{run: string, step: number, layer: number, head: number}|null} wanted null: nothing is wanted
+ * @param {(wanted: Object) => Promise<Object>} load one of the client's methods, such as `client.head`
+ * @param {Object<string, string|number>|null} wanted its argument; null: nothing is wanted
  * @returns {{status: "idle"|"loading"|"ready"|"failed", values: Object|null, problem: Error|null}}
  */
-export function useHead(client, wanted) {
+export function useExact(load, wanted) {
   const kept = useRef(new Map());
   const [failure, setFailure] = useState(null);
   const [, setArrived] = useState(0);
-  const name = wanted ? `${wanted.run}/${wanted.step}/${wanted.layer}/${wanted.head}` : null;
+  const name = wanted ? Object.values(wanted).join("/") : null;
 
   useEffect(() => {
     if (!name || kept.current.has(name)) return undefined;
     let over = false;
     const timer = setTimeout(async () => {
       try {
-        const values = await client.head(wanted);
+        const values = await load(wanted);
         keep(kept.current, name, values);
         if (!over) setArrived((count) => count + 1);
       } catch (problem) {
@@ -33,7 +33,7 @@ export function useHead(client, wanted) {
       over = true;
       clearTimeout(timer);
     };
-  }, [name, client]);
+  }, [name, load]);
 
   if (!name) return { status: "idle", values: null, problem: null };
   const values = kept.current.get(name) ?? null;

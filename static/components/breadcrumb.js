@@ -1,0 +1,27 @@
+/** Where the inspector is: the four zooms as a path whose every part is a way there, and the panels that open large. */
+
+import { html } from "htm/preact";
+import { Token } from "./bits.js";
+
+const PANELS = [
+  { view: "tokens", text: "Next token" },
+  { view: "cache", text: "Cache" },
+  { view: "time", text: "Time" },
+];
+
+/** @param {{run: Object, focus: Object, view: string, dispatch: Function}} props `focus` as `headFocus` gives it */
+export function Breadcrumb({ run, focus, view, dispatch }) {
+  const { layer, head, query, key, preview } = focus;
+  const go = (to) => dispatch({ type: "select", selection: { view: to } });
+  const part = (to, content) =>
+    html`<button type="button" aria-current=${view === to ? "page" : undefined} onClick=${() => go(to)}>${content}</button>`;
+  return html`<nav class="breadcrumb" aria-label="Zoom">
+    <span class="crumbs">
+      ${part("model", "Model")} <i>▸</i> ${part("block", `Layer ${layer}`)} <i>▸</i> ${part("head", `Head ${head}`)}
+      ${" "}<i>▸</i>${" "}
+      ${part("pair", html`<${Token} token=${run.tokens[query]} limit=${8} /> → <${Token} token=${run.tokens[key]} limit=${8} />`)}
+      ${preview && html`<span class="preview">preview: click to keep</span>`}
+    </span>
+    <span class="crumb-panels">${PANELS.map(({ view: to, text }) => part(to, text))}</span>
+  </nav>`;
+}

@@ -1,0 +1,103 @@
+/** A few words beside an element while it is pointed at, focused or tapped: a term's definition, a measurement in full. */
+
+import { html } from "htm/preact";
+import { render } from "preact";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+/** A pointer that only passes over does not open one; one that leaves has time to reach the hint itself, in ms. */
+const OPEN_MS = 140;
+const CLOSE_MS = 160;
+/** Distance from the element, and from the window's edges, in CSS pixels. */
+const GAP_PX = 7;
+const EDGE_PX = 8;
+
+/**
+ * @param {Object} content what `HintBody` shows; while it is null nothing opens
+ * @returns {{open: boolean, setOpen: Function, props: Object}} `props` go on the element: ref, handlers, aria-describedby
+ */
+export function useHint(content) {
+  const anchor = useRef(null);
+  const timer = useRef(0);
+  const [open, setOpen] = useState(false);
+  const id = useId();
+  const shown = open && content !== null;
+
+  const after = (ms, value) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setOpen(value), ms);
+  };
+  const keep = () => clearTimeout(timer.current);
+  const leave = () => after(CLOSE_MS, false);
+
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useLayoutEffect(() => {
+    if (!shown) return undefined;
+    const close = () => setOpen(false);
+    const remove = showHint(anchor.current, { id, content, keep, leave });
+    const unlisten = closeWhenLeft(anchor.current, close);
+    return () => {
+      unlisten();
+      remove();
+    };
+  }, [shown, content?.title, content?.text]);
+
+  const props = {
+    ref: anchor,
+    "aria-describedby": shown ? id : undefined,
+    onPointerEnter: (event) => event.pointerType === "mouse" && after(OPEN_MS, true),
+    onPointerLeave: (event) => event.pointerType === "mouse" && leave(),
+    onFocus: (event) => event.currentTarget.matches(":focus-visible") && setOpen(true),
+    onBlur: () => after(0, false),
+  };
+  return { open: shown, setOpen, props };
+}
+
+/** The top layer, so that no panel clips it. @returns {() => void} takes it away */
+function showHint(anchor, { id, content, keep, leave }) {
+  const box = document.createElement("div");
+  Object.assign(box, { id, className: "hint", popover: "manual", onpointerenter: keep, onpointerleave: leave });
+  box.setAttribute("role", "tooltip");
+  document.body.append(box);
+  render(html`<${HintBody} ...${content} />`, box);
+  box.showPopover();
+  placeHint(box, anchor.getBoundingClientRect());
+  return () => {
+    render(null, box);
+    box.remove();
+  };
+}
+
+function HintBody({ title, text }) {
+  return html`<strong>${title}</strong><span>${text}</span>`;
+}
+
+function placeHint(box, { left, top, bottom }) {
+  const { width, height } = box.getBoundingClientRect();
+  // Where the page is magnified, lengths set on an element are too.
+  const magnified = width / box.offsetWidth;
+  const below = bottom + GAP_PX + height + EDGE_PX <= window.innerHeight;
+  const x = Math.max(EDGE_PX, Math.min(left, window.innerWidth - width - EDGE_PX));
+  const y = below ? bottom + GAP_PX : Math.max(EDGE_PX, top - GAP_PX - height);
+  Object.assign(box.style, { left: `${x / magnified}px`, top: `${y / magnified}px` });
+}
+
+/** Esc closes it and does nothing else; so does whatever moves the element away or is pressed elsewhere. */
+function closeWhenLeft(anchor, close) {
+  const onKey = (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    event.preventDefault();
+    close();
+  };
+  const onPress = (event) => anchor.contains(event.target) || close();
+  const listeners = [
+    ["keydown", onKey],
+    ["pointerdown", onPress],
+    ["scroll", close],
+    ["resize", close],
+  ];
+  for (const [name, listener] of listeners) window.addEventListener(name, listener, true);
+  return () => {
+    for (const [name, listener] of listeners) window.removeEventListener(name, listener, true);
+  };
+}

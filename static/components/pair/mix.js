@@ -1,0 +1,49 @@
+/** The second half of attention for one query: the share each key gets, and the mix of V that leaves the head. */
+
+import { html } from "htm/preact";
+import { useMemo, useState } from "preact/hooks";
+import { attentionRow, mixAt } from "../../model/attention-row.js";
+import { bySize } from "../../model/dot-product.js";
+import { bounded, counted, fixed, withExponent } from "../../model/format.js";
+import { Badge } from "../bits.js";
+import { Dimensions } from "./dimensions.js";
+import { RowTable } from "./row-table.js";
+import { Vector } from "./vector.js";
+
+/** @param {{values: Object, row: number, pair: Object}} props the head's exact values, and `dotProduct` of the chosen pair */
+export function Mix({ run, focus, values, row, pair, names, themeName, dispatch }) {
+  const { query } = focus;
+  const [wanted, setWanted] = useState(null);
+  const largest = useMemo(() => bySize(pair.v)[0], [pair]);
+  const dimension = wanted ?? largest;
+  const softmax = useMemo(() => attentionRow(values, { row, query }), [values, row, query]);
+  const mix = useMemo(() => mixAt(values, { row, query }, dimension), [values, row, query, dimension]);
+  const order = useMemo(() => Array.from(pair.v, (_, place) => place), [pair.headDim]);
+  const lines = [
+    { name: html`<${Vector} name="v" of=${names.key} />`, values: pair.v },
+    { name: html`<span class="word-output">output</span>`, values: pair.output },
+  ];
+  const text = `i = ${dimension}: v ${fixed(pair.v[dimension], 3)}, output ${fixed(mix.output, 4)}`;
+  return html`<section class="pair-part" aria-label="Softmax and mix">
+    <h3><i>2</i> Its share among ${counted(softmax.keys, "key")}, and the V it brings <${Badge} origin="computed" /></h3>
+    <p class="pair-how">
+      Softmax turns the scores into shares of 1. Each key's V is multiplied by its share, and the sum is the head's
+      output: ${pair.headDim} numbers. Choose one of them:
+    </p>
+    <${Dimensions}
+      name="Number of the output" text=${text} lines=${lines} order=${order} chosen=${dimension} onChoose=${setWanted}
+      themeName=${themeName}
+    />
+    <${RowTable} run=${run} focus=${focus} softmax=${softmax} mix=${mix} dimension=${dimension} dispatch=${dispatch} />
+    <p class="mix-line">
+      <b class="word-output">${bounded(pair.weight, 3)}</b> × ${fixed(pair.v[dimension], 3)}${" "}
+      ${softmax.keys > 1 ? "and the other keys' parts add up to" : "is"}${" "}
+      <b class="word-output">${fixed(mix.sum, 4)}</b>. The model's own output[${dimension}]:${" "}
+      <b class="word-output">${fixed(mix.output, 4)}</b> <${Badge} origin="computed" />
+    </p>
+    <p class="pair-how">
+      The same arithmetic done here again differs by at most ${withExponent(softmax.difference)} in a weight and${" "}
+      ${withExponent(mix.difference)} in the output: float32 rounding.
+    </p>
+  </section>`;
+}

@@ -1,0 +1,10 @@
+/** A vector's name with its token: q of a query is computed and gone, k and v of a key are kept in the cache. */
+
+import { html } from "htm/preact";
+
+/** @param {{name: "q"|"k"|"v", of: string}} props `of`: the token's label */
+export function Vector({ name, of }) {
+  return html`<span class=${`vector ${name === "q" ? "word-computed" : "word-cached"}`}
+    >${name}<sub><bdi>${of}</bdi></sub></span
+  >`;
+}

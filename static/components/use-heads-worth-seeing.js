@@ -1,0 +1,41 @@
+/** Measures a run's heads while the page has nothing better to do. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { addRows, emptyTally, headsWorthSeeing } from "../model/look-here.js";
+
+/** The longest one turn takes, in ms: less than half of an animation frame. */
+const TURN_MS = 6;
+/** A growing run is measured again this often at most, in ms. */
+const PAUSE_MS = 400;
+
+/**
+ * @param {import("../contract/run.js").Run|null} run
+ * @param {number} positions rows of complete steps
+ * @returns {{items: Object[], measured: number}} `measured`: positions the items are about
+ */
+export function useHeadsWorthSeeing(run, positions) {
+  const tally = useRef(null);
+  const [found, setFound] = useState({ run: null, items: [], measured: 0 });
+
+  useEffect(() => {
+    if (!positions) return undefined;
+    if (tally.current?.run !== run) tally.current = { run, values: emptyTally(run), due: 0 };
+    const { values, due } = tally.current;
+    const rows = addRows(values, run, positions);
+    const turn = () => {
+      const end = performance.now() + TURN_MS;
+      let done = false;
+      while (!done && performance.now() < end) done = rows.next().done;
+      if (!done) {
+        timer = setTimeout(turn);
+        return;
+      }
+      tally.current.due = performance.now() + PAUSE_MS;
+      setFound({ run, items: headsWorthSeeing(values, run), measured: positions });
+    };
+    let timer = setTimeout(turn, Math.max(0, due - performance.now()));
+    return () => clearTimeout(timer);
+  }, [run, positions]);
+
+  return found.run === run ? found : { items: [], measured: 0 };
+}

@@ -1,0 +1,38 @@
+/** The code of a view, fetched when the view is first opened: most visits open few of them. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+const VIEWS = {
+  model: async () => (await import("./views/model-view.js")).ModelView,
+  block: async () => (await import("./views/block-view.js")).BlockView,
+  head: async () => (await import("./views/head-view.js")).HeadView,
+  pair: async () => (await import("./views/pair-view.js")).PairView,
+  tokens: async () => (await import("./views/tokens-view.js")).TokensView,
+  cache: async () => (await import("./views/cache-view.js")).CacheView,
+  time: async () => (await import("./views/time-view.js")).TimeView,
+};
+
+/**
+ * @param {{view: string, entered: number}} wanted what the store says
+ * @returns {{view: string, entered: number, Shown: Function|null, failed: boolean}} the wanted view when its code is
+ *   there; until then the one before, or `Shown` null when there was none. `failed`: the wanted one cannot be fetched
+ */
+export function useView({ view, entered }) {
+  const [loaded, setLoaded] = useState({});
+  const [failed, setFailed] = useState(null);
+  const last = useRef({ view, entered, Shown: null });
+  useEffect(() => {
+    if (loaded[view]) return undefined;
+    let over = false;
+    setFailed(null);
+    VIEWS[view]().then(
+      (Shown) => !over && setLoaded((known) => ({ ...known, [view]: Shown })),
+      () => !over && setFailed(view),
+    );
+    return () => {
+      over = true;
+    };
+  }, [view]);
+  if (loaded[view]) last.current = { view, entered, Shown: loaded[view] };
+  return { ...last.current, failed: failed === view };
+}

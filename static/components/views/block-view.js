@@ -1,0 +1,67 @@
+/** Zoom "block": one layer drawn flat for one row, every operation with its shape and real values. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { blockScene } from "../../model/block-scene.js";
+import { sentence } from "../../model/block-words.js";
+import { Badge } from "../bits.js";
+import { BlockControls } from "../block/block-controls.js";
+import { BlockDrawing } from "../block/block-drawing.js";
+import { BlockNumbers } from "../block/block-numbers.js";
+import { useExact } from "../use-exact.js";
+
+export function BlockView({ state, focus, dispatch, client }) {
+  const { run, selection } = state;
+  const layer = selection.layer;
+  const query = Math.min(selection.query ?? focus.newest, focus.newest);
+  const { scene, status } = useScene({ state, client, layer, query });
+  const [centre, setCentre] = useState(null);
+  const around = centre?.query === scene.query ? centre.position : (selection.key ?? scene.query);
+  const onMove = useCallback((position) => setCentre({ query: scene.query, position }), [scene.query]);
+  return html`
+    <${BlockControls} run=${run} scene=${scene} newest=${focus.newest} locked=${selection.query !== null} dispatch=${dispatch} />
+    <${Unavailable} status=${status} />
+    <${BlockDrawing}
+      scene=${scene} stale=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover}
+      themeName=${state.theme} dispatch=${dispatch}
+    />
+    <${Sentence} scene=${scene} />
+    <${BlockNumbers} scene=${scene} />
+  `;
+}
+
+/**
+ * The exact values of a row in a layer. While they are on their way the last ones stay, with their own names and numbers,
+ * so that walking through layers or steps does not flicker. A run that is still being made is not asked: its next token
+ * would have to wait.
+ */
+function useScene({ state, client, layer, query }) {
+  const { run, following, readiness } = state;
+  const step = run.stepOfQuery(query);
+  const available = readiness.state === "ready";
+  const wanted = available && !following ? { run: run.id, step, layer, position: query } : null;
+  const { status, values } = useExact(client.block, wanted);
+  const last = useRef(null);
+  const scene = useMemo(() => blockScene(run, { layer, query }, values), [run, layer, query, values]);
+  if (scene.exact) last.current = scene;
+  const kept = status === "loading" && last.current?.run === run ? last.current : scene;
+  return { scene: kept, status: available ? status : "unavailable" };
+}
+
+const NOTES = {
+  unavailable: "The exact values come from the model, which is not ready. Until then: the attention weights in the run's log.",
+  failed: "The model did not give the exact values. Shown are the attention weights in the run's log.",
+  idle: "While tokens are being made the model is left alone. Pause to see every value; shown are the weights in the log.",
+};
+
+function Unavailable({ status }) {
+  return NOTES[status] ? html`<p class="block-note" role="status">${NOTES[status]}</p>` : null;
+}
+
+function Sentence({ scene }) {
+  const { strong, text, cached, computed, delta } = sentence(scene);
+  return html`<p class="block-sentence">
+    <b>${strong}</b> ${text} <b class="word-cached">${cached}</b>, <b class="word-computed">${computed}</b>. ${delta}${" "}
+    <${Badge} origin="computed" />
+  </p>`;
+}

@@ -1,0 +1,98 @@
+/**
+ * Which positions get a column in the drawing of a block, and where in a lane it stands. One set of columns serves every
+ * lane of the drawing: a score stands over its K and a weight over its V. Pure.
+ */
+
+/** A narrower column can hardly be seen, nor pointed at. */
+const LEAST_COLUMN_PX = 3;
+const MOST_COLUMN_PX = 44;
+/** Room for the mark that positions are left out. */
+const GAP_PX = 12;
+
+/**
+ * All positions where there is room; otherwise the first (often the one that is looked at most), the row's own, and as
+ * many as fit around a centre.
+ *
+ * @param {Object} parts
+ * @param {number} parts.count positions 0 … count - 1
+ * @param {number} parts.own position of the row that is drawn
+ * @param {number} parts.centre position the window is around
+ * @param {number} parts.width of a lane, CSS pixels
+ * @returns {{runs: [number, number][], pitch: number, width: number, count: number, window: [number, number]|null}}
+ *   `runs`: positions shown, first and last of each stretch; `width`: what of the lane they take; `window`: the stretch
+ *   that can be moved, null when every position is shown
+ */
+export function keyColumns({ count, own, centre, width }) {
+  const fit = Math.floor(width / LEAST_COLUMN_PX);
+  if (count <= fit) {
+    const pitch = Math.min(MOST_COLUMN_PX, width / count);
+    return { runs: [[0, count - 1]], pitch, width: pitch * count, count, window: null };
+  }
+  const pinned = own === 0 ? 1 : 2;
+  const size = Math.max(1, Math.floor((width - pinned * GAP_PX) / LEAST_COLUMN_PX) - pinned);
+  const first = Math.min(Math.max(0, centre - Math.floor(size / 2)), count - size);
+  const window = [first, first + size - 1];
+  const runs = joined([[0, 0], window, [own, own]]);
+  const pitch = (width - (runs.length - 1) * GAP_PX) / columnCount({ runs });
+  return { runs, pitch, width, count, window };
+}
+
+function joined(runs) {
+  const result = [];
+  for (const [from, to] of runs.toSorted((a, b) => a[0] - b[0])) {
+    const last = result.at(-1);
+    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else result.push([from, to]);
+  }
+  return result;
+}
+
+/** @returns {number} how many positions have a column */
+export function columnCount({ runs }) {
+  return runs.reduce((total, [from, to]) => total + to - from + 1, 0);
+}
+
+/** @returns {{position: number, x0: number, x1: number}[]} the columns, from the lane's left edge */
+export function placedColumns({ runs, pitch }) {
+  const placed = [];
+  let x = 0;
+  runs.forEach(([from, to], index) => {
+    if (index) x += GAP_PX;
+    for (let position = from; position <= to; position++, x += pitch) placed.push({ position, x0: x, x1: x + pitch });
+  });
+  return placed;
+}
+
+/** @returns {{x: number, from: number, to: number}[]} marks between columns where positions `from` … `to` are left out */
+export function columnGaps({ runs, pitch }) {
+  let x = 0;
+  return runs.slice(0, -1).map(([from, to], index) => {
+    x += (to - from + 1) * pitch + GAP_PX;
+    return { x: x - GAP_PX / 2, from: to + 1, to: runs[index + 1][0] - 1 };
+  });
+}
+
+/** @returns {{x0: number, x1: number}|null} a position's column, null when it is not shown */
+export function columnAt({ runs, pitch }, position) {
+  let x = 0;
+  for (const [from, to] of runs) {
+    if (position >= from && position <= to) {
+      const x0 = x + (position - from) * pitch;
+      return { x0, x1: x0 + pitch };
+    }
+    x += (to - from + 1) * pitch + GAP_PX;
+  }
+  return null;
+}
+
+/** @returns {number|null} the position whose column is `x` from the lane's left edge */
+export function positionAt({ runs, pitch }, x) {
+  let left = 0;
+  for (const [from, to] of runs) {
+    const right = left + (to - from + 1) * pitch;
+    if (x < left) return null;
+    if (x < right) return Math.min(to, from + Math.floor((x - left) / pitch));
+    left = right + GAP_PX;
+  }
+  return null;
+}

@@ -1,0 +1,52 @@
+/** A head's decode step computed twice, with the cache and from the tokens again (docs/frames.md, `algebra`). Pure. */
+
+/**
+ * @returns {{largest: number, size: number, same: number, count: number}} largest |a − b|, largest |a|, how many are equal
+ *   to the bit
+ */
+export function difference(a, b) {
+  let largest = 0;
+  let size = 0;
+  let same = 0;
+  for (let i = 0; i < a.length; i++) {
+    largest = Math.max(largest, Math.abs(a[i] - b[i]));
+    size = Math.max(size, Math.abs(a[i]));
+    same += a[i] === b[i] ? 1 : 0;
+  }
+  return { largest, size, same, count: a.length };
+}
+
+function lastRow({ shape, data }) {
+  const width = shape[shape.length - 1];
+  return data.subarray(data.length - width);
+}
+
+/**
+ * @param {Object<string, {shape: number[], data: Float32Array}>} values as `client.algebra` gives them
+ * @returns {{keys: number, headDim: number, k: Object, v: Object, q: Object, output: Object}} each as `difference` tells;
+ *   q and output: of the newest row, the only one the step computes
+ */
+export function algebraFacts(values) {
+  const [keys, headDim] = values.k.shape;
+  return {
+    keys,
+    headDim,
+    k: difference(values.k.data, values.k_again.data),
+    v: difference(values.v.data, values.v_again.data),
+    q: difference(values.q.data, lastRow(values.q_again)),
+    output: difference(values.output.data, lastRow(values.output_again)),
+  };
+}
+
+/** One number of K or V, as cached and as computed again. @returns {{cached: number, again: number, difference: number}} */
+export function numberTwice(values, name, position, index) {
+  const at = position * values[name].shape[1] + index;
+  const cached = values[name].data[at];
+  const again = values[`${name}_again`].data[at];
+  return { cached, again, difference: Math.abs(cached - again) };
+}
+
+/** @returns {Float32Array[]} the rows of a matrix */
+export function rowsOf({ shape: [count, width], data }) {
+  return Array.from({ length: count }, (_, row) => data.subarray(row * width, (row + 1) * width));
+}

@@ -1,0 +1,70 @@
+/** One query's whole row out of a head's exact values (docs/frames.md, `head`): softmax, and the mix of V. Pure. */
+
+import { line } from "./dot-product.js";
+
+/**
+ * The softmax of a row, done again from the engine's scores: weight = e^(score − max) / Σ e^(score − max).
+ *
+ * @param {Object<string, {shape: number[], data: Float32Array}>} head scores and weights [rows, keys]
+ * @param {{row: number, query: number}} place `row`: which of the step's rows; `query`: its position
+ * @returns {{keys: number, masked: number, scores: Float32Array, weights: Float32Array, max: number,
+ *   powers: Float64Array, powerSum: number, weightSum: number, difference: number}}
+ *   `keys`: how many the query may read; `masked`: how many it may not; `weights`: the engine's;
+ *   `difference`: the largest between the engine's weights and these
+ */
+export function attentionRow(head, { row, query }) {
+  const keys = query + 1;
+  const scores = line(head.scores, row).subarray(0, keys);
+  const weights = line(head.weights, row).subarray(0, keys);
+  const max = scores.reduce((largest, score) => Math.max(largest, score), Number.NEGATIVE_INFINITY);
+  const powers = Float64Array.from(scores, (score) => Math.exp(score - max));
+  const powerSum = total(powers);
+  const difference = weights.reduce((most, weight, key) => Math.max(most, Math.abs(weight - powers[key] / powerSum)), 0);
+  const masked = head.scores.shape[1] - keys;
+  return { keys, masked, scores, weights, max, powers, powerSum, weightSum: total(weights), difference };
+}
+
+/**
+ * One number of the head's output as the sum over keys of weight × v.
+ *
+ * @param {Object} head weights [rows, keys], v [keys, head_dim], output [rows, head_dim]
+ * @param {{row: number, query: number}} place as for `attentionRow`
+ * @param {number} dimension which number of the output
+ * @returns {{values: Float64Array, parts: Float64Array, sum: number, output: number, difference: number}}
+ *   `values`: v of every key there; `parts`: weight × v; `output`: the engine's
+ */
+export function mixAt(head, { row, query }, dimension) {
+  const keys = query + 1;
+  const weights = line(head.weights, row);
+  const values = Float64Array.from({ length: keys }, (_, key) => line(head.v, key)[dimension]);
+  const parts = values.map((value, key) => weights[key] * value);
+  const sum = total(parts);
+  const output = line(head.output, row)[dimension];
+  return { values, parts, sum, output, difference: Math.abs(sum - output) };
+}
+
+/**
+ * Which keys of a row to list: all by position where they fit, otherwise the largest weights first, the chosen key
+ * among them in any case.
+ *
+ * @param {ArrayLike<number>} weights
+ * @param {number} chosen
+ * @param {number} room
+ * @returns {{listed: number[], rest: number[]}}
+ */
+export function listedKeys(weights, chosen, room) {
+  const all = Array.from(weights, (_, key) => key);
+  if (all.length <= room) return { listed: all, rest: [] };
+  const order = all.sort((a, b) => weights[b] - weights[a] || a - b);
+  const listed = order.slice(0, room);
+  if (!listed.includes(chosen)) listed[room - 1] = chosen;
+  const kept = new Set(listed);
+  return { listed, rest: order.filter((key) => !kept.has(key)) };
+}
+
+/** @returns {number} */
+export function total(values) {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum;
+}

@@ -1,0 +1,11 @@
+/** Very small numbers in words. Pure. */
+
+import { significant } from "./format.js";
+
+/** @returns {string} 0.0000407 → "4.1×10⁻⁵"; from 0.001 on as it is */
+export function small(value) {
+  if (value === 0) return "0";
+  if (value >= 0.001) return significant(value);
+  const [digits, exponent] = value.toExponential(1).split("e-");
+  return `${digits}×10⁻${[...exponent].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
+}

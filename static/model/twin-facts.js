@@ -1,0 +1,95 @@
+/** A run beside its twin: the same prompt and settings, really executed without a cache. Pure. */
+
+/** @returns {number} rows the step put through the model: measured by the engine where the log says it */
+export function rowsComputed({ data, rows }) {
+  return data.rows_computed ?? rows;
+}
+
+/**
+ * The largest difference between two steps' listed logits, over the ids both list.
+ *
+ * @returns {{largest: number, compared: number}}
+ */
+export function logitDifference(a, b) {
+  const other = new Map(Array.from(b.topIds, (id, i) => [id, b.topLogits[i]]));
+  let largest = 0;
+  let compared = 0;
+  a.topIds.forEach((id, i) => {
+    if (!other.has(id)) return;
+    compared += 1;
+    largest = Math.max(largest, Math.abs(a.topLogits[i] - other.get(id)));
+  });
+  return { largest, compared };
+}
+
+function sideOf(step) {
+  const { data } = step;
+  return { rows: rowsComputed(step), ms: data.ms.forward, flops: data.flops, read: data.bytes_read };
+}
+
+/**
+ * The steps both have. Logits are compared only while both have the same tokens behind them: after that they answer
+ * different questions.
+ *
+ * @param {Object} run
+ * @param {Object} twin its log, which may still be growing
+ * @returns {{steps: {step: number, cached: Object, twin: Object, again: number,
+ *     logits: null|{largest: number, compared: number}}[],
+ *   cached: Object, twin: Object, again: number, logits: null|{largest: number, compared: number, of: number},
+ *   parting: number|null}}
+ *   `cached` and `twin`: {rows, ms, flops, read}, of a step and in all; `again`: rows the twin computed once more;
+ *   `parting`: first step that chose another token
+ */
+export function compareTwin(run, twin) {
+  const count = Math.min(run.steps.length, twin.steps.length);
+  const total = () => ({ rows: 0, ms: 0, flops: 0, read: 0 });
+  const all = { steps: [], cached: total(), twin: total(), again: 0, logits: null, parting: null };
+  for (let step = 0; step < count; step++) {
+    const [mine, its] = [run.steps[step], twin.steps[step]];
+    const sides = { cached: sideOf(mine), twin: sideOf(its) };
+    for (const side of ["cached", "twin"]) for (const name in all[side]) all[side][name] += sides[side][name];
+    const logits = all.parting === null ? logitDifference(mine, its) : null;
+    const again = Math.max(0, sides.twin.rows - mine.rows);
+    all.again += again;
+    if (logits) all.logits = worse(all.logits, { ...logits, of: mine.topIds.length });
+    if (all.parting === null && mine.data.token.id !== its.data.token.id) all.parting = step;
+    all.steps.push({ step, ...sides, again, logits });
+  }
+  return all;
+}
+
+function worse(a, b) {
+  if (!a) return b;
+  return { ...(b.largest > a.largest ? b : a), compared: Math.min(a.compared, b.compared) };
+}
+
+/**
+ * What the run would compute without a cache: every position again in every step. Arithmetic, not a measurement.
+ *
+ * @returns {{cached: number, without: number, again: number}} rows over all steps
+ */
+export function rowsWithoutCache(run) {
+  let cached = 0;
+  let without = 0;
+  for (const step of run.steps) {
+    cached += rowsComputed(step);
+    without += step.firstQuery + step.rows;
+  }
+  return { cached, without, again: without - cached };
+}
+
+/**
+ * The twin to show among a family's runs: the newest that was not broken off, if there is one.
+ *
+ * @param {Object[]} runs of `client.family`
+ * @param {string} id whose twin
+ * @param {"none"|"forgotten"} cache
+ * @returns {string|null}
+ */
+export function twinAmong(runs, id, cache) {
+  const twins = runs
+    .filter(({ study }) => study?.kind === "twin" && study.of === id && study.cache === cache)
+    .sort((a, b) => (a.created < b.created ? 1 : -1));
+  const whole = twins.find(({ reason }) => !reason || reason === "eos" || reason === "length");
+  return (whole ?? twins[0])?.id ?? null;
+}

@@ -1,0 +1,250 @@
+"""`python -m tests.bench.page`: what the page costs its viewer, in Chromium, on a run as long as runs get.
+
+The run is a real one of the default model (30 layers × 9 heads) that ends at 512 positions. Script time is read off
+Chromium's own trace: all of it on the page's main thread, from one animation frame to the next. A task over 50 ms is
+what the browser itself reports as a long task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.server import ROOT, Server
+
+POSITIONS = 512
+NEW_TOKENS = 48
+LIVE_TOKENS = 96
+WORDS = 270
+"""Of a text that makes fewer tokens than a prompt may have."""
+MAIN_THREAD = "CrRendererMain"
+SCRIPT = {
+    *("FunctionCall", "EvaluateScript", "FireAnimationFrame", "TimerFire", "EventDispatch", "RunMicrotasks"),
+    *("FireIdleCallback", "v8.compile", "MinorGC", "MajorGC"),
+}
+FRAME = "FireAnimationFrame"
+SAME_FRAME_US = 4000
+"""Callbacks of one animation frame follow each other at once."""
+LAZY = ("modern-screenshot",)
+"""Libraries that are only loaded when their button is pressed."""
+
+WATCH = """
+window.longTasks = [];
+new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((task) => task.duration)))
+  .observe({type: 'longtask', buffered: true});
+window.arrivals = new Map();
+window.painted = [];
+const Native = window.WebSocket;
+window.WebSocket = class extends Native {
+  constructor(...parts) {
+    super(...parts);
+    this.addEventListener('message', ({data}) => {
+      if (!(data instanceof ArrayBuffer)) return;
+      const at = performance.now();
+      const size = Number(new DataView(data).getBigUint64(0, true));
+      const meta = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 8, size))).__metadata__;
+      if (meta.kind === 'step') window.arrivals.set(JSON.parse(meta.data).step, at);
+    });
+  }
+};
+document.addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
+  const step = Number(document.documentElement.dataset.step);
+  const at = window.arrivals.get(step);
+  if (at === undefined) return;
+  window.arrivals.delete(step);
+  requestAnimationFrame(() => setTimeout(() => window.painted.push(performance.now() - at)));
+}).observe(document.documentElement, {attributeFilter: ['data-step']}));
+"""
+
+SCRUB = """(passes) => new Promise((done) => {
+  const slider = document.querySelector('input[type=range][aria-label=Step]');
+  const last = Number(slider.max);
+  let at = 0;
+  const move = () => {
+    slider.value = String(Math.abs(((at + last) % (2 * last)) - last));
+    slider.dispatchEvent(new Event('input', {bubbles: true}));
+    at += 1;
+    if (at > passes * last) done();
+    else requestAnimationFrame(move);
+  };
+  move();
+})"""
+
+SLIDE = """(times) => new Promise((done) => {
+  const slider = document.querySelector('input[aria-label="What-if temperature"]');
+  const took = [];
+  const slide = () => {
+    if (took.length === times) return done(took);
+    const began = performance.now();
+    slider.value = String(0.2 + ((took.length * 0.35) % 1.7));
+    slider.dispatchEvent(new Event('input', {bubbles: true}));
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      took.push(performance.now() - began);
+      setTimeout(slide, 60);
+    }));
+  };
+  slide();
+})"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Of milliseconds."""
+
+    values: list[float]
+
+    def percentile(self, share: float) -> float:
+        ordered = sorted(self.values)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    def __str__(self) -> str:
+        if not self.values:
+            return "nothing was measured"
+        median, high = statistics.median(self.values), self.percentile(0.95)
+        return f"{median:6.1f} {high:8.1f} {max(self.values):8.1f}   of {len(self.values)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.page", description=__doc__)
+    parser.add_argument("--positions", type=int, default=POSITIONS, help="positions of the run when it ends")
+    options = parser.parse_args()
+    print(f"page JavaScript, gzipped{javascript_bytes() / 1000:>28.1f} KB (wanted: at most 180)")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        server = Server(Path(folder))
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        try:
+            measure(server, chromium, options.positions)
+        finally:
+            chromium.close()
+            server.kill()
+
+
+def measure(server: Server, chromium: Browser, positions: int) -> None:
+    server.wait_until_ready()
+    run = server.finished_run(prompt_of(server, positions - NEW_TOKENS), max_new_tokens=NEW_TOKENS)
+    opened = server.log(run).open
+    model, prompt = opened["model"], len(opened["tokens"])
+    print(f"run: {model['layers']} layers, {model['heads']} heads, {prompt} + {NEW_TOKENS} tokens")
+    print(f"{'':46}median      95%      max   ms")
+    for view in ("head", "pair", "block", "model", "tokens", "cache", "time"):
+        with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view={view}") as page:
+            scrubbed = script_per_frame(chromium, page, lambda page=page: page.evaluate(SCRUB, 3))
+            report(f"script per frame, scrubbing, view {view}", scrubbed, page)
+    with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view=head") as page:
+        report("temperature slider to painted", Spread(page.evaluate(SLIDE, 40)), page)
+        report("script per frame, playing", script_per_frame(chromium, page, lambda: play(page)), page)
+    live(server, chromium, prompt_of(server, positions - LIVE_TOKENS))
+    memory(server, chromium, run)
+
+
+def live(server: Server, chromium: Browser, prompt: str) -> None:
+    """A run watched while it decodes, following the newest step."""
+    run = server.start_run(prompt, max_new_tokens=LIVE_TOKENS)
+    with visit(chromium, f"{server.url}?run={run}") as page:
+        page.get_by_role("button", name="Live", exact=True).click()
+        closed = page.locator("html[data-state=done]")
+        spent = script_per_frame(chromium, page, lambda: closed.wait_for(timeout=120_000))
+        report("script per frame, decoding live", spent, page)
+        report("step frame received to painted", Spread(page.evaluate("window.painted")), page)
+
+
+def memory(server: Server, chromium: Browser, run: str) -> None:
+    """The page's heap after each of ten visits to the long run, with another run opened between them."""
+    with visit(chromium, f"{server.url}?run={run}") as page:
+        session = page.context.new_cdp_session(page)
+        sizes = []
+        for _ in range(10):
+            page.get_by_label("Recorded runs").select_option(index=1)
+            page.locator(f"html:not([data-run='{run}'])").wait_for(state="attached")
+            page.wait_for_timeout(600)
+            page.go_back()
+            page.locator(f"html[data-run='{run}']").wait_for(state="attached")
+            page.wait_for_timeout(1500)
+            session.send("HeapProfiler.collectGarbage")
+            sizes.append(session.send("Runtime.getHeapUsage")["usedSize"] / 1e6)
+        print("heap after each of ten runs, MB: " + " ".join(f"{size:.1f}" for size in sizes))
+
+
+def play(page: Page) -> None:
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_timeout(6000)
+
+
+def report(what: str, spread: Spread, page: Page) -> None:
+    long = page.evaluate("window.longTasks.splice(0)")
+    tasks = f"   tasks over 50 ms: {len(long)}" + (f" (longest {max(long):.0f} ms)" if long else "")
+    print(f"{what:44}{spread}{tasks}")
+
+
+@contextmanager
+def visit(chromium: Browser, url: str) -> Iterator[Page]:
+    """A page that shows the run, at rest; long tasks of loading are forgotten."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    page.goto(url)
+    page.get_by_role("slider", name="Step", exact=True).wait_for()
+    page.wait_for_timeout(2500)
+    page.evaluate("window.longTasks.length = 0")
+    yield page
+    context.close()
+
+
+def script_per_frame(chromium: Browser, page: Page, act: Callable[[], Any]) -> Spread:
+    """Script time between animation frames while `act` runs, in ms."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        chromium.start_tracing(page=page, path=path, categories=["devtools.timeline", "v8"])
+        act()
+        chromium.stop_tracing()
+        return Spread(script_ms(json.loads(path.read_text())["traceEvents"]))
+
+
+def script_ms(events: list[dict[str, Any]]) -> list[float]:
+    mains = {
+        (e["pid"], e["tid"]) for e in events if e.get("name") == "thread_name" and e["args"]["name"] == MAIN_THREAD
+    }
+    calls = [e for e in events if e.get("ph") == "X" and (e["pid"], e["tid"]) in mains and e["name"] in SCRIPT]
+    busiest = max(mains, key=lambda thread: sum(e["name"] == FRAME for e in calls if (e["pid"], e["tid"]) == thread))
+    spans = sorted((e["ts"], e["ts"] + e.get("dur", 0), e["name"]) for e in calls if (e["pid"], e["tid"]) == busiest)
+    spent: list[float] = []
+    frame_at, end = None, 0
+    for start, stop, name in spans:
+        if name == FRAME and (frame_at is None or start - frame_at > SAME_FRAME_US):
+            frame_at = start
+            spent.append(0.0)
+        if frame_at is not None:  # spans nest: only what reaches past the ones before counts
+            spent[-1] += max(0, stop - max(start, end)) / 1000
+        end = max(end, stop)
+    return spent
+
+
+def prompt_of(server: Server, tokens: int) -> str:
+    """A prompt of as many tokens, or a few less, out of the project's own words."""
+    words = (ROOT / "docs" / "frames.md").read_text("utf-8").split()[:WORDS]
+    known = server.log(server.finished_run(" ".join(words), max_new_tokens=1)).open["tokens"]
+    return "".join(token["text"] for token in known[:tokens])
+
+
+def javascript_bytes() -> int:
+    """Of every module a visit may load, each gzipped by itself as a server would."""
+    static = ROOT / "static"
+    own = [path for path in static.rglob("*.js") if "vendor" not in path.parts and "node_modules" not in path.parts]
+    imports = json.loads((static / "importmap.json").read_text())["imports"]
+    libraries = [ROOT / address.removeprefix("/") for name, address in imports.items() if name not in LAZY]
+    return sum(len(gzip.compress(path.read_bytes())) for path in [*own, *libraries])
+
+
+if __name__ == "__main__":
+    main()

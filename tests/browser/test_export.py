@@ -1,0 +1,220 @@
+"""Panels as pictures and tables, the page on paper and on a projector."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Download, Page, expect
+
+from tests.browser.server import Server
+from tests.browser.stage import Stage
+
+STEP, LAYER, HEAD, QUERY, KEY = 3, 13, 8, 8, 1
+PLACE = f"#step={STEP}&layer={LAYER}&head={HEAD}&query={QUERY}&key={KEY}&view="
+PANELS = ["Model map", "Inspector", "Next token", "KV cache", "Time"]
+PNG_START = b"\x89PNG\r\n\x1a\n"
+# The page's own width on paper and what a sheet of A4 has between its margins, in CSS pixels.
+SHEET_PX = 980
+
+
+def opened(stage: Stage, run: str, view: str = "head") -> Stage:
+    stage.open(run, PLACE + view)
+    stage.expect_step(STEP)
+    return stage
+
+
+def save(stage: Stage, panel: str, kind: str) -> Download:
+    stage.button(f"Save {panel}").click()
+    with stage.page.expect_download() as download:
+        stage.page.get_by_role("group", name=f"Save {panel} as").get_by_role("button", name=kind).click()
+    expect(stage.page.get_by_role("group", name=f"Save {panel} as").get_by_role("status")).to_have_text("Saved")
+    stage.page.keyboard.press("Escape")
+    return download.value
+
+
+def table(download: Download) -> list[dict[str, str]]:
+    text = Path(download.path()).read_text("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def colours(page: Page, address: str) -> int:
+    """How many colours a picture has, as Chromium draws it."""
+    return int(
+        page.evaluate(
+            """async (address) => {
+                const image = new Image();
+                image.src = address;
+                await image.decode();
+                const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
+                const context = canvas.getContext("2d");
+                context.drawImage(image, 0, 0);
+                const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+                return new Set(new Uint32Array(data.buffer)).size;
+            }""",
+            address,
+        )
+    )
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_a_panel_is_saved_as_a_picture(stage: Stage, short_run: str, panel: str) -> None:
+    opened(stage, short_run)
+    region = stage.region(panel).bounding_box()
+    assert region is not None
+    download = save(stage, panel, "PNG")
+    assert download.suggested_filename.startswith(f"kvscope-{short_run}-step{STEP}-layer{LAYER}-head{HEAD}-")
+    content = Path(download.path()).read_bytes()
+    assert content.startswith(PNG_START)
+    width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
+    assert width >= 2 * region["width"]
+    assert height >= 2 * region["height"] - 2
+    data = f"data:image/png;base64,{base64.b64encode(content).decode()}"
+    assert colours(stage.page, data) > 20
+
+
+def test_a_panel_is_saved_as_an_svg_that_opens(browser: Browser, stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    download = save(stage, "Inspector", "SVG")
+    assert download.suggested_filename.endswith("-head.svg")
+    source = Path(download.path()).read_text("utf-8")
+    page = browser.new_page(viewport={"width": 640, "height": 640})
+    try:
+        page.set_content(f"<body style='margin:0'>{source}</body>")
+        expect(page.get_by_role("heading", name=re.compile("^Head 8 of layer 13"))).to_be_visible()
+        expect(page.get_by_role("button", name="Save Inspector")).to_have_count(0)
+        assert page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
+    finally:
+        page.close()
+
+
+def test_the_picture_goes_to_the_clipboard(new_page: Callable[..., Page], server: Server, short_run: str) -> None:
+    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    stage = opened(Stage(page, server), short_run)
+    stage.button("Save Time").click()
+    menu = page.get_by_role("group", name="Save Time as")
+    menu.get_by_role("button", name="Copy picture").click()
+    expect(menu.get_by_role("status")).to_have_text("Copied")
+    kinds = page.evaluate("navigator.clipboard.read().then((items) => items.flatMap((item) => item.types))")
+    assert kinds == ["image/png"]
+
+
+def test_the_matrix_saved_is_the_logs(stage: Stage, short_run: str) -> None:
+    rows = table(save(opened(stage, short_run), "Inspector", "CSV"))
+    log = stage.server.log(short_run)
+    size = len(log.open["tokens"]) + STEP
+    assert len(rows) == size
+    for query, row in enumerate(rows):
+        cells = [value for name, value in row.items() if re.match(r"\d+ ", name)]
+        assert [cell != "" for cell in cells] == [key <= query for key in range(size)]
+        assert float(cells[query]) == pytest.approx(log.weight(LAYER, HEAD, query, query), abs=1e-12)
+
+
+def test_a_dot_product_saved_is_the_models_own(stage: Stage, short_run: str) -> None:
+    rows = table(save(opened(stage, short_run, "pair"), "Inspector", "CSV"))
+    values = stage.server.head(short_run, 0, LAYER, HEAD)
+    q, k = values["q"][QUERY], values["k"][KEY]
+    np.testing.assert_array_equal(np.array([float(row["q"]) for row in rows], np.float32), q)
+    np.testing.assert_array_equal(np.array([float(row["k"]) for row in rows], np.float32), k)
+    assert sum(float(row["product"]) for row in rows) == pytest.approx(float(q.astype(float) @ k.astype(float)))
+
+
+def test_candidates_bytes_and_times_saved_are_the_logs(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    log = stage.server.log(short_run)
+
+    candidates = table(save(stage, "Next token", "CSV"))
+    logits = log.logits(STEP)
+    assert [np.float32(row["logit"]) for row in candidates] == list(logits)
+    shares = np.exp(logits.astype(float) - log.steps[STEP]["log_z"])
+    found = [float(row["probability_after_temperature"]) for row in candidates]
+    np.testing.assert_allclose(found, shares, rtol=1e-3)
+    chosen = [int(row["id"]) for row in candidates if row["chosen"] == "1"]
+    assert chosen == [log.steps[STEP]["token"]["id"]]
+
+    def column(panel: str, name: str) -> list[Any]:
+        return [float(row[name]) for row in table(save(stage, panel, "CSV"))]
+
+    assert column("KV cache", "bytes_used") == [step["kv"]["bytes_used"] for step in log.steps]
+    assert column("Time", "total_ms") == pytest.approx([step["ms"]["total"] for step in log.steps])
+
+
+def test_the_map_saved_has_a_line_per_layer_and_position(stage: Stage, short_run: str) -> None:
+    rows = table(save(opened(stage, short_run), "Model map", "CSV"))
+    log = stage.server.log(short_run)
+    assert len(rows) == log.open["model"]["layers"] * (len(log.open["tokens"]) + STEP)
+    assert all(float(row["residual_length"]) > 0 for row in rows)
+
+
+@pytest.mark.parametrize("view", ["model", "block", "tokens", "cache", "time"])
+def test_every_view_has_values_to_save(stage: Stage, short_run: str, view: str) -> None:
+    download = save(opened(stage, short_run, view), "Inspector", "CSV")
+    assert download.suggested_filename.endswith(f"-{view}.csv")
+    assert len(table(download)) > 1
+
+
+def test_paper_is_light_has_no_controls_and_clips_nothing(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    page = new_page(color_scheme="dark")
+    page.add_init_script(
+        """window.print = () => {
+            const canvases = [...document.querySelectorAll("canvas")];
+            const rights = canvases.map((canvas) => canvas.getBoundingClientRect().right);
+            window.printed = { theme: document.documentElement.dataset.theme, widest: Math.max(...rights) };
+        };"""
+    )
+    stage = opened(Stage(page, server), short_run)
+    page.keyboard.press("Control+p")
+    page.wait_for_function("() => window.printed")
+    printed = page.evaluate("window.printed")
+    assert printed["theme"] == "light"
+    assert printed["widest"] <= SHEET_PX
+    for name in ("Run", "Play", "Save Inspector", "Help"):
+        expect(stage.button(name)).to_be_hidden()
+    for name in PANELS:
+        expect(stage.region(name)).to_be_visible()
+    clipped = page.evaluate(
+        """() => [...document.querySelectorAll(".panel, .page")].filter(
+            (box) => getComputedStyle(box).overflow !== "visible" && box.scrollHeight > box.clientHeight + 1).length"""
+    )
+    assert clipped == 0
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    expect(page.locator("html[data-theme=dark]")).to_be_attached()
+    expect(stage.button("Run")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080)])
+def test_large_type_is_larger_and_points_where_the_pointer_is(
+    new_page: Callable[..., Page], server: Server, short_run: str, width: int, height: int
+) -> None:
+    page = new_page(viewport={"width": width, "height": height})
+    stage = opened(Stage(page, server), short_run)
+    heading = stage.region("Inspector").get_by_role("heading", level=2).first
+    before = heading.bounding_box()
+    stage.button("Large type").click()
+    after = heading.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["height"] >= 1.2 * before["height"]
+    assert stage.overflow() <= 0
+    page.wait_for_url("**present=1*")
+    page.reload()
+    expect(stage.button("Large type")).to_have_attribute("aria-pressed", "true")
+
+    page.wait_for_timeout(300)
+    box = stage.matrix.bounding_box()
+    assert box is not None
+    stage.matrix.hover(position={"x": box["width"] * 0.4, "y": box["height"] * 0.6})
+    note = stage.matrix.get_by_text(re.compile(r"^query \d+, key \d+$"))
+    expect(note).to_be_visible()
+    tooltip = note.bounding_box()
+    assert tooltip is not None
+    assert abs(tooltip["x"] - (box["x"] + box["width"] * 0.4)) < 60

@@ -1,0 +1,133 @@
+"""The motion of a step: walked layer by layer, played in measured time, Q there and gone again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.server import Server
+from tests.browser.stage import Stage
+
+AMBER_IN_STRIP = """([canvas, share]) => {
+  const { width, height } = canvas;
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const left = Math.round(width * share[0]);
+  const { data } = copy.getImageData(left, 0, Math.round(width * (share[1] - share[0])), height);
+  let amber = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    const [r, g, b, a] = data.slice(i, i + 4);
+    if (a > 200 && r > 190 && r - b > 90 && g < r - 25) amber += 1;
+  }
+  return amber;
+}"""
+ATTENTION = [0.33, 0.6]
+CACHE = [0.68, 0.99]
+LAST = 5
+"""The last step of `short_run`."""
+
+
+def amber(stage: Stage, share: list[float]) -> int:
+    """Amber pixels on the map between two shares of its width, after it has been drawn."""
+    stage.page.wait_for_timeout(200)
+    canvas = stage.map.locator("canvas").element_handle()
+    return int(stage.page.evaluate(AMBER_IN_STRIP, [canvas, share]))
+
+
+def test_buttons_and_keys_walk_a_step_layer_by_layer(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, "#step=2&layer=13&head=2&view=head")
+    stage.expect_step(2)
+    inspector = stage.region("Inspector")
+    walked = stage.page.get_by_role("group", name="Layer by layer").get_by_role("status")
+    expect(walked).to_be_empty()
+    stage.button("Next layer").click()
+    stage.expect_step(3)
+    expect(walked).to_have_text("layer 0 of 29")
+    expect(inspector).to_contain_text("Layer 0")
+    for _ in range(3):
+        stage.page.keyboard.press(".")
+    expect(walked).to_have_text("layer 3 of 29")
+    expect(inspector).to_contain_text("Layer 3 ▸ Head 2")
+    stage.page.keyboard.press(",")
+    expect(walked).to_have_text("layer 2 of 29")
+    stage.button("Previous layer").click()
+    expect(walked).to_have_text("layer 1 of 29")
+    stage.expect_phase("paused")
+    stage.button("Previous step").click()
+    stage.expect_step(2)
+    expect(walked).to_be_empty()
+
+
+def test_a_walk_back_from_rest_ends_at_the_first_layer_of_prefill(stage: Stage, short_run: str) -> None:
+    stage.open_finished(short_run)
+    walked = stage.page.get_by_role("group", name="Layer by layer").get_by_role("status")
+    stage.button("Previous layer").click()
+    expect(walked).to_have_text("layer 29 of 29")
+    stage.page.keyboard.press(".")
+    expect(walked).to_be_empty()
+    for _ in range(35):
+        stage.page.keyboard.press(",")
+    expect(walked).to_have_text("layer 0 of 29")
+    stage.expect_step(0)
+
+
+def test_q_is_there_while_its_layer_runs_and_k_and_v_stay(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, "#step=2&layer=13&head=2&view=head")
+    stage.expect_step(2)
+    assert amber(stage, ATTENTION) == 0
+    for _ in range(10):
+        stage.page.keyboard.press(".")
+    with_q, few = amber(stage, ATTENTION), amber(stage, CACHE)
+    assert with_q > 100
+    for _ in range(10):
+        stage.page.keyboard.press(".")
+    assert abs(amber(stage, ATTENTION) - with_q) < with_q / 2, "one layer's Q, not twenty"
+    assert amber(stage, CACHE) > few * 1.5
+    stage.slider.fill("3")
+    assert amber(stage, ATTENTION) == 0
+    expect(stage.region("Model map")).to_contain_text("used once while its layer runs, not kept")
+
+
+def test_what_a_walk_has_not_reached_is_not_told(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, "#step=2&layer=13&head=2&view=model")
+    inspector = stage.region("Inspector")
+    for _ in range(4):
+        stage.page.keyboard.press(".")
+    expect(inspector).to_contain_text("not computed yet, from here up")
+    expect(inspector).to_contain_text("The layers come first.")
+    expect(inspector).to_contain_text("After layer 3 the newest row would say")
+    stage.page.keyboard.press("ArrowRight")
+    expect(inspector).not_to_contain_text("not computed yet")
+
+
+def test_playing_goes_on_from_the_layer_where_a_walk_stood(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, f"#step={LAST - 1}&layer=13&head=2&view=head")
+    stage.expect_step(LAST - 1)
+    for _ in range(12):
+        stage.page.keyboard.press(".")
+    stage.button("Play").click()
+    stage.expect_phase("done")
+    stage.expect_step(LAST)
+
+
+def test_times_of_layers_are_in_the_log_that_the_page_plays(stage: Stage, short_run: str) -> None:
+    for step in stage.server.log(short_run).steps:
+        layers = step["ms"]["layers"]
+        assert len(layers) == 30
+        assert 0 < sum(layers) <= step["ms"]["forward"]
+
+
+def test_with_reduced_motion_a_walk_cuts_and_nothing_rises(
+    server: Server, short_run: str, new_page: Callable[..., Page]
+) -> None:
+    stage = Stage(new_page(reduced_motion="reduce"), server)
+    stage.open(short_run, "#step=2&layer=13&head=2&view=head")
+    stage.expect_step(2)
+    stage.page.wait_for_timeout(300)
+    stage.button("Next step").click()
+    stage.expect_step(3)
+    assert amber(stage, ATTENTION) == 0
+    stage.page.keyboard.press(".")
+    expect(stage.page.get_by_role("group", name="Layer by layer").get_by_role("status")).to_have_text("layer 0 of 29")
+    assert amber(stage, ATTENTION) > 100

@@ -1,0 +1,151 @@
+"""Words: heads worth seeing, definitions, the sentence of a step."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from model import frames as codec
+from tests.browser.server import ROOT, Log, Server
+from tests.browser.stage import Stage
+
+GLOSSARY = json.loads((ROOT / "static" / "glossary.json").read_text("utf-8"))
+PLACE = "#step=3&layer=13&head=8&query=8&key=1&view=head"
+
+
+def attention(server: Server, run: str) -> Any:
+    """All weights of a run, [layers, heads, queries, keys], in the model's own codec."""
+    payloads = codec.from_stream(server._get(f"api/runs/{run}/frames?after=-1").content)
+    log = Log(list(payloads))
+    model = log.open["model"]
+    size = len(log.open["tokens"]) + len(log.steps) - 1
+    weights = np.zeros((model["layers"], model["heads"], size, size))
+    for header, payload in log._frames:
+        if header.kind != "layer":
+            continue
+        part = codec.tensors(payload)["attention"]
+        layer, head, query = (header.data[name] for name in ("first_layer", "first_head", "first_query"))
+        layers, heads, queries, keys = part.shape
+        weights[layer : layer + layers, head : head + heads, query : query + queries, :keys] = (part / 255.0) ** 2
+    return weights
+
+
+def strongest(means: Any) -> tuple[int, int, float]:
+    """Layer, head and value of the largest entry of [layers, heads]."""
+    layer, head = np.unravel_index(int(means.argmax()), means.shape)
+    return int(layer), int(head), float(means[layer, head])
+
+
+def test_look_here_names_the_heads_that_numpy_finds(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, PLACE)
+    weights = attention(stage.server, short_run)
+    size = weights.shape[2]
+    before = np.mean([weights[:, :, query, query - 1] for query in range(2, size)], axis=0)
+    items = stage.region("Look here").get_by_role("button")
+    for title, means in (("first token", weights[:, :, 1:, 0].mean(axis=2)), ("token before", before)):
+        layer, head, share = strongest(means)
+        expect(items.filter(has_text=title)).to_contain_text(f"L{layer} h{head}")
+        expect(items.filter(has_text=title)).to_contain_text(f"{100 * share:.0f}\u202f%")
+
+
+def test_a_press_on_look_here_goes_to_that_head_and_cell(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, "#step=3&view=model")
+    weights = attention(stage.server, short_run)
+    tokens = [token["text"] for token in stage.server.log(short_run).tokens]
+    word = re.compile(r"\w")
+    best, place = 0.0, (0, 0, 0, 0)
+    for query, key in product(range(weights.shape[2]), repeat=2):
+        if 1 <= key <= query - 2 and word.search(tokens[query]) and word.search(tokens[key]):
+            layer, head, share = strongest(weights[:, :, query, key])
+            if share > best:
+                best, place = share, (layer, head, query, key)
+    layer, head, query, key = place
+    item = stage.region("Look here").get_by_role("button").filter(has_text="→").first
+    expect(item).to_contain_text(f"{100 * best:.0f}\u202f%")
+    item.click()
+    stage.page.wait_for_url(f"**layer={layer}&head={head}&query={query}&key={key}&view=head*")
+    expect(item).to_have_attribute("aria-current", "true")
+
+
+def test_for_a_chosen_cell_the_head_that_gives_it_the_most_is_named(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, "#step=3&layer=2&head=1&query=9&key=6&view=head")
+    layer, head, share = strongest(attention(stage.server, short_run)[:, :, 9, 6])
+    item = stage.region("Look here").get_by_role("button").last
+    expect(item).to_have_accessible_name(re.compile(f"L{layer} h{head} {100 * share:.0f}"))
+
+
+def test_a_run_of_few_tokens_has_nothing_to_look_at(stage: Stage) -> None:
+    run = stage.server.finished_run("Hi", max_new_tokens=1)
+    stage.open(run)
+    expect(stage.region("Look here")).to_contain_text("Nothing stands out yet")
+    expect(stage.region("Look here").get_by_role("button")).to_have_count(0)
+
+
+def test_a_term_is_defined_by_hover_by_focus_and_by_tap(
+    new_page: Callable[..., Page], stage: Stage, short_run: str
+) -> None:
+    stage.open(short_run, PLACE)
+    term = stage.region("Model map").get_by_role("button", name="KV cache", exact=True)
+    definition = stage.page.get_by_role("tooltip")
+    term.hover()
+    expect(definition).to_contain_text(GLOSSARY["kv-cache"]["text"])
+    expect(term).to_have_accessible_description(re.compile(re.escape(GLOSSARY["kv-cache"]["text"])))
+    stage.page.mouse.move(5, 5)
+    expect(definition).to_have_count(0)
+
+    term.focus()
+    stage.page.keyboard.press("Tab")
+    stage.page.keyboard.press("Shift+Tab")
+    expect(definition).to_be_visible()
+    before = stage.page.url
+    stage.page.keyboard.press("Escape")
+    expect(definition).to_have_count(0)
+    assert stage.page.url == before, "Esc closed the definition and nothing else"
+
+    page = new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    phone = Stage(page, stage.server).open(short_run, PLACE)
+    phone.region("Model map").get_by_role("button", name="KV cache", exact=True).tap()
+    box = page.get_by_role("tooltip").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    phone.region("Look here").get_by_role("heading").tap()
+    expect(page.get_by_role("tooltip")).to_have_count(0)
+
+
+def test_a_label_that_is_a_term_still_names_its_field(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, PLACE)
+    form = stage.page.get_by_role("form", name="New run")
+    expect(form.get_by_label("top-k")).to_have_attribute("type", "number")
+    form.get_by_text("top-k").hover()
+    expect(stage.page.get_by_role("tooltip")).to_contain_text(GLOSSARY["top-k"]["text"])
+    expect(form.get_by_label("top-k")).to_have_accessible_name("top-k")
+
+
+def test_the_help_lists_the_glossary(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, PLACE)
+    stage.button("Help").click()
+    help_dialog = stage.page.get_by_role("dialog")
+    expect(help_dialog).to_contain_text(GLOSSARY["kv-cache"]["text"])
+    terms = set(help_dialog.get_by_role("term").all_inner_texts())
+    assert {entry["name"] for entry in GLOSSARY.values()} <= terms
+
+
+@pytest.mark.parametrize("step", [0, 2])
+def test_the_sentence_of_a_step_has_the_logs_numbers(stage: Stage, short_run: str, step: int) -> None:
+    stage.open(short_run, f"#step={step}")
+    stage.expect_step(step)
+    log = stage.server.log(short_run)
+    data = log.steps[step]
+    sentence = stage.region("Timeline").get_by_text(re.compile(f"^Step {step}, "))
+    expect(sentence).to_contain_text(f"{data['kv']['bytes_written']:,}\u202fB")
+    expect(sentence).to_contain_text(f"({100 * data['token']['prob']:.0f}\u202f%)")
+    said = f"the {data['position']} tokens before it" if step else f"all {len(log.open['tokens'])} prompt tokens"
+    expect(sentence).to_contain_text(said)

@@ -1,0 +1,252 @@
+"""From the prompt to one product q_i·k_i: by keyboard alone, and every number on the way the engine's float32."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Locator, expect
+
+from tests.browser.stage import Stage
+
+LAYER, HEAD, QUERY, KEY = 13, 8, 8, 1
+MINUS = "\u2212"
+MOST_TABS = 80
+
+
+def number(text: str) -> float:
+    return float(text.strip().replace(MINUS, "-").replace(",", ""))
+
+
+def cells(row: Locator) -> list[str]:
+    return [cell.inner_text().strip() for cell in row.get_by_role("cell").all()]
+
+
+def shows(text: str, value: float, digits: int) -> bool:
+    """Whether a written number is the value to the digits written, or the bound below which it lies."""
+    if text.startswith(("<", ">")):
+        return abs(value) < 10.0**-digits
+    return abs(number(text) - value) <= 0.5 * 10.0**-digits + 1e-6
+
+
+def product_of(text: str) -> tuple[int, float, float, float]:
+    """i, q_i, k_i and their product out of `i = 62: 4.06 × 3.25 = 13.17; …`."""
+    found = re.match(r"i = (\d+): (\S+) × (\S+) = (\S+);", text)
+    assert found, text
+    return int(found[1]), number(found[2]), number(found[3]), number(found[4])
+
+
+class Pair:
+    """The innermost zoom: its parts by name, and the float32 it must show."""
+
+    def __init__(self, stage: Stage, run: str, query: int = QUERY, key: int = KEY) -> None:
+        self.region = stage.region("Inspector")
+        values = stage.server.head(run, 0, LAYER, HEAD)
+        self.query, self.key = query, key
+        self.q, self.k = values["q"][query].astype(np.float64), values["k"][key].astype(np.float64)
+        self.v = values["v"].astype(np.float64)
+        self.scores = values["scores"][query, : query + 1].astype(np.float64)
+        self.weights = values["weights"][query, : query + 1].astype(np.float64)
+        self.output = values["output"][query].astype(np.float64)
+
+    @property
+    def terms(self) -> Locator:
+        return self.region.get_by_role("slider", name="Term of the dot product")
+
+    @property
+    def dimension(self) -> Locator:
+        return self.region.get_by_role("slider", name="Number of the output")
+
+    @property
+    def rows(self) -> Locator:
+        return self.region.get_by_role("row")
+
+    def told(self, slider: Locator) -> str:
+        expect(slider).to_have_attribute("aria-valuetext", re.compile("^i = "))
+        return slider.get_attribute("aria-valuetext") or ""
+
+
+def opened(stage: Stage, run: str, view: str, **also: Any) -> Pair:
+    place = {"query": QUERY, "key": KEY} | also
+    stage.open(run, f"#step=3&layer={LAYER}&head={HEAD}&query={place['query']}&key={place['key']}&view={view}")
+    stage.expect_step(3)
+    return Pair(stage, run, **place)
+
+
+def tab_to(stage: Stage, target: Locator) -> None:
+    expect(target).to_be_visible()
+    for _ in range(MOST_TABS):
+        stage.page.keyboard.press("Tab")
+        if target.evaluate("element => element === document.activeElement"):
+            return
+    raise AssertionError(f"{target} cannot be reached with {MOST_TABS} tabs")
+
+
+def walk_up_to_query(stage: Stage, query: int) -> None:
+    """With the arrow key, from the row that is chosen, one row at a time."""
+    told = re.search(r"Query (\d+),", stage.matrix.inner_text())
+    assert told
+    for row in range(int(told[1]) - 1, query - 1, -1):
+        stage.page.keyboard.press("ArrowUp")
+        expect(stage.matrix).to_contain_text(f"Query {row},")
+
+
+def test_from_the_prompt_to_one_product_without_a_mouse(stage: Stage) -> None:
+    stage.open()
+    press = stage.page.keyboard.press
+    before = stage.run_id
+    press("/")
+    press("ControlOrMeta+a")
+    stage.page.keyboard.type("The cat sat on the mat")
+    tab_to(stage, stage.button("Run"))
+    press("Enter")
+    expect(stage.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)
+    expect(stage.chips.first).to_be_visible(timeout=60_000)
+
+    tab_to(stage, stage.map)
+    press("ArrowUp")
+    press("ArrowRight")
+    press("Enter")
+    expect(stage.matrix).to_be_focused()
+    press("ArrowUp")
+    expect(stage.page.locator("html[data-state=done]")).to_be_attached(timeout=60_000)
+    walk_up_to_query(stage, 4)
+    press("ArrowLeft")
+    press("Enter")
+    stage.page.wait_for_url(re.compile("query=4&.*view=pair"))
+    layer, head, key = (int(re.findall(rf"{name}=(\d+)", stage.page.url)[0]) for name in ("layer", "head", "key"))
+    values = stage.server.head(stage.run_id, 0, layer, head)
+    terms = stage.region("Inspector").get_by_role("slider", name="Term of the dot product")
+    expect(terms).to_be_focused()
+    expect(terms).to_have_attribute("aria-valuetext", re.compile("^i = "))
+    press("Home")
+    press("ArrowRight")
+    expect(terms).to_have_attribute("aria-valuetext", re.compile("^i = 1: "))
+    index, q, k, product = product_of(terms.get_attribute("aria-valuetext") or "")
+    assert abs(q - values["q"][4, index]) <= 0.0051
+    assert abs(k - values["k"][key, index]) <= 0.0051
+    assert abs(product - float(values["q"][4, index]) * float(values["k"][key, index])) <= 0.0051
+
+    press("Escape")
+    expect(stage.matrix).to_be_focused()
+    stage.page.wait_for_url(re.compile("view=head"))
+    press("+")
+    expect(terms).to_be_focused()
+    press("-")
+    expect(stage.matrix).to_be_focused()
+
+
+def test_every_product_and_their_sum_are_the_engines(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "pair")
+    pair.told(pair.terms)
+    pair.terms.press("Home")
+    products = pair.q * pair.k
+    for i in range(len(products)):
+        expect(pair.terms).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
+        told = pair.told(pair.terms)
+        index, q, k, product = product_of(told)
+        assert index == i
+        for shown, value in ((q, pair.q[i]), (k, pair.k[i]), (product, products[i])):
+            assert abs(shown - value) <= 0.0051, told
+        assert abs(number(told.split("sum so far ")[1]) - products[: i + 1].sum()) <= 0.0051
+        pair.terms.press("ArrowRight")
+    line = " ".join(pair.region.get_by_text("→ score").inner_text().split())
+    scaled = re.search(r"= (\S+), ÷ √64 = ÷ 8 → score (\S+)", line)
+    assert scaled, line
+    assert abs(number(scaled[1]) - products.sum()) <= 0.0051
+    assert abs(number(scaled[2]) - pair.scores[KEY]) <= 0.0051
+
+
+def test_the_largest_terms_can_come_first(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "pair")
+    pair.told(pair.terms)
+    stage.button("Largest first").click()
+    pair.terms.press("Home")
+    order = np.argsort(-np.abs(pair.q * pair.k))
+    for i in order[:4]:
+        expect(pair.terms).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
+        pair.terms.press("ArrowRight")
+
+
+def test_the_row_is_the_softmax_of_its_scores_and_sums_to_one(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "pair")
+    expect(pair.rows).to_have_count(1 + QUERY + 1 + 1 + 1)  # head, keys, those masked, sum
+    powers = np.exp(pair.scores - np.max(pair.scores))
+    for key, row in enumerate(pair.rows.all()[1 : QUERY + 2]):
+        score, power, weight, *_ = cells(row)
+        assert shows(score, pair.scores[key], 2)
+        assert shows(power, powers[key], 3)
+        assert shows(weight, pair.weights[key], 3)
+        expect(row.get_by_role("button")).to_have_attribute("aria-pressed", str(key == KEY).lower())
+    expect(pair.rows.nth(QUERY + 2)).to_contain_text("2 later tokens: masked")
+    _, power_sum, weight_sum, *_ = cells(pair.rows.last)
+    assert shows(power_sum, powers.sum(), 3)
+    assert weight_sum == "1.000"
+
+
+def test_weights_times_v_add_up_to_the_heads_output(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "pair")
+    pair.told(pair.dimension)
+    for key in ("Home", "ArrowRight", "PageUp", "End"):
+        pair.dimension.press(key)
+        i = int(pair.told(pair.dimension).split(":")[0].removeprefix("i = "))
+        parts = pair.weights * pair.v[: QUERY + 1, i]
+        expect(pair.rows.first).to_contain_text(f"v[{i}]")
+        for position, row in enumerate(pair.rows.all()[1 : QUERY + 2]):
+            *_, value, part = cells(row)
+            assert shows(value, pair.v[position, i], 3)
+            assert shows(part, parts[position], 4)
+        assert shows(cells(pair.rows.last)[-1], parts.sum(), 4)
+        line = pair.region.get_by_text("The model's own output").inner_text()
+        shown = re.search(r"output\[(\d+)\]:\s*(\S+)", line)
+        assert shown
+        assert int(shown[1]) == i
+        assert shows(shown[2], pair.output[i], 4)
+    differs = pair.region.get_by_text("differs by at most").inner_text()
+    rounding = r"(0|\d × 10⁻[⁶-⁹¹]\S*)"
+    assert re.search(rf"at most {rounding} in a weight and {rounding} in the output", differs), differs
+
+
+def test_a_key_of_the_row_can_be_chosen(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "pair")
+    pair.rows.nth(1).get_by_role("button").click()
+    stage.page.wait_for_url(re.compile("query=8&key=0&view=pair"))
+    share = pair.weights[0] * 100
+    heading = pair.region.get_by_role("heading", level=2)
+    expect(heading).to_contain_text(f"takes {share:.1f}\u202f% from “The”, the first token")
+
+
+def test_the_first_token_reads_only_itself(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "pair", query=0, key=0)
+    expect(pair.region.get_by_role("heading", level=2)).to_contain_text("“The” takes everything from itself")
+    expect(pair.rows.last).to_contain_text("1.000")
+    assert cells(pair.rows.nth(1))[2] == "1.000"
+
+
+def test_a_heads_vectors_are_the_engines_and_its_siblings_are_named(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "head")
+    vectors = pair.region.get_by_role("slider", name="One of the 64 numbers of q, k, v and output")
+    pair.told(vectors)
+    vectors.press("Home")
+    for i in range(3):
+        expect(vectors).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
+        told = pair.told(vectors)
+        shown = re.fullmatch(rf"i = {i}: q (\S+), k (\S+), v (\S+), output (\S+)", told)
+        assert shown, told
+        wanted = (pair.q[i], pair.k[i], pair.v[KEY, i], pair.output[i])
+        assert all(shows(text, value, 2) for text, value in zip(shown.groups(), wanted, strict=True)), told
+        vectors.press("ArrowRight")
+    shared = pair.region.get_by_role("region", name="Heads that share K and V")
+    expect(shared).to_contain_text("Heads 6, 7 and 8 read the same K and V")
+    expect(shared.get_by_role("button", pressed=True)).to_have_accessible_name("Head 8, reads KV head 2")
+    shared.get_by_role("button", name="Head 6, reads KV head 2").click()
+    stage.page.wait_for_url(re.compile("head=6&"))
+    expect(shared).to_contain_text("Heads 6, 7 and 8 read the same K and V")
+
+
+def test_all_keys_of_a_query_are_a_click_away(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "head")
+    stage.button("4 more keys ▸").click()
+    expect(pair.terms).to_be_focused()
+    expect(pair.rows).to_have_count(1 + QUERY + 1 + 1 + 1)
