@@ -13,10 +13,10 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 import webbrowser
 from collections.abc import Callable
-from threading import Thread
 from typing import IO, Any, TypeVar
 
 from flask import Flask
@@ -32,6 +32,8 @@ GRACE_S = 1
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its port and its folder."""
 PR_SET_PDEATHSIG = 1
+DEPARTED = (errno.EBADF, errno.ECONNRESET, errno.ENOTCONN, errno.EPIPE)
+"""What a socket says whose other end has left."""
 
 
 T = TypeVar("T")
@@ -69,6 +71,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Flask:
         """The application, in the worker, its engine starting."""
+        threading.excepthook = pass_over_departures
         app = create_app(self._settings)
         app.extensions["kvscope"].start()
         return app
@@ -79,7 +82,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             return
         print(self._url, flush=True)
         if self._settings.open_browser:
-            Thread(target=webbrowser.open, args=(self._url,), name="browser", daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(self._url,), name="browser", daemon=True).start()
 
     @staticmethod
     def _die_with_parent(_arbiter: Any, _worker: Any) -> None:
@@ -97,6 +100,16 @@ class Server(BaseApplication):  # type: ignore[misc]
             worker.wsgi.extensions["kvscope"].close()
         sys.stderr.flush()
         os._exit(0)
+
+
+def pass_over_departures(failure: threading.ExceptHookArgs) -> None:
+    """Report a thread that failed, unless a viewer had left before engine.io's writer thread closed the socket.
+
+    Two threads serve a socket; which of them notices first that its viewer is gone is chance, and no fault.
+    """
+    left = isinstance(failure.exc_value, OSError) and failure.exc_value.errno in DEPARTED
+    if not (left and failure.thread and failure.thread.name.endswith("(writer)")):
+        threading.__excepthook__(failure)
 
 
 def serve(settings: Settings) -> None:

@@ -93,7 +93,8 @@ const REDUCERS = {
     whatIf: null,
     selection: { ...initialState.selection, view },
   }),
-  grew: (state) => ({ version: state.version + 1 }),
+  /** A viewer who follows is at the newest step as soon as it is there. */
+  grew: (state) => ({ version: state.version + 1, ...(state.following ? newest(state) : {}) }),
   settingsOfRun: (state, { open }) =>
     state.edited
       ? {}
@@ -173,6 +174,11 @@ function clampSelection(selection, run) {
 /** Whether the playhead rests on the last step of a run that will not grow. */
 export function atTheEnd({ run, step, progress }) {
   return Boolean(run?.close) && step >= run.steps.length - 1 && progress >= 1;
+}
+
+function newest({ run, step, progress }) {
+  const last = run.steps.length - 1;
+  return step < last ? { step: last, progress: 0 } : { step, progress };
 }
 
 function stopAtTheEnd(state, step, progress) {

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { drawMatrix, paintMatrix } from "../draw/matrix.js";
-import { hitMatrix, matrixGeometry, windowAround } from "../draw/matrix-geometry.js";
+import { hitMatrix, hitRowName, matrixGeometry, windowAround } from "../draw/matrix-geometry.js";
 import { fixed, quoted } from "../model/format.js";
 import { strongestCell } from "../model/map-facts.js";
 import { Tooltip } from "./bits.js";
@@ -70,7 +70,7 @@ function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
   );
 
   const under = ({ x, y }) => {
-    const hit = hitMatrix(geometry, x, y);
+    const hit = hitMatrix(geometry, x, y) ?? hitRowName(geometry, x, y);
     return { hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
   };
   const onPointerMove = (event) => {
@@ -103,7 +103,7 @@ function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
   </div>`;
 }
 
-function cellFacts(run, { queries, keys }, cell) {
+function cellFacts(run, { queries, keys, row = false }, cell) {
   if (!cell) {
     return {
       title: "Masked",
@@ -117,7 +117,7 @@ function cellFacts(run, { queries, keys }, cell) {
     value: `weight ${fixed(cell.weight, 3)} ± 0.004`,
     notes: [
       `query ${cell.query}, key ${cell.key}`,
-      ...(many ? ["the largest of the cells that share this pixel"] : []),
+      ...(row ? ["the key it looks at most; click to keep it"] : many ? ["the largest of the cells that share this pixel"] : []),
     ],
   };
 }

@@ -1,7 +1,7 @@
 /** Name, recorded runs, the model and how far its loading is, theme, large type, help. */
 
 import { html } from "htm/preact";
-import { bytesShort } from "../model/format.js";
+import { bytesShort, counted } from "../model/format.js";
 import { Icon } from "./icons.js";
 
 const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
@@ -11,6 +11,7 @@ export function Header({ state, dispatch, session }) {
   return html`
     <header class="header">
       <h1 class="wordmark">KV<span>Scope</span></h1>
+      <p class="header-say">a real model answering, token by token</p>
       <${Recorded} state=${state} session=${session} />
       <div class="header-end">
         <${Model} state=${state} />
@@ -70,8 +71,8 @@ function Model({ state }) {
 function Ready({ model }) {
   if (!model) return html`<span class="model-text">ready</span>`;
   const more = [
-    `${model.layers} layers`,
-    `${model.heads} heads / ${model.kv_heads} KV`,
+    counted(model.layers, "layer"),
+    `${counted(model.heads, "head")} / ${model.kv_heads} KV`,
     SHORT_DTYPES[model.dtype] ?? model.dtype,
     model.device.toUpperCase(),
   ];

@@ -19,8 +19,6 @@ export function KvCache({ state, dispatch }) {
   </section>`;
 }
 
-const FORMULA = "positions × layers × KV heads × head dim × K and V × bytes per number";
-
 function Account({ run, step, dispatch }) {
   const { rows, positions, written, used, reserved, blocks, blockSize, allHeads } = cacheAccount(run, step);
   const { layers, heads, kv_heads: kvHeads, head_dim: headDim, element_bytes: elementBytes } = run.open.model;
@@ -30,11 +28,18 @@ function Account({ run, step, dispatch }) {
         <${Term} id="kv-cache">KV cache<//> <${Badge} origin="measured" />${" "}
         <small>${agrees ? "✓ the formula agrees" : "✗ the formula does not agree"}</small>
       </h2>
-      <${OpenView} view="cache" name="cache" dispatch=${dispatch} />
+      <${OpenView} view="cache" dispatch=${dispatch}>Why a cache?<//>
     </div>
     <dl>
-      <${Fact} name="this step wrote" hint=${FORMULA}>
-        ${`${rows} × ${layers} × ${kvHeads} × ${headDim} × 2 × ${elementBytes} B = `}<${Checked} ...${written} />
+      <${Fact} name=${step > 0 && rows === 1 ? "one more token" : counted(rows, "new token")}>
+        <${Factors} parts=${[
+          ...(rows > 1 ? [rows] : []),
+          counted(layers, "layer"),
+          counted(kvHeads, "KV head"),
+          counted(headDim, "number"),
+          "2 (K, V)",
+          counted(elementBytes, "byte"),
+        ]} /> = <${Checked} ...${written} />
       <//>
       <${Fact} name="cache now">${counted(positions, "position")} · <${Checked} ...${used} /><//>
       <${Fact} name="reserved" term="reserved">${counted(blocks.length, "block")} × ${blockSize} · <${Checked} ...${reserved} /><//>
@@ -49,6 +54,11 @@ function Account({ run, step, dispatch }) {
         ${counted(positions, "row")} to compute, ${integer(positions - rows)} again
       <//>
     </dl>`;
+}
+
+/** A product whose factors say what they count; a line may end after a factor, never within one. */
+function Factors({ parts }) {
+  return parts.map((part, i) => html`<span class="factor" key=${part}>${i > 0 && "× "}${part}</span> `);
 }
 
 /** Measured bytes, with the formula's verdict. */

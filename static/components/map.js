@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { drawMap, mapPixels, paintLayer } from "../draw/map.js";
+import { drawMap, mapSize, paintLayer } from "../draw/map.js";
 import { drawQueries, queriesShown } from "../draw/map-query.js";
 import { hitMap, mapGeometry } from "../draw/map-geometry.js";
 import { mapShades } from "../draw/map-shades.js";
@@ -55,7 +55,7 @@ function Grid({ state, dispatch, size }) {
   const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, view]);
   const picture = useMemo(
     () => ({
-      ...mapPixels({ geometry, ratio }),
+      ...mapSize({ geometry, ratio }),
       parts: view.layers,
       paint: (target, layer) => paintLayer(target, view, layer, { shades, theme }, { geometry, ratio }),
       continues: view.prefill ? null : run.id,

@@ -40,7 +40,7 @@ function Candidates({ state, dispatch, session }) {
   const after = run.tokens[run.lastQueryOfStep(step)];
   return html`<div class="facts-head">
       <h2>Next token after ${quoted(after)} <small>step ${step}</small> <${Badge} origin="computed" /></h2>
-      <${OpenView} view="tokens" name="next token" dispatch=${dispatch} />
+      <${OpenView} view="tokens" dispatch=${dispatch}>Why this token?<//>
     </div>
     <div class="next-body">
       <ol class="candidates">

@@ -2,12 +2,12 @@
 
 import { html } from "htm/preact";
 
-/** @param {{view: string, name: string, dispatch: Function}} props `name`: what a screen reader says is opened */
-export function OpenView({ view, name, dispatch }) {
+/** @param {{view: string, dispatch: Function, children: string}} props `children`: what the large view answers */
+export function OpenView({ view, dispatch, children }) {
   const open = () => {
     dispatch({ type: "select", selection: { view } });
     // Where panels stand one after the other, the inspector is out of sight.
     document.getElementById("panel-inspector").scrollIntoView({ block: "nearest", inline: "start" });
   };
-  return html`<button type="button" class="panel-open" aria-label=${`Open ${name}`} onClick=${open}>Open</button>`;
+  return html`<button type="button" class="panel-open" onClick=${open}>${children}</button>`;
 }

@@ -1,25 +1,22 @@
-/** A canvas that is redrawn once per animation frame when its drawing or size changes. */
+/** A canvas that is redrawn when its drawing or size changes, or the browser has lost what it showed. */
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 /**
  * @param {{width: number, height: number, ratio: number, draw: (context: CanvasRenderingContext2D) => void}} props
- *   `draw` works in CSS pixels; a new function means a new drawing, so memoise it. A frame that is waited for is kept when
- *   another drawing comes before it: state that changes on every frame must not put the drawing off for ever.
+ *   `draw` works in CSS pixels; a new function means a new drawing, so memoise it. Drawn as soon as it is rendered: the
+ *   page renders once per animation frame, and a drawing put off to the next one would be late.
  */
 export function Surface({ width, height, ratio, draw }) {
   const ref = useRef(null);
-  const latest = useRef(null);
-  const frame = useRef(0);
   useLayoutEffect(() => {
-    latest.current = { width, height, ratio, draw };
-    frame.current ||= requestAnimationFrame(() => {
-      frame.current = 0;
-      redraw(ref.current, latest.current);
-    });
+    const canvas = ref.current;
+    const show = () => redraw(canvas, { width, height, ratio, draw });
+    show();
+    canvas.addEventListener("contextrestored", show);
+    return () => canvas.removeEventListener("contextrestored", show);
   }, [draw, width, height, ratio]);
-  useLayoutEffect(() => () => cancelAnimationFrame(frame.current), []);
   return html`<canvas ref=${ref} class="surface" aria-hidden="true" style=${`width:${width}px;height:${height}px`}></canvas>`;
 }
 
@@ -35,12 +32,15 @@ function redraw(canvas, { width, height, ratio, draw }) {
   draw(context);
 }
 
+/** For a canvas that is painted once and drawn often: the browser keeps it in memory, where no lost graphics card takes it. */
+export const IN_MEMORY = { willReadFrequently: true };
+
 /** Painted pixels as an image that can be drawn many times. */
 export function imageOf({ data, width, height }) {
   const canvas = document.createElement("canvas");
   canvas.width = width;
   canvas.height = height;
   const bytes = new Uint8ClampedArray(data.buffer, data.byteOffset, data.byteLength);
-  canvas.getContext("2d").putImageData(new ImageData(bytes, width, height), 0, 0);
+  canvas.getContext("2d", IN_MEMORY).putImageData(new ImageData(bytes, width, height), 0, 0);
   return canvas;
 }

@@ -18,7 +18,7 @@ export function Time({ state, dispatch, client }) {
   return html`<section class="facts" aria-label="Time">
     <div class="facts-head">
       <h2>Time <${Badge} origin="measured" /></h2>
-      ${run?.steps.length > 0 && html`<${OpenView} view="time" name="time" dispatch=${dispatch} />`}
+      ${run?.steps.length > 0 && html`<${OpenView} view="time" dispatch=${dispatch}>Where does it go?<//>`}
     </div>
     ${run?.steps.length ? html`<${Times}
       state=${state} run=${run} step=${step} dispatch=${dispatch} client=${client}
@@ -61,7 +61,7 @@ function WithoutCache({ run, step, client, view }) {
   const its = twin?.steps[step];
   if (!its)
     return html`<${Fact} name="same step, no cache" origin="computed" hint="the cache view can really run it">
-      ${counted(firstQuery + rows, "row")} instead of ${rows}
+      ${counted(firstQuery + rows, "row")}, not ${rows}
     <//>`;
   const logits = logitDifference(run.steps[step], its);
   return html`<${Fact} name="same step, no cache" hint=${`its forward pass, really run; the largest difference over ${logits.compared} listed logits`}>

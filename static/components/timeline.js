@@ -11,6 +11,8 @@ import { Transport } from "./transport.js";
 
 /** Where there is room, the current chips are kept this far from the ends of the list, in CSS pixels. */
 const SIGHT_PX = 70;
+/** Asking where the chips are makes the browser lay out the page, so it is not done in every frame, in ms. */
+const SIGHT_MS = 100;
 /** A sentence waits this long for the next one, so that a fast run does not flood a screen reader, in ms. */
 const SENTENCE_MS = 120;
 
@@ -72,8 +74,14 @@ function Chips({ state, dispatch }) {
   const { run, step } = state;
   const list = useRef(null);
   const steps = run?.steps ?? [];
-  // After the paint, when asking where the chips are costs no layout of its own.
-  useEffect(() => keepInSight(list.current), [step, steps.length]);
+  const timer = useRef(0);
+  useEffect(() => {
+    timer.current ||= setTimeout(() => {
+      timer.current = 0;
+      keepInSight(list.current);
+    }, SIGHT_MS);
+  }, [step, steps.length]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   const chips = useMemo(
     () => steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, dispatch })),
     [run, steps.length, step, dispatch],
@@ -130,13 +138,14 @@ function Chip({ token, kind, given, part, time, onClick }) {
   `;
 }
 
-/** Scrolls the list itself, never the page, so that the chip fed and the chip chosen now can be seen. */
+/** Scrolls the list itself, never the page, so that the chip fed and the chip chosen now can be seen, and the end after it. */
 function keepInSight(list) {
   const chosen = list.querySelector(".is-chosen");
   if (!chosen) return;
   const bounds = list.getBoundingClientRect();
-  const { right } = chosen.getBoundingClientRect();
   const { left } = (list.querySelector(".is-current") ?? chosen).getBoundingClientRect();
+  const end = list.querySelector("li:has(.is-chosen) + .ending")?.getBoundingClientRect();
+  const { right } = end && end.right - left <= bounds.width ? end : chosen.getBoundingClientRect();
   const margin = Math.max(0, Math.min(SIGHT_PX, (bounds.width - right + left) / 2));
   if (right > bounds.right - margin) list.scrollLeft += right - bounds.right + margin;
   else if (left < bounds.left + margin) list.scrollLeft -= bounds.left + margin - left;

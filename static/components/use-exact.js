@@ -5,6 +5,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 /** Wait this long for the choice to settle, so that walking over cells does not ask for every one. */
 const SETTLE_MS = 180;
 const KEPT = 16;
+/** A server that cannot be reached is asked again after this long, in ms. */
+const RETRY_MS = 2000;
 
 /**
  * @param {(wanted: Object) => Promise<Object>} load one of the client's methods, such as `client.head`
@@ -20,15 +22,19 @@ export function useExact(load, wanted) {
   useEffect(() => {
     if (!name || kept.current.has(name)) return undefined;
     let over = false;
-    const timer = setTimeout(async () => {
+    let timer = null;
+    const ask = async () => {
       try {
         const values = await load(wanted);
         keep(kept.current, name, values);
         if (!over) setArrived((count) => count + 1);
       } catch (problem) {
-        if (!over) setFailure({ name, problem });
+        if (over) return;
+        setFailure({ name, problem });
+        if (problem.status === 0) timer = setTimeout(ask, RETRY_MS);
       }
-    }, SETTLE_MS);
+    };
+    timer = setTimeout(ask, SETTLE_MS);
     return () => {
       over = true;
       clearTimeout(timer);

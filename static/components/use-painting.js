@@ -1,18 +1,21 @@
 /** Paints a picture part by part, some of it in each animation frame, so that a large one never holds the page up. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { IN_MEMORY } from "./surface.js";
 
 /** Time for painting in one frame of 16 ms. */
-const BUDGET_MS = 7;
+const BUDGET_MS = 5;
 
 /**
  * @param {Object} picture a new object is a new picture, so memoise it
+ * @param {number} picture.width in device pixels, like `height`
  * @param {number} picture.parts
- * @param {(target: Object, part: number) => {y0: number, y1: number}} picture.paint paints a part, returns its pixel rows
+ * @param {(target: {data: Uint32Array, width: number, height: number}, part: number) => {y0: number, y1: number}}
+ *   picture.paint paints a part over whatever was in its pixel rows, and returns these
  * @param {string|null} picture.continues pictures of one name and size are alike: until a part is painted, the earlier
  *   picture's is shown. null: nothing is.
- * @param {Uint32Array} picture.data pixels, `width` × `height`
- * @returns {{image: HTMLCanvasElement, painted: number}} `painted`: how many parts are on the image
+ * @returns {{image: HTMLCanvasElement, painted: number}} `painted`: how many parts are on the image. Pictures of one
+ *   size are painted on one image, one after the other.
  */
 export function usePainting(picture) {
   const before = useRef(null);
@@ -35,28 +38,35 @@ export function usePainting(picture) {
 }
 
 function begin(picture, before) {
-  const image = document.createElement("canvas");
-  image.width = picture.width;
-  image.height = picture.height;
-  const context = image.getContext("2d");
-  const bytes = new Uint8ClampedArray(picture.data.buffer);
-  const painting = { picture, image, context, pixels: new ImageData(bytes, picture.width, picture.height), painted: 0 };
-  if (before && picture.continues !== null && alike(before.picture, picture)) context.drawImage(before.image, 0, 0);
+  const painting = { ...surfaceFor(picture, before), picture, painted: 0 };
   paintOn(painting);
   return painting;
 }
 
-function alike(a, b) {
-  return a.continues === b.continues && a.width === b.width && a.height === b.height;
+/** Making a canvas and its pixels anew for every step would be most of the work. */
+function surfaceFor({ width, height, continues }, before) {
+  if (before?.picture.width === width && before.picture.height === height) {
+    const { image, context, target, pixels } = before;
+    if (continues === null || before.picture.continues !== continues) context.clearRect(0, 0, width, height);
+    return { image, context, target, pixels };
+  }
+  const image = document.createElement("canvas");
+  image.width = width;
+  image.height = height;
+  const target = { data: new Uint32Array(width * height), width, height };
+  const pixels = new ImageData(new Uint8ClampedArray(target.data.buffer), width, height);
+  return { image, context: image.getContext("2d", IN_MEMORY), target, pixels };
 }
 
 /** Paints as many of the parts that are left as the budget allows, one at least. */
 function paintOn(painting) {
-  const { picture, context, pixels } = painting;
+  const { picture, context, target, pixels } = painting;
   const end = performance.now() + BUDGET_MS;
+  let [top, bottom] = [target.height, 0];
   do {
-    const { y0, y1 } = picture.paint(picture, painting.painted);
-    context.putImageData(pixels, 0, 0, 0, y0, picture.width, y1 - y0);
+    const { y0, y1 } = picture.paint(target, painting.painted);
+    [top, bottom] = [Math.min(top, y0), Math.max(bottom, y1)];
     painting.painted += 1;
   } while (painting.painted < picture.parts && performance.now() < end);
+  context.putImageData(pixels, 0, 0, 0, top, target.width, bottom - top);
 }

@@ -2,6 +2,9 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
+/** Code that could not be fetched is asked for again after this long, in ms. */
+const RETRY_MS = 2000;
+
 const VIEWS = {
   model: async () => (await import("./views/model-view.js")).ModelView,
   block: async () => (await import("./views/block-view.js")).BlockView,
@@ -24,15 +27,24 @@ export function useView({ view, entered }) {
   useEffect(() => {
     if (loaded[view]) return undefined;
     let over = false;
+    let timer = null;
     setFailed(null);
-    VIEWS[view]().then(
-      (Shown) => !over && setLoaded((known) => ({ ...known, [view]: Shown })),
-      () => !over && setFailed(view),
-    );
+    const fetchIt = async () => {
+      try {
+        const Shown = await VIEWS[view]();
+        if (!over) setLoaded((known) => ({ ...known, [view]: Shown }));
+      } catch {
+        if (over) return;
+        setFailed(view);
+        timer = setTimeout(fetchIt, RETRY_MS);
+      }
+    };
+    fetchIt();
     return () => {
       over = true;
+      clearTimeout(timer);
     };
   }, [view]);
   if (loaded[view]) last.current = { view, entered, Shown: loaded[view] };
-  return { ...last.current, failed: failed === view };
+  return { ...last.current, failed: failed === view && !loaded[view] };
 }

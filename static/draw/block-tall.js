@@ -85,7 +85,7 @@ function rowsOf(dims) {
 }
 
 function attentionHalf({ dims, columns, lanes, width, y }) {
-  const { heads, kvHeads, headDim, d } = dims;
+  const { heads, kvHeads, headDim, d, rotary } = dims;
   const { inLine } = linesOf(dims);
   const each = (width - LEFT) / inLine;
   const headRows = Array.from({ length: heads }, (_, head) => head);
@@ -122,7 +122,7 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
     tile("resid_in", null, d, square(0, 22)),
     tile("attn.normed", null, d, square(LEFT, y.normed)),
     ...strips("attn.q_rot", y.q),
-    ...own("attn.k", 0),
+    ...(rotary ? own("attn.k", 0) : []),
     ...own("attn.k_rot", 1),
     ...own("attn.v", 2),
     ...perKey("attn.scores", y.scoreLanes),
@@ -166,7 +166,7 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
       norm1: { x: LEFT + TILE / 2, y: 116 },
       wq: { x: LEFT + 40, y: y.q - 42 },
       ropeQ: { x: LEFT + 116, y: y.q - 42 },
-      wk: { x: ownMiddle(0), y: y.own - 24 },
+      wk: { x: ownMiddle(rotary ? 0 : 1), y: y.own - 24 },
       ropeK: { x: ownMiddle(1), y: y.own - 24 },
       wv: { x: ownMiddle(2), y: y.own - 24 },
       wo: { x: LEFT + TILE / 2, y: y.change - 30 },

@@ -23,7 +23,7 @@ const box = (x, y, size = TILE) => ({ x, y, width: size, height: size });
 const middle = (from, to) => (from + to) / 2;
 
 export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
-  const { heads, kvHeads, headDim, d } = dims;
+  const { heads, kvHeads, headDim, d, rotary } = dims;
   const headRows = Array.from({ length: heads }, (_, head) => head);
   const kvRows = Array.from({ length: kvHeads }, (_, kvHead) => kvHead);
   const kx = [0, TILE + 24];
@@ -52,7 +52,7 @@ export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
     ...perKey("attn.weights", x.weights),
     ...perHead("attn.mixed", x.mixed),
     tile("attn.change", null, d, box(x.change, TOP_OF_HALVES)),
-    ...strips("attn.k", kx[0], own.k),
+    ...(rotary ? strips("attn.k", kx[0], own.k) : []),
     ...strips("attn.k_rot", kx[0], own.rot),
     ...strips("attn.v", kx[1], own.rot),
     ...perPosition("cache.k", x.scores),
@@ -62,7 +62,7 @@ export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
   const top = { heads: TOP_OF_HALVES - 4, headsEnd: y.headsBottom };
   return {
     boxes,
-    ribbons: attentionRibbons({ columns, ownColumn, x, y, kx }),
+    ribbons: attentionRibbons({ columns, ownColumn, x, y, kx, rotary }),
     names: kvRows.map((kvHead) => ({
       ...kvName(kvHead), x: x.scores - 6, y: y.shelfRow(kvHead) + y.shelfHeight / 2 + 4,
     })),
@@ -102,7 +102,7 @@ export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
   };
 }
 
-function attentionRibbons({ columns, ownColumn, x, y, kx }) {
+function attentionRibbons({ columns, ownColumn, x, y, kx, rotary }) {
   const heads = { y0: TOP_OF_HALVES, y1: y.headsBottom - y.pitch + y.strip };
   const normed = { y0: TOP_OF_HALVES, y1: TOP_OF_HALVES + TILE };
   const written = (left) => left + middle(ownColumn.x0, ownColumn.x1);
@@ -115,8 +115,8 @@ function attentionRibbons({ columns, ownColumn, x, y, kx }) {
     { tone: "computed", path: along({ y: RAIL_Y + TILE, x0: 20, x1: 52 }, { y: TOP_OF_HALVES, x0: 12, x1: 60 }) },
     { tone: "computed", path: across({ x: TILE, ...normed }, { x: x.q, ...heads }) },
     { tone: "computed", path: across({ x: x.mixed + STRIP.width, ...heads }, { x: x.change, ...normed }) },
-    { tone: "computed", path: along({ y: normed.y1, x0: 12, x1: 60 }, { y: own.k, x0: 12, x1: 60 }) },
-    { tone: "computed", path: along({ y: own.kEnd, x0: 22, x1: 50 }, { y: own.rot, x0: 22, x1: 50 }) },
+    { tone: "computed", path: along({ y: normed.y1, x0: 12, x1: 60 }, { y: rotary ? own.k : own.rot, x0: 12, x1: 60 }) },
+    ...(rotary ? [{ tone: "computed", path: along({ y: own.kEnd, x0: 22, x1: 50 }, { y: own.rot, x0: 22, x1: 50 }) }] : []),
     { tone: "computed", path: along({ y: normed.y1, x0: 60, x1: TILE }, { y: own.rot, x0: kx[1] + 20, x1: kx[1] + 52 }) },
     {
       tone: "computed",

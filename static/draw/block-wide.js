@@ -23,7 +23,8 @@ const LEAST_HEIGHT = 515;
  * @param {Object} shape
  * @param {number} shape.width room in CSS pixels
  * @param {number} shape.height room in CSS pixels; the drawing may be higher
- * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated}
+ * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary}; `rotary`: positions are turned into Q and K,
+ *   so that K is there twice, before and after
  * @param {{count: number, own: number, centre: number}} shape.keys as `keyColumns` takes them
  */
 export function wideGeometry({ width, height, dims, keys }) {

@@ -32,7 +32,10 @@ export function queriesShown({ reveal, layerStop, layers }) {
  * @param {{view: Object, range: {low: number, high: number}, theme: Object}} scales
  */
 export function drawQueries(context, shown, { view, range, theme }, { geometry }) {
+  if (!shown.length) return;
   const scale = logScale(range);
+  // Outside save and restore: a font that is already set costs nothing, one set anew makes the browser resolve styles.
+  context.font = `700 ${LABEL_PX}px ${theme.mono}`;
   context.save();
   for (const { layer, strength } of shown) {
     const { y0, y1 } = rowOf(geometry, layer);
@@ -43,14 +46,13 @@ export function drawQueries(context, shown, { view, range, theme }, { geometry }
       context.fillRect(x0, y0, x1 - x0, Math.max(LEAST_PX, (y1 - y0) * HEIGHT));
     }
   }
-  if (shown.length) labelQ(context, rowOf(geometry, shown[0].layer), theme, geometry);
+  labelQ(context, rowOf(geometry, shown[0].layer), theme, geometry);
   context.restore();
 }
 
 function labelQ(context, { y0, y1 }, theme, { attention }) {
   context.globalAlpha = 1;
   context.fillStyle = theme.ink;
-  context.font = `700 ${LABEL_PX}px ${theme.mono}`;
   context.textAlign = "right";
   context.textBaseline = "middle";
   context.fillText("Q", attention.x0 - 2, (y0 + y1) / 2);

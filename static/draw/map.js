@@ -6,20 +6,20 @@
  */
 
 import { columnOf, halfOf, rowOf, stripOf } from "./map-geometry.js";
-import { fill, paintLane, pixels } from "./pixels.js";
+import { fill, paintLane } from "./pixels.js";
 
 /** The newest column is never thinner than this, or it would be lost among hundreds. */
 const LEAST_NEW_PX = 3;
 
-/** @returns {{data: Uint32Array, width: number, height: number}} room for every layer, nothing painted */
-export function mapPixels({ geometry, ratio }) {
-  return pixels(Math.round(geometry.width * ratio), Math.round(geometry.height * ratio));
+/** @returns {{width: number, height: number}} of the map in device pixels */
+export function mapSize({ geometry, ratio }) {
+  return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };
 }
 
 /**
- * Paint one layer's row.
+ * Paint one layer's row over whatever was there.
  *
- * @param {{data: Uint32Array, width: number, height: number}} target from mapPixels
+ * @param {{data: Uint32Array, width: number, height: number}} target of the map's size
  * @param {Object} view from mapView
  * @param {number} layer
  * @param {{shades: Object, theme: Object}} scales `shades` from mapShades
@@ -35,6 +35,7 @@ export function paintLayer(target, view, layer, { shades, theme }, { geometry, r
   });
   const row = rowOf(geometry, layer);
   const whole = device({ ...geometry.residual, ...row });
+  target.data.fill(0, whole.y0 * target.width, whole.y1 * target.width);
   paintResidual(target, view, whole, { shades: shades.residual(layer, view.positions), theme, ratio });
   for (let head = 0; head < view.heads; head++) {
     paintStrip(target, view, layer, head, device({ ...stripOf(geometry, head), ...row }), theme);

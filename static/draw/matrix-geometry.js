@@ -87,6 +87,12 @@ export function hitMatrix(geometry, x, y) {
   return { queries, keys, masked: keys[0] > queries[1] };
 }
 
+/** @returns {{queries: [number, number], keys: [number, number], masked: false, row: true}|null} the row whose name is under a point, all of it */
+export function hitRowName(geometry, x, y) {
+  const queries = x < geometry.left ? queriesAt(geometry, y) : null;
+  return queries && { queries, keys: [0, queries[1]], masked: false, row: true };
+}
+
 function queriesAt(geometry, y) {
   const { newest, decode, newestTop, bottom, queries, promptLength, top, cell, lineGap, lineY } = geometry;
   if (decode && y >= newestTop && y < bottom) return [newest, newest];

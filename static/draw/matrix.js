@@ -46,9 +46,8 @@ function gatherRows(row, geometry, first, y0, ratio) {
   if (last === first) return { shades: row(first), last };
   const shades = new Uint8Array(last + 1);
   for (let query = first; query <= last; query++) {
-    row(query).forEach((value, key) => {
-      if (value > shades[key]) shades[key] = value;
-    });
+    const weights = row(query);
+    for (let key = 0; key < weights.length; key++) if (weights[key] > shades[key]) shades[key] = weights[key];
   }
   return { shades, last };
 }

@@ -17,7 +17,7 @@ export function captions(scene) {
   const change = (half) =>
     half ? [{ text: `length ${significant(half.change)}` }, { text: `${percent(half.share, 0)} of the row`, tone: "muted" }] : [];
   const columns = (kind, from) =>
-    from ? `${kind}: ${integer(from)} read + 1 new` : `${kind}: ${integer(query + 1)} read, all new`;
+    from ? `${kind}: ${integer(from)} read + 1 new` : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
   const last = layer === run.layers - 1;
   return {
     attention: [{ text: "Attention half: the only place where tokens meet", tone: "strong" }],
@@ -36,7 +36,7 @@ export function captions(scene) {
     ],
     qLong: [{ text: "Q", tone: "strong", tail: { text: `of ${counted(dims.heads, "head")}; lives one step`, tone: "computed" } }],
     ownLong: [
-      { text: "own K, K turned by RoPE, own V", tone: "strong" },
+      { text: dims.rotary ? "own K, K turned by RoPE, own V" : "own K, own V", tone: "strong" },
       { text: "they join the shelf as its amber column", tone: "computed" },
     ],
     mixedLong: [
@@ -68,7 +68,10 @@ function shape(rows, width) {
 function shelfText({ layer, prefill, dims }, read, positions) {
   const group = dims.heads / dims.kvHeads;
   const shared = group > 1 ? `; each KV head serves ${group} query heads` : "";
-  if (prefill) return `KV cache of layer ${layer}: prefill writes all ${integer(positions)} columns at once (amber)${shared}`;
+  if (prefill) {
+    const written = positions === 1 ? "its only column" : `all ${integer(positions)} columns at once`;
+    return `KV cache of layer ${layer}: prefill writes ${written} (amber)${shared}`;
+  }
   return `KV cache of layer ${layer}: ${counted(read, "column")} stood there (blue), this step writes one (amber)${shared}`;
 }
 
@@ -123,7 +126,7 @@ export function sentence(scene) {
     : "";
   if (!prefill) {
     return {
-      strong: `One query, ${keys}, ${dims.heads} times: once per head.`,
+      strong: `One query, ${keys}, ${dims.heads === 1 ? "once: there is one head" : `${dims.heads} times: once per head`}.`,
       text:
         `${name} makes its own Q, K and V. Its K and V join the ${integer(query)} already on the shelf; its Q reads all ` +
         `${integer(query + 1)} and is thrown away.`,

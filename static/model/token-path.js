@@ -204,5 +204,6 @@ function sampledReason({ settings, topK, topP, logits }, known, took) {
   if (!known) return { possible: null, because: "The filters reach past the listed tokens." };
   const passed = `It passed every filter and held ${percent(known.share, known.share < 0.001 ? 4 : 1)} of what could be drawn`;
   if (took) return { possible: true, because: `${passed}: the seed’s number fell on it.` };
-  return { possible: true, because: `${passed}: about one draw in ${integer(Math.max(1, Math.round(1 / known.share)))}.` };
+  const odds = known.share > 0.5 ? "more draws fall on it than on all others" : `about one draw in ${integer(Math.round(1 / known.share))}`;
+  return { possible: true, because: `${passed}: ${odds}.` };
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import resource
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import psutil
 import pytest
 import requests
 
+from app.server import pass_over_departures
 from model.frames import header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
 from tests.app.viewer import Viewer
@@ -192,6 +195,33 @@ def test_a_data_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 def test_an_address_that_is_not_this_machines_is_named(tmp_path: Path) -> None:
     assert "203.0.113.1" in fails("--host", "203.0.113.1", "--port", "0", data=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("target", "failure", "reported"),
+    [
+        ("writer", OSError(errno.EBADF, "Bad file descriptor"), False),
+        ("writer", OSError(errno.ENOSPC, "No space left"), True),
+        ("writer", ValueError("anything else"), True),
+        ("watch", OSError(errno.EBADF, "Bad file descriptor"), True),
+    ],
+)
+def test_only_a_viewer_who_left_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    target: str,
+    failure: Exception,
+    reported: bool,
+) -> None:
+    def fail() -> None:
+        raise failure
+
+    fail.__name__ = target
+    monkeypatch.setattr(threading, "excepthook", pass_over_departures)
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    assert ("Traceback" in capsys.readouterr().err) == reported
 
 
 def _try(attempt: Callable[[], str]) -> str | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Response, sync_playwright
 
 from tests.browser.server import ROOT, Server
 
@@ -36,8 +36,7 @@ SCRIPT = {
 FRAME = "FireAnimationFrame"
 SAME_FRAME_US = 4000
 """Callbacks of one animation frame follow each other at once."""
-LAZY = ("modern-screenshot",)
-"""Libraries that are only loaded when their button is pressed."""
+VIEWS = ("head", "pair", "block", "model", "tokens", "cache", "time")
 
 WATCH = """
 window.longTasks = [];
@@ -119,7 +118,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.page", description=__doc__)
     parser.add_argument("--positions", type=int, default=POSITIONS, help="positions of the run when it ends")
     options = parser.parse_args()
-    print(f"page JavaScript, gzipped{javascript_bytes() / 1000:>28.1f} KB (wanted: at most 180)")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         server = Server(Path(folder))
         chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -131,13 +129,15 @@ def main() -> None:
 
 
 def measure(server: Server, chromium: Browser, positions: int) -> None:
+    opening, all_views = javascript(chromium, server.url)
+    print(f"JavaScript, gzipped: {opening / 1000:.1f} KB to open the page, {all_views / 1000:.1f} KB with every view")
     server.wait_until_ready()
     run = server.finished_run(prompt_of(server, positions - NEW_TOKENS), max_new_tokens=NEW_TOKENS)
     opened = server.log(run).open
     model, prompt = opened["model"], len(opened["tokens"])
     print(f"run: {model['layers']} layers, {model['heads']} heads, {prompt} + {NEW_TOKENS} tokens")
     print(f"{'':46}median      95%      max   ms")
-    for view in ("head", "pair", "block", "model", "tokens", "cache", "time"):
+    for view in VIEWS:
         with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view={view}") as page:
             scrubbed = script_per_frame(chromium, page, lambda page=page: page.evaluate(SCRUB, 3))
             report(f"script per frame, scrubbing, view {view}", scrubbed, page)
@@ -237,13 +237,26 @@ def prompt_of(server: Server, tokens: int) -> str:
     return "".join(token["text"] for token in known[:tokens])
 
 
-def javascript_bytes() -> int:
-    """Of every module a visit may load, each gzipped by itself as a server would."""
-    static = ROOT / "static"
-    own = [path for path in static.rglob("*.js") if "vendor" not in path.parts and "node_modules" not in path.parts]
-    imports = json.loads((static / "importmap.json").read_text())["imports"]
-    libraries = [ROOT / address.removeprefix("/") for name, address in imports.items() if name not in LAZY]
-    return sum(len(gzip.compress(path.read_bytes())) for path in [*own, *libraries])
+def javascript(chromium: Browser, url: str) -> tuple[int, int]:
+    """Bytes of JavaScript, each file gzipped by itself: what opening the page loads, and that with every view."""
+    context = chromium.new_context()
+    page = context.new_page()
+    loaded: dict[str, int] = {}
+
+    def keep(response: Response) -> None:
+        if response.url.partition("?")[0].endswith((".js", ".mjs")):
+            loaded[response.url] = len(gzip.compress(response.body()))
+
+    page.on("response", keep)
+    page.goto(url)
+    page.get_by_role("slider", name="Step", exact=True).wait_for()
+    page.wait_for_timeout(1500)
+    opening = sum(loaded.values())
+    for view in VIEWS:
+        page.evaluate(f"location.hash = 'view={view}'")
+        page.wait_for_timeout(700)
+    context.close()
+    return opening, sum(loaded.values())
 
 
 if __name__ == "__main__":

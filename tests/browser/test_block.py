@@ -57,6 +57,7 @@ def rows_of(stage: Stage, tensor: str) -> list[list[str]]:
     numbers.get_by_text("The numbers as a table").click()
     numbers.get_by_label("values of").select_option(tensor)
     table = numbers.get_by_role("table", name=re.compile(f"^{re.escape(tensor)} of layer"))
+    expect(table).to_be_visible()
     return [row.get_by_role("cell").all_inner_texts() for row in table.get_by_role("row").all()[1:]]
 
 

@@ -143,7 +143,7 @@ def test_a_run_that_is_not_over_has_no_twin_yet_and_the_page_says_why(stage: Sta
     own = stage.run("Once upon a time", 200)
     stage.button("Pause").click()
     eventually(lambda: stage.server.status(own)["status"] == "paused")
-    stage.button("Open cache").click()
+    stage.button("Why a cache?").click()
     expect(stage.button("Run it without a cache")).to_be_disabled()
     expect(stage.region("Why keep K and V")).to_contain_text("Possible when the run has ended.")
     requests.post(f"{stage.server.url}api/runs/{own}/control", json={"action": "stop"}, timeout=60)
@@ -204,7 +204,7 @@ def test_memory_is_what_was_measured_and_the_formula_gives_the_same(stage: Stage
 
 def test_the_summary_opens_it_by_keyboard_and_the_address_remembers(stage: Stage, run: str) -> None:
     stage.open(run, f"#step={STEP}")
-    stage.button("Open cache").focus()
+    stage.button("Why a cache?").focus()
     stage.page.keyboard.press("Enter")
     expect(stage.region("The memory it takes")).to_be_visible()
     stage.page.wait_for_url("**view=cache*")

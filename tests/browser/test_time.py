@@ -20,6 +20,7 @@ PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 def opened(stage: Stage, run: str, step: int = STEP) -> Stage:
     stage.open(run, f"#step={step}&view=time")
     stage.expect_step(step)
+    expect(stage.region("Two phases")).to_be_visible()
     return stage
 
 
@@ -106,7 +107,7 @@ def test_a_steps_time_is_split_as_it_was_measured_down_to_the_layers(stage: Stag
 
 def test_the_summary_opens_it_by_keyboard(stage: Stage, short_run: str) -> None:
     stage.open(short_run, "#step=1")
-    stage.button("Open time").focus()
+    stage.button("Where does it go?").focus()
     stage.page.keyboard.press("Enter")
     expect(stage.region("Two phases")).to_be_visible()
     stage.page.wait_for_url("**view=time*")

@@ -124,7 +124,7 @@ def test_any_word_of_the_vocabulary_is_looked_up_in_the_model(stage: Stage, shor
 
 def test_the_panel_opens_the_large_view_and_the_address_keeps_it(stage: Stage, short_run: str) -> None:
     stage.open(short_run, "#step=2")
-    stage.region("Next token").get_by_role("button", name="Open next token").click()
+    stage.region("Next token").get_by_role("button", name="Why this token?").click()
     expect(stage.region("Inspector").get_by_role("heading", level=2)).to_contain_text("comes next")
     stage.page.wait_for_url("**view=tokens*")
     stage.page.reload()
@@ -137,7 +137,7 @@ def test_on_a_phone_the_large_view_comes_to_the_viewer(
     stage = Stage(new_page(viewport={"width": 390, "height": 844}, has_touch=True), server)
     stage.open(short_run, "#step=2")
     stage.page.get_by_role("navigation", name="Panels").get_by_role("button", name="Next token").click()
-    stage.button("Open next token").click()
+    stage.button("Why this token?").click()
     expect(stage.region("Inspector").get_by_role("heading", level=2)).to_be_in_viewport()
     assert stage.overflow() <= 0
 

@@ -124,4 +124,4 @@ class Storm(RuleBasedStateMachine):
 
 
 TestStorm = Storm.TestCase
-TestStorm.settings = settings(max_examples=20, stateful_step_count=30, deadline=None)
+TestStorm.settings = settings(max_examples=20, stateful_step_count=30)

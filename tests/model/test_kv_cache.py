@@ -227,4 +227,4 @@ class Allocator(RuleBasedStateMachine):
 
 
 TestAllocator = Allocator.TestCase
-TestAllocator.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestAllocator.settings = settings(max_examples=25, stateful_step_count=25)

@@ -78,7 +78,7 @@ def shapes(draw: st.DrawFn) -> tuple[int, int, int, int, int]:
     return layers, group * kv_heads, kv_heads, draw(st.integers(1, max(1, min(128, affordable)))), first
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(shapes())
 @example((30, 9, 3, 37, 0))
 @example((2, 64, 64, 128, 640))

@@ -192,3 +192,16 @@ test("a branch that is being started is over with its run opened, or with a prob
 test("an unknown action is refused", () => {
   assert.throws(() => reduce(createStore().state(), { type: "nothing" }), RangeError);
 });
+
+test("a viewer who follows is at the newest step as soon as it is there, one who does not stays", () => {
+  for (const follows of [true, false]) {
+    const store = openStore({ frames: 4, playing: true });
+    if (follows) store.dispatch({ type: "follow" });
+    const { run, step } = store.state();
+    const before = run.steps.length;
+    for (const payload of smallRun().slice(4)) run.push(decodeFrame(payload));
+    assert.ok(run.steps.length > before);
+    store.dispatch({ type: "grew" });
+    assert.equal(store.state().step, follows ? run.steps.length - 1 : step);
+  }
+});

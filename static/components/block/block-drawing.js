@@ -31,15 +31,15 @@ export function BlockDrawing(props) {
 }
 
 function useGeometry({ dims, positions, query }, size, centre) {
-  const { heads, kvHeads, headDim, d, mlp, gated } = dims;
+  const { heads, kvHeads, headDim, d, mlp, gated, rotary } = dims;
   return useMemo(() => {
     const layout = size.width >= WIDE_FROM_PX ? wideGeometry : tallGeometry;
     return layout({
       ...size,
-      dims: { heads, kvHeads, headDim, d, mlp, gated },
+      dims: { heads, kvHeads, headDim, d, mlp, gated, rotary },
       keys: { count: positions, own: query, centre },
     });
-  }, [size, heads, kvHeads, headDim, d, mlp, gated, positions, query, centre]);
+  }, [size, heads, kvHeads, headDim, d, mlp, gated, rotary, positions, query, centre]);
 }
 
 function Drawing({ scene, stale, centre, onMove, hover, size, themeName, dispatch }) {

@@ -1,10 +1,14 @@
 /** A vector's name with its token: q of a query is computed and gone, k and v of a key are kept in the cache. */
 
 import { html } from "htm/preact";
+import { useTerm } from "../term.js";
+
+const TERMS = { q: "query", k: "key", v: "value" };
 
 /** @param {{name: "q"|"k"|"v", of: string}} props `of`: the token's label */
 export function Vector({ name, of }) {
-  return html`<span class=${`vector ${name === "q" ? "word-computed" : "word-cached"}`}
-    >${name}<sub><bdi>${of}</bdi></sub></span
+  const { setOpen, props } = useTerm(TERMS[name]);
+  return html`<span class=${`vector ${name === "q" ? "word-computed" : "word-cached"}`} ...${props}
+    onClick=${() => setOpen(true)}>${name}<sub><bdi>${of}</bdi></sub></span
   >`;
 }

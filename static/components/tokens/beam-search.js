@@ -1,7 +1,7 @@
 /** Beam search from the step in sight: a form, the tree as it grows, its best continuations, and the run's own beside them. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { BeamSearch as Search } from "../../contract/beam-search.js";
 import { ownContinuation } from "../../model/beam-tree.js";
 import { bytesShort, counted, fixed, integer, milliseconds, quoted, significant } from "../../model/format.js";
@@ -24,6 +24,14 @@ export function BeamSearch({ state, client }) {
   const id = started.findLast((search) => search.run === run.id && search.step === step)?.id ?? lastSearch(family, run, step);
   const { log } = useLog(client, id, makeSearch);
 
+  const section = useRef(null);
+  const drawn = log?.depths.length > 0;
+  useEffect(() => {
+    // What was asked for grows below the form, which may be at the bottom of what is in sight.
+    if (started.length && drawn)
+      section.current.scrollIntoView({ block: "start", behavior: state.reducedMotion ? "auto" : "smooth" });
+  }, [started.length, drawn]);
+
   const search = async (event) => {
     event.preventDefault();
     if (starting) return;
@@ -40,7 +48,7 @@ export function BeamSearch({ state, client }) {
   const stop = () => client.control(id, "stop").catch(({ detail }) => setProblem(detail));
   const grows = log?.open && !log.close;
 
-  return html`<section class="beams" aria-label="Beam search">
+  return html`<section class="beams" aria-label="Beam search" ref=${section}>
     <div class="beams-head">
       <h3>Beam search <small>the likeliest sentence, not just the likeliest next token</small></h3>
       <form onSubmit=${search}>
@@ -50,8 +58,8 @@ export function BeamSearch({ state, client }) {
         ${grows && html`<button type="button" onClick=${stop}>Stop the search</button>`}
       </form>
     </div>
-    <p class="beams-words" role="status">${problem ?? (log?.depths.length ? progress(log) : intro(run, step, asked))}</p>
-    ${log?.depths.length > 0 && html`<${Found} log=${log} run=${run} step=${step} />`}
+    <p class="beams-words" role="status">${problem ?? (drawn ? progress(log) : intro(run, step, asked))}</p>
+    ${drawn && html`<${Found} log=${log} run=${run} step=${step} />`}
   </section>`;
 }
 

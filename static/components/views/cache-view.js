@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
-import { counted, integer } from "../../model/format.js";
+import { counted, quoted } from "../../model/format.js";
 import { Forgotten } from "../cache/forgotten.js";
 import { MemoryPart } from "../cache/memory-part.js";
 import { StepAlgebra } from "../cache/step-algebra.js";
@@ -57,5 +57,6 @@ function Sheet({ state, focus, dispatch, client }) {
 function headline(run, step) {
   const { rows, firstQuery } = run.steps[step];
   if (step === 0) return `Prefill writes K and V of ${counted(rows, "token")} into the cache`;
-  return `Step ${step} computes ${counted(rows, "row")} and reads ${integer(firstQuery)} from the cache`;
+  const what = rows === 1 ? `only ${quoted(run.tokens[firstQuery])}` : counted(rows, "token");
+  return `Step ${step} computes ${what}; the ${counted(firstQuery, "token")} before are cached`;
 }

@@ -1,8 +1,9 @@
 /** Zoom "head": one head's whole matrix, one query's strongest keys, the vectors of one cell, and who shares its K and V. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
-import { counted } from "../../model/format.js";
+import { useMemo, useState } from "preact/hooks";
+import { counted, percent, quoted } from "../../model/format.js";
+import { strongestOn } from "../../model/look-here.js";
 import { headSentence } from "../../model/map-facts.js";
 import { DotProduct } from "../dot-product.js";
 import { KvSharing } from "../head/kv-sharing.js";
@@ -17,9 +18,9 @@ export function HeadView({ state, focus, exact, dispatch }) {
   const { run, hover } = state;
   const { layer, head, query, newest } = focus;
   const many = newest >= READABLE_TOKENS;
-  const decoded = newest - run.promptLength + 1;
   return html`
     <h2>${headSentence(run, layer, head, query)}</h2>
+    <p class="head-how"><${Links} run=${run} cell=${state.selection} focus=${focus} dispatch=${dispatch} /></p>
     <div class="inspector-body">
       <${HeadMatrix}
         run=${run} focus=${focus} hover=${hover} theme=${state.theme} close=${many && close} dispatch=${dispatch}
@@ -31,12 +32,22 @@ export function HeadView({ state, focus, exact, dispatch }) {
           ${close ? "Whole matrix" : "Zoom to cell"}
         </button>`}
         <${KvSharing} run=${run} focus=${focus} dispatch=${dispatch} />
-        <p class="inspector-how">
-          Rows are queries, columns the keys they may read.${" "}
-          ${decoded > 0 && `Below the line: decode, ${counted(decoded, "row")}, one a step.`}
-        </p>
       </div>
     </div>
     <${DotProduct} state=${state} focus=${focus} exact=${exact} dispatch=${dispatch} />
   `;
+}
+
+/** How to read the matrix; once a cell is chosen, which head of the whole model gives it the most weight, and the way there. */
+function Links({ run, cell, focus, dispatch }) {
+  const { query, key } = cell;
+  const top = useMemo(() => (query === null || key === null ? null : strongestOn(run, query, key)), [run, query, key]);
+  if (!top) return "Rows are queries, columns keys. Click a cell: which head looks there most?";
+  const { layer, head, share } = top;
+  const all = counted(run.layers * run.heads, "head");
+  const link = `${quoted(run.tokens[query], 12)} to ${key === query ? "itself" : quoted(run.tokens[key], 12)}`;
+  if (layer === focus.layer && head === focus.head) return html`Of all ${all}, <b>this one</b> links ${link} the most.`;
+  return html`Of all ${all},${" "}
+    <button type="button" onClick=${() => dispatch({ type: "select", selection: { layer, head } })}>layer ${layer}, head ${head}</button>
+    ${" "}links ${link} the most: ${percent(share, 0)}.`;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { hitBars } from "../../../static/draw/bars.js";
 import { labelled } from "../../../static/draw/labels.js";
 import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../static/draw/map-geometry.js";
-import { hitMatrix, keyBox, matrixGeometry, queryBox, windowAround } from "../../../static/draw/matrix-geometry.js";
+import { hitMatrix, hitRowName, keyBox, matrixGeometry, queryBox, windowAround } from "../../../static/draw/matrix-geometry.js";
 import { cellsAt, paintLane, pixels } from "../../../static/draw/pixels.js";
 import { logScale, robustRange, shade } from "../../../static/draw/scales.js";
 import { signedShade } from "../../../static/draw/tiles.js";
@@ -151,6 +151,18 @@ test("every cell of the matrix is hit where it is drawn, above and below the lin
       }
     }
   }
+});
+
+test("a row's name, left of its cells, stands for all keys it may read; nowhere else is a name hit", () => {
+  const geometry = matrix(11, 14);
+  for (let query = 0; query <= 14; query++) {
+    const { y0, y1 } = queryBox(geometry, query);
+    const hit = hitRowName(geometry, geometry.left - 20, middle(y0, y1));
+    assert.deepEqual([hit.queries, hit.keys], [[query, query], [0, query]]);
+    assert.equal(hitRowName(geometry, geometry.left + 1, middle(y0, y1)), null);
+  }
+  assert.equal(hitRowName(geometry, geometry.left - 20, geometry.lineY), null);
+  assert.equal(hitRowName(geometry, geometry.left - 20, geometry.bottom + 5), null);
 });
 
 test("the matrix keeps to its box, the newest decode row is the tallest, the line lies between the rows it parts", () => {

@@ -75,6 +75,7 @@ test("a token that could have been drawn is told its odds, the one drawn that it
   const could = why(SAMPLE, 3);
   assert.deepEqual([could.possible, could.verdict], [true, "“3” could have been drawn."]);
   assert.match(could.because, /10\.0\s% of what could be drawn: about one draw in 10/);
+  assert.match(why({ ...SAMPLE, temperature: 0.1 }, 0, { chosen: 12 }).because, /: more draws fall on it than on all others\.$/);
   assert.equal(why(SAMPLE, 2, { chosen: 12 }).verdict, "“2” was taken.");
   assert.equal(why(SAMPLE, 2, { chosen: 12, forced: true }).verdict, "“2” was given by this branch.");
 });

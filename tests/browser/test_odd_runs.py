@@ -1,0 +1,407 @@
+"""Runs that are as small, as long or as strange as they can be, and viewers who go away in the middle of one."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.browser.complaints import Complaints
+from tests.browser.server import Server, eventually
+from tests.browser.stage import Stage
+from tests.model.checkpoint import tiny
+
+VIEWS = ["model", "block", "head", "pair", "tokens", "cache", "time"]
+DESKTOP = {"viewport": {"width": 1440, "height": 900}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+MARKUP = "<img src=x onerror=alert(1)>"
+RIGHT_TO_LEFT = "שלום עולם"
+OVERRIDE = "\u202eabc"
+LONG_WORD = "x" * 200
+LINES = "\n\n\n"
+WORDS = (MARKUP, RIGHT_TO_LEFT, OVERRIDE, LONG_WORD, LINES)
+FAMILY = "👩‍👩‍👧"
+"""Seventeen bytes and a token of its own for each."""
+ODD_PROMPT = f"{MARKUP}{RIGHT_TO_LEFT}{LONG_WORD}{OVERRIDE}{LINES} the {FAMILY} in\tit\n"
+
+# What a value that is not there looks like when it is written out.
+NOTHING = re.compile(r"\b(NaN|undefined|null|Infinity)\b|\[object")
+NOT_GIVEN = re.compile("did not give|could not be|cannot be reached|is not there|Asking the model")
+WRITTEN = """() => [
+  document.body.innerText,
+  ...[...document.querySelectorAll("*")].flatMap((element) =>
+    [...element.attributes].map(({ name, value }) => `${name}=${value}`)),
+]"""
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A finished run, where it is and how many steps it has."""
+
+    server: Server
+    run: str
+
+    @property
+    def last(self) -> int:
+        return int(self.server.status(self.run)["steps"]) - 1
+
+
+@pytest.fixture(scope="module")
+def smallest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A random model of one layer and one head, whose vocabulary has the odd words."""
+    folder = tmp_path_factory.mktemp("smallest")
+    sizes = {"num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1}
+    tiny.write_folder(folder, "llama", words=WORDS, max_position_embeddings=256, **sizes)
+    server = Server(tmp_path_factory.mktemp("smallest-server"), "--model", str(folder))
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A random GPT-2: no gate in its MLP, learned positions, as many K/V heads as query heads."""
+    folder = tmp_path_factory.mktemp("gpt2")
+    tiny.write_folder(folder, "gpt2", n_positions=256)
+    server = Server(tmp_path_factory.mktemp("gpt2-server"), "--model", str(folder))
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def one_token(_server: Server) -> Odd:
+    """One token of prompt and one new one: a single row through the model."""
+    _server.wait_until_ready()
+    run = _server.finished_run("Hello", max_new_tokens=1)
+    assert len(_server.log(run).tokens) == 2
+    return Odd(_server, run)
+
+
+@pytest.fixture(scope="module")
+def full_length(_server: Server) -> Odd:
+    """512 positions."""
+    _server.wait_until_ready()
+    run = _server.finished_run("one two " * 250, max_new_tokens=12)
+    assert _server.log(run).steps[-1]["position"] == 511
+    return Odd(_server, run)
+
+
+@pytest.fixture(scope="module")
+def odd_words(smallest: Server) -> Odd:
+    """Every odd word in the prompt of one layer and one head; a branch that was given 200 characters as one token."""
+    smallest.wait_until_ready()
+    root = smallest.finished_run(ODD_PROMPT, max_new_tokens=12)
+    prompt = smallest.log(root).open["tokens"]
+    assert set(WORDS) <= {token["text"] for token in prompt}
+    fork = {"position": len(prompt) + 2, "token": len(tiny.VOCAB) + WORDS.index(LONG_WORD)}
+    answer = requests.post(f"{smallest.url}api/runs/{root}/fork", json=fork, timeout=60)
+    assert answer.status_code == 201, answer.text
+    branch = Odd(smallest, answer.json()["id"])
+    eventually(lambda: smallest.status(branch.run)["status"] == "closed")
+    return branch
+
+
+@pytest.fixture(scope="module")
+def one_of_everything(smallest: Server) -> Odd:
+    """One layer, one head, one token."""
+    smallest.wait_until_ready()
+    return Odd(smallest, smallest.finished_run("a", max_new_tokens=1))
+
+
+@pytest.fixture(scope="module")
+def gpt2_run(gpt2: Server) -> Odd:
+    gpt2.wait_until_ready()
+    return Odd(gpt2, gpt2.finished_run("the 👩 thing in it", max_new_tokens=12))
+
+
+RUNS = ["one_token", "full_length", "odd_words", "one_of_everything", "gpt2_run"]
+
+
+@pytest.fixture
+def odd(request: pytest.FixtureRequest) -> Odd:
+    run: Odd = request.getfixturevalue(request.param)
+    return run
+
+
+def crumb(stage: Stage) -> Locator:
+    """The name of the view in sight, in the path over the inspector."""
+    return stage.page.get_by_role("navigation", name="Zoom").locator("[aria-current=page]")
+
+
+def look(stage: Stage, odd: Odd, view: str, step: int) -> Locator:
+    """Open a view at a step of a run and wait for the values it fetches; the inspector."""
+    stage.open(odd.run, f"#step={step}&layer=0&head=0&view={view}")
+    inspector = stage.region("Inspector")
+    expect(stage.page.locator("html[data-step]")).to_have_attribute("data-step", str(step))
+    expect(crumb(stage)).to_have_count(1)
+    stage.page.wait_for_url(re.compile(f"view={view}"))
+    expect(inspector.get_by_role("heading", level=2)).not_to_be_empty()
+    stage.page.wait_for_timeout(80)  # what a view asks the model for, it asks for once it is drawn
+    expect(inspector.get_by_text(NOT_GIVEN)).to_have_count(0)
+    return inspector
+
+
+@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("odd", RUNS, indirect=True)
+def test_an_odd_run_is_whole_in_every_view(new_page: Callable[..., Page], odd: Odd, screen: dict[str, Any]) -> None:
+    stage = Stage(new_page(**screen, reduced_motion="reduce"), odd.server)
+    steps = {0, odd.last} if screen is DESKTOP else {odd.last}
+    for view in VIEWS:
+        for step in sorted(steps):
+            look(stage, odd, view, step)
+            place = f"{view}, step {step}"
+            assert stage.overflow() <= 0, place
+            written: list[str] = stage.page.evaluate(WRITTEN)
+            assert [text for text in written if NOTHING.search(text)] == [], place
+            assert "\u202e" not in written[0].replace(ODD_PROMPT, ""), place
+            assert stage.page.locator("#page img, #page script, [onerror]").count() == 0, place
+
+
+def test_one_layer_and_one_head_are_named_as_one(new_page: Callable[..., Page], odd_words: Odd) -> None:
+    stage = Stage(new_page(), odd_words.server)
+    inspector = look(stage, odd_words, "block", 3)
+    expect(stage.page.get_by_role("group", name="Model", exact=True)).to_contain_text("1 layer · 1 head / 1 KV")
+    expect(inspector).to_contain_text("once: there is one head")
+    expect(inspector.get_by_role("heading", level=2)).to_contain_text("Layer 0 of 1")
+    for neighbour in inspector.get_by_role("group", name="Layer", exact=True).get_by_role("button").all():
+        expect(neighbour).to_be_disabled()
+    expect(stage.map).to_be_visible()
+    stage.map.press("ArrowUp")
+    stage.map.press("ArrowRight")
+    stage.page.wait_for_url(re.compile("layer=0&head=0"))
+
+
+def test_one_token_reads_itself_and_says_so(new_page: Callable[..., Page], one_token: Odd) -> None:
+    stage = Stage(new_page(), one_token.server)
+    expect(look(stage, one_token, "pair", 0)).to_contain_text("“Hello” takes everything from itself")
+    expect(look(stage, one_token, "block", 0)).to_contain_text("It may read only itself")
+    expect(look(stage, one_token, "cache", 0)).to_contain_text("Prefill writes K and V of 1 token into the cache")
+    expect(look(stage, one_token, "time", 0)).to_contain_text("Decode has not begun")
+    expect(stage.slider).to_have_attribute("max", "0")
+    for name in ("Next step", "Previous step", "Play"):
+        stage.button(name).click()
+        stage.expect_phase("done")
+    expect(stage.page.get_by_text("Nothing stands out yet")).to_be_visible()
+
+
+def test_the_last_of_512_positions_can_be_read_term_by_term(new_page: Callable[..., Page], full_length: Odd) -> None:
+    stage = Stage(new_page(), full_length.server)
+    weights = full_length.server.head(full_length.run, full_length.last, 0, 0)["weights"][-1]
+    assert len(weights) == 512
+    inspector = look(stage, full_length, "pair", full_length.last)
+    rows = inspector.get_by_role("table").last.get_by_role("row")
+    listed = rows.filter(has=stage.page.get_by_role("button", name=re.compile(r"\d$")))
+    expect(rows).to_have_count(listed.count() + 3)  # names, the rest, sum
+    expect(rows.nth(-2)).to_contain_text(f"{512 - listed.count()} keys more")
+    for row in listed.all():
+        key = int(row.get_by_role("rowheader").inner_text().split()[-1])
+        weight = row.get_by_role("cell").nth(2).inner_text()
+        assert float(weight) == pytest.approx(float(weights[key]), abs=6e-4), key
+    assert rows.last.get_by_role("cell").nth(2).inner_text().strip() == "1.000"
+    before = listed.count()
+    rows.nth(-2).get_by_role("button").click()
+    expect(listed).to_have_count(before + 50)
+
+
+def test_gpt2_has_no_gate_and_does_not_turn_its_keys(new_page: Callable[..., Page], gpt2_run: Odd) -> None:
+    stage = Stage(new_page(), gpt2_run.server)
+    inspector = look(stage, gpt2_run, "block", 3)
+    drawing = inspector.get_by_role("application", name=re.compile("Page Up and Page Down over the vectors"))
+    told: list[str] = []
+    while len(told) < 2 or told[-1] != told[-2]:
+        drawing.press("PageDown")
+        stage.page.wait_for_timeout(40)
+        told.append(drawing.evaluate("it => document.getElementById(it.getAttribute('aria-describedby')).innerText"))
+    words = " ".join(told)
+    for said in ("LayerNorm", "gelu", "k of KV head 3"):
+        assert said in words
+    for unsaid in ("RoPE", "gate", "silu", "RMSNorm", "before positions", "turned"):
+        assert unsaid not in words
+    assert len(set(told)) > 30
+    expect(look(stage, gpt2_run, "head", 3)).to_contain_text("a K and V of its own")
+
+
+def test_odd_tokens_stay_text_and_keep_their_place(new_page: Callable[..., Page], odd_words: Odd) -> None:
+    stage = Stage(new_page(), odd_words.server)
+    look(stage, odd_words, "model", 0)
+    cells = stage.page.get_by_role("group", name="Tokens and ids of this step").get_by_role("row")
+    prompt = odd_words.server.log(odd_words.run).open["tokens"]
+    expect(cells).to_have_count(1 + len(prompt))
+    shown = ["<img·src=x·onerror=alert(1)>", "שלום·עולם", "x" * 200, "\\u{202E}abc", "⏎⏎⏎"]
+    names = stage.page.get_by_role("group", name=f"Prompt, {len(prompt)} tokens").locator("bdi")
+    for text, name in zip(shown, names.all(), strict=False):
+        expect(name).to_have_text(text)
+    fed = [row.inner_text().split("\t") for row in cells.all()[1:]]
+    assert [row[0].strip() for row in fed] == [str(position) for position in range(len(prompt))]
+    assert [row[-1].strip() for row in fed] == [str(token["id"]) for token in prompt]
+    family = [row[1].strip() for row in fed if row[1].strip().startswith("\\x")]
+    assert bytes(int(name[2:], 16) for name in family).decode() == FAMILY
+
+
+def test_a_token_of_200_characters_is_cut_where_it_is_small(new_page: Callable[..., Page], odd_words: Odd) -> None:
+    stage = Stage(new_page(), odd_words.server)
+    look(stage, odd_words, "tokens", 2)
+    chip = stage.region("Timeline").get_by_role("button", name=re.compile("given by this branch"))
+    expect(chip).to_contain_text("xxxxxxxxxxxxxxx…")
+    expect(chip).to_have_attribute("title", re.compile(f"^{LONG_WORD} "))
+    box = chip.bounding_box()
+    assert box is not None
+    assert box["width"] < 240
+    reason = "because this branch was given it"
+    expect(stage.region("Inspector").get_by_role("heading", level=2)).to_contain_text(reason)
+
+
+def growing(stage: Stage, view: str, new_tokens: int) -> str:
+    """Start a run of the real model and look at it in a view while it grows."""
+    stage.open()
+    run = stage.run("Once upon a time", new_tokens)
+    expect(stage.chips.nth(1)).to_be_visible()
+    stage.page.goto(f"{stage.server.url}?run={run}#view={view}")
+    expect(crumb(stage)).to_have_count(1)
+    return run
+
+
+def whole(stage: Stage, run: str) -> int:
+    """Wait until the page has every step of a run; how many."""
+    log = stage.server.log(run)
+    expect(stage.ending).to_be_visible(timeout=60_000)
+    expect(stage.chips).to_have_count(len(log.steps))
+    return len(log.steps)
+
+
+@pytest.mark.parametrize("view", ["block", "cache"])
+def test_a_connection_dropped_in_a_wide_view_comes_back_to_all_of_it(
+    stage: Stage, complaints: Complaints, view: str
+) -> None:
+    complaints.allow(r"ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED|WebSocket connection to|dynamically imported")
+    run = growing(stage, view, 40)
+    stage.page.context.set_offline(True)
+    stage.button("Next step").click()
+    stage.slider.fill("1")
+    stage.expect_step(1)
+    eventually(lambda: stage.server.status(run)["status"] == "closed", 60)
+    expect(stage.region("Inspector").get_by_role("heading", level=2)).to_be_visible()
+    stage.page.context.set_offline(False)
+    steps = whole(stage, run)
+    stage.button("Last step").click()
+    stage.expect_step(steps - 1)
+    expect(stage.region("Inspector").get_by_text(NOT_GIVEN)).to_have_count(0)
+
+
+def test_values_asked_for_without_a_network_come_when_it_is_back(
+    stage: Stage, complaints: Complaints, short_run: str
+) -> None:
+    complaints.allow(r"ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED|dynamically imported|WebSocket connection to")
+    inspector = look(stage, Odd(stage.server, short_run), "block", 3)
+    stage.page.context.set_offline(True)
+    stage.slider.fill("4")
+    expect(inspector).to_contain_text("The model did not give the exact values")
+    stage.page.get_by_role("navigation", name="Zoom").get_by_role("button", name="Time").click()
+    expect(inspector.get_by_role("alert")).to_contain_text("This view could not be loaded")
+    stage.page.context.set_offline(False)
+    expect(inspector.get_by_role("heading", level=2)).to_contain_text("tokens of prompt took")
+    expect(inspector.get_by_role("alert")).to_have_count(0)
+    stage.page.get_by_role("navigation", name="Zoom").get_by_role("button", name="Layer 0").click()
+    expect(inspector.get_by_text(NOT_GIVEN)).to_have_count(0)
+
+
+def test_a_tab_asleep_for_an_hour_goes_on_where_it_was(stage: Stage, short_run: str) -> None:
+    stage.page.clock.install()
+    stage.open(short_run, "#step=1&layer=13&head=8&view=model")
+    stage.expect_step(1)
+    stage.page.get_by_label("Speed").select_option("¼×")
+    stage.button("Play").click()
+    stage.page.clock.pause_at(time.time() + 3600)
+    assert int(stage.slider.input_value()) <= 2
+    stage.page.clock.resume()
+    stage.expect_phase("running")
+    stage.skip_to_the_end()
+    stage.expect_phase("done")
+
+
+def test_a_frozen_tab_catches_up_with_a_run_that_grew(stage: Stage) -> None:
+    run = growing(stage, "time", 40)
+    client = stage.page.context.new_cdp_session(stage.page)
+    client.send("Page.setWebLifecycleState", {"state": "frozen"})
+    eventually(lambda: stage.server.status(run)["status"] == "closed", 60)
+    client.send("Page.setWebLifecycleState", {"state": "active"})
+    before = int(stage.slider.input_value())
+    assert before < stage.server.status(run)["steps"] - 6, "it did not sleep"
+    steps = whole(stage, run)
+    assert int(stage.slider.input_value()) <= before + 5, "the playhead ran ahead of what can be followed"
+    stage.button("Last step").click()
+    stage.expect_step(steps - 1)
+
+
+LOSE = """(canvas) => {
+  canvas.dispatchEvent(new Event("contextlost"));
+  canvas.getContext("2d").reset();
+}"""
+RESTORE = """(canvas) => canvas.dispatchEvent(new Event("contextrestored"))"""
+
+
+def test_a_canvas_the_browser_has_lost_is_drawn_again(stage: Stage, short_run: str) -> None:
+    picture = "canvas => canvas.toDataURL()"
+    drawn = 0
+    for view in VIEWS:
+        look(stage, Odd(stage.server, short_run), view, 3)
+        stage.page.wait_for_timeout(250)  # the map is painted over some frames
+        for canvas in stage.page.locator("canvas").all():
+            before = canvas.evaluate(picture)
+            canvas.evaluate(LOSE)
+            assert canvas.evaluate(picture) != before, f"{view}: it was blank to begin with"
+            canvas.evaluate(RESTORE)
+            assert canvas.evaluate(picture) == before, view
+            drawn += 1
+    assert drawn > len(VIEWS)  # the map, and what the views draw themselves
+
+
+def branch_buttons(stage: Stage) -> Locator:
+    return stage.region("Inspector").get_by_role("button", name=re.compile("^Branch"))
+
+
+def test_no_second_branch_starts_while_one_is_starting(stage: Stage, short_run: str) -> None:
+    inspector = look(stage, Odd(stage.server, short_run), "tokens", 2)
+    held: list[Route] = []
+    stage.page.route("**/fork", lambda route: held.append(route))
+    branch_buttons(stage).nth(0).click()
+    expect(stage.region("Branches")).to_contain_text("Starting a branch with")
+    for button in branch_buttons(stage).all()[:3]:
+        button.click(force=True)
+        button.press("Enter")
+    stage.region("Model map").get_by_role("application").press("ArrowUp")
+    stage.page.wait_for_timeout(200)
+    assert len(held) == 1
+    expect(inspector).to_be_visible()
+    held[0].continue_()
+    expect(stage.region("Branches")).to_contain_text("A branch:")
+    assert len(held) == 1
+
+
+def test_a_branch_left_while_it_was_starting_is_in_the_tree(stage: Stage, short_run: str, sampled_run: str) -> None:
+    """Another run is opened before the branch has come: it is not opened over that, and not lost."""
+    odd = Odd(stage.server, short_run)
+    look(stage, odd, "tokens", 2)
+    held: list[Route] = []
+    stage.page.route("**/fork", lambda route: held.append(route))
+    branch_buttons(stage).nth(1).click()
+    expect(stage.region("Branches")).to_contain_text("Starting a branch with")
+    stage.page.evaluate("([run]) => history.pushState(null, '', `/?run=${run}#step=1`)", [sampled_run])
+    stage.page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
+    expect(stage.page.locator(f"html[data-run='{sampled_run}']")).to_be_attached()
+    with stage.page.expect_response("**/fork") as answer:
+        held[0].continue_()
+    fork = answer.value.json()["id"]
+    stage.page.wait_for_timeout(300)
+    assert stage.run_id == sampled_run
+    expect(stage.region("Branches")).to_have_count(0)
+    look(stage, odd, "tokens", 2)
+    token = stage.server.log(fork).steps[2]["token"]["text"].strip()
+    row = stage.region("Branches").get_by_role("button", name=re.compile(f"given “{re.escape(token)}”"))
+    expect(row).to_have_count(1)
