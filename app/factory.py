@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flask import Flask
 
-from app import http_pages, http_runs, http_studies, problems, recordings, security
+from app import compression, http_pages, http_runs, http_studies, problems, recordings, security
 from app.engine_link import EngineLink
 from app.live import Live
 from app.paths import static_dir, templates_dir
@@ -46,6 +46,7 @@ def build(settings: Settings) -> Flask:
     app.extensions["kvscope"] = Parts(runs, engine, live)
     problems.init_app(app)
     security.init_app(app)
+    compression.init_app(app)
     live.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))

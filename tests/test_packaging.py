@@ -38,7 +38,7 @@ def locked() -> dict[str, dict[str, object]]:
 
 
 def test_every_library_is_pinned_with_an_integrity_hash_and_no_address() -> None:
-    for name, version in LIBRARIES["dependencies"].items():
+    for name, version in (LIBRARIES["dependencies"] | LIBRARIES["devDependencies"]).items():
         assert locked()[name]["version"] == version
     for name, entry in locked().items():
         assert str(entry["integrity"]).startswith("sha512-"), name
@@ -47,6 +47,13 @@ def test_every_library_is_pinned_with_an_integrity_hash_and_no_address() -> None
 
 def test_every_library_asked_for_is_vendored() -> None:
     assert set(LIBRARIES["dependencies"]) <= set(LIBRARIES["vendor"]) <= set(locked())
+
+
+@pytest.mark.parametrize("platform", ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"])
+def test_the_bundler_is_pinned_for_every_platform(platform: str) -> None:
+    binary = locked()[f"@esbuild/{platform}"]
+    assert binary["version"] == LIBRARIES["devDependencies"]["esbuild"]
+    assert (binary["optional"], [*binary["os"], *binary["cpu"]]) == (True, platform.split("-"))  # type: ignore[misc]
 
 
 def test_every_entry_of_the_import_map_is_a_vendored_file() -> None:
@@ -83,12 +90,14 @@ def test_every_font_a_vendored_style_sheet_names_is_there() -> None:
 
 @pytest.fixture
 def small_static(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A static/ with one library, which a stand-in for npm 'installs'; its runs are counted in runs.txt."""
+    """A static/ with a module and a library, which a stand-in for npm 'installs'; its runs are counted in runs.txt."""
     static = tmp_path / "static"
     static.mkdir()
     (static / "package.json").write_text(json.dumps({"vendor": {"lib": ["dist/*.js"]}}))
     (static / "package-lock.json").write_text("{}")
     (static / ".npmrc").write_text("")
+    (static / "importmap.json").write_text('{"imports": {"lib": "/static/vendor/lib/dist/lib.js"}}')
+    (static / "main.js").write_text("import 'lib'; fetch(new URL('words.json', import.meta.url));")
 
     def install(folder: Path) -> None:
         for name in ("dist/lib.js", "LICENSE", "dist/lib.cjs"):
@@ -106,26 +115,27 @@ def npm_runs(static: Path) -> int:
     return len((static.parent / "runs.txt").read_text().splitlines())
 
 
+def fill_vendor(static: Path) -> None:
+    with hatch_build.Packages(static) as packages:
+        hatch_build.fill_vendor(static, packages)
+
+
+def files_of(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_vendor_holds_the_named_files_and_the_licence_and_nothing_else(small_static: Path) -> None:
-    hatch_build.fill_vendor(small_static)
-    files = {str(path.relative_to(small_static)) for path in small_static.rglob("*") if path.is_file()}
-    assert files == {
-        ".npmrc",
-        "package-lock.json",
-        "package.json",
-        f"vendor/{hatch_build.STAMP}",
-        "vendor/lib/LICENSE",
-        "vendor/lib/dist/lib.js",
-    }
+    fill_vendor(small_static)
+    assert files_of(small_static / "vendor") == {hatch_build.STAMP, "lib/LICENSE", "lib/dist/lib.js"}
 
 
 def test_npm_runs_again_only_when_the_lock_changed(small_static: Path) -> None:
-    hatch_build.fill_vendor(small_static)
-    hatch_build.fill_vendor(small_static)
+    fill_vendor(small_static)
+    fill_vendor(small_static)
     assert npm_runs(small_static) == 1
     (small_static / "package-lock.json").write_text('{"changed": true}')
     (small_static / "vendor" / "left-over.js").write_text("")
-    hatch_build.fill_vendor(small_static)
+    fill_vendor(small_static)
     assert npm_runs(small_static) == 2
     assert not (small_static / "vendor" / "left-over.js").exists()
 
@@ -133,22 +143,105 @@ def test_npm_runs_again_only_when_the_lock_changed(small_static: Path) -> None:
 def test_a_file_the_library_lost_stops_the_build(small_static: Path) -> None:
     (small_static / "package.json").write_text(json.dumps({"vendor": {"lib": ["dist/gone.js"]}}))
     with pytest.raises(FileNotFoundError, match=r"lib has no file dist/gone\.js"):
-        hatch_build.fill_vendor(small_static)
+        fill_vendor(small_static)
     assert not (small_static / "vendor").exists()
 
 
+@pytest.fixture
+def bundler(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """A stand-in for the bundler puts two modules where it is told to; what it was called with, and what it read."""
+    calls: list[list[str]] = []
+
+    def run(tool: str, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        outdir = next(Path(a.removeprefix("--outdir=")) for a in arguments if a.startswith("--outdir="))
+        (outdir / "chunks").mkdir()
+        for name in ("main.js", "chunks/view-1.js"):
+            (outdir / name).write_text("bundled")
+        calls.append([tool, *arguments, (folder / "static" / "main.js").read_text()])
+        return subprocess.CompletedProcess(arguments, 0, "", "")
+
+    monkeypatch.setattr(hatch_build, "run_node", run)
+    return calls
+
+
+def build_hook(static: Path) -> hatch_build.PageFiles:
+    return hatch_build.PageFiles(str(static.parent), {}, None, None, "", "wheel")  # type: ignore[arg-type]
+
+
+def test_a_wheel_ships_the_bundle_in_place_of_all_modules(small_static: Path, bundler: list[list[str]]) -> None:
+    build_data: dict[str, dict[str, str]] = {"force_include": {}}
+    hook = build_hook(small_static)
+    hook.initialize("standard", build_data)
+    assert npm_runs(small_static) == 1
+    shipped = {target: Path(source) for source, target in build_data["force_include"].items()}
+    assert set(shipped) == {
+        *("app/static/main.js", "app/static/chunks/view-1.js"),
+        *("app/static/importmap.json", "app/static/vendor/lib/LICENSE"),
+    }
+    assert shipped["app/static/main.js"].read_text() == "bundled"
+    hook.finalize("standard", build_data, "")
+    assert not shipped["app/static/main.js"].exists()
+    assert "main.js" in files_of(small_static)
+    assert "chunks/view-1.js" not in files_of(small_static)
+
+
+def test_the_bundler_reads_the_vendored_libraries_and_modules_that_know_their_address(
+    small_static: Path, bundler: list[list[str]]
+) -> None:
+    hook = build_hook(small_static)
+    hook.initialize("standard", {"force_include": {}})
+    hook.finalize("standard", {}, "")
+    (called,) = bundler
+    assert called[0] == "node"
+    assert called[1].endswith("/node_modules/esbuild/bin/esbuild")
+    assert "--alias:lib=./static/vendor/lib/dist/lib.js" in called
+    address = 'new URL("/static/main.js", location.origin).href'
+    assert called[-1] == f"import 'lib'; fetch(new URL('words.json', {address}));"
+
+
+def test_an_editable_install_is_served_from_the_checkout(small_static: Path, bundler: list[list[str]]) -> None:
+    build_data: dict[str, dict[str, str]] = {"force_include": {}}
+    hook = build_hook(small_static)
+    hook.initialize("editable", build_data)
+    hook.finalize("editable", build_data, "")
+    assert build_data == {"force_include": {}}
+    assert bundler == []
+    assert "vendor/lib/dist/lib.js" in files_of(small_static)
+
+
+def test_a_page_that_cannot_be_bundled_stops_the_build(small_static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = subprocess.CompletedProcess([], 1, "", "main.js:1:7: ERROR: no such file")
+    monkeypatch.setattr(hatch_build, "run_node", lambda *_: failed)
+    with pytest.raises(SystemExit, match=r"by esbuild:\nmain\.js:1:7: ERROR"):
+        build_hook(small_static).initialize("standard", {"force_include": {}})
+
+
+def build_wheel(folder: Path) -> Path:
+    """The wheel of this checkout, built with what is installed here. npm fetches the bundler."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next(folder.glob("*.whl"))
+
+
+@pytest.mark.processes
 def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
-    # The vendor folder is up to date in any checkout this runs in, so hatchling needs no network.
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    names = set(zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist())
-    page = [path for folder in ("static", "templates") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    before = files_of(STATIC)
+    names = set(zipfile.ZipFile(build_wheel(tmp_path)).namelist())
+    assert files_of(STATIC) == before
+    page = {f"app/{folder}/{name}" for folder in ("static", "templates") for name in files_of(ROOT / folder)}
     tools = {"package.json", "package-lock.json", ".npmrc", hatch_build.STAMP}
-    wanted = {f"app/{path.relative_to(ROOT).as_posix()}" for path in page if path.name not in tools}
-    wanted = {name for name in wanted if "/node_modules/" not in name}
+    modules = {name for name in page if name.endswith(hatch_build.MODULES)}
+    wanted = {name for name in page - modules if Path(name).name not in tools and "/node_modules/" not in name}
     assert wanted <= names
-    assert {"app/cli.py", "model/api.py", "app/templates/stage.html", "app/static/vendor/preact/LICENSE"} <= names
+    assert {f"app/static/vendor/{library}/LICENSE" for library in LIBRARIES["vendor"]} <= names
+    assert {"app/cli.py", "model/api.py", "app/templates/stage.html"} <= names
     assert {f"app/recordings/{path.name}" for path in (ROOT / "app" / "recordings").glob("*.safetensors")} <= names
+    bundled = {name for name in names if name.endswith((*hatch_build.MODULES, ".map"))}
+    chunks = {name for name in bundled if re.fullmatch(r"app/static/chunks/[\w-]+-[0-9A-Z]{8}\.js", name)}
+    assert bundled == {"app/static/main.js"} | chunks
+    views = {path.stem for path in (STATIC / "components" / "views").glob("*.js")}
+    assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert not [name for name in names if "node_modules" in name or name.startswith("tests/")]
 
 

@@ -5,8 +5,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 /** Wait this long for the choice to settle, so that walking over cells does not ask for every one. */
 const SETTLE_MS = 180;
 const KEPT = 16;
-/** A server that cannot be reached is asked again after this long, in ms. */
+/** A server that cannot be reached, or whose model is still loading, is asked again after this long, in ms. */
 const RETRY_MS = 2000;
+const NOT_NOW = [0, 503];
 
 /**
  * @param {(wanted: Object) => Promise<Object>} load one of the client's methods, such as `client.head`
@@ -31,7 +32,7 @@ export function useExact(load, wanted) {
       } catch (problem) {
         if (over) return;
         setFailure({ name, problem });
-        if (problem.status === 0) timer = setTimeout(ask, RETRY_MS);
+        if (NOT_NOW.includes(problem.status)) timer = setTimeout(ask, RETRY_MS);
       }
     };
     timer = setTimeout(ask, SETTLE_MS);

@@ -31,10 +31,13 @@ def eventually(true: Callable[[], Any], seconds: float = 30) -> Any:
 
 
 class Server:
-    """`folder` holds the data and what the server writes to standard error; `options` go to the command line."""
+    """`folder` holds the data and what the server writes to standard error; `options` go to the command line.
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self._folder, self._options = folder, options
+    `code` is the folder that holds the package `app`.
+    """
+
+    def __init__(self, folder: Path, *options: str, code: Path = ROOT) -> None:
+        self._folder, self._options, self._code = folder, options, code
         self._process: subprocess.Popen[str] | None = None
         self._errors: IO[str] | None = None
         self.url = ""
@@ -46,7 +49,7 @@ class Server:
         command = [sys.executable, "-m", "app", "--port", port, "--data", str(self._folder / "data"), *self._options]
         self._errors = (self._folder / "stderr").open("a")
         self._process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True
+            command, cwd=self._code, stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True
         )
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()

@@ -76,12 +76,18 @@ def test_a_rows_name_can_be_pressed_and_tells_what_that_token_looks_at_most(stag
     stage.open(run, "#step=0&layer=13&head=8&view=head")
     inspector = stage.region("Inspector")
     best = max(range(query + 1), key=lambda key: log.weight(13, 8, query, key))
-    # The names are drawn over the canvas, which takes the pointer.
-    box = inspector.get_by_text("·it", exact=True).first.bounding_box()
-    assert box is not None
-    stage.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    press_at_rest(stage, inspector.get_by_text("·it", exact=True).first)
     stage.page.wait_for_url(f"**query={query}&key={best}*")
     expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"“it” looks most at “{words[best].strip()}”")
+
+
+def press_at_rest(stage: Stage, name: Locator) -> None:
+    """Click where a name stands, once nothing moves it: it is drawn over the canvas, which takes the pointer."""
+    before, box = None, name.bounding_box()
+    while box is None or box != before:
+        stage.page.wait_for_timeout(200)
+        before, box = box, name.bounding_box()
+    stage.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
 def test_how_many_bytes_one_more_token_costs_and_why(stage: Stage, run: str) -> None:

@@ -213,11 +213,13 @@ def test_gpt2_has_no_gate_and_does_not_turn_its_keys(new_page: Callable[..., Pag
     stage = Stage(new_page(), gpt2_run.server)
     inspector = look(stage, gpt2_run, "block", 3)
     drawing = inspector.get_by_role("application", name=re.compile("Page Up and Page Down over the vectors"))
+    value = stage.page.locator(f"[id='{drawing.get_attribute('aria-describedby')}']")
     told: list[str] = []
-    while len(told) < 2 or told[-1] != told[-2]:
+    while len(told) == len(set(told)):  # they go round
+        before = value.inner_text()
         drawing.press("PageDown")
-        stage.page.wait_for_timeout(40)
-        told.append(drawing.evaluate("it => document.getElementById(it.getAttribute('aria-describedby')).innerText"))
+        expect(value).not_to_have_text(before)
+        told.append(value.inner_text())
     words = " ".join(told)
     for said in ("LayerNorm", "gelu", "k of KV head 3"):
         assert said in words
@@ -264,6 +266,7 @@ def growing(stage: Stage, view: str, new_tokens: int) -> str:
     expect(stage.chips.nth(1)).to_be_visible()
     stage.page.goto(f"{stage.server.url}?run={run}#view={view}")
     expect(crumb(stage)).to_have_count(1)
+    expect(stage.region("Inspector").get_by_role("heading", level=2)).to_be_visible()  # its code has come
     return run
 
 

@@ -64,8 +64,9 @@ def test_next_step_at_the_live_edge_of_a_paused_run_makes_exactly_one_token(stag
 
 def test_live_stays_at_the_newest_step(stage: Stage) -> None:
     stage.open()
-    run = stage.run("Once upon a time", 8)
+    run = stage.run("Once upon a time", LONG)
     stage.button("Live").click()
+    stage.button("Stop").click()
     expect(stage.ending).to_be_visible(timeout=60_000)
     stage.expect_phase("done")
     stage.expect_step(len(stage.server.log(run).steps) - 1)
