@@ -21,12 +21,16 @@ from model.api import Refused, Service
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam")
 CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "algebra", "candidates", "lens")
 
+NICENESS = 10
+"""Of 19. The browser that shows a run is often on the same machine, and both cores are busy with the next step."""
+
 log = logging.getLogger(__name__)
 
 
 def serve(connection: Connection, service: str, model: str | None, device: str) -> None:
     """Run until the other end of `connection` closes. `service` names the loader, `module:function`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal group; the web process decides
+    os.nice(NICENESS)
     calls: SimpleQueue[Call] = SimpleQueue()
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
     loaded = _load(connection, service, model, device)

@@ -1,11 +1,11 @@
 /** The whole page: header, messages, prompt, timeline, and the five regions of the stage. */
 
 import { html } from "htm/preact";
-import { Component } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isWide } from "../model/views.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
+import { Theme, usePageTheme } from "./hooks.js";
 import { Inspector } from "./inspector.js";
 import { KvCache } from "./kv-cache.js";
 import { LookHere } from "./look-here.js";
@@ -14,25 +14,12 @@ import { Messages } from "./messages.js";
 import { NextToken } from "./next-token.js";
 import { PanelSaver } from "./panel-saver.js";
 import { PromptBar } from "./prompt-bar.js";
+import { Calm } from "./still.js";
 import { Tabs } from "./tabs.js";
 import { Glossary } from "./term.js";
 import { Time } from "./time.js";
 import { Timeline } from "./timeline.js";
 import { useGlossary } from "./use-glossary.js";
-
-/** The clock changes `progress` and `reveal` on every frame; a component that draws neither is left alone then. */
-const EVERY_FRAME = ["progress", "reveal"];
-
-class Calm extends Component {
-  shouldComponentUpdate({ state }) {
-    const before = this.props.state;
-    return Object.keys(state).some((name) => state[name] !== before[name] && !EVERY_FRAME.includes(name));
-  }
-
-  render({ of: Part, ...props }) {
-    return html`<${Part} ...${props} />`;
-  }
-}
 
 /** However fast frames arrive, the page is rendered once per animation frame. @returns {() => void} stops it */
 function showOncePerFrame(store, show) {
@@ -64,11 +51,13 @@ export function App({ store, session, client }) {
   const stage = useRef(null);
   useEffect(() => showOncePerFrame(store, setState), [store]);
   const glossary = useGlossary();
+  const theme = usePageTheme(state.theme);
   const { dispatch } = store;
   const parts = { state, dispatch, session, client };
+  const help = useMemo(() => html`<${Help} />`, []);
   const saver = (panel) => html`<${Calm} of=${PanelSaver} panel=${panel} ...${parts} />`;
 
-  return html`<${Glossary.Provider} value=${glossary}>
+  return html`<${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${theme}>
     <div class="page">
       <${Calm} of=${Header} ...${parts} />
       <${Calm} of=${Messages} ...${parts} />
@@ -88,7 +77,7 @@ export function App({ store, session, client }) {
           <div class="panel panel-time" id="panel-time"><${Calm} of=${Time} ...${parts} />${saver("Time")}</div>
         </div>
       </main>
-      <${Help} />
+      ${help}
     </div>
-  <//>`;
+  <//><//>`;
 }

@@ -20,12 +20,12 @@ export function DotProduct({ state, focus, exact, dispatch }) {
   const onOpen = () => dispatch({ type: "enter", selection: { query, key, view: "pair" } });
   return html`<section class="dot-card" aria-label="This query and this key">
     ${pair
-      ? html`<${Exact} pair=${pair} names=${names} origin=${origin} themeName=${state.theme} onOpen=${onOpen} />`
+      ? html`<${Exact} pair=${pair} names=${names} origin=${origin} onOpen=${onOpen} />`
       : html`<${Wire} status=${status} names=${names} weight=${weight} origin=${origin} />`}
   </section>`;
 }
 
-function Exact({ pair, names, origin, themeName, onOpen }) {
+function Exact({ pair, names, origin, onOpen }) {
   const weight = bounded(pair.weight, 3);
   return html`<p class="dot-line">
       <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} /> = <b>${fixed(pair.dot, 2)}</b>
@@ -36,10 +36,10 @@ function Exact({ pair, names, origin, themeName, onOpen }) {
       output += <b class="word-output">${weight}</b> × <${Vector} name="v" of=${names.key} />${" "}
       <${Badge} origin="computed" /> <span class="dot-origin">${origin}</span>
     </p>
-    <${Vectors} pair=${pair} names=${names} themeName=${themeName} onOpen=${onOpen} />`;
+    <${Vectors} pair=${pair} names=${names} onOpen=${onOpen} />`;
 }
 
-function Vectors({ pair, names, themeName, onOpen }) {
+function Vectors({ pair, names, onOpen }) {
   const [chosen, setChosen] = useState(null);
   const order = useMemo(() => Array.from(pair.q, (_, dimension) => dimension), [pair.headDim]);
   const dimension = chosen ?? bySize(pair.products)[0];
@@ -52,7 +52,7 @@ function Vectors({ pair, names, themeName, onOpen }) {
   const told = lines.map(({ word, values }) => `${word} ${fixed(values[dimension], 2)}`);
   return html`<${Dimensions}
       name=${`One of the ${pair.headDim} numbers of q, k, v and output`} text=${`i = ${dimension}: ${told.join(", ")}`}
-      lines=${lines} order=${order} chosen=${dimension} onChoose=${setChosen} themeName=${themeName}
+      lines=${lines} order=${order} chosen=${dimension} onChoose=${setChosen}
     />
     <p class="dot-terms">
       <span class="dot-told">i = ${dimension}: ${told.join(" · ")}</span>

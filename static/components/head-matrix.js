@@ -2,14 +2,15 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { drawMatrix, paintMatrix } from "../draw/matrix.js";
+import { drawMatrix, matrixSize, paintMatrix } from "../draw/matrix.js";
 import { hitMatrix, hitRowName, matrixGeometry, windowAround } from "../draw/matrix-geometry.js";
 import { fixed, quoted } from "../model/format.js";
 import { strongestCell } from "../model/map-facts.js";
 import { Tooltip } from "./bits.js";
 import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
 import { MatrixLabels } from "./matrix-labels.js";
-import { imageOf, Surface } from "./surface.js";
+import { Surface } from "./surface.js";
+import { usePainting } from "./use-painting.js";
 
 const WINDOW_TOKENS = 24;
 const MARGIN = { left: 74, top: 58, right: 24, bottom: 2 };
@@ -17,10 +18,10 @@ const NARROW_MARGIN = { left: 62, top: 52, right: 16, bottom: 2 };
 const NARROW_PX = 330;
 
 /** @param {{close: boolean}} props `close`: a window around the chosen cell instead of the whole matrix */
-export function HeadMatrix({ run, focus, hover, theme, close, dispatch }) {
+export function HeadMatrix({ run, focus, hover, close, dispatch }) {
   const [ref, size] = useSize();
   const [focused, setFocused] = useState(false);
-  const parts = { run, focus, hover, close, themeName: theme, dispatch };
+  const parts = { run, focus, hover, close, dispatch };
   return html`<div
     class="matrix" ref=${ref} role="application" tabindex="0" data-entry=""
     aria-roledescription="attention matrix" aria-label="Arrow keys choose query and key"
@@ -34,8 +35,8 @@ export function HeadMatrix({ run, focus, hover, theme, close, dispatch }) {
   </div>`;
 }
 
-function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
-  const theme = useTheme(themeName);
+function Cells({ run, focus, hover, size, close, dispatch }) {
+  const theme = useTheme();
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
   const { layer, head, newest, query, key } = focus;
@@ -60,13 +61,19 @@ function Cells({ run, focus, hover, size, close, themeName, dispatch }) {
     [size, run, newest, window],
   );
   const row = useCallback((at) => run.row(layer, head, at), [run, layer, head]);
-  const painted = useMemo(
-    () => imageOf(paintMatrix(row, { theme }, { geometry, ratio })),
+  const picture = useMemo(
+    () => ({
+      ...matrixSize({ geometry, ratio }),
+      parts: 1,
+      paint: (target) => paintMatrix(target, row, { theme }, { geometry, ratio }),
+      continues: null,
+    }),
     [row, theme, geometry, ratio],
   );
+  const { image } = usePainting(picture);
   const draw = useCallback(
-    (context) => drawMatrix(context, painted, { row, theme }, { geometry }),
-    [painted, row, theme, geometry],
+    (context) => drawMatrix(context, image, { row, theme }, { geometry }),
+    [image, row, theme, geometry],
   );
 
   const under = ({ x, y }) => {

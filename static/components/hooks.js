@@ -1,6 +1,7 @@
 /** What the drawings share: size, colours, pixel ratio, pointer. */
 
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { readTheme } from "../draw/theme.js";
 
 /** @returns {[Object, {width: number, height: number}|null]} a ref, and the size of its element in CSS pixels */
@@ -23,14 +24,22 @@ export function useSize() {
   return [ref, size];
 }
 
+/** Colours for drawings, for all of the page. */
+export const Theme = createContext(null);
+
 /**
- * Colours for drawings, read again when the page's theme changes: the root element carries a new theme before anything
- * is rendered in it.
+ * Colours read from the page, again when its theme changes: the root element carries a new theme before anything is
+ * rendered in it. Reading makes the browser resolve all styles, so it is done once for everything that draws.
  *
  * @param {string} name the theme's name in the store
  */
-export function useTheme(name) {
+export function usePageTheme(name) {
   return useMemo(() => readTheme(getComputedStyle(document.documentElement)), [name]);
+}
+
+/** @returns {Object} as `buildTheme` gives it */
+export function useTheme() {
+  return useContext(Theme);
 }
 
 /** @returns {number} device pixels per CSS pixel, followed when a window moves to another screen or is zoomed */
@@ -43,6 +52,23 @@ export function useRatio() {
     return () => query.removeEventListener("change", changed);
   }, [ratio]);
   return ratio;
+}
+
+/** Asking where things are makes the browser lay out the page, so scrolling is not done in every frame, in ms. */
+const SCROLL_MS = 100;
+
+/** Runs `scroll` a little after something in `on` has changed, once for all changes until then. */
+export function useScroll(scroll, on) {
+  const latest = useRef(scroll);
+  latest.current = scroll;
+  const timer = useRef(0);
+  useEffect(() => {
+    timer.current ||= setTimeout(() => {
+      timer.current = 0;
+      latest.current();
+    }, SCROLL_MS);
+  }, on);
+  useEffect(() => () => clearTimeout(timer.current), []);
 }
 
 /** @returns {{x: number, y: number}} where a pointer event is inside the element that handles it */

@@ -5,6 +5,7 @@ import { cacheAccount } from "../model/cache-facts.js";
 import { bytes, counted, fixed, integer } from "../model/format.js";
 import { Badge, Fact } from "./bits.js";
 import { OpenView } from "./open-view.js";
+import { Still } from "./still.js";
 import { Term } from "./term.js";
 
 export function KvCache({ state, dispatch }) {
@@ -72,15 +73,16 @@ function Checked({ measured, formula }) {
 
 function BlockTable({ blocks, blockSize }) {
   return html`<ol class="blocks" aria-label="Block table">
-    ${blocks.map(({ id, filled, sharedBy }) => {
-      const shared = sharedBy > 1;
-      const words = `block ${id}: ${filled} of ${blockSize} positions filled`;
-      return html`<li
-        key=${id}
-        class=${shared ? "is-shared" : ""}
-        style=${`--filled:${((filled / blockSize) * 100).toFixed(1)}%`}
-        title=${shared ? `${words}, shared by ${sharedBy} sequences` : words}
-      >${id}${shared && html`<sup>×${sharedBy}</sup>`}</li>`;
-    })}
+    ${blocks.map((block) => html`<${Still} of=${Block} key=${block.id} ...${block} blockSize=${blockSize} />`)}
   </ol>`;
+}
+
+function Block({ id, filled, sharedBy, blockSize }) {
+  const shared = sharedBy > 1;
+  const words = `block ${id}: ${filled} of ${blockSize} positions filled`;
+  return html`<li
+    class=${shared ? "is-shared" : ""}
+    style=${`--filled:${((filled / blockSize) * 100).toFixed(1)}%`}
+    title=${shared ? `${words}, shared by ${sharedBy} sequences` : words}
+  >${id}${shared && html`<sup>×${sharedBy}</sup>`}</li>`;
 }

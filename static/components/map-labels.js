@@ -33,6 +33,14 @@ export function MapLabels({ geometry, run, step, view, selection, hover, risen }
   </svg>`;
 }
 
+/** The letter beside the Q that is there now. It moves in every frame, and text on a canvas would resolve styles in each. */
+export function QueryLabel({ geometry, layer }) {
+  const { y0, y1 } = rowOf(geometry, layer);
+  return html`<svg class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
+    <text class="map-query" x=${geometry.attention.x0 - 2} y=${(y0 + y1) / 2}>Q</text>
+  </svg>`;
+}
+
 /** HTML, not SVG: their terms open definitions. `term` of each is the title's own beginning. */
 function Titles({ geometry, view }) {
   const heads = counted(view.heads, "head");

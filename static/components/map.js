@@ -10,7 +10,7 @@ import { factsAt, headSentence, kvHeadOf } from "../model/map-facts.js";
 import { mapView, normRanges } from "../model/map-view.js";
 import { Tooltip } from "./bits.js";
 import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
-import { MapLabels } from "./map-labels.js";
+import { MapLabels, QueryLabel } from "./map-labels.js";
 import { MapLegend } from "./map-legend.js";
 import { Surface } from "./surface.js";
 import { usePainting } from "./use-painting.js";
@@ -44,7 +44,7 @@ function Empty({ run, phase }) {
 
 function Grid({ state, dispatch, size }) {
   const { run, step, reveal, layerStop, selection, hover } = state;
-  const theme = useTheme(state.theme);
+  const theme = useTheme();
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
   const [focused, setFocused] = useState(false);
@@ -63,14 +63,16 @@ function Grid({ state, dispatch, size }) {
     [run, view, shades, theme, geometry, ratio],
   );
   const { image, painted } = usePainting(picture);
+  const queries = useMemo(
+    () => (ranges.q ? queriesShown({ reveal, layerStop, layers: view.layers }) : []),
+    [ranges, reveal, layerStop, view],
+  );
   const draw = useCallback(
     (context) => {
       drawMap(context, image, { view, reveal, theme }, { geometry });
-      if (!ranges.q) return;
-      const queries = queriesShown({ reveal, layerStop, layers: view.layers });
-      drawQueries(context, queries, { view, range: ranges.q, theme }, { geometry });
+      if (queries.length) drawQueries(context, queries, { view, range: ranges.q, theme }, { geometry });
     },
-    [image, painted, view, ranges, reveal, layerStop, theme, geometry],
+    [image, painted, view, ranges, reveal, queries, theme, geometry],
   );
 
   const risen = reveal >= view.layers && !layerStop;
@@ -127,7 +129,7 @@ function Grid({ state, dispatch, size }) {
       onKeyDown=${(event) => onMapKey(event, run, selection, dispatch)}
     >
       <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
-      ${labels} ${legend}
+      ${labels} ${queries.length > 0 && html`<${QueryLabel} geometry=${geometry} layer=${queries[0].layer} />`} ${legend}
       ${pointed && html`<${Tooltip} at=${pointer} box=${geometry} ...${pointed} />`}
     </div>
     <p id="map-selected" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${sentence}</p>`;

@@ -38,7 +38,7 @@ function Times({ state, run, step, dispatch, client }) {
         ${decode.here !== null && `${milliseconds(decode.here)} · `}median ${milliseconds(decode.median)}
       <//>
       <${Fact} name=${`${fixed(decode.perSecond, 1)} tokens/s`} term="tokens-per-second" class="wide">
-        <${StepBars} decode=${decode} themeName=${state.theme} dispatch=${dispatch} />
+        <${StepBars} decode=${decode} dispatch=${dispatch} />
       <//>`}
     <${Fact} name=${parts.map(({ name }) => name).join(", ")} term="capture" hint=${`this step took ${milliseconds(total)} in all`}>
       ${parts.map(({ ms }) => milliseconds(ms)).join(" + ")}
@@ -71,9 +71,9 @@ function WithoutCache({ run, step, client, view }) {
 
 const BARS_PX = 16;
 
-function StepBars({ decode, themeName, dispatch }) {
+function StepBars({ decode, dispatch }) {
   const [ref, size] = useSize();
-  const theme = useTheme(themeName);
+  const theme = useTheme();
   const ratio = useRatio();
   const { steps, median } = decode;
   const width = size?.width ?? 0;

@@ -7,12 +7,12 @@ import { counted, fixed, integer, milliseconds, percent, tokenLabel, tokenText }
 import { narrate } from "../model/narration.js";
 import { slowdownOf } from "../player.js";
 import { Branches } from "./branches.js";
+import { useScroll } from "./hooks.js";
+import { Still } from "./still.js";
 import { Transport } from "./transport.js";
 
 /** Where there is room, the current chips are kept this far from the ends of the list, in CSS pixels. */
 const SIGHT_PX = 70;
-/** Asking where the chips are makes the browser lay out the page, so it is not done in every frame, in ms. */
-const SIGHT_MS = 100;
 /** A sentence waits this long for the next one, so that a fast run does not flood a screen reader, in ms. */
 const SENTENCE_MS = 120;
 
@@ -74,14 +74,7 @@ function Chips({ state, dispatch }) {
   const { run, step } = state;
   const list = useRef(null);
   const steps = run?.steps ?? [];
-  const timer = useRef(0);
-  useEffect(() => {
-    timer.current ||= setTimeout(() => {
-      timer.current = 0;
-      keepInSight(list.current);
-    }, SIGHT_MS);
-  }, [step, steps.length]);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  useScroll(() => keepInSight(list.current), [step, steps.length]);
   const chips = useMemo(
     () => steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, dispatch })),
     [run, steps.length, step, dispatch],
@@ -95,16 +88,16 @@ function Chips({ state, dispatch }) {
 
 function chipOf(chosenBy, index, fedBy, { step, dispatch }) {
   const { token } = chosenBy.data;
-  const target = fedBy ? index + 1 : index;
   return html`
     <li key=${index}>
-      <${Chip}
+      <${Still}
+        of=${Chip}
         token=${token}
         kind=${kindOf(index, step)}
-        given=${Boolean(token.forced)}
         part=${partOf(token, index, fedBy)}
-        time=${fedBy ? milliseconds(fedBy.data.ms.total) : percent(token.prob, 0)}
-        onClick=${() => dispatch({ type: "seek", step: target })}
+        time=${token.forced ? "given" : fedBy ? milliseconds(fedBy.data.ms.total) : percent(token.prob, 0)}
+        target=${fedBy ? index + 1 : index}
+        dispatch=${dispatch}
       />
     </li>
   `;
@@ -122,17 +115,17 @@ function partOf(token, index, fedBy) {
   return fedBy ? `${given}fed in step ${index + 1}` : `${given || "chosen "}in step ${index}, not fed`;
 }
 
-function Chip({ token, kind, given, part, time, onClick }) {
+function Chip({ token, kind, part, time, target, dispatch }) {
   return html`
     <button
-      class=${`chip is-${kind}${given ? " is-given" : ""}`}
+      class=${`chip is-${kind}${token.forced ? " is-given" : ""}`}
       type="button"
       aria-current=${kind === "current" ? "step" : undefined}
       title=${`${tokenText(token)} ${part}`}
-      onClick=${onClick}
+      onClick=${() => dispatch({ type: "seek", step: target })}
     >
       <bdi class="token">${tokenLabel(token, 16)}</bdi>
-      <span class="time">${given ? "given" : time}</span>
+      <span class="time">${time}</span>
       <span class="visually-hidden">${part}</span>
     </button>
   `;

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { IN_MEMORY } from "./surface.js";
 
 /** Time for painting in one frame of 16 ms. */
-const BUDGET_MS = 5;
+const BUDGET_MS = 3;
 
 /**
  * @param {Object} picture a new object is a new picture, so memoise it

@@ -10,7 +10,6 @@ const AFTER_IMAGES = [1, 0.55, 0.3, 0.14];
 /** The share of a row's height that Q covers: the weights it makes stay in sight under it. */
 const HEIGHT = 0.5;
 const LEAST_PX = 3;
-const LABEL_PX = 12;
 
 /**
  * Which layers' Q is there to see.
@@ -32,10 +31,7 @@ export function queriesShown({ reveal, layerStop, layers }) {
  * @param {{view: Object, range: {low: number, high: number}, theme: Object}} scales
  */
 export function drawQueries(context, shown, { view, range, theme }, { geometry }) {
-  if (!shown.length) return;
   const scale = logScale(range);
-  // Outside save and restore: a font that is already set costs nothing, one set anew makes the browser resolve styles.
-  context.font = `700 ${LABEL_PX}px ${theme.mono}`;
   context.save();
   for (const { layer, strength } of shown) {
     const { y0, y1 } = rowOf(geometry, layer);
@@ -46,14 +42,5 @@ export function drawQueries(context, shown, { view, range, theme }, { geometry }
       context.fillRect(x0, y0, x1 - x0, Math.max(LEAST_PX, (y1 - y0) * HEIGHT));
     }
   }
-  labelQ(context, rowOf(geometry, shown[0].layer), theme, geometry);
   context.restore();
-}
-
-function labelQ(context, { y0, y1 }, theme, { attention }) {
-  context.globalAlpha = 1;
-  context.fillStyle = theme.ink;
-  context.textAlign = "right";
-  context.textBaseline = "middle";
-  context.fillText("Q", attention.x0 - 2, (y0 + y1) / 2);
 }

@@ -15,10 +15,15 @@ import { logScale, shade } from "./scales.js";
 export function mapShades(run, ranges) {
   const { layers, kvHeads } = run;
   return {
-    residual: grown(layers, 1, ranges.residual, (layer, _, position) => run.residualNorm(layer, position)),
+    residual: residualShades(run, ranges.residual),
     k: grown(layers, kvHeads, ranges.k, (layer, head, position) => run.kNorm(layer, head, position)),
     v: grown(layers, kvHeads, ranges.v, (layer, head, position) => run.vNorm(layer, head, position)),
   };
+}
+
+/** @returns {Function} as `mapShades(…).residual` */
+export function residualShades(run, range) {
+  return grown(run.layers, 1, range, (layer, _, position) => run.residualNorm(layer, position));
 }
 
 /** Shades by layer, worked out as far as they have been asked for. */

@@ -1,21 +1,28 @@
 /** One head's attention matrix. Pure: (data, scales, size) → pixels. */
 
 import { queryBox } from "./matrix-geometry.js";
-import { paintLane, pixels } from "./pixels.js";
+import { paintLane } from "./pixels.js";
 
 const HATCH_PX = 7;
 const WRITTEN_FROM_PX = 25;
 const WRITTEN_FROM_SHARE = 0.005;
 
+/** @returns {{width: number, height: number}} of the matrix in device pixels */
+export function matrixSize({ geometry, ratio }) {
+  return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };
+}
+
 /**
- * Cells of every row in sight. Masked cells stay unpainted.
+ * Cells of every row in sight, over whatever was there. Masked cells stay unpainted.
  *
+ * @param {{data: Uint32Array, width: number, height: number}} target of the matrix's size
  * @param {(query: number) => Uint8Array} row companded weights of a query
  * @param {{theme: Object}} scales
  * @param {{geometry: Object, ratio: number}} size
+ * @returns {{y0: number, y1: number}} the device pixels that are painted
  */
-export function paintMatrix(row, { theme }, { geometry, ratio }) {
-  const target = pixels(Math.round(geometry.width * ratio), Math.round(geometry.height * ratio));
+export function paintMatrix(target, row, { theme }, { geometry, ratio }) {
+  target.data.fill(0);
   const paint = (shades, y0, y1) =>
     paintLane(target, {
       x0: Math.round(geometry.left * ratio),
@@ -36,7 +43,7 @@ export function paintMatrix(row, { theme }, { geometry, ratio }) {
     query = strongest.last + 1;
   }
   if (decode) paint(row(newest), Math.round(geometry.newestTop * ratio), Math.round(geometry.bottom * ratio));
-  return target;
+  return { y0: 0, y1: target.height };
 }
 
 /** Rows that begin on the same device pixel, as one row of their largest weights. */

@@ -115,8 +115,14 @@ function gathered([first, last], noun) {
 export function topKeys(run, layer, head, query, count) {
   const row = run.row(layer, head, query);
   if (!row) return [];
-  const order = Array.from(row.keys()).sort((a, b) => row[b] - row[a] || a - b);
-  return order.slice(0, count).map((key) => ({ key, weight: (row[key] / 255) ** 2 }));
+  const best = [];
+  for (let key = 0; key < row.length; key++) {
+    if (best.length === count && row[key] <= row[best[count - 1]]) continue;
+    const after = best.findIndex((other) => row[other] < row[key]);
+    best.splice(after < 0 ? best.length : after, 0, key);
+    if (best.length > count) best.pop();
+  }
+  return best.map((key) => ({ key, weight: (row[key] / 255) ** 2 }));
 }
 
 /** @returns {string} one measured sentence about a query row */

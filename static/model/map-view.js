@@ -34,15 +34,12 @@ export function mapView(run, step) {
     prefill: data.phase === "prefill",
     reserved: data.kv.blocks * run.open.block_size,
     row: (layer, head, query) => run.row(layer, head, query),
-    residual: (layer, position) => run.residualNorm(layer, position),
     q: (layer, head) => run.qNorm(layer, head, firstQuery + rows - 1),
-    k: (layer, kvHead, position) => run.kNorm(layer, kvHead, position),
-    v: (layer, kvHead, position) => run.vNorm(layer, kvHead, position),
   };
 }
 
 /** So many of a long prompt's rows, evenly spread, are enough for a scale. */
-const ROWS_FOR_A_SCALE = 128;
+const ROWS_FOR_A_SCALE = 48;
 
 /**
  * Scales of the lengths, from the prompt's rows alone, so that they stand still while the run grows.
@@ -51,21 +48,27 @@ const ROWS_FOR_A_SCALE = 128;
  *   lacks the lengths of Q
  */
 export function normRanges(run) {
+  const ofHeads = (read, heads) => robustRange(promptValues(run, heads, read));
+  return {
+    residual: residualRange(run),
+    q: run.qNorm(0, 0, 0) === null ? null : ofHeads((...at) => run.qNorm(...at), run.heads),
+    k: ofHeads((...at) => run.kNorm(...at), run.kvHeads),
+    v: ofHeads((...at) => run.vNorm(...at), run.kvHeads),
+  };
+}
+
+/** @returns {{low, high}} scale of the residual rows' lengths, as in `normRanges` */
+export function residualRange(run) {
+  return robustRange(promptValues(run, 1, (layer, _, position) => run.residualNorm(layer, position)));
+}
+
+function promptValues(run, heads, read) {
   const every = Math.ceil(run.steps[0].rows / ROWS_FOR_A_SCALE);
   const rows = Math.ceil(run.steps[0].rows / every);
-  const all = (read, inner) => {
-    const values = new Float64Array(run.layers * inner * rows);
-    let at = 0;
-    for (let layer = 0; layer < run.layers; layer++) {
-      for (let i = 0; i < inner; i++) for (let row = 0; row < rows; row++) values[at++] = read(layer, i, row * every);
-    }
-    return values;
-  };
-  const q = () => robustRange(all((layer, head, position) => run.qNorm(layer, head, position), run.heads));
-  return {
-    residual: robustRange(all((layer, _, position) => run.residualNorm(layer, position), 1)),
-    q: run.qNorm(0, 0, 0) === null ? null : q(),
-    k: robustRange(all((layer, head, position) => run.kNorm(layer, head, position), run.kvHeads)),
-    v: robustRange(all((layer, head, position) => run.vNorm(layer, head, position), run.kvHeads)),
-  };
+  const values = new Float64Array(run.layers * heads * rows);
+  let at = 0;
+  for (let layer = 0; layer < run.layers; layer++) {
+    for (let head = 0; head < heads; head++) for (let row = 0; row < rows; row++) values[at++] = read(layer, head, row * every);
+  }
+  return values;
 }

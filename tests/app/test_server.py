@@ -16,6 +16,7 @@ import psutil
 import pytest
 import requests
 
+from app.engine_process import NICENESS
 from app.server import pass_over_departures
 from model.frames import header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
@@ -101,6 +102,12 @@ def test_kill_9_of_the_server_interrupts_a_study_that_can_be_made_again(serve: S
     eventually(lambda: restarted.get("readyz").ok)
     twin = restarted.post(f"api/runs/{run}/twin", {"cache": "none"}).json()["id"]
     assert header(restarted.finished(twin)[-1]).data["reason"] == "length"
+
+
+def test_the_engine_leaves_the_processor_to_whoever_shows_its_runs(serve: Serve) -> None:
+    server = serve()
+    server.start_run()
+    assert engine_of(server).nice() == min(19, psutil.Process(server.process.pid).nice() + NICENESS)
 
 
 def test_kill_9_of_the_worker_alone_is_survived(serve: Serve) -> None:

@@ -140,10 +140,10 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
     for view in VIEWS:
         with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view={view}") as page:
             scrubbed = script_per_frame(chromium, page, lambda page=page: page.evaluate(SCRUB, 3))
-            report(f"script per frame, scrubbing, view {view}", scrubbed, page)
+            report_both(f"script per frame, scrubbing, view {view}", scrubbed, page)
     with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view=head") as page:
         report("temperature slider to painted", Spread(page.evaluate(SLIDE, 40)), page)
-        report("script per frame, playing", script_per_frame(chromium, page, lambda: play(page)), page)
+        report_both("script per frame, playing", script_per_frame(chromium, page, lambda: play(page)), page)
     live(server, chromium, prompt_of(server, positions - LIVE_TOKENS))
     memory(server, chromium, run)
 
@@ -155,7 +155,7 @@ def live(server: Server, chromium: Browser, prompt: str) -> None:
         page.get_by_role("button", name="Live", exact=True).click()
         closed = page.locator("html[data-state=done]")
         spent = script_per_frame(chromium, page, lambda: closed.wait_for(timeout=120_000))
-        report("script per frame, decoding live", spent, page)
+        report_both("script per frame, decoding live", spent, page)
         report("step frame received to painted", Spread(page.evaluate("window.painted")), page)
 
 
@@ -187,6 +187,12 @@ def report(what: str, spread: Spread, page: Page) -> None:
     print(f"{what:44}{spread}{tasks}")
 
 
+def report_both(what: str, spreads: tuple[Spread, Spread], page: Page) -> None:
+    wall, processor = spreads
+    report(what, wall, page)
+    print(f"{'  of it on a processor':44}{processor}")
+
+
 @contextmanager
 def visit(chromium: Browser, url: str) -> Iterator[Page]:
     """A page that shows the run, at rest; long tasks of loading are forgotten."""
@@ -201,28 +207,37 @@ def visit(chromium: Browser, url: str) -> Iterator[Page]:
     context.close()
 
 
-def script_per_frame(chromium: Browser, page: Page, act: Callable[[], Any]) -> Spread:
-    """Script time between animation frames while `act` runs, in ms."""
+def script_per_frame(chromium: Browser, page: Page, act: Callable[[], Any]) -> tuple[Spread, Spread]:
+    """Script time between animation frames while `act` runs, in ms: by the wall clock, and by the thread's own, which
+    stands still while the model or the browser's other processes have the cores.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         chromium.start_tracing(page=page, path=path, categories=["devtools.timeline", "v8"])
         act()
         chromium.stop_tracing()
-        return Spread(script_ms(json.loads(path.read_text())["traceEvents"]))
+        calls = page_calls(json.loads(path.read_text())["traceEvents"])
+        return Spread(script_ms(calls, "ts", "dur")), Spread(script_ms(calls, "tts", "tdur"))
 
 
-def script_ms(events: list[dict[str, Any]]) -> list[float]:
+def page_calls(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the page's main thread did in script."""
     mains = {
         (e["pid"], e["tid"]) for e in events if e.get("name") == "thread_name" and e["args"]["name"] == MAIN_THREAD
     }
     calls = [e for e in events if e.get("ph") == "X" and (e["pid"], e["tid"]) in mains and e["name"] in SCRIPT]
     busiest = max(mains, key=lambda thread: sum(e["name"] == FRAME for e in calls if (e["pid"], e["tid"]) == thread))
-    spans = sorted((e["ts"], e["ts"] + e.get("dur", 0), e["name"]) for e in calls if (e["pid"], e["tid"]) == busiest)
+    return [e for e in calls if (e["pid"], e["tid"]) == busiest and "tts" in e]
+
+
+def script_ms(calls: list[dict[str, Any]], at: str, length: str) -> list[float]:
+    """Per animation frame, by the clock whose times are under the keys `at` and `length`, in microseconds."""
+    spans = sorted((call[at], call[at] + call.get(length, 0), call["name"], call["ts"]) for call in calls)
     spent: list[float] = []
     frame_at, end = None, 0
-    for start, stop, name in spans:
-        if name == FRAME and (frame_at is None or start - frame_at > SAME_FRAME_US):
-            frame_at = start
+    for start, stop, name, time in spans:
+        if name == FRAME and (frame_at is None or time - frame_at > SAME_FRAME_US):
+            frame_at = time
             spent.append(0.0)
         if frame_at is not None:  # spans nest: only what reaches past the ones before counts
             spent[-1] += max(0, stop - max(start, end)) / 1000

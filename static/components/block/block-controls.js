@@ -1,6 +1,7 @@
 /** Which layer and which row the drawing of a block is of, and ways to others. */
 
 import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
 import { counted, tokenLabel } from "../../model/format.js";
 import { Token } from "../bits.js";
 
@@ -11,6 +12,7 @@ export function BlockControls({ run, scene, newest, locked, dispatch }) {
     html`<button
       type="button" disabled=${to < 0 || to >= run.layers} aria-label=${name} onClick=${() => select({ layer: to })}
     >${content}</button>`;
+  const options = useOptions(run, newest + 1);
   return html`<div class="block-controls">
     <h2>Layer ${layer} <small>of ${run.layers}, opened for <${Token} token=${run.tokens[query]} /></small></h2>
     <span class="block-layers" role="group" aria-label="Layer">
@@ -26,14 +28,19 @@ export function BlockControls({ run, scene, newest, locked, dispatch }) {
           onChange=${(event) => select({ query: event.target.value === "" ? null : Number(event.target.value) })}
         >
           <option value="">newest: ${tokenLabel(run.tokens[newest])}</option>
-          ${Array.from(
-            { length: newest + 1 },
-            (_, position) => html`<option key=${position} value=${String(position)}>
-              ${`${position}: ${tokenLabel(run.tokens[position])}`}
-            </option>`,
-          )}
+          ${options.slice(0, newest + 1)}
         </select>
       </label>
     </span>
   </div>`;
+}
+
+/** An option per position, each made once: hundreds of them for every step would be most of what a step costs. */
+function useOptions(run, count) {
+  const options = useMemo(() => [], [run]);
+  for (let position = options.length; position < count; position++) {
+    const name = `${position}: ${tokenLabel(run.tokens[position])}`;
+    options.push(html`<option key=${position} value=${String(position)}>${name}</option>`);
+  }
+  return options;
 }

@@ -42,8 +42,8 @@ function useGeometry({ dims, positions, query }, size, centre) {
   }, [size, heads, kvHeads, headDim, d, mlp, gated, rotary, positions, query, centre]);
 }
 
-function Drawing({ scene, stale, centre, onMove, hover, size, themeName, dispatch }) {
-  const theme = useTheme(themeName);
+function Drawing({ scene, stale, centre, onMove, hover, size, dispatch }) {
+  const theme = useTheme();
   const ratio = useRatio();
   const geometry = useGeometry(scene, size, centre);
   const { values } = scene;

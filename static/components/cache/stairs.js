@@ -18,10 +18,10 @@ const LEAST_NAMED_PX = 13;
  * @param {number} props.current step in sight
  * @param {(step: number) => void} props.onPick
  */
-export function Stairs({ title, lines, names, current, theme: themeName, onPick }) {
+export function Stairs({ title, lines, names, current, onPick }) {
   const [ref, size] = useSize();
   const [pointed, setPointed] = useState(null);
-  const theme = useTheme(themeName);
+  const theme = useTheme();
   const ratio = useRatio();
   const width = size?.width ?? 0;
   const positions = Math.max(...lines.map(({ reused, again, fresh }) => reused + again + fresh));

@@ -103,7 +103,7 @@ const WAITING = {
 };
 
 function Check({ state, focus, client }) {
-  const { run, step, playing, theme } = state;
+  const { run, step, playing } = state;
   const ready = state.readiness.state === "ready";
   const { layer, head } = focus;
   const { status, values, problem } = useExact(
@@ -116,7 +116,7 @@ function Check({ state, focus, client }) {
     ${
       facts
         ? html`<p class="sheet-say" role="status">${verdict(facts)} <${Badge} origin="measured" /></p>
-          <${Twice} run=${run} values=${values} theme=${theme} />`
+          <${Twice} run=${run} values=${values} />`
         : html`<p class="sheet-note">${status === "failed" ? problem.message : WAITING[ready ? status : "noModel"]}</p>`
     }`;
 }

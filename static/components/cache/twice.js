@@ -24,8 +24,8 @@ const MATRICES = [
   { name: "v", title: "V", source: "v_again", tone: "is-again", from: "computed again" },
 ];
 
-/** @param {{run: Object, values: Object, theme: string}} props `values`: of `client.algebra` */
-export function Twice({ run, values, theme }) {
+/** @param {{run: Object, values: Object}} props `values`: of `client.algebra` */
+export function Twice({ run, values }) {
   const [keys, headDim] = values.k.shape;
   const [chosen, setChosen] = useState({ name: "k", position: 0, index: 0 });
   const at = { ...chosen, position: Math.min(chosen.position, keys - 1), index: Math.min(chosen.index, headDim - 1) };
@@ -53,7 +53,7 @@ export function Twice({ run, values, theme }) {
       }
       ${MATRICES.map(
         (matrix) => html`<${Matrix}
-          key=${matrix.source} ...${matrix} tensor=${values[matrix.source]} at=${at} row=${row} themeName=${theme} onPoint=${setChosen}
+          key=${matrix.source} ...${matrix} tensor=${values[matrix.source]} at=${at} row=${row} onPoint=${setChosen}
         />`,
       )}
     </div>
@@ -69,9 +69,9 @@ function Reading({ run, values, at, keys }) {
     ${" "}${difference === 0 ? "the same to the last bit" : `${small(difference)} apart`}.`;
 }
 
-function Matrix({ name, title, from, tone, tensor, at, row, themeName, onPoint }) {
+function Matrix({ name, title, from, tone, tensor, at, row, onPoint }) {
   const [ref, size] = useSize();
-  const theme = useTheme(themeName);
+  const theme = useTheme();
   const ratio = useRatio();
   const width = size?.width ?? 0;
   const [keys, headDim] = tensor.shape;

@@ -12,10 +12,10 @@ import { fedNames, Stairs } from "./stairs.js";
 import { TwinControl } from "./twin-control.js";
 
 /**
- * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, theme: string, dispatch: Function}} props
+ * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function}} props
  *   `twin`: of `useTwin`; `recorded`: the run came with the page, so its times may be another machine's
  */
-export function WhyCache({ run, step, twin, ready, recorded, theme, dispatch }) {
+export function WhyCache({ run, step, twin, ready, recorded, dispatch }) {
   const { log } = twin;
   const stage = useStages(2);
   const done = log?.steps.length ?? 0;
@@ -32,7 +32,7 @@ export function WhyCache({ run, step, twin, ready, recorded, theme, dispatch }) 
     [run, count, done],
   );
   const onPick = (to) => dispatch({ type: "seek", step: to });
-  const both = { names, current: step, theme, onPick };
+  const both = { names, current: step, onPick };
   return html`<p class="sheet-say">${sayWhy(would)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
     <div class="sheet-columns is-even">

@@ -1,9 +1,10 @@
 /** The tokens of a step with their ids: amber those that are fed, blue those whose keys and values are only read. */
 
 import { html } from "htm/preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { counted } from "../../model/format.js";
 import { Token } from "../bits.js";
+import { useScroll } from "../hooks.js";
 
 /** More rows than this are shown when they are asked for. */
 const SHOWN = 40;
@@ -26,7 +27,7 @@ export function FedTokens({ run, step, flow }) {
       }),
     [run, start, end, flow.first],
   );
-  useEffect(() => {
+  useScroll(() => {
     list.current.scrollTop = list.current.scrollHeight;
   }, [run, step]);
   return html`<div class="fed" ref=${list} role="group" aria-label="Tokens and ids of this step" tabindex="0">

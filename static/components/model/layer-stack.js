@@ -5,14 +5,16 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo } from "preact/hooks";
-import { paintResidualStack } from "../../draw/residual-stack.js";
+import { residualShades } from "../../draw/map-shades.js";
+import { paintStackLine, stackSize } from "../../draw/residual-stack.js";
 import { integer, percent, quoted, significant } from "../../model/format.js";
 import { barShare } from "../../model/lens-facts.js";
-import { mapView, normRanges } from "../../model/map-view.js";
+import { mapView, residualRange } from "../../model/map-view.js";
 import { Token } from "../bits.js";
 import { useRatio, useSize, useTheme } from "../hooks.js";
-import { Surface, imageOf } from "../surface.js";
+import { Surface } from "../surface.js";
 import { Term } from "../term.js";
+import { usePainting } from "../use-painting.js";
 
 const STRIP_PX = { roomy: 92, narrow: 48 };
 const HEAD_PX = 21;
@@ -92,21 +94,27 @@ function Guess(reading, token) {
 
 function Strip({ state, width, rowPx, shown }) {
   const { run, step } = state;
-  const theme = useTheme(state.theme);
+  const theme = useTheme();
   const ratio = useRatio();
-  const size = { width, rowPx, ratio };
-  const range = useMemo(() => normRanges(run).residual, [run]);
-  const image = useMemo(
-    () => imageOf(paintResidualStack(mapView(run, step), { range, theme, shown }, size)),
-    [run, step, range, theme, shown, width, rowPx, ratio],
-  );
+  const residual = useMemo(() => residualShades(run, residualRange(run)), [run]);
+  const picture = useMemo(() => {
+    const view = mapView(run, step);
+    const size = { width, rowPx, ratio };
+    return {
+      ...stackSize(view, size),
+      parts: view.layers,
+      paint: (target, layer) => paintStackLine(target, view, layer, { residual, theme, shown }, size),
+      continues: run.id,
+    };
+  }, [run, step, residual, theme, shown, width, rowPx, ratio]);
+  const { image, painted } = usePainting(picture);
   const height = rowPx * run.layers;
   const draw = useCallback(
     (context) => {
       context.clearRect(0, 0, width, height);
       context.drawImage(image, 0, 0, width, height);
     },
-    [image, width, height],
+    [image, picture, painted, width, height],
   );
   const rows = `Lengths of ${run.lastQueryOfStep(step) + 1} token rows after each layer; the newest row's are in the table`;
   return html`<div role="img" aria-label=${rows} style=${`height:${height}px;width:${width}px`}>

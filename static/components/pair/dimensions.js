@@ -33,9 +33,9 @@ const MOVES = {
  * @param {{name: Object, height: number, draw: (parts: {width: number, order: number[]}) => Object}[]} [props.below] drawings under the
  *   tiles, as wide
  */
-export function Dimensions({ name, text, lines, order, chosen, onChoose, themeName, entry = false, below = [] }) {
+export function Dimensions({ name, text, lines, order, chosen, onChoose, entry = false, below = [] }) {
   const [ref, size] = useSize();
-  const theme = useTheme(themeName);
+  const theme = useTheme();
   const ratio = useRatio();
   const width = size?.width ?? 0;
   const count = order.length;

@@ -11,7 +11,7 @@ import { RowTable } from "./row-table.js";
 import { Vector } from "./vector.js";
 
 /** @param {{values: Object, row: number, pair: Object}} props the head's exact values, and `dotProduct` of the chosen pair */
-export function Mix({ run, focus, values, row, pair, names, themeName, dispatch }) {
+export function Mix({ run, focus, values, row, pair, names, dispatch }) {
   const { query } = focus;
   const [wanted, setWanted] = useState(null);
   const largest = useMemo(() => bySize(pair.v)[0], [pair]);
@@ -32,7 +32,6 @@ export function Mix({ run, focus, values, row, pair, names, themeName, dispatch 
     </p>
     <${Dimensions}
       name="Number of the output" text=${text} lines=${lines} order=${order} chosen=${dimension} onChoose=${setWanted}
-      themeName=${themeName}
     />
     <${RowTable} run=${run} focus=${focus} softmax=${softmax} mix=${mix} dimension=${dimension} dispatch=${dispatch} />
     <p class="mix-line">

@@ -17,10 +17,10 @@ import { Vector } from "./vector.js";
  * @param {{query: string, key: string}} props.names labels of the two tokens
  * @param {string} props.note what is said while `pair` is not there
  */
-export function Terms({ pair, headDim, names, themeName, note }) {
+export function Terms({ pair, headDim, names, note }) {
   const [wanted, setWanted] = useState(null);
   const [sorted, setSorted] = useState(false);
-  const theme = useTheme(themeName);
+  const theme = useTheme();
   const sizes = useMemo(() => (pair ? bySize(pair.products) : null), [pair]);
   const order = useMemo(
     () => (sorted && sizes ? sizes : Array.from({ length: headDim }, (_, dimension) => dimension)),
@@ -57,7 +57,7 @@ export function Terms({ pair, headDim, names, themeName, note }) {
     </header>
     <${Dimensions}
       name="Term of the dot product" text=${term ? termInWords(term) : note} lines=${lines} order=${order} chosen=${chosen}
-      onChoose=${setWanted} themeName=${themeName} entry=${true} below=${below}
+      onChoose=${setWanted} entry=${true} below=${below}
     />
     ${term ? html`<${Term} term=${term} />` : html`<p class="term-large is-waiting">${note}</p>`}
     ${pair && html`<${Scaled} pair=${pair} names=${names} />`}

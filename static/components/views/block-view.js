@@ -23,7 +23,7 @@ export function BlockView({ state, focus, dispatch, client }) {
     <${Unavailable} status=${status} />
     <${BlockDrawing}
       scene=${scene} stale=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover}
-      themeName=${state.theme} dispatch=${dispatch}
+      dispatch=${dispatch}
     />
     <${Sentence} scene=${scene} />
     <${BlockNumbers} scene=${scene} />

@@ -21,7 +21,7 @@ export function CacheView(props) {
 }
 
 function Sheet({ state, focus, dispatch, client }) {
-  const { run, step, theme } = state;
+  const { run, step } = state;
   const ready = state.readiness.state === "ready";
   const recorded = state.examples.some(({ id }) => id === run.id);
   const family = useFamily(client, run);
@@ -44,7 +44,7 @@ function Sheet({ state, focus, dispatch, client }) {
     ${part(
       "why",
       html`<${WhyCache}
-          run=${run} step=${step} twin=${none} ready=${ready} recorded=${recorded} theme=${theme} dispatch=${dispatch}
+          run=${run} step=${step} twin=${none} ready=${ready} recorded=${recorded} dispatch=${dispatch}
         />
         <h4>And if it forgets?</h4>
         <${Forgotten} run=${run} twin=${forgotten} ready=${ready} dispatch=${dispatch} />`,

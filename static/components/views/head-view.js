@@ -23,7 +23,7 @@ export function HeadView({ state, focus, exact, dispatch }) {
     <p class="head-how"><${Links} run=${run} cell=${state.selection} focus=${focus} dispatch=${dispatch} /></p>
     <div class="inspector-body">
       <${HeadMatrix}
-        run=${run} focus=${focus} hover=${hover} theme=${state.theme} close=${many && close} dispatch=${dispatch}
+        run=${run} focus=${focus} hover=${hover} close=${many && close} dispatch=${dispatch}
       />
       <div class="inspector-side">
         <${TopKeys} run=${run} focus=${focus} dispatch=${dispatch} />

@@ -15,13 +15,13 @@ const NOTES = {
 };
 
 export function PairView({ state, focus, exact, dispatch }) {
-  const { run, theme, playing } = state;
+  const { run, playing } = state;
   const { layer, head, query, key } = focus;
   const { status, values, row } = exact;
   const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, key, query]);
   const names = { query: bareLabel(run.tokens[query], 9), key: bareLabel(run.tokens[key], 9) };
   const weight = pair?.weight ?? run.weight(layer, head, query, key);
-  const parts = { pair, names, themeName: theme };
+  const parts = { pair, names };
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
     <p class="pair-lead">${pairReason(focus)}</p>

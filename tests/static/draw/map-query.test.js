@@ -21,12 +21,11 @@ test("a walk shows the Q of the layer it stands at and no other", () => {
 
 test("one cell per head, inside its strip, coloured by the length of its q", () => {
   const geometry = mapGeometry({ width: 800, height: 500, layers: LAYERS, heads: 3, kvHeads: 1, columns: 16 });
-  const theme = { ink: "#000", mono: "monospace", computedCell: { css: Array.from({ length: 256 }, (_, i) => `amber ${i}`) } };
+  const theme = { computedCell: { css: Array.from({ length: 256 }, (_, i) => `amber ${i}`) } };
   const cells = [];
   const context = {
     save() {},
     restore() {},
-    fillText() {},
     fillRect(x, y, width, height) {
       cells.push({ x, y, width, height, colour: this.fillStyle });
     },

@@ -33,6 +33,12 @@ test("top keys come strongest first, the earlier one of equals", () => {
     [1, 4, 0],
   );
   assert.deepEqual(topKeys(animal(), 0, 0, 99, 3), []);
+  const row = Uint8Array.from({ length: 97 }, (_, key) => (key * 37) % 11);
+  const sorted = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
+  for (const count of [1, 5, 97, 200]) {
+    const keys = topKeys({ row: () => row }, 0, 0, 96, count).map(({ key }) => key);
+    assert.deepEqual(keys, sorted.slice(0, count));
+  }
 });
 
 test("where a key stands is said in words", () => {
