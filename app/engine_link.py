@@ -272,15 +272,22 @@ class EngineLink:
     def _store(self, frames: tuple[Frame, ...]) -> None:
         try:
             self._log.append(frames)
-        except (StoreError, ValueError) as error:
-            self._report(str(error))
-            for run in {frame.run for frame in frames}:
-                self._log.close_run(run, "failed", str(error))
-                self._tell("control", run, "stop")
+        except (StoreError, ValueError):
+            # Runs advance together; what one of them lacks is no fault of the others.
+            for run in dict.fromkeys(frame.run for frame in frames):
+                self._store_alone(run, [frame for frame in frames if frame.run == run])
         closed = {frame.run for frame in frames if frame.kind == "close"}
         with self._lock:
             for run in closed:
                 self._paused.pop(run, None)
+
+    def _store_alone(self, run: str, frames: list[Frame]) -> None:
+        try:
+            self._log.append(frames)
+        except (StoreError, ValueError) as error:
+            self._report(str(error))
+            self._log.close_run(run, "failed", str(error))
+            self._tell("control", run, "stop")
 
     def _tell(self, method: str, *arguments: Any) -> None:
         """Call without waiting for the answer; without an engine, nothing happens."""

@@ -145,9 +145,9 @@ function keepInSight(list) {
 }
 
 function Scrubber({ state, dispatch }) {
-  const { run, step, selection } = state;
+  const { run, step } = state;
   const last = Math.max(0, (run?.steps.length ?? 0) - 1);
-  const sentence = run ? narrate(run, step, selection) : "";
+  const sentence = run ? narrate(run, step) : "";
   return html`
     <div class="scrubber">
       <input

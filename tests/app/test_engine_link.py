@@ -74,6 +74,19 @@ def test_runs_advance_together_and_each_log_is_whole(link: Link) -> None:
         assert [header(payload).seq for payload in log.all_frames(f"r{number}")] == list(range(42))
 
 
+def test_a_run_that_cannot_be_stored_fails_alone(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, log = link(model="delay=0.01")
+    append = log.append
+    monkeypatch.setattr(log, "append", lambda frames: append([f for f in frames if (f.run, f.seq) != ("a", 4)]))
+    for run in "ab":
+        engine.start_run(RunRequest(run, "abc", max_new_tokens=20))
+    assert closed(log, "a") == "failed"
+    assert closed(log, "b") == "length"
+    closing = log.closing("a")
+    assert closing is not None
+    assert "frame 5 after 3" in closing["error"]
+
+
 def test_an_engine_that_dies_interrupts_its_runs_and_comes_back(link: Link) -> None:
     engine, log = link(model="delay=0.05")
     engine.start_run(RunRequest("a", "abc", max_new_tokens=256))
