@@ -10,6 +10,8 @@ import { Term } from "./term.js";
 const LEAST_LABEL_PX = 10.5;
 const LEAST_LAYER_PX = 12;
 const TILT_DEGREES = 62;
+/** How far a tilted label reaches to the right with each character; one that would leave the map hangs straight down. */
+const CHARACTER_REACH_PX = 3;
 /** Widths of a character, to shorten a title or leave out a subtitle that has no room. */
 const TITLE_CHARACTER_PX = 6.6;
 const SUBTITLE_CHARACTER_PX = 5.2;
@@ -123,10 +125,12 @@ function ColumnNames({ group, geometry, run, view, marked }) {
         : position < run.promptLength
           ? "is-cached"
           : "is-output";
-    const label = named ? tokenLabel(run.tokens[position], 9) : position;
+    const whole = named ? tokenLabel(run.tokens[position], 9) : String(position);
+    const fits = x + whole.length * CHARACTER_REACH_PX <= geometry.width;
+    const label = fits || !named ? whole : tokenLabel(run.tokens[position], 8);
     return html`<text
       class=${`map-token ${kind} ${marked.includes(position) ? "is-marked" : ""}`}
-      transform=${`translate(${x} ${y}) rotate(${TILT_DEGREES})`}
+      transform=${`translate(${x} ${y}) rotate(${fits ? TILT_DEGREES : 90})`}
     >${label}</text>`;
   });
 }
