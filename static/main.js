@@ -36,26 +36,26 @@ const session = createSession({
   delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 });
 
-/** Tests and hosts read the page's state off the root element; the theme is a property of it too. */
-function mirror(state) {
+/** What style sheets follow: it is there before anything is rendered. */
+function dress({ theme, present, printing }) {
+  mirror({ theme, present: present ? "true" : undefined, printing: printing ? "true" : undefined });
+}
+
+/** Tests and hosts read off the root element what the page shows: it says so once it does. */
+function announce({ phase, step, run }) {
+  mirror({ state: phase, step: String(step), run: run?.id });
+}
+
+function mirror(values) {
   const { dataset } = document.documentElement;
-  const { present, printing } = state;
-  const values = {
-    state: state.phase,
-    step: String(state.step),
-    theme: state.theme,
-    run: state.run?.id,
-    present: present ? "true" : undefined,
-    printing: printing ? "true" : undefined,
-  };
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined) delete dataset[name];
     else if (dataset[name] !== value) dataset[name] = value;
   }
 }
 
-mirror(store.state());
-store.subscribe(mirror);
+dress(store.state());
+store.subscribe(dress);
 let shownTheme = store.state().theme;
 store.subscribe(({ theme }) => {
   if (theme === shownTheme) return;
@@ -75,5 +75,5 @@ createPlayer({
 });
 const { run, link } = readAddress(window.location);
 followAddress({ window, store, session });
-render(html`<${App} store=${store} session=${session} client=${client} />`, document.getElementById("page"));
+render(html`<${App} store=${store} session=${session} client=${client} onShown=${announce} />`, document.getElementById("page"));
 session.begin(run ?? bootstrap.examples[0]?.id, link);

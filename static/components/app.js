@@ -1,7 +1,7 @@
 /** The whole page: header, messages, prompt, timeline, and the five regions of the stage. */
 
 import { html } from "htm/preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isWide } from "../model/views.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
@@ -46,10 +46,12 @@ const PANELS = [
   { id: "time", tab: "Time" },
 ];
 
-export function App({ store, session, client }) {
+/** @param {{onShown: (state: Object) => void}} props `onShown` is told each state once the page shows it */
+export function App({ store, session, client, onShown }) {
   const [state, setState] = useState(store.state());
   const stage = useRef(null);
   useEffect(() => showOncePerFrame(store, setState), [store]);
+  useLayoutEffect(() => onShown(state), [state, onShown]);
   const glossary = useGlossary();
   const theme = usePageTheme(state.theme);
   const { dispatch } = store;

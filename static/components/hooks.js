@@ -57,15 +57,20 @@ export function useRatio() {
 /** Asking where things are makes the browser lay out the page, so scrolling is not done in every frame, in ms. */
 const SCROLL_MS = 100;
 
-/** Runs `scroll` a little after something in `on` has changed, once for all changes until then. */
-export function useScroll(scroll, on) {
+/**
+ * Runs `scroll` a little after something in `on` has changed, once for all changes until then.
+ *
+ * @param {(element: HTMLElement) => void} scroll
+ * @param {{current: HTMLElement|null}} ref what it scrolls; nothing happens when that is gone
+ */
+export function useScroll(scroll, ref, on) {
   const latest = useRef(scroll);
   latest.current = scroll;
   const timer = useRef(0);
   useEffect(() => {
     timer.current ||= setTimeout(() => {
       timer.current = 0;
-      latest.current();
+      if (ref.current) latest.current(ref.current);
     }, SCROLL_MS);
   }, on);
   useEffect(() => () => clearTimeout(timer.current), []);

@@ -74,7 +74,7 @@ function Chips({ state, dispatch }) {
   const { run, step } = state;
   const list = useRef(null);
   const steps = run?.steps ?? [];
-  useScroll(() => keepInSight(list.current), [step, steps.length]);
+  useScroll(keepInSight, list, [step, steps.length]);
   const chips = useMemo(
     () => steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, dispatch })),
     [run, steps.length, step, dispatch],

@@ -198,7 +198,9 @@ def test_memory_is_what_was_measured_and_the_formula_gives_the_same(stage: Stage
     assert cells(table, "bf16")[0] == f"{kv['bytes_used'] // 2:,} B"
     expect(part).to_contain_text(f"{100 * (1 - kv['bytes_used'] / kv['bytes_reserved']):.1f}\u202f% waits empty")
     grown = part.get_by_role("table", name="Bytes of the cache by step, measured, and what other caches would take")
-    used = [row.get_by_role("cell").last.inner_text() for row in grown.get_by_role("row").all()[1:]]
+    rows = grown.get_by_role("row")
+    expect(rows).to_have_count(1 + len(log.steps))  # the chart is drawn once its size is known
+    used = [row.get_by_role("cell").last.inner_text() for row in rows.all()[1:]]
     assert used == [short_bytes(step["kv"]["bytes_used"]) for step in log.steps]
 
 

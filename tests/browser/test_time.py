@@ -46,7 +46,9 @@ def test_every_step_stands_in_the_chart_with_its_measured_time(stage: Stage, sho
     opened(stage, short_run)
     steps = stage.server.log(short_run).steps
     table = stage.page.get_by_role("table", name="Milliseconds of each step; step 0 is prefill")
-    shown = [row.get_by_role("cell").inner_text() for row in table.get_by_role("row").all()[1:]]
+    rows = table.get_by_role("row")
+    expect(rows).to_have_count(1 + len(steps))  # the chart is drawn once its size is known
+    shown = [row.get_by_role("cell").inner_text() for row in rows.all()[1:]]
     assert shown == [milliseconds(step["ms"]["total"]) for step in steps]
     part = stage.region("Step by step")
     expect(part).to_contain_text(f"Until the first token (TTFT) it took {milliseconds(steps[0]['ms']['total'])}")
@@ -98,7 +100,9 @@ def test_a_steps_time_is_split_as_it_was_measured_down_to_the_layers(stage: Stag
     for name in ("forward", "capture", "sample"):
         expect(part.get_by_role("definition").filter(has_text=milliseconds(ms[name])).first).to_be_visible()
     table = part.get_by_role("table", name="Milliseconds of each layer in this step")
-    shown = [row.get_by_role("cell").inner_text() for row in table.get_by_role("row").all()[1:]]
+    rows = table.get_by_role("row")
+    expect(rows).to_have_count(1 + len(ms["layers"]))
+    shown = [row.get_by_role("cell").inner_text() for row in rows.all()[1:]]
     assert shown == [milliseconds(layer) for layer in ms["layers"]]
     expect(part).to_contain_text(
         f"Together {milliseconds(sum(ms['layers']))} of the forward pass's {milliseconds(ms['forward'])}"

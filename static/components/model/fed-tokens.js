@@ -27,9 +27,7 @@ export function FedTokens({ run, step, flow }) {
       }),
     [run, start, end, flow.first],
   );
-  useScroll(() => {
-    list.current.scrollTop = list.current.scrollHeight;
-  }, [run, step]);
+  useScroll(toTheEnd, list, [run, step]);
   return html`<div class="fed" ref=${list} role="group" aria-label="Tokens and ids of this step" tabindex="0">
     ${start > 0 && html`<button type="button" class="part-word" onClick=${() => setAll(true)}>Show ${counted(start, "token")} before</button>`}
     <table>
@@ -39,4 +37,8 @@ export function FedTokens({ run, step, flow }) {
       <tbody>${rows}</tbody>
     </table>
   </div>`;
+}
+
+function toTheEnd(list) {
+  list.scrollTop = list.scrollHeight;
 }
