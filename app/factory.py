@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from flask import Flask
 
-from app import compression, http_pages, http_runs, http_studies, problems, recordings, security
+from app import compression, http_pages, http_runs, http_sessions, http_studies, problems, recordings, security
 from app.engine_link import EngineLink
 from app.live import Live
 from app.paths import static_dir, templates_dir
 from app.run_log import RunLog
 from app.run_request import MAX_BODY_BYTES
+from app.sessions import SessionStore
 from app.settings import Settings
 
 
@@ -21,6 +22,7 @@ class Parts:
     """What an application is made of."""
 
     runs: RunLog
+    sessions: SessionStore
     engine: EngineLink
     live: Live
 
@@ -38,19 +40,21 @@ class Parts:
 def build(settings: Settings) -> Flask:
     """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises run_log.StoreError."""
     runs = RunLog(settings.data_dir)
+    sessions = SessionStore(runs)
     engine = EngineLink(runs, settings, report)
     live = Live(runs, settings.max_viewers)
     examples = recordings.load(settings.recordings_dir, runs)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, engine, live)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, live)
     problems.init_app(app)
     security.init_app(app)
     compression.init_app(app)
     live.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
-    app.register_blueprint(http_pages.blueprint(runs, engine, live, examples))
+    app.register_blueprint(http_sessions.blueprint(runs, sessions, engine))
+    app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
     return app
 
 

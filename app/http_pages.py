@@ -1,10 +1,12 @@
-"""The page and what watches the server: `/`, `/healthz`, `/readyz`, `/metrics`."""
+"""The page and what watches the server: `/`, `/s/<id>`, `/healthz`, `/readyz`, `/metrics`."""
 
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from flask import Blueprint, Response, g, jsonify, render_template
 
@@ -13,17 +15,22 @@ from app.live import Live
 from app.paths import static_dir
 from app.recordings import Example
 from app.run_log import RunLog
+from app.sessions import Damaged, Deleted, SessionStore
 from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
 
+log = logging.getLogger(__name__)
+
 SHEETS = (
-    *("base", "layout", "prompt-bar", "timeline", "map", "inspector", "panels", "charts", "words"),
+    *("base", "layout", "prompt-bar", "timeline", "map", "inspector", "panels", "charts", "words", "share"),
     *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
     *("present", "print"),
 )
 """Style sheets under static/css, in the order in which later ones win."""
 
 
-def blueprint(runs: RunLog, engine: EngineLink, live: Live, examples: list[Example]) -> Blueprint:
+def blueprint(
+    runs: RunLog, sessions: SessionStore, engine: EngineLink, live: Live, examples: list[Example]
+) -> Blueprint:
     """The routes, over these parts."""
     routes = Blueprint("pages", __name__)
     import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
@@ -37,11 +44,30 @@ def blueprint(runs: RunLog, engine: EngineLink, live: Live, examples: list[Examp
         },
     }
 
+    def page(title: str, **more: Any) -> str:
+        return render_template(
+            "stage.html",
+            title=title,
+            bootstrap=bootstrap | more,
+            importmap=import_map,
+            sheets=SHEETS,
+            csp_nonce=g.csp_nonce,
+        )
+
     @routes.get("/")
     def stage() -> str:
-        return render_template(
-            "stage.html", bootstrap=bootstrap, importmap=import_map, sheets=SHEETS, csp_nonce=g.csp_nonce
-        )
+        return page("KVScope")
+
+    @routes.get("/s/<session>")
+    def session(session: str) -> Response:
+        try:
+            manifest = sessions.manifest(session)
+        except (KeyError, Deleted, Damaged) as error:
+            return _no_session(error)
+        opened = {field: manifest[field] for field in ("id", "title", "notes", "open", "run")}
+        response = Response(page(f"{manifest['title'] or manifest['prompt'][:80]} · KVScope", session=opened))
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
     @routes.get("/healthz")
     def healthz() -> Response:
@@ -72,6 +98,18 @@ def blueprint(runs: RunLog, engine: EngineLink, live: Live, examples: list[Examp
         return Response("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8")
 
     return routes
+
+
+def _no_session(error: Exception) -> Response:
+    match error:
+        case Deleted():
+            status, heading, text = 410, "This session was deleted", "Whoever shared it has taken it back."
+        case Damaged():
+            log.error("%s", error)
+            status, heading, text = 500, "This session is damaged", "What is stored of it is not what was shared."
+        case _:
+            status, heading, text = 404, "There is no such session", "Check that the link is complete."
+    return Response(render_template("message.html", heading=heading, text=text), status)
 
 
 def _version() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +13,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from app.engine_link import EngineUnavailable, TooManyRuns
 from app.run_log import StoreError
+from app.sessions import Damaged, Deleted
 from model.api import Refused
 
 RETRY_WHEN_FULL_S = 5
@@ -23,10 +25,20 @@ class Problem(Exception):
     """What a request got wrong: HTTP status, a sentence, the field it is about and the bound that field broke."""
 
     def __init__(
-        self, status: int, detail: str, *, field: str | None = None, limit: Any = None, retry_after: int | None = None
+        self,
+        status: int,
+        detail: str,
+        *,
+        field: str | None = None,
+        limit: Any = None,
+        retry_after: int | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
-        self.status, self.detail, self.field, self.limit, self.retry_after = status, detail, field, limit, retry_after
+        self.status, self.detail, self.field, self.limit = status, detail, field, limit
+        self.headers = dict(headers or {})
+        if retry_after is not None:
+            self.headers["Retry-After"] = str(retry_after)
 
     def document(self) -> dict[str, Any]:
         """The members of the problem document; `field` and `limit` only where there is one."""
@@ -36,8 +48,7 @@ class Problem(Exception):
 
     def response(self) -> Response:
         """The problem document as an HTTP response."""
-        headers = {"Retry-After": str(self.retry_after)} if self.retry_after is not None else {}
-        return Response(json.dumps(self.document()), self.status, headers, mimetype="application/problem+json")
+        return Response(json.dumps(self.document()), self.status, self.headers, mimetype="application/problem+json")
 
 
 def init_app(app: Flask) -> None:
@@ -47,6 +58,8 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(TooManyRuns, _too_many_runs)
     app.register_error_handler(EngineUnavailable, _engine_unavailable)
     app.register_error_handler(StoreError, lambda error: Problem(503, str(error), retry_after=60).response())
+    app.register_error_handler(Deleted, lambda error: Problem(410, str(error), field="session").response())
+    app.register_error_handler(Damaged, _damaged)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _fault)
 
@@ -63,6 +76,11 @@ def _too_many_runs(error: TooManyRuns) -> Response:
 
 def _engine_unavailable(error: EngineUnavailable) -> Response:
     return Problem(503, str(error), retry_after=error.retry_after).response()
+
+
+def _damaged(error: Damaged) -> Response:
+    log.error("%s", error)
+    return Problem(500, str(error), field=error.part).response()
 
 
 def _http_error(error: HTTPException) -> Response | HTTPException:

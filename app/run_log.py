@@ -94,7 +94,7 @@ class RunLog:
             sa.event.listen(self.engine, "connect", _set_pragmas)
             metadata.create_all(self.engine)
         except (OSError, DatabaseError) as error:
-            raise StoreError(f"The data folder {folder} cannot be used: {_reason(error)}") from None
+            raise StoreError(f"The data folder {folder} cannot be used: {reason_of(error)}") from None
         self._recover()
 
     def close(self) -> None:
@@ -277,7 +277,7 @@ class RunLog:
                 for run in dict.fromkeys(frame.run for frame in frames):
                     _write(connection, run, [frame for frame in frames if frame.run == run])
         except DatabaseError as error:
-            raise StoreError(f"The run cannot be stored: {_reason(error)}.") from None
+            raise StoreError(f"The run cannot be stored: {reason_of(error)}.") from None
 
     def _announce(self, frames: Iterable[Frame], heads: dict[str, Head]) -> None:
         for frame in frames:
@@ -353,7 +353,7 @@ def _set_pragmas(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _reason(error: OSError | DatabaseError) -> str:
+def reason_of(error: OSError | DatabaseError) -> str:
     """The cause in a few words, without SQL or parameters."""
     if isinstance(error, DatabaseError):
         return str(error.orig)

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from flask import Response, jsonify, request, url_for
 
 from app.engine_link import EngineLink, EngineUnavailable
 from app.problems import Problem
-from app.run_log import Head, RunLog
+from app.run_log import Head
+
+
+class Log(Protocol):
+    """What is read of runs, and of saved sessions in the same way (run_log.RunLog says what each method does)."""
+
+    def head(self, run: str, /) -> Head | None:
+        """Where the log ends."""
+        ...
+
+    def opening(self, run: str, /) -> dict[str, Any]:
+        """The data of its `open` frame."""
+        ...
+
+    def chosen(self, run: str, /) -> list[tuple[int, int]]:
+        """For each complete step: seq of its `step` frame, id of the token it chose."""
+        ...
+
+    def all_frames(self, run: str, after: int = -1, /) -> Iterator[bytes]:
+        """Payloads of the frames after seq `after`."""
+        ...
 
 
 class RunLookup:
-    """Finds runs, and refuses what cannot be asked of one. Methods raise Problem."""
+    """Finds runs, and refuses what cannot be asked of one. Methods raise Problem. `noun`: what an id is of."""
 
-    def __init__(self, runs: RunLog, engine: EngineLink) -> None:
-        self._runs, self._engine = runs, engine
+    def __init__(self, runs: Log, engine: EngineLink, noun: str = "run") -> None:
+        self._runs, self._engine, self._noun = runs, engine, noun
 
     def known(self, run: str) -> Head:
         """Where the run's log ends."""
         head = self._runs.head(run)
         if head is None:
-            raise Problem(404, f"There is no run {run[:80]!r}.", field="run")
+            raise Problem(404, f"There is no {self._noun} {run[:80]!r}.", field=self._noun)
         return head
 
     def original(self, run: str) -> dict[str, Any]:

@@ -52,11 +52,24 @@ def read_object(body: bytes, known: Collection[str]) -> dict[str, Any]:
         raise Problem(400, f"The body is not valid JSON: {str(error) or 'nested too deeply'}.", field="body") from None
     if not isinstance(parsed, dict):
         raise Problem(400, "The body must be a JSON object.", field="body")
-    unknown = sorted(set(parsed) - set(known))
+    _only(parsed, known)
+    return parsed
+
+
+def members(value: Any, known: Collection[str], name: str) -> dict[str, Any]:
+    """The members of the object `value`, which must be among `known`, under their full names, such as `open.step`."""
+    if not isinstance(value, dict):
+        raise Problem(422, f"{name} must be an object.", field=name, limit=list(known))
+    fields = {f"{name}.{member}": content for member, content in value.items()}
+    _only(fields, [f"{name}.{member}" for member in known])
+    return fields
+
+
+def _only(fields: dict[str, Any], known: Collection[str]) -> None:
+    unknown = sorted(set(fields) - set(known))
     if unknown:
         name = unknown[0].encode("utf-8", "replace").decode()[:80]
         raise Problem(400, f"There is no field {name!r}.", field=name, limit=list(known))
-    return parsed
 
 
 def read_run(body: bytes, run: str) -> tuple[RunRequest, str | None]:
@@ -64,7 +77,7 @@ def read_run(body: bytes, run: str) -> tuple[RunRequest, str | None]:
     fields = read_object(body, RUN_FIELDS)
     request = run_from(fields, run)
     model = fields.get("model")
-    return request, None if model is None else _text(model, "model")
+    return request, None if model is None else valid_text(model, "model")
 
 
 def run_from(fields: dict[str, Any], run: str) -> RunRequest:
@@ -76,7 +89,7 @@ def run_from(fields: dict[str, Any], run: str) -> RunRequest:
         chat=_boolean(fields, "chat", defaults.chat),
         max_new_tokens=integer(fields, "max_new_tokens", 1, MAX_NEW_TOKENS, defaults.max_new_tokens),
         sampling=Sampling(
-            strategy=_choice(fields, "strategy", STRATEGIES, sampling.strategy),
+            strategy=choice(fields, "strategy", STRATEGIES, sampling.strategy),
             temperature=_number(fields, "temperature", MAX_TEMPERATURE, sampling.temperature),
             top_k=integer(fields, "top_k", 0, MAX_TOP_K, sampling.top_k),
             top_p=_number(fields, "top_p", 1, sampling.top_p),
@@ -87,12 +100,12 @@ def run_from(fields: dict[str, Any], run: str) -> RunRequest:
 
 def read_action(body: bytes) -> str:
     """The action of a control request."""
-    return _choice(read_object(body, ("action",)), "action", ACTIONS, None)
+    return choice(read_object(body, ("action",)), "action", ACTIONS, None)
 
 
 def read_twin(body: bytes) -> Caching:
     """What becomes of the cache of the twin that is asked for."""
-    asked = _choice(read_object(body, ("cache",)), "cache", TWINS, None)
+    asked = choice(read_object(body, ("cache",)), "cache", TWINS, None)
     return next(caching for caching in TWINS if caching == asked)
 
 
@@ -119,7 +132,7 @@ def read_candidate(text: str | None) -> str:
         raise Problem(422, "text is missing.", field="text", limit=limit)
     if not 1 <= len(text) <= MAX_CANDIDATE_CHARS:
         raise Problem(422, f"text must have 1 to {MAX_CANDIDATE_CHARS} characters.", field="text", limit=limit)
-    return _text(text, "text")
+    return valid_text(text, "text")
 
 
 def query_integer(text: str | None, name: str, low: int, high: int, default: int | None = None) -> int:
@@ -138,13 +151,14 @@ def _prompt(fields: dict[str, Any]) -> str:
     if isinstance(value, str) and len(value) > MAX_PROMPT_CHARS:
         detail = f"The prompt has {len(value)} characters; at most {MAX_PROMPT_CHARS} are taken."
         raise Problem(413, detail, field="prompt", limit=MAX_PROMPT_CHARS)
-    prompt = _text(value, "prompt")
+    prompt = valid_text(value, "prompt")
     if not prompt:
         raise Problem(422, "The prompt is empty.", field="prompt", limit=[1, MAX_PROMPT_CHARS])
     return prompt
 
 
-def _text(value: Any, name: str) -> str:
+def valid_text(value: Any, name: str) -> str:
+    """Text that can be encoded. Raises Problem."""
     if not isinstance(value, str):
         raise Problem(422, f"{name} must be text.", field=name)
     try:
@@ -162,7 +176,8 @@ def _boolean(fields: dict[str, Any], name: str, default: bool) -> bool:
     return value
 
 
-def _choice(fields: dict[str, Any], name: str, choices: tuple[str, ...], default: str | None) -> str:
+def choice(fields: dict[str, Any], name: str, choices: tuple[str, ...], default: str | None) -> str:
+    """One of `choices`; `default` when the field is absent, None meaning that it is required."""
     value = _present(fields, name, default, list(choices))
     if value not in choices:
         raise Problem(422, f"{name} must be one of {', '.join(choices)}.", field=name, limit=list(choices))

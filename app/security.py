@@ -1,4 +1,4 @@
-"""Response headers: what the page may load, and how long static files may be kept."""
+"""Response headers: what the page may load, who may read what, and how long static files may be kept."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from flask import Flask, Response, g, request
 
 VENDOR_PREFIX = "/static/vendor/"
 VENDOR_MAX_AGE_S = 24 * 60 * 60
+OPEN_PREFIXES = ("/static/", "/api/sessions/", "/readyz")
+"""What a shared run is shown with. A sandboxed frame has no origin, so its modules, fonts and frames are all of another
+one; nothing under these paths depends on a cookie or a login, and a page elsewhere may read but not change it."""
 
 
 def init_app(app: Flask) -> None:
@@ -28,6 +31,8 @@ def _add_headers(response: Response) -> Response:
     )
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "same-origin"
+    if request.method in ("GET", "HEAD") and request.path.startswith(OPEN_PREFIXES):
+        response.headers["Access-Control-Allow-Origin"] = "*"
     if request.path.startswith(VENDOR_PREFIX) and response.status_code in (200, 304):
         response.headers["Cache-Control"] = f"public, max-age={VENDOR_MAX_AGE_S}"
     return response

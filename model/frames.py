@@ -121,10 +121,10 @@ def from_stream(data: bytes) -> Iterator[bytes]:
         at += length
 
 
-def join(payloads: Iterable[bytes]) -> bytes:
-    """All frames of one run as a single safetensors file. Raises BadFrame."""
+def join(payloads: Iterable[bytes], about: Mapping[str, str] | None = None) -> bytes:
+    """All frames of one run as a single safetensors file, `about` among its metadata. Raises BadFrame."""
     joined: dict[str, np.ndarray] = {}
-    metadata = {"v": VERSION}
+    metadata = {**(about or {}), "v": VERSION}
     for payload in payloads:
         head, fields = header(payload), _metadata(payload)
         key = f"{head.seq:06d}"

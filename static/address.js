@@ -1,18 +1,22 @@
-/** Keeps the page's address and its state the same: `/?run=<id>#step=3&layer=13…`. */
+/** Keeps the page's address and its state the same: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run. */
 
-import { formatHash, parseHash, runOfSearch } from "./location.js";
+import { formatHash, parseHash, runOfSearch, savedOfPath } from "./location.js";
 
 /** Browsers refuse too many changes of the address in a row; one in this many ms is enough, in ms. */
 const WRITE_MS = 300;
 
-export function readAddress({ search, hash }) {
-  return { run: runOfSearch(search), link: parseHash(hash) };
+/** @param {{id: string, run: string}|null} saved the saved session that the page was opened with */
+export function readAddress({ pathname, search, hash }, saved = null) {
+  const ofSaved = saved && savedOfPath(pathname) === saved.id ? saved.run : null;
+  return { run: ofSaved ?? runOfSearch(search), link: parseHash(hash) };
 }
 
 /** @returns {string} the address of what is shown; null while there is nothing worth a link */
 export function addressOf({ run, step, selection, present }) {
   if (!run?.steps.length) return null;
-  return `/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${formatHash({ step, ...selection })}`;
+  const hash = formatHash({ step, ...selection });
+  if (run.saved) return `/s/${run.saved.id}${present ? "?present=1" : ""}${hash}`;
+  return `/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${hash}`;
 }
 
 /**
@@ -21,14 +25,14 @@ export function addressOf({ run, step, selection, present }) {
  *
  * @returns {() => void} stops both
  */
-export function followAddress({ window, store, session }) {
+export function followAddress({ window, store, session, saved = null }) {
   let timer = null;
 
   const write = () => {
     timer = null;
     const address = addressOf(store.state());
     if (address === null) return;
-    const before = readAddress(window.location).run;
+    const before = readAddress(window.location, saved).run;
     const sameRun = before === null || before === store.state().run.id;
     window.history[sameRun ? "replaceState" : "pushState"](null, "", address);
   };
@@ -38,7 +42,7 @@ export function followAddress({ window, store, session }) {
   };
 
   const onMove = () => {
-    const { run, link } = readAddress(window.location);
+    const { run, link } = readAddress(window.location, saved);
     clearTimeout(timer);
     timer = null;
     if (run && run !== store.state().run?.id) session.visit(run, link);

@@ -11,28 +11,34 @@ import { presentOfSearch } from "./location.js";
 import { createPlayer } from "./player.js";
 import { listenToPrint } from "./printing.js";
 import { createSession } from "./session.js";
+import { storageOr } from "./storage.js";
 import { createStore } from "./store.js";
 import { preferredTheme, rememberTheme } from "./theme.js";
 
 const bootstrap = JSON.parse(document.getElementById("bootstrap").textContent);
+const saved = bootstrap.session ?? null;
+const settings = storageOr(() => window.localStorage);
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 
 const store = createStore({
   examples: bootstrap.examples,
   limits: bootstrap.limits,
-  theme: preferredTheme(localStorage, systemDark.matches),
+  theme: preferredTheme(settings, systemDark.matches),
   present: presentOfSearch(window.location.search),
+  sandboxed: window.origin === "null",
   reducedMotion: stillness.matches,
 });
 const client = createClient({
   fetch: window.fetch.bind(window),
   connect: () => io({ transports: ["websocket"] }),
+  saved,
 });
 const session = createSession({
   store,
   client,
-  storage: sessionStorage,
+  saved,
+  storage: storageOr(() => window.sessionStorage),
   delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 });
 
@@ -60,7 +66,7 @@ let shownTheme = store.state().theme;
 store.subscribe(({ theme }) => {
   if (theme === shownTheme) return;
   shownTheme = theme;
-  rememberTheme(localStorage, theme);
+  rememberTheme(settings, theme);
 });
 stillness.addEventListener("change", () => store.dispatch({ type: "motion", reducedMotion: stillness.matches }));
 for (const input of ["pointerdown", "keydown"]) {
@@ -73,7 +79,7 @@ createPlayer({
   requestFrame: window.requestAnimationFrame.bind(window),
   cancelFrame: window.cancelAnimationFrame.bind(window),
 });
-const { run, link } = readAddress(window.location);
-followAddress({ window, store, session });
+const { run, link } = readAddress(window.location, saved);
+followAddress({ window, store, session, saved });
 render(html`<${App} store=${store} session=${session} client=${client} onShown=${announce} />`, document.getElementById("page"));
 session.begin(run ?? bootstrap.examples[0]?.id, link);

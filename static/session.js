@@ -8,6 +8,7 @@ import { branchRefusal, chosenPosition } from "./model/branching.js";
 import { reasonOfClose } from "./model/endings.js";
 import { tellingHead } from "./model/first-look.js";
 import { requestProblem } from "./model/run-request.js";
+import { openingOf } from "./model/saved-run.js";
 
 const READINESS_POLL_MS = 400;
 const FAILED_POLL_MS = 3000;
@@ -20,10 +21,11 @@ const NO_BRANCH = "The branch could not be started";
  * @param {Object} parts
  * @param {Object} parts.store
  * @param {Object} parts.client
+ * @param {Object|null} parts.saved the saved session that the page was opened with: {id, run, title, notes, open}
  * @param {Storage} parts.storage remembers over a reload which run this tab started: only that one's engine is paused
  * @param {(ms: number) => Promise<void>} parts.delay
  */
-export function createSession({ store, client, storage, delay }) {
+export function createSession({ store, client, saved = null, storage, delay }) {
   const { dispatch, state } = store;
   let stopWatching = () => {};
   let polling = false;
@@ -50,7 +52,7 @@ export function createSession({ store, client, storage, delay }) {
    */
   const open = (id, { playing, visited, link = {} }) => {
     stopWatching();
-    const run = new Run(id);
+    const run = new Run(id, id === saved?.run ? saved : null);
     dispatch({ type: "opened", run, playing, view: link.view });
     let waiting = Object.keys(link).length > 0;
     const settle = () => {
@@ -72,7 +74,7 @@ export function createSession({ store, client, storage, delay }) {
         if (frame.kind === "layer" && run.partialRows === rows) return;
         dispatch({ type: "grew" });
         if (frame.kind === "open") dispatch({ type: "settingsOfRun", open: frame.data });
-        if (frame.kind === "open" && visited) askWhetherPaused(id);
+        if (frame.kind === "open" && visited && !run.saved) askWhetherPaused(id);
         if (frame.kind === "step") onStep(run, link);
         if (frame.kind === "close") onClose(run);
         settle();
@@ -80,7 +82,7 @@ export function createSession({ store, client, storage, delay }) {
       onConnection: (connected) => {
         if (connected !== state().connected) dispatch({ type: "connection", connected });
       },
-      onProblem: (problem) => dispatch({ type: "unwatchable", problem }),
+      onProblem: (problem) => dispatch({ type: run.saved && run.steps.length ? "problem" : "unwatchable", problem }),
     });
   };
 
@@ -155,14 +157,15 @@ export function createSession({ store, client, storage, delay }) {
     return { layer, head, view };
   };
 
-  const grows = () => Boolean(state().run?.open) && !state().run.close;
+  const grows = () => Boolean(state().run) && state().run.grows;
   const last = () => (state().run?.steps.length ?? 0) - 1;
   const owned = () => storage.getItem(OWNED_KEY) === state().run?.id;
 
   const session = {
     /** Shows a run from the start, without waiting for the model, and follows the model's loading. */
     begin(id, link) {
-      if (id) session.visit(id, link);
+      const named = Object.keys(link).length > 0;
+      if (id) session.visit(id, id === saved?.run && !named ? openingOf(saved) : link);
       pollReadiness();
     },
 

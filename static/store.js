@@ -4,7 +4,8 @@
  * `run` itself grows in place; `version` changes whenever it does. `sampling` is what the next run will use; `whatIf`
  * is only looked at on the step in sight, null meaning the settings the run in sight was made with. `branching` is the
  * token that a branch is being started with. `layerStop`, while a step is walked layer by layer, is how many of its layers
- * are shown (1…layers); null when it is not.
+ * are shown (1…layers); null when it is not. `sandboxed`: the page is in a frame without an origin, where nothing can be
+ * started.
  */
 
 import { progressAt, revealAt, riseOf } from "./model/rise.js";
@@ -42,6 +43,7 @@ export const initialState = {
   problem: null,
   theme: "light",
   present: false,
+  sandboxed: false,
   printing: false,
   phase: "loading",
 };

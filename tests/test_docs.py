@@ -46,7 +46,9 @@ def test_every_path_in_the_layout_exists() -> None:
         assert (ROOT / path).is_dir() if path.endswith("/") else (ROOT / path).is_file(), path
 
 
-@pytest.mark.parametrize("document", ["README.md", "CHANGELOG.md", "docs/frames.md", "docs/architecture.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "CHANGELOG.md", "docs/frames.md", "docs/sessions.md", "docs/architecture.md"]
+)
 def test_every_relative_link_leads_to_a_file(document: str) -> None:
     path = ROOT / document
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):

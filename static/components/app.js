@@ -14,6 +14,7 @@ import { Messages } from "./messages.js";
 import { NextToken } from "./next-token.js";
 import { PanelSaver } from "./panel-saver.js";
 import { PromptBar } from "./prompt-bar.js";
+import { ShareDialog } from "./share/share-dialog.js";
 import { Calm } from "./still.js";
 import { Tabs } from "./tabs.js";
 import { Glossary } from "./term.js";
@@ -80,6 +81,7 @@ export function App({ store, session, client, onShown }) {
         </div>
       </main>
       ${help}
+      <${Calm} of=${ShareDialog} ...${parts} />
     </div>
   <//><//>`;
 }

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { bySize, dotProduct } from "../model/dot-product.js";
 import { bareLabel, bounded, counted, fixed } from "../model/format.js";
+import { NOT_STORED } from "../model/saved-run.js";
 import { Badge } from "./bits.js";
 import { Dimensions } from "./pair/dimensions.js";
 import { Vector } from "./pair/vector.js";
@@ -63,6 +64,7 @@ function Vectors({ pair, names, onOpen }) {
 const WIRE_NOTES = {
   idle: "Pause, or click a cell, to see its dot product.",
   loading: "Asking the model for the exact values…",
+  none: `Exact values are ${NOT_STORED}; this is the value in the log.`,
   failed: "Exact values need the model; this is the value in the log.",
 };
 

@@ -1,4 +1,4 @@
-/** Name, recorded runs, the model and how far its loading is, theme, large type, help. */
+/** Name, recorded runs or the title of a saved one, the model and how far its loading is, theme, large type, help. */
 
 import { html } from "htm/preact";
 import { bytesShort, counted } from "../model/format.js";
@@ -11,8 +11,12 @@ export function Header({ state, dispatch, session }) {
   return html`
     <header class="header">
       <h1 class="wordmark">KV<span>Scope</span></h1>
-      <p class="header-say">a real model answering, token by token</p>
-      <${Recorded} state=${state} session=${session} />
+      ${
+        state.run?.saved
+          ? html`<${Saved} saved=${state.run.saved} alone=${!state.sandboxed} />`
+          : html`<p class="header-say">a real model answering, token by token</p>
+              <${Recorded} state=${state} session=${session} />`
+      }
       <div class="header-end">
         <${Model} state=${state} />
         <button
@@ -39,6 +43,17 @@ export function Header({ state, dispatch, session }) {
         >?</button>
       </div>
     </header>
+  `;
+}
+
+/** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */
+function Saved({ saved, alone }) {
+  const { title } = saved;
+  return html`
+    <div class="saved" role="group" aria-label="Shared run">
+      <h2 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
+      ${alone && html`<a href="/">Open KVScope</a>`}
+    </div>
   `;
 }
 

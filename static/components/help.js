@@ -20,6 +20,7 @@ const ANSWERS = [
   ["What does one more token cost?", "KV cache, its first line; bytes of memory, with every factor named."],
   ["What did this step compute?", "The sentence under the timeline; on the map, everything amber."],
   ["Why this token, not another?", "“Why this token?” under Next token, then type any word."],
+  ["How can I send this to someone?", "Share: a link to this run, at this moment, with notes. It opens without the model."],
   ["What if there were no cache?", "“Why a cache?” under KV cache: the same answer is really computed without one."],
 ];
 

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { branchRefusal } from "../model/branching.js";
 import { fixed, integer, percent, quoted } from "../model/format.js";
 import { distribution } from "../model/sampling.js";
+import { NO_BRANCH } from "../model/saved-run.js";
 import { Badge, Token } from "./bits.js";
 import { OpenView } from "./open-view.js";
 import { SamplingSliders } from "./sampling-sliders.js";
@@ -96,5 +97,6 @@ function summary(result, data, run, listed) {
       ? `${result.approximate ? "about " : ""}${integer(result.keptTopP)} of ${integer(vocab)} tokens kept`
       : `all ${integer(vocab)} tokens kept`;
   return html`${kept} · all others ${percent(Math.max(0, others))} · <${Term} id="entropy">entropy<//>${" "}
-    ${fixed(result.entropy, 2)} bits (raw ${fixed(data.entropy, 2)}) · click a token to <${Term} id="fork">branch<//>`;
+    ${fixed(result.entropy, 2)} bits (raw ${fixed(data.entropy, 2)}) ·${" "}
+    ${run.saved ? NO_BRANCH : html`click a token to <${Term} id="fork">branch<//>`}`;
 }

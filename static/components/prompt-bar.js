@@ -1,14 +1,17 @@
-/** The prompt, the settings of the next run, and the button that starts it. */
+/** The prompt, the settings of the next run, the button that starts it, and the one that shares the run in sight. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
 import { highOf, NUMBERS } from "../model/run-request.js";
 import { Icon } from "./icons.js";
+import { ShareButton } from "./share/share-button.js";
 import { Term } from "./term.js";
+
+const SANDBOXED = "The page around this one does not let it start runs: open the link by itself";
 
 export function PromptBar({ state, dispatch, session }) {
   const [opened, setOpened] = useState(false);
-  const { problem, held } = state;
+  const { problem, held, sandboxed } = state;
   const onSubmit = (event) => {
     event.preventDefault();
     session.submit();
@@ -16,7 +19,7 @@ export function PromptBar({ state, dispatch, session }) {
   const onKeyDown = (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
-    session.submit();
+    if (!sandboxed) session.submit();
   };
   return html`
     <form class="prompt-bar" aria-label="New run" onSubmit=${onSubmit} novalidate>
@@ -45,7 +48,8 @@ export function PromptBar({ state, dispatch, session }) {
       >
         <${Icon} name="settings" />
       </button>
-      <button class="run-button" type="submit"><${Icon} name="play" />${held ? "Waiting" : "Run"}</button>
+      <button class="run-button" type="submit" disabled=${sandboxed} title=${sandboxed ? SANDBOXED : null}><${Icon} name="play" />${held ? "Waiting" : "Run"}</button>
+      <${ShareButton} state=${state} dispatch=${dispatch} />
     </form>
   `;
 }

@@ -5,9 +5,11 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ending } from "../model/endings.js";
 import { counted, fixed, integer, milliseconds, percent, tokenLabel, tokenText } from "../model/format.js";
 import { narrate } from "../model/narration.js";
+import { notedSteps } from "../model/saved-run.js";
 import { slowdownOf } from "../player.js";
 import { Branches } from "./branches.js";
 import { useScroll } from "./hooks.js";
+import { Notes } from "./notes.js";
 import { Still } from "./still.js";
 import { Transport } from "./transport.js";
 
@@ -27,6 +29,7 @@ export function Timeline({ state, dispatch, session, client }) {
       <${Scrubber} state=${state} dispatch=${dispatch} />
       <${Slowdown} state=${state} />
       <${Branches} state=${state} client=${client} session=${session} />
+      <${Notes} state=${state} dispatch=${dispatch} />
     </section>
   `;
 }
@@ -45,7 +48,7 @@ function Prefill({ state, dispatch }) {
       aria-current=${current ? "step" : undefined}
       onClick=${() => dispatch({ type: "seek", step: 0 })}
     >
-      <span>prefill · </span>${time}
+      <span>prefill · </span>${time}${notedIn(run).includes(0) && html`<${NoteMark} />`}
     </button>
   `;
 }
@@ -75,10 +78,10 @@ function Chips({ state, dispatch }) {
   const list = useRef(null);
   const steps = run?.steps ?? [];
   useScroll(keepInSight, list, [step, steps.length]);
-  const chips = useMemo(
-    () => steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, dispatch })),
-    [run, steps.length, step, dispatch],
-  );
+  const chips = useMemo(() => {
+    const noted = notedIn(run);
+    return steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, noted, dispatch }));
+  }, [run, steps.length, step, dispatch]);
   return html`
     <ol class="chips" ref=${list}>
       ${chips} ${run?.close && html`<li class="ending">${ending(run.close)}</li>`}
@@ -86,7 +89,16 @@ function Chips({ state, dispatch }) {
   `;
 }
 
-function chipOf(chosenBy, index, fedBy, { step, dispatch }) {
+function notedIn(run) {
+  return notedSteps(run?.saved?.notes ?? []);
+}
+
+/** A step somebody wrote a note on. */
+function NoteMark() {
+  return html`<i class="note-mark" aria-hidden="true"></i><span class="visually-hidden">, has a note</span>`;
+}
+
+function chipOf(chosenBy, index, fedBy, { step, noted, dispatch }) {
   const { token } = chosenBy.data;
   return html`
     <li key=${index}>
@@ -97,6 +109,7 @@ function chipOf(chosenBy, index, fedBy, { step, dispatch }) {
         part=${partOf(token, index, fedBy)}
         time=${token.forced ? "given" : fedBy ? milliseconds(fedBy.data.ms.total) : percent(token.prob, 0)}
         target=${fedBy ? index + 1 : index}
+        noted=${noted.includes(index + 1)}
         dispatch=${dispatch}
       />
     </li>
@@ -115,7 +128,7 @@ function partOf(token, index, fedBy) {
   return fedBy ? `${given}fed in step ${index + 1}` : `${given || "chosen "}in step ${index}, not fed`;
 }
 
-function Chip({ token, kind, part, time, target, dispatch }) {
+function Chip({ token, kind, part, time, target, noted, dispatch }) {
   return html`
     <button
       class=${`chip is-${kind}${token.forced ? " is-given" : ""}`}
@@ -126,7 +139,7 @@ function Chip({ token, kind, part, time, target, dispatch }) {
     >
       <bdi class="token">${tokenLabel(token, 16)}</bdi>
       <span class="time">${time}</span>
-      <span class="visually-hidden">${part}</span>
+      <span class="visually-hidden">${part}</span>${noted && html`<${NoteMark} />`}
     </button>
   `;
 }

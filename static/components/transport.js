@@ -9,7 +9,7 @@ const SPEED_LABELS = { 0.25: "¼×", 0.5: "½×" };
 export function Transport({ state, dispatch, session }) {
   const { playing, following, run, speed, layerStop } = state;
   const walk = (change) => () => dispatch({ type: "walk", change });
-  const grows = Boolean(run?.open) && !run.close;
+  const grows = run?.grows ?? false;
   return html`
     <div class="transport" role="group" aria-label="Playback">
       <${Button} name="First step" icon="first" onClick=${session.first} />

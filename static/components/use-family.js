@@ -9,11 +9,11 @@ const GROWING_MS = 2000;
  * @param {Object} client
  * @param {import("../contract/run.js").Run|null} run
  * @param {*} news anything whose change means that the family has changed
- * @returns {{root: string, runs: Object[]}|null} null until it is known
+ * @returns {{root: string, runs: Object[]}|null} null until it is known, and of a saved run, which is kept alone
  */
 export function useFamily(client, run, news = null) {
   const [family, setFamily] = useState(null);
-  const id = run?.open ? run.id : null;
+  const id = run?.open && !run.saved ? run.id : null;
   const over = Boolean(run?.close);
 
   useEffect(() => {

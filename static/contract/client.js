@@ -20,9 +20,13 @@ export class Problem extends Error {
 }
 
 /**
- * @param {{fetch: Function, connect: () => Object}} parts `connect` gives a Socket.IO client socket when first needed
+ * @param {Object} parts
+ * @param {Function} parts.fetch
+ * @param {() => Object} parts.connect gives a Socket.IO client socket when first needed
+ * @param {{id: string, run: string}|null} parts.saved the saved session that has a run's log: all about that run is read
+ *   from there, and over HTTP alone, since it does not grow
  */
-export function createClient({ fetch, connect }) {
+export function createClient({ fetch, connect, saved = null }) {
   let socket = null;
   const openSocket = () => (socket ??= connect());
 
@@ -43,7 +47,9 @@ export function createClient({ fetch, connect }) {
     return response.json();
   };
 
-  const at = (run, rest = "") => `/api/runs/${encodeURIComponent(run)}${rest}`;
+  const isSaved = (run) => saved !== null && run === saved.run;
+  const at = (run, rest = "") =>
+    isSaved(run) ? `/api/sessions/${encodeURIComponent(saved.id)}${rest}` : `/api/runs/${encodeURIComponent(run)}${rest}`;
 
   const exact = async (run, path) => {
     const response = await request(at(run, path));
@@ -128,7 +134,22 @@ export function createClient({ fetch, connect }) {
      */
     head: ({ run, step, layer, head }) => exact(run, `/head?step=${step}&layer=${layer}&head=${head}`),
 
-    watch: (run, after, handlers) => watch({ run, after, handlers, frames, openSocket }),
+    /**
+     * A copy of a closed run that opens from its own link.
+     *
+     * @param {string} run
+     * @param {{title?: string, notes?: Object[], open?: Object}} words
+     * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
+     */
+    share: (run, words) => post(at(run, "/share"), words),
+
+    /** Takes one sharing of a session back.  @throws {Problem} */
+    async withdraw(id, token) {
+      const headers = { Authorization: `Bearer ${token}` };
+      await request(`/api/sessions/${encodeURIComponent(id)}`, { method: "DELETE", headers });
+    },
+
+    watch: (run, after, handlers) => watch({ run, after, handlers, frames, openSocket, grows: !isSaved(run) }),
   };
 }
 
@@ -142,9 +163,10 @@ async function problemOf(response) {
  * @param {Object} parts
  * @param {{onFrame: (frame: Object) => void, onConnection: (there: boolean) => void, onProblem: (problem: Problem) => void}}
  *   parts.handlers `onProblem` is final: the run cannot be watched
+ * @param {boolean} parts.grows whether frames may come that are not stored yet
  * @returns {() => void} stops watching
  */
-function watch({ run, after, handlers, frames, openSocket }) {
+function watch({ run, after, handlers, frames, openSocket, grows }) {
   const aborter = new AbortController();
   let newest = after;
   let announced = after;
@@ -153,18 +175,23 @@ function watch({ run, after, handlers, frames, openSocket }) {
   let timer = null;
   let leaveSocket = () => {};
 
-  const stop = () => {
+  /** Nothing more is wanted. What is still being answered ends by itself. */
+  const finish = () => {
     over = true;
-    aborter.abort();
     clearTimeout(timer);
     leaveSocket();
+  };
+
+  const stop = () => {
+    finish();
+    aborter.abort();
   };
 
   const take = (frame) => {
     if (over || frame.seq !== newest + 1) return;
     newest = frame.seq;
     handlers.onFrame(frame);
-    if (frame.kind === "close") stop();
+    if (frame.kind === "close") finish();
   };
 
   /** Takes everything stored after the newest frame, until nothing that was announced is missing. */
@@ -177,7 +204,9 @@ function watch({ run, after, handlers, frames, openSocket }) {
       if (!over) handlers.onConnection(true);
     } catch (problem) {
       if (over) return;
-      if (problem.status >= 400 && problem.status < 500) {
+      const refused = problem.status >= 400 && problem.status < 500;
+      // What does not grow does not get better either: a part of it is damaged.
+      if (refused || (!grows && problem.status === 500)) {
         stop();
         handlers.onProblem(problem);
       } else handlers.onConnection(false);
@@ -219,7 +248,9 @@ function watch({ run, after, handlers, frames, openSocket }) {
   };
 
   fill().then(() => {
-    if (!over) joinSocket();
+    if (over) return;
+    if (grows) joinSocket();
+    else timer = setTimeout(poll, POLL_MS);
   });
   return stop;
 }

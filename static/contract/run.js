@@ -6,9 +6,13 @@
  */
 
 export class Run {
-  /** @param {string} id */
-  constructor(id) {
+  /**
+   * @param {string} id
+   * @param {Object|null} saved the saved session that the frames are read from: {id, title, notes, open}; null: a run of the log
+   */
+  constructor(id, saved = null) {
     this.id = id;
+    this.saved = saved;
     this.open = null;
     this.close = null;
     this.nextSeq = 0;
@@ -25,6 +29,11 @@ export class Run {
   #parts;
   /** Layer frames of the step that is not complete yet. */
   #pending;
+
+  /** Whether its engine may add to it. */
+  get grows() {
+    return this.open !== null && this.close === null && this.saved === null;
+  }
 
   get layers() {
     return this.open?.model.layers ?? 0;

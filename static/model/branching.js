@@ -1,5 +1,7 @@
 /** Where a run can be branched, and what a branch has in common with the run it left. Pure. */
 
+import { NO_BRANCH } from "./saved-run.js";
+
 /** @returns {number} the position at which the token that `step` chose stands */
 export function chosenPosition(run, step) {
   return run.promptLength + step;
@@ -15,6 +17,7 @@ export function chosenPosition(run, step) {
  */
 export function branchRefusal(run, step, token) {
   const { model, limits, study } = run.open;
+  if (run.saved) return NO_BRANCH;
   if (study) return "This run was made to learn about another one: branch that one.";
   if (run.steps[step].data.token.id === token.id) return "The run took this token itself.";
   if (model.eos.includes(token.id)) return "This token ends the text: nothing could follow it.";

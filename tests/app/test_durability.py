@@ -1,25 +1,39 @@
 """kill -9, again and again: nothing that was announced is ever lost.
 
-KVSCOPE_DURABILITY_TIMES says how often (20), KVSCOPE_DURABILITY_MODEL names a real model instead of the fake:
-`default`, or anything that --model takes.
+KVSCOPE_DURABILITY_TIMES says how often (20, and 5 while sharing), KVSCOPE_DURABILITY_MODEL names a real model instead
+of the fake: `default`, or anything that --model takes.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+import requests
 
+from app.run_log import RunLog
+from app.sessions import SessionStore, canonical, metadata, name_of
 from app.settings import DEFAULT_SERVICE
-from model.frames import header
-from tests.app.conftest import FAKE, LiveServer, eventually
+from model.frames import from_stream, header
+from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
 from tests.app.test_server import check_interrupted, engine_of
+from tests.app.test_sessions import count, run_of
 from tests.app.viewer import Viewer
 
 TIMES = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "20"))
+SHARINGS = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "5"))
 MODEL = os.environ.get("KVSCOPE_DURABILITY_MODEL")
+OPEN_FIELDS = ("step", "layer", "head", "query", "key", "view")
 
 pytestmark = [pytest.mark.durability, pytest.mark.timeout(1800)]
 Serve = Callable[..., LiveServer]
@@ -67,3 +81,78 @@ def test_kill_9_of_the_server(serve: Serve) -> None:
     for run, frames in kept.items():
         eventually(lambda: server.get("healthz").ok)
         assert server.frames(run) == frames
+
+
+def test_kill_9_while_sharing(serve: Serve, tmp_path: Path) -> None:
+    """A session is whole or absent wherever the blow falls, and there for good once its link was given."""
+    server, chance = start(serve), random.Random(3)
+    run = server.start_run(prompt="Once upon a time", max_new_tokens=200)
+    frames = server.finished(run)
+    began = time.monotonic()
+    kept = {server.post(f"api/runs/{run}/share", {"title": "timed"}).json()["id"]}
+    takes = time.monotonic() - began
+    for number in range(SHARINGS):
+        words = {"title": f"round {number}", "notes": [], "open": dict.fromkeys(OPEN_FIELDS)}
+        session = name_of(canonical(words), frames)[:12]
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(server.post, f"api/runs/{run}/share", {"title": words["title"]})
+            time.sleep(chance.uniform(0, 2 * takes))
+            server.kill()
+        server = start(serve, server.port)
+        if answer.exception() is None:
+            assert answer.result().json()["id"] == session
+            kept.add(session)
+        else:
+            assert isinstance(answer.exception(), requests.ConnectionError)
+        if server.get(f"api/sessions/{session}").ok:
+            kept.add(session)
+    for session in kept:
+        assert list(from_stream(server.get(f"api/sessions/{session}/frames").content)) == frames
+    parts = "SELECT session, count(*) FROM session_parts GROUP BY session"
+    with sqlite3.connect(tmp_path / "data" / "runs.sqlite") as database:
+        assert dict(database.execute(parts)) == dict.fromkeys(kept, len(frames))
+    database.close()
+
+
+SHARE_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+import sqlalchemy as sa
+from app.run_log import RunLog
+from app.sessions import SessionStore
+
+log = RunLog(Path(sys.argv[1]))
+store = SessionStore(log)
+left = int(sys.argv[2])
+
+def die_in_time(*_):
+    global left
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+
+for point in ("before_cursor_execute", "after_cursor_execute", "commit"):
+    sa.event.listen(log.engine, point, die_in_time)
+print(store.share("a", {"title": "", "notes": [], "open": {}})[0])
+"""
+
+
+def test_kill_9_at_every_statement_of_sharing(tmp_path: Path) -> None:
+    log = RunLog(tmp_path)
+    log.append(run_of("a", 2))
+    frames = list(log.all_frames("a"))
+    store = SessionStore(log)
+    session = name_of(canonical({"title": "", "notes": [], "open": {}}), frames)[:12]
+    for point in itertools.count():
+        command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), str(point)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert store.head(session) is None
+        assert [count(store, table) for table in metadata.sorted_tables] == [0, 0, 0]
+    assert point > 2 * len(frames)
+    assert done.stdout.strip() == session
+    assert store.damage(session) == []
+    assert list(store.all_frames(session)) == frames
+    log.close()

@@ -25,7 +25,7 @@ def loaded_by(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["cli", "factory", "server", "capture", "live", "http_runs", "http_pages", "recordings"]
+    "module", ["cli", "factory", "server", "capture", "live", "http_runs", "http_sessions", "http_pages", "recordings"]
 )
 def test_the_web_process_loads_no_tensor_library(module: str) -> None:
     assert not loaded_by(f"import app.{module}").intersection(TENSORS)

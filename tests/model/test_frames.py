@@ -94,10 +94,10 @@ def test_a_long_log_splits_in_order() -> None:
 
 
 def test_a_session_names_its_tensors_by_frame() -> None:
-    session = join(payloads())
+    session = join(payloads(), {"session": "{}"})
     assert set(safetensors.numpy.load(session)) == {"000001.attention", "000002.top_ids"}
     metadata = frames.raw_header(session)["__metadata__"]
-    assert (metadata["v"], metadata["run"]) == ("1", "r1")
+    assert (metadata["v"], metadata["run"], metadata["session"]) == ("1", "r1", "{}")
     assert json.loads(metadata["000002"])["kind"] == "step"
 
 

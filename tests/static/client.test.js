@@ -7,7 +7,7 @@ const PAYLOADS = smallRun();
 
 /** A server's log, which may hold less than everything, and a socket that says what it is told to. */
 function wire({ stored, status = 200, problem = null, down = false }) {
-  const server = { stored, down, asked: [], emitted: [] };
+  const server = { stored, down, asked: [], signals: [], emitted: [] };
   const listeners = new Map();
   const socket = {
     connected: true,
@@ -15,8 +15,9 @@ function wire({ stored, status = 200, problem = null, down = false }) {
     off: (name) => listeners.delete(name),
     emit: (name, body) => server.emitted.push([name, body]),
   };
-  const fetch = async (path) => {
+  const fetch = async (path, options) => {
     server.asked.push(path);
+    server.signals.push(options?.signal);
     if (server.down) throw new TypeError("no network");
     if (status !== 200) return new Response(JSON.stringify(problem), { status, headers: { "Retry-After": "5" } });
     const after = Number(new URL(path, "http://localhost").searchParams.get("after"));
@@ -49,6 +50,7 @@ test("a closed run is read over HTTP alone", async () => {
   assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
   assert.deepEqual(parts.server.emitted, []);
   assert.equal(parts.listeners.size, 0);
+  assert.deepEqual(parts.server.signals.map(({ aborted }) => aborted), [false], "an answer that has all is read to its end");
 });
 
 test("a live run goes on over the socket after what is stored, each frame once", async () => {
@@ -134,4 +136,53 @@ test("a refusal carries field, limit and when to come back", async () => {
 test("a refusal that is no problem document still says its status", async () => {
   const client = createClient({ fetch: async () => new Response("<html>", { status: 502 }), connect: () => null });
   await assert.rejects(client.control("r1", "pause"), /502/);
+});
+
+const SAVED = { id: "abcdefghij23", run: "r1" };
+
+/** A client of a page that shows a saved session; `answer` gives the response to a path. */
+function savedClient(answer) {
+  const asked = [];
+  const fetch = async (path, options) => {
+    asked.push([options?.method ?? "GET", path, options?.headers]);
+    return answer(path);
+  };
+  const connect = () => assert.fail("a saved session opens no socket");
+  return { asked, client: createClient({ fetch, connect, saved: SAVED }) };
+}
+
+test("all about a saved run is read from its session, all about another from the runs", async () => {
+  const { asked, client } = savedClient(() => new Response("{}"));
+  await client.lens({ run: "r1", step: 2 });
+  await client.lens({ run: "r2", step: 2 });
+  assert.deepEqual(asked.map(([, path]) => path), ["/api/sessions/abcdefghij23/lens?step=2", "/api/runs/r2/lens?step=2"]);
+});
+
+test("a saved run is read over HTTP alone, also when its stream breaks off", async () => {
+  let answers = 0;
+  const { asked, client } = savedClient((path) => {
+    const after = Number(new URL(path, "http://localhost").searchParams.get("after"));
+    answers += 1;
+    return new Response(stream(PAYLOADS.slice(after + 1, answers === 1 ? 4 : PAYLOADS.length)));
+  });
+  const { got } = watching({ client });
+  await settled();
+  assert.deepEqual(got.seqs, upTo(4));
+  await new Promise((resolve) => setTimeout(resolve, 800));
+  assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
+  assert.deepEqual(asked.map(([, path]) => path.split("?")[1]), ["after=-1", "after=3"]);
+});
+
+test("a damaged part of a saved run is final and told", async () => {
+  const problem = { title: "Internal Server Error", detail: "Part 3 is damaged.", status: 500 };
+  const { client } = savedClient(() => new Response(JSON.stringify(problem), { status: 500 }));
+  const { got } = watching({ client });
+  await settled();
+  assert.deepEqual(got.problems.map(({ detail }) => detail), ["Part 3 is damaged."]);
+});
+
+test("a sharing is taken back with its token, in a header", async () => {
+  const { asked, client } = savedClient(() => new Response(null, { status: 204 }));
+  await client.withdraw("abcdefghij23", "secret");
+  assert.deepEqual(asked, [["DELETE", "/api/sessions/abcdefghij23", { Authorization: "Bearer secret" }]]);
 });

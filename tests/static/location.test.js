@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf } from "../../static/address.js";
-import { formatHash, parseHash, presentOfSearch, runOfSearch } from "../../static/location.js";
+import { addressOf, followAddress, readAddress } from "../../static/address.js";
+import { formatHash, parseHash, presentOfSearch, runOfSearch, savedOfPath } from "../../static/location.js";
 
 test("what is written is read back", () => {
   const values = { step: 3, layer: 13, head: 8, query: 8, key: 0, view: "head" };
@@ -32,4 +32,47 @@ test("large type is asked for by a page address, and stays in it", () => {
   const state = { run: { id: "a1", steps: [{}] }, step: 2, selection: { layer: 1 } };
   assert.equal(addressOf({ ...state, present: true }), "/?run=a1&present=1#step=2&layer=1");
   assert.equal(addressOf({ ...state, present: false }), "/?run=a1#step=2&layer=1");
+});
+
+const SAVED = { id: "abcdefghij23", run: "a1" };
+
+test("a saved session is named by the path alone, and stands for its run", () => {
+  assert.equal(savedOfPath("/s/abcdefghij23"), "abcdefghij23");
+  for (const path of ["/", "/s/", "/s/a/b", "/x/s/a"]) assert.equal(savedOfPath(path), null);
+  const at = { pathname: "/s/abcdefghij23", search: "", hash: "#step=2" };
+  assert.deepEqual(readAddress(at, SAVED), { run: "a1", link: { step: 2 } });
+  assert.equal(readAddress({ ...at, pathname: "/", search: "?run=b2" }, SAVED).run, "b2");
+});
+
+test("the address of a saved run stays its link, large type and all", () => {
+  const state = { run: { id: "a1", saved: SAVED, steps: [{}] }, step: 2, selection: { layer: 1 } };
+  assert.equal(addressOf(state), "/s/abcdefghij23#step=2&layer=1");
+  assert.equal(addressOf({ ...state, present: true }), "/s/abcdefghij23?present=1#step=2&layer=1");
+});
+
+test("a new run leaves the link for an address of its own, and back leads to the saved run again", async () => {
+  const changes = [];
+  const visited = [];
+  const listeners = {};
+  const window = {
+    location: { pathname: "/s/abcdefghij23", search: "", hash: "#step=1" },
+    history: { pushState: (...given) => changes.push(["push", given[2]]), replaceState: (...given) => changes.push(["replace", given[2]]) },
+    addEventListener: (name, listener) => (listeners[name] = listener),
+    removeEventListener: () => {},
+  };
+  let state = { run: { id: "a1", saved: SAVED, steps: [{}] }, step: 0, selection: {} };
+  let changed;
+  const store = { state: () => state, subscribe: (listener) => ((changed = listener), () => {}) };
+  const session = { visit: (run, link) => visited.push([run, link]), applyLink: () => {} };
+  const stop = followAddress({ window, store, session, saved: SAVED });
+  const written = () => new Promise((resolve) => setTimeout(resolve, 350));
+  changed();
+  await written();
+  state = { ...state, run: { id: "b2", saved: null, steps: [{}] } };
+  changed();
+  await written();
+  assert.deepEqual(changes, [["replace", "/s/abcdefghij23#step=0"], ["push", "/?run=b2#step=0"]]);
+  listeners.popstate();
+  assert.deepEqual(visited, [["a1", { step: 1 }]]);
+  stop();
 });

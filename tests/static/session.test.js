@@ -13,6 +13,7 @@ function harness({
   start = async () => ({ id: "r1" }),
   fork = async () => ({ id: "b1" }),
   status = "running",
+  saved = null,
 } = {}) {
   const calls = [];
   const watches = [];
@@ -36,7 +37,7 @@ function harness({
   };
   const storage = { getItem: (key) => held.get(key) ?? null, setItem: (key, value) => held.set(key, value) };
   const store = createStore();
-  const session = createSession({ store, client, storage, delay: () => new Promise((resolve) => setImmediate(resolve)) });
+  const session = createSession({ store, client, saved, storage, delay: () => new Promise((resolve) => setImmediate(resolve)) });
   const bring = (from, to) => {
     for (const frame of FRAMES.slice(from, to)) watches.at(-1).handlers.onFrame(frame);
   };
@@ -342,4 +343,68 @@ test("the link of a twin or a beam search leads to the run it is of, in the view
     assert.equal(store.state().run.id, "r1");
     assert.equal(store.state().selection.view, view);
   }
+});
+
+const SAVED = {
+  id: "abcdefghij23",
+  run: "r1",
+  title: "A title",
+  notes: [],
+  open: { step: 1, layer: 1, head: null, query: 3, key: null, view: "pair" },
+};
+
+test("a saved session opens where its sharer chose, unless the address names another place", async () => {
+  const chosen = harness({ saved: SAVED });
+  chosen.session.begin("r1", {});
+  chosen.bring(0, 9);
+  await settled();
+  const { step, playing, selection, run } = chosen.store.state();
+  assert.deepEqual([step, playing, run.saved], [1, false, SAVED]);
+  assert.deepEqual([selection.layer, selection.query, selection.view], [1, 3, "pair"]);
+  const named = harness({ saved: SAVED });
+  named.session.begin("r1", { step: 2 });
+  named.bring(0, 9);
+  assert.deepEqual([named.store.state().step, named.store.state().selection.view], [2, "head"]);
+});
+
+test("a saved session without a place plays from its start", async () => {
+  const { session, store, bring } = harness({ saved: { ...SAVED, open: { step: null, view: null } } });
+  session.begin("r1", {});
+  bring(0, 9);
+  assert.deepEqual([store.state().step, store.state().playing], [0, true]);
+});
+
+test("a saved run asks its engine for nothing, even before its last frame is here", async () => {
+  const { session, store, bring, controls } = harness({ saved: SAVED, status: "paused" });
+  session.begin("r1", {});
+  bring(0, 6);
+  await settled();
+  session.pause();
+  session.last();
+  session.next();
+  session.play();
+  await session.branch(OTHER);
+  await settled();
+  assert.deepEqual(controls(), []);
+  assert.equal(store.state().enginePaused, false);
+  assert.match(store.state().problem.detail, /cannot be branched: run its prompt again/);
+});
+
+test("a damaged saved run keeps the steps that could be read", async () => {
+  const { session, store, bring, watches } = harness({ saved: SAVED });
+  session.begin("r1", {});
+  bring(0, 6);
+  watches.at(-1).handlers.onProblem(new Problem({ title: "No", detail: "Part 6 is damaged.", status: 500 }));
+  assert.equal(store.state().run.steps.length, 2);
+  assert.equal(store.state().problem.detail, "Part 6 is damaged.");
+});
+
+test("a run started from a saved session's page is an ordinary one", async () => {
+  const { session, store, bring } = harness({ saved: SAVED, start: async () => ({ id: "r9" }) });
+  session.begin("r1", {});
+  bring(0, 9);
+  await settled();
+  session.submit();
+  await settled();
+  assert.deepEqual([store.state().run.id, store.state().run.saved], ["r9", null]);
 });

@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import { algebraFacts } from "../../model/algebra-facts.js";
 import { counted, integer, quoted, short } from "../../model/format.js";
 import { kvHeadOf } from "../../model/map-facts.js";
+import { isNotStored, modelFor, NOT_STORED } from "../../model/saved-run.js";
 import { small } from "../../model/small-numbers.js";
 import { stepOperations } from "../../model/step-algebra.js";
 import { passWork } from "../../model/work.js";
@@ -97,6 +98,7 @@ function Operations({ run, step, operations, rows, keys }) {
 }
 
 const WAITING = {
+  none: `K and V as numbers are ${NOT_STORED}.`,
   noModel: "Possible when the model is loaded.",
   idle: "Pause to compare the cached numbers with computed ones.",
   loading: "Computing K and V again from the tokens, without the cache…",
@@ -104,20 +106,22 @@ const WAITING = {
 
 function Check({ state, focus, client }) {
   const { run, step, playing } = state;
-  const ready = state.readiness.state === "ready";
+  const model = modelFor(run, state.readiness);
   const { layer, head } = focus;
   const { status, values, problem } = useExact(
     client.algebra,
-    ready && !playing && !focus.preview ? { run: run.id, step, layer, head } : null,
+    model === "ready" && !playing && !focus.preview ? { run: run.id, step, layer, head } : null,
   );
   const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);
   const kvHead = kvHeadOf(run, head);
+  const none = model === "none" || isNotStored(run, problem);
+  const waiting = none ? "none" : model === "loading" ? "noModel" : status;
   return html`<h4>Is the cached value the right one? Layer ${layer}, head ${head} (KV head ${kvHead})</h4>
     ${
       facts
         ? html`<p class="sheet-say" role="status">${verdict(facts)} <${Badge} origin="measured" /></p>
           <${Twice} run=${run} values=${values} />`
-        : html`<p class="sheet-note">${status === "failed" ? problem.message : WAITING[ready ? status : "noModel"]}</p>`
+        : html`<p class="sheet-note">${WAITING[waiting] ?? problem.message}</p>`
     }`;
 }
 

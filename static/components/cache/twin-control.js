@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { counted } from "../../model/format.js";
+import { NO_STUDY } from "../../model/saved-run.js";
 
 const BROKEN_OFF = { stopped: "It was stopped before its end.", failed: "It failed.", interrupted: "It was interrupted." };
 
@@ -18,6 +19,7 @@ export function TwinControl({ twin, run, ready, children }) {
       <progress max=${total} value=${log.steps.length} aria-label="Steps of the twin"></progress>
       running: ${log.steps.length} of ${counted(total, "step")}
     </p>`;
+  if (run.saved) return html`<p class="twin-control"><b>${children}</b> ${NO_STUDY}</p>`;
   const whole = log?.close && !BROKEN_OFF[log.close.reason];
   const why = reasonNot(run, ready);
   return html`<p class="twin-control">

@@ -8,14 +8,14 @@ import { useLog } from "../use-log.js";
 const makeRun = (id) => new Run(id);
 
 /**
- * The runs connected with this one, asked for when it has ended: a running one has no twins.
+ * The runs connected with this one, asked for when it has ended: a running one has no twins, a saved one nothing beside it.
  *
  * @param {*} again a new value asks once more
  * @returns {Object[]|null} null: not known yet
  */
 export function useFamily(client, run, again = null) {
   const [found, setFound] = useState({ id: null, runs: null });
-  const ended = Boolean(run?.close);
+  const ended = Boolean(run?.close) && !run.saved;
   useEffect(() => {
     if (!ended) return undefined;
     let over = false;

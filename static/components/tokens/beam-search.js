@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { BeamSearch as Search } from "../../contract/beam-search.js";
 import { ownContinuation } from "../../model/beam-tree.js";
 import { bytesShort, counted, fixed, integer, milliseconds, quoted, significant } from "../../model/format.js";
+import { NO_STUDY } from "../../model/saved-run.js";
 import { Badge, Token } from "../bits.js";
 import { useFamily } from "../use-family.js";
 import { useLog } from "../use-log.js";
@@ -51,14 +52,17 @@ export function BeamSearch({ state, client }) {
   return html`<section class="beams" aria-label="Beam search" ref=${section}>
     <div class="beams-head">
       <h3>Beam search <small>the likeliest sentence, not just the likeliest next token</small></h3>
-      <form onSubmit=${search}>
-        <${Number} name="beams" value=${asked.beams} most=${MOST_BEAMS} onValue=${(beams) => setAsked({ ...asked, beams })} />
-        <${Number} name="length" value=${asked.length} most=${MOST_LENGTH} onValue=${(length) => setAsked({ ...asked, length })} />
-        <button type="submit" aria-disabled=${starting}>${starting ? "Starting…" : "Search"}</button>
-        ${grows && html`<button type="button" onClick=${stop}>Stop the search</button>`}
-      </form>
+      ${
+        !run.saved &&
+        html`<form onSubmit=${search}>
+          <${Number} name="beams" value=${asked.beams} most=${MOST_BEAMS} onValue=${(beams) => setAsked({ ...asked, beams })} />
+          <${Number} name="length" value=${asked.length} most=${MOST_LENGTH} onValue=${(length) => setAsked({ ...asked, length })} />
+          <button type="submit" aria-disabled=${starting}>${starting ? "Starting…" : "Search"}</button>
+          ${grows && html`<button type="button" onClick=${stop}>Stop the search</button>`}
+        </form>`
+      }
     </div>
-    <p class="beams-words" role="status">${problem ?? (drawn ? progress(log) : intro(run, step, asked))}</p>
+    <p class="beams-words" role="status">${problem ?? (drawn ? progress(log) : run.saved ? NO_STUDY : intro(run, step, asked))}</p>
     ${drawn && html`<${Found} log=${log} run=${run} step=${step} />`}
   </section>`;
 }

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { blockScene } from "../../model/block-scene.js";
 import { sentence } from "../../model/block-words.js";
+import { isNotStored, modelFor, NOT_STORED } from "../../model/saved-run.js";
 import { Badge } from "../bits.js";
 import { BlockControls } from "../block/block-controls.js";
 import { BlockDrawing } from "../block/block-drawing.js";
@@ -38,18 +39,20 @@ export function BlockView({ state, focus, dispatch, client }) {
 function useScene({ state, client, layer, query }) {
   const { run, following, readiness } = state;
   const step = run.stepOfQuery(query);
-  const available = readiness.state === "ready";
-  const wanted = available && !following ? { run: run.id, step, layer, position: query } : null;
-  const { status, values } = useExact(client.block, wanted);
+  const model = modelFor(run, readiness);
+  const wanted = model === "ready" && !following ? { run: run.id, step, layer, position: query } : null;
+  const { status, values, problem } = useExact(client.block, wanted);
   const last = useRef(null);
   const scene = useMemo(() => blockScene(run, { layer, query }, values), [run, layer, query, values]);
   if (scene.exact) last.current = scene;
   const kept = status === "loading" && last.current?.run === run ? last.current : scene;
-  return { scene: kept, status: available ? status : "unavailable" };
+  if (model === "none" || isNotStored(run, problem)) return { scene: kept, status: "none" };
+  return { scene: kept, status: model === "ready" ? status : "unavailable" };
 }
 
 const NOTES = {
   unavailable: "The exact values come from the model, which is not ready. Until then: the attention weights in the run's log.",
+  none: `The exact values are ${NOT_STORED}. Shown are the attention weights in the run's log.`,
   failed: "The model did not give the exact values. Shown are the attention weights in the run's log.",
   idle: "While tokens are being made the model is left alone. Pause to see every value; shown are the weights in the log.",
 };

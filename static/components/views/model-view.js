@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import { bytesShort, counted, integer, milliseconds, quoted } from "../../model/format.js";
 import { lensSentence, readingSentence } from "../../model/lens-facts.js";
 import { flowOf, partsOf } from "../../model/model-parts.js";
+import { isNotStored, modelFor, NOT_STORED } from "../../model/saved-run.js";
 import { Badge } from "../bits.js";
 import { useSize } from "../hooks.js";
 import { Choice, howChosen } from "../model/choice.js";
@@ -54,10 +55,11 @@ export function ModelView({ state, dispatch, client, session }) {
 
 /** A live run's engine is left to its next steps; it is asked once the viewer stops to look. */
 function useLens({ run, step, readiness, playing, following }, client) {
-  const ready = readiness.state === "ready";
+  const model = modelFor(run, readiness);
   const busy = following || (playing && !run.close);
-  const exact = useExact(client.lens, ready && !busy ? { run: run.id, step } : null);
-  if (exact.status === "idle") return { ...exact, wait: ready ? "live" : "model" };
+  const exact = useExact(client.lens, model === "ready" && !busy ? { run: run.id, step } : null);
+  if (model === "none" || isNotStored(run, exact.problem)) return { ...exact, wait: "none" };
+  if (exact.status === "idle") return { ...exact, wait: model === "ready" ? "live" : "model" };
   return { ...exact, wait: null };
 }
 
@@ -120,6 +122,7 @@ function LensWords({ lens, layerStop }) {
       ${" "}<${Badge} origin="computed" />`;
   }
   if (lens.wait === "live") return "Pause to ask the model what it would have said after each layer.";
+  if (lens.wait === "none") return `What the model would have said after each layer is ${NOT_STORED}.`;
   if (lens.wait === "model") return "The model is loading; then it can be asked what it would have said after each layer.";
   if (lens.status === "failed") return `The model could not be asked for its guesses: ${lens.problem.message}`;
   return "Asking the model what it would have said after each layer…";

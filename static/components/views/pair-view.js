@@ -5,12 +5,14 @@ import { useMemo } from "preact/hooks";
 import { dotProduct } from "../../model/dot-product.js";
 import { bareLabel } from "../../model/format.js";
 import { pairReason, pairSentence } from "../../model/pair-words.js";
+import { NOT_STORED } from "../../model/saved-run.js";
 import { Mix } from "../pair/mix.js";
 import { Terms } from "../pair/terms.js";
 
 const NOTES = {
   idle: "Pause, or choose a key, to see its numbers.",
   loading: "Asking the model for the exact numbers…",
+  none: `The exact numbers are ${NOT_STORED}. The share above is from the run's log, ± 0.004.`,
   failed: "The exact numbers need the model, which is not there. The share above is from the run's log, ± 0.004.",
 };
 

@@ -1,0 +1,100 @@
+"""What can be read of a log, a run's or a saved session's: its frames, and exact values made from its tokens again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from itertools import chain, islice
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, request
+
+from app.engine_link import EngineLink
+from app.run_lookup import Log, RunLookup
+from app.run_request import query_integer, read_candidate
+from model.frames import to_stream
+
+BINARY = "application/octet-stream"
+
+
+class LogRoutes:
+    """One method per route, below the log's own. `caching`: how long the exact values may be kept."""
+
+    def __init__(self, logs: Log, lookup: RunLookup, engine: EngineLink, caching: str) -> None:
+        self._logs, self._lookup, self._engine, self._caching = logs, lookup, engine, caching
+
+    def register(self, routes: Blueprint) -> None:
+        """Add the routes to a blueprint."""
+        for route in (self.frames, self.head, self.block, self.algebra, self.candidates, self.lens):
+            routes.get(f"/<log>/{route.__name__}")(route)
+
+    def frames(self, log: str) -> Response:
+        """`GET …/frames?after=`"""
+        head = self._lookup.known(log)
+        after = query_integer(request.args.get("after"), "after", -1, 2**31, -1)
+        payloads = self._logs.all_frames(log, after)
+        first = list(islice(payloads, 1))  # what cannot be read is said while an error can still be sent
+        response = Response(to_stream(chain(first, payloads)), mimetype=BINARY)
+        response.implicit_sequence_conversion = False  # or the library reads all of it to tell its length
+        response.headers["Cache-Control"] = "no-cache"
+        if head.closed:
+            response.set_etag(f"{log}-{after}-{head.last_seq}-{head.bytes}")
+            response.make_conditional(request)
+        return response
+
+    def head(self, log: str) -> Response:
+        """`GET …/head?step=&layer=&head=`"""
+        opening, ids, step = self._lookup.step(log, _step)
+        layer = _index("layer", opening["model"]["layers"])
+        head = _index("head", opening["model"]["heads"])
+        first_query = 0 if step == 0 else len(ids) - 1
+        return self._exact(log, opening, lambda: self._engine.call("head", ids, first_query, layer, head))
+
+    def block(self, log: str) -> Response:
+        """`GET …/block?step=&layer=&position=`"""
+        opening, ids, _ = self._lookup.step(log, _step)
+        layer = _index("layer", opening["model"]["layers"])
+        position = _index("position", len(ids))
+        return self._exact(log, opening, lambda: self._engine.call("block", ids, layer, position))
+
+    def algebra(self, log: str) -> Response:
+        """`GET …/algebra?step=&layer=&head=`"""
+        opening, ids, _ = self._lookup.step(log, _step, first=1)
+        layer = _index("layer", opening["model"]["layers"])
+        head = _index("head", opening["model"]["heads"])
+        return self._exact(log, opening, lambda: self._engine.call("algebra", ids, layer, head))
+
+    def candidates(self, log: str) -> Response:
+        """`GET …/candidates?step=&text=`"""
+        opening, ids, _ = self._lookup.step(log, _step)
+        text = read_candidate(request.args.get("text"))
+        return self._exact(log, opening, lambda: self._engine.call("candidates", ids, text))
+
+    def lens(self, log: str) -> Response:
+        """`GET …/lens?step=`"""
+        opening, ids, step = self._lookup.step(log, _step)
+        _, token = self._logs.chosen(log)[step]
+        return self._exact(log, opening, lambda: self._engine.call("lens", ids, token))
+
+    def _exact(self, log: str, opening: dict[str, Any], compute: Callable[[], Any]) -> Response:
+        """Values that never change: what a cache holds is never asked of the engine again."""
+        asked = json.dumps([log, request.path, sorted(request.args.items())])
+        tag = sha256(asked.encode()).hexdigest()[:32]
+        if request.if_none_match.contains(tag):
+            response = Response(status=304)
+        else:
+            self._lookup.same_model(opening)
+            value = compute()
+            response = Response(value, mimetype=BINARY) if isinstance(value, bytes) else jsonify(value)
+        response.headers["Cache-Control"] = self._caching
+        response.set_etag(tag)
+        return response
+
+
+def _index(name: str, size: int) -> int:
+    return query_integer(request.args.get(name), name, 0, size - 1)
+
+
+def _step(low: int, high: int) -> int:
+    return query_integer(request.args.get("step"), "step", low, high)

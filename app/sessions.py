@@ -1,0 +1,277 @@
+"""Saved sessions: immutable copies of ended runs, each under a name made of its content (docs/sessions.md).
+
+They are in the run log's database, in tables of their own, and never expire. A session is stored in one transaction,
+so that it is whole or absent, and every part is checked against its SHA-256 when it is read.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from base64 import b32encode
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from hashlib import sha256
+from itertools import chain
+from threading import Lock
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DatabaseError
+
+from app.run_log import PAGE, Head, RunLog, StoreError, reason_of
+from model import frames as codec
+
+SCHEMA = "1"
+"""Version of a session's stored form; part of the content that its name is made of."""
+SHORTEST_ID = 12
+ID_STEP = 2
+
+metadata = sa.MetaData()
+sessions_table = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("id", sa.String, primary_key=True),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("manifest", sa.LargeBinary),
+    sa.Column("manifest_sha256", sa.String),
+)
+"""`name` is what `id` is the beginning of. A session that was deleted has no manifest; its row keeps its id taken."""
+parts_table = sa.Table(
+    "session_parts",
+    metadata,
+    sa.Column("session", sa.ForeignKey("sessions.id"), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+)
+tokens_table = sa.Table(
+    "session_tokens",
+    metadata,
+    sa.Column("session", sa.ForeignKey("sessions.id"), primary_key=True),
+    sa.Column("token_sha256", sa.String, primary_key=True),
+)
+"""One row for each time the session was shared and not withdrawn."""
+
+
+class Deleted(Exception):
+    """There was a session of this id, and whoever had shared it deleted it."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(f"The session {session!r} was deleted by whoever had shared it.")
+
+
+class Damaged(Exception):
+    """A stored part is not what was stored; `part` is "manifest" or "parts[seq]"."""
+
+    def __init__(self, session: str, part: str) -> None:
+        super().__init__(f"The session {session!r} is damaged: {part} is not what was stored.")
+        self.part = part
+
+
+class SessionStore:
+    """All saved sessions, in the database of `runs`. Raises StoreError when they cannot be kept there."""
+
+    def __init__(self, runs: RunLog) -> None:
+        self._runs, self._engine = runs, runs.engine
+        self._lock = Lock()
+        try:
+            metadata.create_all(self._engine)
+        except DatabaseError as error:
+            raise StoreError(f"Saved sessions cannot be kept: {reason_of(error)}.") from None
+
+    def share(self, run: str, words: dict[str, Any]) -> tuple[str, str]:
+        """Save an ended run with `words` (`title`, `notes`, `open`); its id, and a token that withdraws this sharing.
+
+        The same run with the same words is one session. Raises StoreError, with nothing stored, when the disk is full.
+        """
+        parts: list[dict[str, Any]] = []
+        name = name_of(canonical(words), _described(self._runs.all_frames(run), parts))
+        token = secrets.token_urlsafe(24)
+        with self._changing("stored") as connection:
+            session, stored = _place(connection, name)
+            if not stored:
+                manifest = canonical(self._manifest_of(run, session, words, parts))
+                self._write(connection, run, session, name, manifest)
+            connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=_hash(token)))
+        return session, token
+
+    def withdraw(self, session: str, token: str) -> bool:
+        """Undo the sharing that gave `token`, and delete the session if it was the last one; False for another token.
+
+        Raises KeyError for an unknown session, Deleted, StoreError.
+        """
+        with self._changing("deleted") as connection:
+            _stored_manifest(connection, session)
+            hashes = sa.select(tokens_table.c.token_sha256).where(tokens_table.c.session == session)
+            known = list(connection.scalars(hashes))
+            # Every one is compared, so that the time taken says nothing.
+            given = [each for each in known if hmac.compare_digest(each, _hash(token))]
+            if not given:
+                return False
+            mine = tokens_table.c.session == session, tokens_table.c.token_sha256 == given[0]
+            connection.execute(sa.delete(tokens_table).where(*mine))
+            if len(known) == 1:
+                connection.execute(sa.delete(parts_table).where(parts_table.c.session == session))
+                emptied = sa.update(sessions_table).where(sessions_table.c.id == session)
+                connection.execute(emptied.values(manifest=None, manifest_sha256=None))
+            return True
+
+    def manifest(self, session: str) -> dict[str, Any]:
+        """What the session says of itself (docs/sessions.md). Raises KeyError for an unknown one, Deleted, Damaged."""
+        with self._engine.connect() as connection:
+            stored, digest = _stored_manifest(connection, session)
+        if sha256(stored).hexdigest() != digest:
+            raise Damaged(session, "manifest")
+        manifest: dict[str, Any] = json.loads(stored)
+        return manifest
+
+    def head(self, session: str) -> Head | None:
+        """Where its log ends; None for an unknown session. Raises Deleted, Damaged."""
+        try:
+            manifest = self.manifest(session)
+        except KeyError:
+            return None
+        return Head(len(manifest["parts"]) - 1, manifest["steps"], manifest["bytes"], closed=True)
+
+    def all_frames(self, session: str, after: int = -1, last: int | None = None) -> Iterator[bytes]:
+        """Payloads of the frames after seq `after`, up to and including seq `last`.
+
+        Raises KeyError, Deleted, and Damaged at the first part that is, once those before it are yielded.
+        """
+        parts = self.manifest(session)["parts"]
+        return self._read(session, parts[after + 1 : None if last is None else last + 1])
+
+    def opening(self, session: str) -> dict[str, Any]:
+        """The data of its `open` frame. Raises KeyError for an unknown session, Deleted, Damaged."""
+        return codec.header(next(self.all_frames(session, last=0))).data
+
+    def chosen(self, session: str) -> list[tuple[int, int]]:
+        """For each step: seq of its `step` frame, id of the token it chose. Raises KeyError, Deleted, Damaged."""
+        steps = [part for part in self.manifest(session)["parts"] if part["kind"] == "step"]
+        headers = map(codec.header, self._read(session, steps))
+        return [(header.seq, header.data["token"]["id"]) for header in headers]
+
+    def damage(self, session: str) -> list[str]:
+        """What is wrong with a stored session: the parts that are damaged, "id" if it is not that of the content.
+
+        Raises KeyError for an unknown session, Deleted.
+        """
+        try:
+            manifest = self.manifest(session)
+        except Damaged as error:
+            return [error.part]
+        damaged = []
+        for part in manifest["parts"]:
+            try:
+                list(self._read(session, [part]))
+            except Damaged as error:
+                damaged.append(error.part)
+        if damaged:
+            return damaged
+        words = {field: manifest[field] for field in ("title", "notes", "open")}
+        name = name_of(canonical(words), self._read(session, manifest["parts"]))
+        with self._engine.connect() as connection:
+            stored = connection.scalar(sa.select(sessions_table.c.name).where(sessions_table.c.id == session))
+        return [] if stored == name and name.startswith(session) and manifest["id"] == session else ["id"]
+
+    @contextmanager
+    def _changing(self, outcome: str) -> Iterator[sa.Connection]:
+        """One transaction at a time. Raises StoreError, with nothing changed, when the database cannot be written."""
+        try:
+            with self._lock, self._engine.begin() as connection:
+                yield connection
+        except DatabaseError as error:
+            raise StoreError(f"The session cannot be {outcome}: {reason_of(error)}.") from None
+
+    def _manifest_of(
+        self, run: str, session: str, words: dict[str, Any], parts: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        opening = self._runs.opening(run)
+        return {
+            "id": session,
+            "schema": SCHEMA,
+            **words,
+            "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "run": run,
+            "prompt": opening["prompt"],
+            "model": opening["model"],
+            "steps": sum(part["kind"] == "step" for part in parts),
+            "bytes": sum(part["bytes"] for part in parts),
+            "parts": parts,
+        }
+
+    def _write(self, connection: sa.Connection, run: str, session: str, name: str, manifest: bytes) -> None:
+        connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
+        row = {"id": session, "name": name, "manifest": manifest, "manifest_sha256": sha256(manifest).hexdigest()}
+        connection.execute(sa.insert(sessions_table).values(row))
+        for seq, payload in enumerate(self._runs.all_frames(run)):
+            connection.execute(sa.insert(parts_table).values(session=session, seq=seq, payload=payload))
+
+    def _read(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
+        for at in range(0, len(parts), PAGE):
+            page = parts[at : at + PAGE]
+            query = sa.select(parts_table.c.seq, parts_table.c.payload).where(
+                parts_table.c.session == session, parts_table.c.seq.in_([part["seq"] for part in page])
+            )
+            with self._engine.connect() as connection:
+                found = {row.seq: row.payload for row in connection.execute(query)}
+            for part in page:
+                payload = found.get(part["seq"])
+                if payload is None:
+                    self.manifest(session)  # it may have been deleted since
+                if payload is None or sha256(payload).hexdigest() != part["sha256"]:
+                    raise Damaged(session, f"parts[{part['seq']}]")
+                yield payload
+
+
+def canonical(value: dict[str, Any]) -> bytes:
+    """JSON as UTF-8, members sorted, no spaces: the same value is the same bytes."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def name_of(words: bytes, payloads: Iterable[bytes]) -> str:
+    """The 52 characters that the id of a session with this content begins: base32 of the SHA-256 of the stream of
+    schema version, words and frames (RFC 4648, lower case, no padding).
+    """
+    digest = sha256()
+    for chunk in codec.to_stream(chain([SCHEMA.encode(), words], payloads)):
+        digest.update(chunk)
+    return b32encode(digest.digest()).decode().rstrip("=").lower()
+
+
+def _described(payloads: Iterable[bytes], parts: list[dict[str, Any]]) -> Iterator[bytes]:
+    """The same payloads; each is described in `parts` as it passes."""
+    for payload in payloads:
+        header = codec.header(payload)
+        digest = sha256(payload).hexdigest()
+        parts.append({"seq": header.seq, "kind": header.kind, "bytes": len(payload), "sha256": digest})
+        yield payload
+
+
+def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
+    """The id for content of this name, the shortest that no other content has, and whether it is stored already."""
+    candidates = [name[:length] for length in range(SHORTEST_ID, len(name) + 1, ID_STEP)]
+    taken = sa.select(sessions_table.c.id, sessions_table.c.name, sessions_table.c.manifest.is_not(None))
+    rows = connection.execute(taken.where(sessions_table.c.id.in_(candidates))).all()
+    for session, other, stored in rows:
+        if other == name:
+            return session, stored
+    others = {row.id for row in rows}
+    return next(candidate for candidate in candidates if candidate not in others), False
+
+
+def _stored_manifest(connection: sa.Connection, session: str) -> tuple[bytes, str]:
+    """The manifest's bytes and their SHA-256, unchecked. Raises KeyError, Deleted."""
+    columns = sa.select(sessions_table.c.manifest, sessions_table.c.manifest_sha256)
+    row = connection.execute(columns.where(sessions_table.c.id == session)).first()
+    if row is None:
+        raise KeyError(session)
+    if row.manifest is None:
+        raise Deleted(session)
+    return row.manifest, row.manifest_sha256
+
+
+def _hash(token: str) -> str:
+    return sha256(token.encode()).hexdigest()
