@@ -61,11 +61,7 @@ class SessionRoutes:
     def manifest(self, session: str) -> Response:
         """`GET /api/sessions/<id>`"""
         self.lookup.known(session)
-        response = jsonify(self._sessions.manifest(session))
-        response.headers["Cache-Control"] = REVALIDATED
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        return _revalidated(jsonify(self._sessions.manifest(session)))
 
     def archive(self, session: str) -> Response:
         """`GET /api/sessions/<id>.safetensors`"""
@@ -75,10 +71,7 @@ class SessionRoutes:
         file = join(self._sessions.all_frames(session), {"session": json.dumps(about, ensure_ascii=False)})
         response = Response(file, mimetype=BINARY)
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
-        response.headers["Cache-Control"] = REVALIDATED
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        return _revalidated(response)
 
     def delete(self, session: str) -> Response:
         """`DELETE /api/sessions/<id>`"""
@@ -90,3 +83,11 @@ class SessionRoutes:
         if not self._sessions.withdraw(session, given.token):
             raise Problem(403, "That is not a token of this session.", field="Authorization")
         return Response(status=204)
+
+
+def _revalidated(response: Response) -> Response:
+    """The response, or 304 to who has it already."""
+    response.headers["Cache-Control"] = REVALIDATED
+    response.add_etag()
+    response.make_conditional(request)
+    return response

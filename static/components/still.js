@@ -21,12 +21,8 @@ export class Still extends Component {
 }
 
 /** A component, `of`, that is not rendered again when all that changed of the page's state is the clock. */
-export class Calm extends Component {
+export class Calm extends Still {
   shouldComponentUpdate({ state }) {
     return differs(this.props.state, state, EVERY_FRAME);
-  }
-
-  render({ of: Part, ...props }) {
-    return html`<${Part} ...${props} />`;
   }
 }

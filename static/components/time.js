@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
 import { drawBars, hitBars } from "../draw/bars.js";
-import { bytesShort, counted, fixed, integer, milliseconds, short } from "../model/format.js";
+import { bytesShort, counted, fixed, milliseconds, short } from "../model/format.js";
 import { small } from "../model/small-numbers.js";
 import { timeFacts } from "../model/time-facts.js";
 import { logitDifference } from "../model/twin-facts.js";

@@ -5,12 +5,12 @@ import { useMemo } from "preact/hooks";
 import { algebraFacts } from "../../model/algebra-facts.js";
 import { counted, integer, quoted, short } from "../../model/format.js";
 import { kvHeadOf } from "../../model/map-facts.js";
-import { isNotStored, modelFor, NOT_STORED } from "../../model/saved-run.js";
+import { NOT_STORED } from "../../model/saved-run.js";
 import { small } from "../../model/small-numbers.js";
 import { stepOperations } from "../../model/step-algebra.js";
 import { passWork } from "../../model/work.js";
 import { Badge } from "../bits.js";
-import { useExact } from "../use-exact.js";
+import { useModelValues } from "../use-model-values.js";
 import { Twice } from "./twice.js";
 
 export function StepAlgebra({ state, focus, client, dispatch }) {
@@ -99,29 +99,24 @@ function Operations({ run, step, operations, rows, keys }) {
 
 const WAITING = {
   none: `K and V as numbers are ${NOT_STORED}.`,
-  noModel: "Possible when the model is loaded.",
+  unavailable: "Possible when the model is loaded.",
   idle: "Pause to compare the cached numbers with computed ones.",
   loading: "Computing K and V again from the tokens, without the cache…",
 };
 
 function Check({ state, focus, client }) {
   const { run, step, playing } = state;
-  const model = modelFor(run, state.readiness);
   const { layer, head } = focus;
-  const { status, values, problem } = useExact(
-    client.algebra,
-    model === "ready" && !playing && !focus.preview ? { run: run.id, step, layer, head } : null,
-  );
+  const wanted = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
+  const { status, values, problem } = useModelValues(state, client.algebra, wanted);
   const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);
   const kvHead = kvHeadOf(run, head);
-  const none = model === "none" || isNotStored(run, problem);
-  const waiting = none ? "none" : model === "loading" ? "noModel" : status;
   return html`<h4>Is the cached value the right one? Layer ${layer}, head ${head} (KV head ${kvHead})</h4>
     ${
       facts
         ? html`<p class="sheet-say" role="status">${verdict(facts)} <${Badge} origin="measured" /></p>
           <${Twice} run=${run} values=${values} />`
-        : html`<p class="sheet-note">${WAITING[waiting] ?? problem.message}</p>`
+        : html`<p class="sheet-note">${WAITING[status] ?? problem.message}</p>`
     }`;
 }
 

@@ -1,7 +1,6 @@
 /** The exact values of the head in sight, for the zooms that show them. */
 
-import { isNotStored, modelFor } from "../../model/saved-run.js";
-import { useExact } from "../use-exact.js";
+import { useModelValues } from "../use-model-values.js";
 
 /**
  * Asked for when the choice has settled: not while another head is only pointed at, nor while a playing run takes the
@@ -18,10 +17,9 @@ export function useHeadValues({ run, playing, readiness, selection }, focus, cli
   const { layer, head, query, locked, preview } = focus;
   const step = run.stepOfQuery(query);
   const settled = !preview && (!playing || (locked && selection.query !== null));
-  const model = modelFor(run, readiness);
-  const asked = wanted && settled && model === "ready" ? { run: run.id, step, layer, head } : null;
-  const { status, values, problem } = useExact(client.head, asked);
+  const asked = wanted && settled ? { run: run.id, step, layer, head } : null;
+  const { status, values } = useModelValues({ run, readiness }, client.head, asked);
   const row = query - run.steps[step].firstQuery;
-  if (model === "none" || isNotStored(run, problem)) return { status: "none", values, row };
-  return { status: settled && model !== "ready" ? "failed" : status, values, row };
+  if (status !== "unavailable") return { status, values, row };
+  return { status: settled ? "failed" : "idle", values, row };
 }

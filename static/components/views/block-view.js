@@ -4,12 +4,12 @@ import { html } from "htm/preact";
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { blockScene } from "../../model/block-scene.js";
 import { sentence } from "../../model/block-words.js";
-import { isNotStored, modelFor, NOT_STORED } from "../../model/saved-run.js";
+import { NOT_STORED } from "../../model/saved-run.js";
 import { Badge } from "../bits.js";
 import { BlockControls } from "../block/block-controls.js";
 import { BlockDrawing } from "../block/block-drawing.js";
 import { BlockNumbers } from "../block/block-numbers.js";
-import { useExact } from "../use-exact.js";
+import { useModelValues } from "../use-model-values.js";
 
 export function BlockView({ state, focus, dispatch, client }) {
   const { run, selection } = state;
@@ -37,17 +37,14 @@ export function BlockView({ state, focus, dispatch, client }) {
  * would have to wait.
  */
 function useScene({ state, client, layer, query }) {
-  const { run, following, readiness } = state;
+  const { run, following } = state;
   const step = run.stepOfQuery(query);
-  const model = modelFor(run, readiness);
-  const wanted = model === "ready" && !following ? { run: run.id, step, layer, position: query } : null;
-  const { status, values, problem } = useExact(client.block, wanted);
+  const wanted = following ? null : { run: run.id, step, layer, position: query };
+  const { status, values } = useModelValues(state, client.block, wanted);
   const last = useRef(null);
   const scene = useMemo(() => blockScene(run, { layer, query }, values), [run, layer, query, values]);
   if (scene.exact) last.current = scene;
-  const kept = status === "loading" && last.current?.run === run ? last.current : scene;
-  if (model === "none" || isNotStored(run, problem)) return { scene: kept, status: "none" };
-  return { scene: kept, status: model === "ready" ? status : "unavailable" };
+  return { scene: status === "loading" && last.current?.run === run ? last.current : scene, status };
 }
 
 const NOTES = {

@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import { bytesShort, counted, integer, milliseconds, quoted } from "../../model/format.js";
 import { lensSentence, readingSentence } from "../../model/lens-facts.js";
 import { flowOf, partsOf } from "../../model/model-parts.js";
-import { isNotStored, modelFor, NOT_STORED } from "../../model/saved-run.js";
+import { NOT_STORED } from "../../model/saved-run.js";
 import { Badge } from "../bits.js";
 import { useSize } from "../hooks.js";
 import { Choice, howChosen } from "../model/choice.js";
@@ -14,7 +14,7 @@ import { LayerStack } from "../model/layer-stack.js";
 import { goesRound, Loop, LoopLine } from "../model/loop.js";
 import { Part, shapeText, Weights, Wire } from "../model/part.js";
 import { Term } from "../term.js";
-import { useExact } from "../use-exact.js";
+import { useModelValues } from "../use-model-values.js";
 
 /** From these widths on the parts stand side by side: the columns before the blocks, of a wire, and after the blocks. */
 const LAYOUTS = [
@@ -55,12 +55,8 @@ export function ModelView({ state, dispatch, client, session }) {
 
 /** A live run's engine is left to its next steps; it is asked once the viewer stops to look. */
 function useLens({ run, step, readiness, playing, following }, client) {
-  const model = modelFor(run, readiness);
   const busy = following || (playing && !run.close);
-  const exact = useExact(client.lens, model === "ready" && !busy ? { run: run.id, step } : null);
-  if (model === "none" || isNotStored(run, exact.problem)) return { ...exact, wait: "none" };
-  if (exact.status === "idle") return { ...exact, wait: model === "ready" ? "live" : "model" };
-  return { ...exact, wait: null };
+  return useModelValues({ run, readiness }, client.lens, busy ? null : { run: run.id, step });
 }
 
 function headline(run, step, { rows, cached }) {
@@ -121,9 +117,9 @@ function LensWords({ lens, layerStop }) {
     return html`<b>${sentence}</b> How: the row is sent early to 4, 5 and 6.
       ${" "}<${Badge} origin="computed" />`;
   }
-  if (lens.wait === "live") return "Pause to ask the model what it would have said after each layer.";
-  if (lens.wait === "none") return `What the model would have said after each layer is ${NOT_STORED}.`;
-  if (lens.wait === "model") return "The model is loading; then it can be asked what it would have said after each layer.";
+  if (lens.status === "idle") return "Pause to ask the model what it would have said after each layer.";
+  if (lens.status === "none") return `What the model would have said after each layer is ${NOT_STORED}.`;
+  if (lens.status === "unavailable") return "The model is loading; then it can be asked what it would have said after each layer.";
   if (lens.status === "failed") return `The model could not be asked for its guesses: ${lens.problem.message}`;
   return "Asking the model what it would have said after each layer…";
 }
