@@ -46,7 +46,11 @@ export function useHint(content) {
     "aria-describedby": shown ? id : undefined,
     onPointerEnter: (event) => event.pointerType === "mouse" && after(OPEN_MS, true),
     onPointerLeave: (event) => event.pointerType === "mouse" && leave(),
-    onFocus: (event) => event.currentTarget.matches(":focus-visible") && setOpen(true),
+    onFocus: (event) => {
+      if (!event.currentTarget.matches(":focus-visible")) return;
+      keep(); // the focus may be back before it was noticed gone
+      setOpen(true);
+    },
     onBlur: () => after(0, false),
   };
   return { open: shown, setOpen, props };
