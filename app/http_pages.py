@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from flask import Blueprint, Response, g, jsonify, render_template
 
 from app.engine_link import EngineLink
 from app.live import Live
+from app.openapi import Answer, describe, json_answer
 from app.paths import static_dir
 from app.recordings import Example
 from app.run_log import RunLog
 from app.sessions import Damaged, Deleted, SessionStore
+from app.version import installed_version
 from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ def blueprint(
     routes = Blueprint("pages", __name__)
     import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
     bootstrap = {
-        "version": _version(),
+        "version": installed_version(),
         "examples": [asdict(example) for example in examples],
         "limits": {
             "prompt_chars": MAX_PROMPT_CHARS,
@@ -70,10 +71,15 @@ def blueprint(
         return response
 
     @routes.get("/healthz")
+    @describe("Whether the server answers", {200: json_answer("it does", "Health")})
     def healthz() -> Response:
         return jsonify(status="ok", version=bootstrap["version"])
 
     @routes.get("/readyz")
+    @describe(
+        "Whether the model can be used",
+        {200: json_answer("it can", "Readiness"), 503: json_answer("not now, and why", "Readiness")},
+    )
     def readyz() -> Response:
         readiness = engine.readiness
         response = jsonify(**asdict(readiness), model=engine.info)
@@ -82,6 +88,9 @@ def blueprint(
         return response
 
     @routes.get("/metrics")
+    @describe(
+        "Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": {"type": "string"}})}
+    )
     def metrics() -> Response:
         """Prometheus text exposition format 0.0.4."""
         stored = runs.totals()
@@ -110,10 +119,3 @@ def _no_session(error: Exception) -> Response:
         case _:
             status, heading, text = 404, "There is no such session", "Check that the link is complete."
     return Response(render_template("message.html", heading=heading, text=text), status)
-
-
-def _version() -> str:
-    try:
-        return version("kvscope")
-    except PackageNotFoundError:
-        return "unpackaged"

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, jsonify, request, url_for
 
 from app.engine_link import EngineLink
 from app.http_log import BINARY, LogRoutes
+from app.openapi import Answer, binary_answer, describe, json_answer
 from app.problems import Problem
 from app.run_log import RunLog
 from app.run_lookup import RunLookup, json_body
@@ -41,6 +42,12 @@ class SessionRoutes:
         self._run_lookup = RunLookup(runs, engine)
         self.lookup = RunLookup(sessions, engine, noun="session")
 
+    @describe(
+        "Save an ended run",
+        {201: json_answer("it is saved", "Shared", "Location")},
+        *(400, 404, 409, 413, 415, 422, 503),
+        body="Share",
+    )
     def share(self, run: str) -> Response:
         """`POST /api/runs/<id>/share`"""
         opening, head = self._run_lookup.original(run), self._run_lookup.known(run)
@@ -58,11 +65,18 @@ class SessionRoutes:
         response.headers["Cache-Control"] = "no-store"
         return response
 
+    @describe("The manifest of a saved session", {200: json_answer("it", "Session")}, 404, revalidated=True)
     def manifest(self, session: str) -> Response:
         """`GET /api/sessions/<id>`"""
         self.lookup.known(session)
         return _revalidated(jsonify(self._sessions.manifest(session)))
 
+    @describe(
+        "A saved session in one file",
+        {200: binary_answer("a safetensors file", "Content-Disposition")},
+        404,
+        revalidated=True,
+    )
     def archive(self, session: str) -> Response:
         """`GET /api/sessions/<id>.safetensors`"""
         self.lookup.known(session)
@@ -73,6 +87,7 @@ class SessionRoutes:
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
         return _revalidated(response)
 
+    @describe("Delete a saved session", {204: Answer("it is gone")}, *(401, 403, 404, 503), token=True)
     def delete(self, session: str) -> Response:
         """`DELETE /api/sessions/<id>`"""
         self.lookup.known(session)
