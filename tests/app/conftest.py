@@ -21,7 +21,9 @@ from flask.testing import FlaskClient
 from app import create_app
 from app.settings import Settings
 from model import frames as codec
+from tests.app.postgres import cluster, database, postgresql
 
+__all__ = ["cluster", "database", "postgresql"]
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = "tests.app.fake_service:load_service"
 
