@@ -48,8 +48,8 @@ class Parts:
 
 
 def build(settings: Settings) -> Flask:
-    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises run_log.StoreError."""
-    runs = RunLog(settings.data_dir)
+    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError."""
+    runs = RunLog(settings.data_dir, settings.database_url)
     sessions = SessionStore(runs)
     engine = EngineLink(runs, settings, report)
     live = Live(runs, settings.max_viewers)
