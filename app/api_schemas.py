@@ -170,7 +170,7 @@ ANSWERS: dict[str, Schema] = {
         token=TOKEN,
         layers=listed(given(layer=COUNT, top=listed(TOKEN), chosen=given(prob=NUMBER, rank=COUNT))),
     ),
-    "Shared": given(id=SESSION_ID, url=TEXT, delete_token=TEXT),
+    "Shared": given(id=SESSION_ID, url=TEXT, embed=TEXT, delete_token=TEXT),
     "Session": given(
         id=SESSION_ID,
         schema={"const": "1"},
@@ -186,6 +186,24 @@ ANSWERS: dict[str, Schema] = {
         parts=listed(given(seq=COUNT, kind=TEXT, bytes=whole(1), sha256=SHA256)),
     )
     | {"description": "The manifest of a saved session (docs/sessions.md)."},
+    "OEmbed": given(
+        "thumbnail_url",
+        "thumbnail_width",
+        "thumbnail_height",
+        version={"const": "1.0"},
+        type={"const": "rich"},
+        provider_name=TEXT,
+        provider_url=TEXT,
+        title=TEXT,
+        html=TEXT,
+        width=whole(1),
+        height=whole(1),
+        cache_age=whole(1),
+        thumbnail_url=TEXT,
+        thumbnail_width=whole(1),
+        thumbnail_height=whole(1),
+    )
+    | {"description": "https://oembed.com"},
     "Health": given(status={"const": "ok"}, version=TEXT),
     "Readiness": given(
         state=one_of("fetching", "loading", "ready", "failed", "restarting"),
@@ -211,5 +229,6 @@ PROBLEMS = {
     422: "A value is missing, of the wrong type, or out of bounds.",
     429: "The server has as many runs as it takes.",
     500: "What is stored is damaged; `field` names the part.",
+    501: "That is not served in this form.",
     503: "The model is loading or did not load, or nothing can be stored.",
 }

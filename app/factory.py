@@ -9,6 +9,7 @@ from flask import Flask
 
 from app import (
     compression,
+    http_oembed,
     http_openapi,
     http_pages,
     http_runs,
@@ -58,13 +59,14 @@ def build(settings: Settings) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(runs, sessions, engine, live)
     problems.init_app(app)
-    security.init_app(app)
+    security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
     live.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_sessions.blueprint(runs, sessions, engine))
     app.register_blueprint(http_openapi.blueprint())
+    app.register_blueprint(http_oembed.blueprint(sessions))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
     return app
 

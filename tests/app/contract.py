@@ -51,7 +51,8 @@ def conforms(published: dict[str, Any], schema: dict[str, Any], value: Any, aske
     jsonschema_rs.validate({**schema, "components": {"schemas": components}}, value)
     named = components.get(schema.get("$ref", "").rpartition("/")[2])
     if named is not None:
-        assert not set(value) - set(named["properties"]), f"{asked}: members that are not documented"
+        unnamed = sorted(set(value) - set(named["properties"]))
+        assert not unnamed, f"{asked}: {', '.join(unnamed)} is not documented in {schema['$ref']}"
 
 
 def _operation(app: Flask, published: dict[str, Any], response: TestResponse) -> dict[str, Any] | None:

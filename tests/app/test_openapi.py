@@ -25,10 +25,12 @@ from tests.app.contract import conforms
 from tests.app.test_http_runs import finished, start
 from tests.app.test_http_sessions import delete, share
 
-PAGES = ("/", "/s/{session}", "/static/{filename}")
+PAGES = ("/", "/s/{session}", "/embed/{session}", "/static/{filename}")
 """What a browser opens, and what the page is made of."""
 ACCEPTED = ("2xx", "304", "401", "403", "404", "409", "410", "422", "429")
 """What a request that the document allows may be answered with."""
+OTHER_FORM = "501"
+"""What oEmbed wants said of XML."""
 EXAMPLES = 20
 """Requests made up for each operation."""
 
@@ -120,7 +122,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     eventually(lambda: client.get(f"/api/runs/{twin}").json["status"] == "closed")
     kept, gone = share(client, ended, title="kept"), share(client, ended, title="gone")
     delete(client, gone)
-    yield Filled(app, settings, {"run": [ended, paused, twin], "session": [kept["id"], gone["id"]]})
+    addresses = [f"http://localhost/{path}/{session['id']}" for path in ("s", "embed") for session in (kept, gone)]
+    known = {"run": [ended, paused, twin], "session": [kept["id"], gone["id"]], "url": addresses}
+    yield Filled(app, settings, known)
     app.extensions["kvscope"].close()
 
 
@@ -144,7 +148,7 @@ def configuration(unavailable: tuple[str, ...]) -> SchemathesisConfig:
 
 
 def ask_everything(
-    app: Flask, known: dict[str, list[str]], unavailable: tuple[str, ...] = ()
+    app: Flask, known: dict[str, list[str]], unavailable: tuple[str, ...] = (OTHER_FORM,)
 ) -> Counter[tuple[str, int]]:
     """Boundary values, made-up requests and chains of them, good and bad, most about what exists: how often each
     operation answered with each status. Fails unless all is as documented.
@@ -152,7 +156,7 @@ def ask_everything(
     published = app.test_client().get("/api/openapi.json").json
     for operation in (operation for methods in published["paths"].values() for operation in methods.values()):
         for parameter in operation["parameters"]:
-            if parameter["in"] == "path":
+            if parameter["name"] in known:
                 parameter["schema"] = {"enum": [*known[parameter["name"]], "nobody"]}
     schema = schemathesis.openapi.from_dict(published, config=configuration(unavailable))
     schema.app = app
@@ -192,7 +196,7 @@ def test_any_request_is_answered_as_the_document_says(filled: Filled) -> None:
 def test_so_it_is_while_the_model_loads(filled: Filled) -> None:
     app = started(replace(filled.settings, model="load=600"), ready=False)
     try:
-        answered = ask_everything(app, filled.known, ("503",))
+        answered = ask_everything(app, filled.known, (OTHER_FORM, "503"))
     finally:
         app.extensions["kvscope"].close()
     assert answered["POST /api/runs", 503]
