@@ -116,3 +116,35 @@ def run(settings: Settings, /, prompt: str, out: Path, model: str | None, device
 def models() -> None:
     """Say what --model takes."""
     click.echo(MODELS)
+
+
+@main.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_obj
+def backup(settings: Settings, /, file: Path) -> None:
+    """Write all runs and saved sessions to FILE, also while a server is at work."""
+    from app.backup import backup
+    from app.database import StoreError
+
+    try:
+        content = backup(settings.data_dir, settings.database_url, file)
+    except StoreError as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"{file} has {content}.")
+
+
+@main.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_obj
+def restore(settings: Settings, /, file: Path) -> None:
+    """Fill an empty data folder or database with what `backup` wrote to FILE."""
+    from app.backup import restore
+    from app.database import StoreError
+    from app.server import CannotServe, hold_folder
+
+    try:
+        with hold_folder(settings.data_dir):
+            content = restore(settings.data_dir, settings.database_url, file)
+    except (CannotServe, StoreError) as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"There are {content} now.")

@@ -274,14 +274,13 @@ class RunLog:
     def delete(self, runs: Sequence[str]) -> bool:
         """Forget these runs, all or, when one is open or held, none; whether that was done.
 
-        Branches of theirs that stay are then of no family but their own. Raises StoreError.
+        Raises StoreError.
         """
         with self._lock:
             if any(run in self._open or self._held[run] for run in runs):
                 return False
             try:
                 with self.engine.begin() as connection:
-                    connection.execute(sa.delete(links_table).where(links_table.c.origin.in_(runs)))
                     for table in (links_table, steps_table, frames_table, runs_table):
                         connection.execute(sa.delete(table).where(table.c.run.in_(runs)))
             except DatabaseError as error:

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -88,13 +89,20 @@ def run_sql(url: str, statement: str) -> None:
         engine.dispose()
 
 
-@pytest.fixture
-def postgresql(cluster: str) -> Iterator[str]:
-    """The URL of an empty PostgreSQL database."""
+@contextmanager
+def made_database(cluster: str) -> Iterator[str]:
+    """The URL of a database that is empty, and gone afterwards."""
     name = f"kvscope_{next(NUMBERS)}"
     run_sql(cluster.format("postgres"), f"CREATE DATABASE {name}")
     yield cluster.format(name)
     run_sql(cluster.format("postgres"), f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def postgresql(cluster: str) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database."""
+    with made_database(cluster) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
