@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from flask import Flask
 
-from app import compression, http_pages, http_runs, http_sessions, http_studies, problems, recordings, security
+from app import (
+    compression,
+    http_gallery,
+    http_pages,
+    http_runs,
+    http_sessions,
+    http_studies,
+    problems,
+    recordings,
+    security,
+)
 from app.engine_link import EngineLink
 from app.live import Live
 from app.paths import static_dir, templates_dir
@@ -25,14 +35,17 @@ class Parts:
     sessions: SessionStore
     engine: EngineLink
     live: Live
+    gallery: recordings.Gallery
 
     def start(self) -> None:
-        """Start the engine process."""
+        """Start the engine process, and save what the gallery shows."""
         self.engine.start()
+        self.gallery.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
         self.engine.close()
+        self.gallery.close()
         self.live.close()
         self.runs.close()
 
@@ -43,10 +56,12 @@ def build(settings: Settings) -> Flask:
     sessions = SessionStore(runs)
     engine = EngineLink(runs, settings, report)
     live = Live(runs, settings.max_viewers)
-    examples = recordings.load(settings.recordings_dir, runs)
+    recorded = recordings.found(settings.recordings_dir)
+    examples = recordings.load(recorded, runs)
+    gallery = recordings.Gallery(recorded, sessions)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, live)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, gallery)
     problems.init_app(app)
     security.init_app(app)
     compression.init_app(app)
@@ -55,6 +70,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_sessions.blueprint(runs, sessions, engine))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
+    app.register_blueprint(http_gallery.blueprint(gallery))
     return app
 
 

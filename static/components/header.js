@@ -15,7 +15,8 @@ export function Header({ state, dispatch, session }) {
         state.run?.saved
           ? html`<${Saved} saved=${state.run.saved} alone=${!state.sandboxed} />`
           : html`<p class="header-say">a real model answering, token by token</p>
-              <${Recorded} state=${state} session=${session} />`
+              <${Recorded} state=${state} session=${session} />
+              <a class="header-link" href="/gallery">Gallery</a>`
       }
       <div class="header-end">
         <${Model} state=${state} />
@@ -52,7 +53,7 @@ function Saved({ saved, alone }) {
   return html`
     <div class="saved" role="group" aria-label="Shared run">
       <h2 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
-      ${alone && html`<a href="/">Open KVScope</a>`}
+      ${alone && html`<a href="/">Open KVScope</a><a href="/gallery">Gallery</a>`}
     </div>
   `;
 }
