@@ -16,7 +16,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from app.run_log import RunLog, StoreError
-from app.sessions import Deleted, SessionStore
+from app.sessions import Deleted, SessionStore, canonical, name_of
 from model import frames as codec
 
 log = logging.getLogger(__name__)
@@ -133,10 +133,11 @@ def _save(recording: Recording, id: str, words: dict[str, Any], sessions: Sessio
     if sessions.head(id) is not None:
         return
     frames = list(recording.frames())
+    name = name_of(canonical(words), frames)
+    if not name.startswith(id):
+        raise ValueError(f"its content has the id {name[: len(id)]}, not {id}")
     # Nobody is given the token: what ships is not to be deleted.
-    kept, _ = sessions.keep(words, lambda: iter(frames))
-    if kept != id:
-        raise ValueError(f"its content has the id {kept}, not {id}")
+    sessions.keep(words, lambda: iter(frames))
 
 
 def _described(path: Path) -> Recording:
