@@ -37,6 +37,13 @@ def test_the_start_page_leads_to_it(stage: Stage) -> None:
     expect(stage.page.get_by_role("listitem")).to_have_count(len(recipes()))
 
 
+def test_on_a_phone_the_chooser_of_recorded_runs_leads_to_it(new_page: Callable[..., Page], server: Server) -> None:
+    stage = Stage(new_page(**PHONE), server).open()
+    expect(stage.page.get_by_role("link", name="Gallery", exact=True)).to_be_hidden()
+    stage.page.get_by_label("Recorded runs").select_option("More, in the gallery…")
+    expect(stage.page.get_by_role("heading", name="Gallery", level=1)).to_be_visible()
+
+
 @pytest.mark.parametrize("recipe", OPENINGS)
 def test_a_card_opens_its_run_at_the_moment_it_shows(gallery: Page, server: Server, recipe: dict[str, object]) -> None:
     gallery.get_by_role("link", name=str(recipe["title"]), exact=True).click()
