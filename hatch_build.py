@@ -33,6 +33,8 @@ MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
 ENTRIES = ("main.js", "gallery.js")
 """What the pages name."""
+FOR_OTHER_PAGES = ("static/embed.js",)
+"""Scripts that are no module: they are shipped as they are."""
 ES_VERSION = "es2022"
 """The newest syntax a bundle may have; newer syntax in a module is rewritten."""
 
@@ -97,7 +99,8 @@ def shipped_files(root: Path, bundle: Path) -> dict[str, str]:
     for folder in SHIPPED:
         for path in sorted((root / folder).rglob("*")):
             relative = path.relative_to(root)
-            if path.is_file() and path.suffix not in MODULES and NOT_SHIPPED.isdisjoint(relative.parts):
+            bundled = path.suffix in MODULES and relative.as_posix() not in FOR_OTHER_PAGES
+            if path.is_file() and not bundled and NOT_SHIPPED.isdisjoint(relative.parts):
                 shipped[str(path)] = f"app/{relative.as_posix()}"
     for path in sorted(bundle.rglob("*.js")):
         shipped[str(path)] = f"app/static/{path.relative_to(bundle).as_posix()}"

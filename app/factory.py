@@ -10,6 +10,7 @@ from flask import Flask
 from app import (
     compression,
     http_gallery,
+    http_oembed,
     http_pages,
     http_runs,
     http_sessions,
@@ -63,12 +64,13 @@ def build(settings: Settings) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(runs, sessions, engine, live, gallery)
     problems.init_app(app)
-    security.init_app(app)
+    security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
     live.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_sessions.blueprint(runs, sessions, engine))
+    app.register_blueprint(http_oembed.blueprint(sessions))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
     app.register_blueprint(http_gallery.blueprint(gallery))
     return app

@@ -30,6 +30,8 @@ class Settings:
     open_browser: bool = False
     service: str = DEFAULT_SERVICE
     recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
+    frame_ancestors: str = "*"
+    """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""
     max_open_runs: int = 16
     max_viewers: int = 900
     abandoned_after_s: float = 300.0

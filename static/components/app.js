@@ -3,6 +3,9 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isWide } from "../model/views.js";
+import { EmbedHeader, SkipLink, SkipTarget } from "./embed/embed-header.js";
+import { useFrameHeight } from "./embed/use-frame-height.js";
+import { WheelHint } from "./embed/wheel-hint.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
 import { Theme, usePageTheme } from "./hooks.js";
@@ -47,8 +50,11 @@ const PANELS = [
   { id: "time", tab: "Time" },
 ];
 
-/** @param {{onShown: (state: Object) => void}} props `onShown` is told each state once the page shows it */
-export function App({ store, session, client, onShown }) {
+/**
+ * @param {{host: Object|null, onShown: (state: Object) => void}} props `host`: the page around, as createEmbedHost gives
+ *   it, for an embed; `onShown` is told each state once the page shows it
+ */
+export function App({ store, session, client, host = null, onShown }) {
   const [state, setState] = useState(store.state());
   const stage = useRef(null);
   useEffect(() => showOncePerFrame(store, setState), [store]);
@@ -57,16 +63,17 @@ export function App({ store, session, client, onShown }) {
   const theme = usePageTheme(state.theme);
   const { dispatch } = store;
   const parts = { state, dispatch, session, client };
+  useFrameHeight(stage, host);
   const help = useMemo(() => html`<${Help} />`, []);
   const saver = (panel) => html`<${Calm} of=${PanelSaver} panel=${panel} ...${parts} />`;
 
   return html`<${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${theme}>
     <div class="page">
-      <${Calm} of=${Header} ...${parts} />
+      ${state.embed ? html`<${SkipLink} /><${Calm} of=${EmbedHeader} ...${parts} />` : html`<${Calm} of=${Header} ...${parts} />`}
       <${Calm} of=${Messages} ...${parts} />
-      <${Calm} of=${PromptBar} ...${parts} />
+      ${!state.embed && html`<${Calm} of=${PromptBar} ...${parts} />`}
       <${Calm} of=${Timeline} ...${parts} />
-      <${Tabs} panels=${PANELS} stage=${stage} view=${state.selection.view} />
+      <${Tabs} panels=${PANELS} stage=${stage} view=${state.selection.view} opens=${state.embed?.opens} />
       <main class="stage" data-wide=${isWide(state.selection.view)} ref=${stage}>
         <div class="panel panel-map" id="panel-map">
           <${Calm} of=${LookHere} ...${parts} />
@@ -81,7 +88,7 @@ export function App({ store, session, client, onShown }) {
         </div>
       </main>
       ${help}
-      <${Calm} of=${ShareDialog} ...${parts} />
+      ${state.embed ? html`<${WheelHint} /><${SkipTarget} />` : html`<${Calm} of=${ShareDialog} ...${parts} />`}
     </div>
   <//><//>`;
 }
