@@ -9,6 +9,7 @@ from flask import Flask
 
 from app import (
     compression,
+    http_gallery,
     http_oembed,
     http_openapi,
     http_pages,
@@ -38,16 +39,19 @@ class Parts:
     engine: EngineLink
     live: Live
     expiry: Expiry
+    gallery: recordings.Gallery
 
     def start(self) -> None:
-        """Start the engine process, and forget runs that are due."""
+        """Start the engine process, forget runs that are due, and save what the gallery shows."""
         self.engine.start()
         self.expiry.start()
+        self.gallery.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
         self.expiry.close()
         self.engine.close()
+        self.gallery.close()
         self.live.close()
         self.runs.close()
 
@@ -58,11 +62,13 @@ def build(settings: Settings) -> Flask:
     sessions = SessionStore(runs)
     engine = EngineLink(runs, settings, report)
     live = Live(runs, settings.max_viewers)
-    examples = recordings.load(settings.recordings_dir, runs)
+    recorded = recordings.found(settings.recordings_dir)
+    examples = recordings.load(recorded, runs)
+    gallery = recordings.Gallery(recorded, sessions)
     expiry = Expiry(runs, sessions, [example.id for example in examples], settings.keep_runs_days, report)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, expiry)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, expiry, gallery)
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
@@ -73,6 +79,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(http_openapi.blueprint())
     app.register_blueprint(http_oembed.blueprint(sessions))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
+    app.register_blueprint(http_gallery.blueprint(gallery))
     return app
 
 

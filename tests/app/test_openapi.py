@@ -25,7 +25,7 @@ from tests.app.contract import conforms
 from tests.app.test_http_runs import finished, start
 from tests.app.test_http_sessions import delete, share
 
-PAGES = ("/", "/s/{session}", "/embed/{session}", "/static/{filename}")
+PAGES = ("/", "/s/{session}", "/embed/{session}", "/gallery", "/static/{filename}")
 """What a browser opens, and what the page is made of."""
 ACCEPTED = ("2xx", "304", "401", "403", "404", "409", "410", "422", "429")
 """What a request that the document allows may be answered with."""
