@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isWide } from "../model/views.js";
-import { EmbedHeader, SkipLink, SkipTarget } from "./embed/embed-header.js";
+import { EmbedHeader, SkipToEnd, SkipToStart } from "./embed/embed-header.js";
 import { useFrameHeight } from "./embed/use-frame-height.js";
 import { WheelHint } from "./embed/wheel-hint.js";
 import { Header } from "./header.js";
@@ -69,7 +69,7 @@ export function App({ store, session, client, host = null, onShown }) {
 
   return html`<${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${theme}>
     <div class="page">
-      ${state.embed ? html`<${SkipLink} /><${Calm} of=${EmbedHeader} ...${parts} />` : html`<${Calm} of=${Header} ...${parts} />`}
+      ${state.embed ? html`<${SkipToEnd} /><${Calm} of=${EmbedHeader} ...${parts} />` : html`<${Calm} of=${Header} ...${parts} />`}
       <${Calm} of=${Messages} ...${parts} />
       ${!state.embed && html`<${Calm} of=${PromptBar} ...${parts} />`}
       <${Calm} of=${Timeline} ...${parts} />
@@ -88,7 +88,7 @@ export function App({ store, session, client, host = null, onShown }) {
         </div>
       </main>
       ${help}
-      ${state.embed ? html`<${WheelHint} /><${SkipTarget} />` : html`<${Calm} of=${ShareDialog} ...${parts} />`}
+      ${state.embed ? html`<${WheelHint} /><${SkipToStart} />` : html`<${Calm} of=${ShareDialog} ...${parts} />`}
     </div>
   <//><//>`;
 }

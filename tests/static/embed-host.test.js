@@ -36,12 +36,14 @@ function harness({ alone = false } = {}) {
   return { host, sent, calls, change, hear, listeners, subscribers, types: () => sent.map(([data]) => data.type ?? data.subject) };
 }
 
-const run = { steps: [{}, {}, {}] };
+const run = { steps: [{}, {}, {}], close: {} };
 
 test("each moment is said once, the first after the word that it is ready", () => {
   const { change, sent, types } = harness();
   change({ playing: true });
   assert.deepEqual(sent, []);
+  change({ run: { ...run, close: null } });
+  assert.deepEqual(sent, [], "it is not there yet");
   change({ run });
   change({ progress: 0.5 });
   change({ step: 1 });
@@ -73,6 +75,12 @@ test("commands are followed from the window around and from no other", () => {
   assert.deepEqual(calls, []);
   for (const command of commands) hear(command);
   assert.deepEqual(calls, [["goto", { step: 2 }], ["play"], ["pause"]]);
+});
+
+test("a run whose last part is damaged is shown as far as it goes", () => {
+  const { change, types } = harness();
+  change({ run: { ...run, close: null }, problem: { title: "damaged" } });
+  assert.deepEqual(types(), ["ready", "stepchange"]);
 });
 
 test("a page that stands by itself says nothing and obeys nobody", () => {
