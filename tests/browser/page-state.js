@@ -10,22 +10,22 @@
   const app = () => {
     const find = (node) => {
       if (!node) return null;
-      if (node.props?.store && node.props?.session) return node.props;
+      if (node.props?.turns && node.props?.session) return node.props;
       return (node.__k ?? []).reduce((found, child) => found ?? find(child), null);
     };
     return find(document.getElementById("page")?.__k);
   };
 
   const start = ({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling }) => {
-    const { store, session } = app();
-    store.dispatch({ type: "prompt", prompt });
-    store.dispatch({ type: "settings", patch: { chat, maxNewTokens } });
-    store.dispatch({ type: "sampling", patch: sampling });
+    const { dispatch, session } = app();
+    dispatch({ type: "prompt", prompt });
+    dispatch({ type: "settings", patch: { chat, maxNewTokens } });
+    dispatch({ type: "sampling", patch: sampling });
     session.submit();
   };
 
   const assembled = (before) => {
-    const { run } = app()?.store.state() ?? {};
+    const { run } = app()?.turns.state() ?? {};
     if (!run?.close || run.id === before) return null;
 
     const bits = (array) => array && [array.constructor.name, Array.from(new Uint8Array(array.buffer, array.byteOffset, array.byteLength)).join()];
