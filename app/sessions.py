@@ -10,7 +10,7 @@ import hmac
 import json
 import secrets
 from base64 import b32encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -28,6 +28,8 @@ SCHEMA = "1"
 """Version of a session's stored form; part of the content that its name is made of."""
 SHORTEST_ID = 12
 ID_STEP = 2
+LABEL_PREFIX = b"kvscope session of run "
+"""Hashed before a run's id, so that a label is no other hash of it. Fixed: the same run is to be the same session."""
 
 metadata = sa.MetaData()
 sessions_table = sa.Table(
@@ -84,16 +86,26 @@ class SessionStore:
     def share(self, run: str, words: dict[str, Any]) -> tuple[str, str]:
         """Save an ended run with `words` (`title`, `notes`, `open`); its id, and a token that withdraws this sharing.
 
-        The same run with the same words is one session. Raises StoreError, with nothing stored, when the disk is full.
+        The frames are those of the run but for its id, from which nobody can tell the run (see `label_of`).
+        Raises StoreError, with nothing stored, when the disk is full.
+        """
+        return self.keep(words, lambda: map(unlinked, self._runs.all_frames(run)))
+
+    def keep(self, words: dict[str, Any], frames: Callable[[], Iterator[bytes]]) -> tuple[str, str]:
+        """Save a log, as it is, with `words`; the session's id, and a token that undoes this.
+
+        `frames` gives the payloads of the whole log, of one run, `open` to `close`, the same each time it is called.
+        The same frames with the same words are one session. Raises StoreError, with nothing stored, when the disk is
+        full.
         """
         parts: list[dict[str, Any]] = []
-        name = name_of(canonical(words), _described(self._runs.all_frames(run), parts))
+        name = name_of(canonical(words), _described(frames(), parts))
         token = secrets.token_urlsafe(24)
         with self._changing("stored") as connection:
             session, stored = _place(connection, name)
             if not stored:
-                manifest = canonical(self._manifest_of(run, session, words, parts))
-                self._write(connection, run, session, name, manifest)
+                manifest = canonical(_manifest_of(session, words, next(frames()), parts))
+                self._write(connection, session, name, manifest, frames())
             connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=_hash(token)))
         return session, token
 
@@ -185,28 +197,13 @@ class SessionStore:
         except DatabaseError as error:
             raise StoreError(f"The session cannot be {outcome}: {reason_of(error)}.") from None
 
-    def _manifest_of(
-        self, run: str, session: str, words: dict[str, Any], parts: list[dict[str, Any]]
-    ) -> dict[str, Any]:
-        opening = self._runs.opening(run)
-        return {
-            "id": session,
-            "schema": SCHEMA,
-            **words,
-            "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "run": run,
-            "prompt": opening["prompt"],
-            "model": opening["model"],
-            "steps": sum(part["kind"] == "step" for part in parts),
-            "bytes": sum(part["bytes"] for part in parts),
-            "parts": parts,
-        }
-
-    def _write(self, connection: sa.Connection, run: str, session: str, name: str, manifest: bytes) -> None:
+    def _write(
+        self, connection: sa.Connection, session: str, name: str, manifest: bytes, payloads: Iterable[bytes]
+    ) -> None:
         connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
         row = {"id": session, "name": name, "manifest": manifest, "manifest_sha256": sha256(manifest).hexdigest()}
         connection.execute(sa.insert(sessions_table).values(row))
-        for seq, payload in enumerate(self._runs.all_frames(run)):
+        for seq, payload in enumerate(payloads):
             connection.execute(sa.insert(parts_table).values(session=session, seq=seq, payload=payload))
 
     def _read(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
@@ -239,6 +236,36 @@ def name_of(words: bytes, payloads: Iterable[bytes]) -> str:
     for chunk in codec.to_stream(chain([SCHEMA.encode(), words], payloads)):
         digest.update(chunk)
     return b32encode(digest.digest()).decode().rstrip("=").lower()
+
+
+def label_of(run: str) -> str:
+    """What a session calls the run it was made of: the same for the same run, and no way back to it."""
+    return sha256(LABEL_PREFIX + run.encode()).hexdigest()[:16]
+
+
+def unlinked(payload: bytes) -> bytes:
+    """The frame with labels in place of the ids of its run and of the run that this was forked from."""
+    header = codec.header(payload)
+    parent = header.data.get("parent")
+    changes = {"parent": {**parent, "run": label_of(parent["run"])}} if parent else {}
+    return codec.relabel(payload, label_of(header.run), header.seq, changes).payload
+
+
+def _manifest_of(session: str, words: dict[str, Any], first: bytes, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The manifest of a session whose `open` frame is `first`."""
+    header = codec.header(first)
+    return {
+        "id": session,
+        "schema": SCHEMA,
+        **words,
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "run": header.run,
+        "prompt": header.data["prompt"],
+        "model": header.data["model"],
+        "steps": sum(part["kind"] == "step" for part in parts),
+        "bytes": sum(part["bytes"] for part in parts),
+        "parts": list(parts),
+    }
 
 
 def _described(payloads: Iterable[bytes], parts: list[dict[str, Any]]) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ import pytest
 import requests
 
 from app.run_log import RunLog
-from app.sessions import SessionStore, canonical, metadata, name_of
+from app.sessions import SessionStore, canonical, metadata, name_of, unlinked
 from app.settings import DEFAULT_SERVICE
 from model.frames import from_stream, header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
@@ -87,7 +87,7 @@ def test_kill_9_while_sharing(serve: Serve, tmp_path: Path) -> None:
     """A session is whole or absent wherever the blow falls, and there for good once its link was given."""
     server, chance = start(serve), random.Random(3)
     run = server.start_run(prompt="Once upon a time", max_new_tokens=200)
-    frames = server.finished(run)
+    frames = [unlinked(payload) for payload in server.finished(run)]
     began = time.monotonic()
     kept = {server.post(f"api/runs/{run}/share", {"title": "timed"}).json()["id"]}
     takes = time.monotonic() - began
@@ -140,7 +140,7 @@ print(store.share("a", {"title": "", "notes": [], "open": {}})[0])
 def test_kill_9_at_every_statement_of_sharing(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
     log.append(run_of("a", 2))
-    frames = list(log.all_frames("a"))
+    frames = [unlinked(payload) for payload in log.all_frames("a")]
     store = SessionStore(log)
     session = name_of(canonical({"title": "", "notes": [], "open": {}}), frames)[:12]
     for point in itertools.count():

@@ -6,6 +6,7 @@ import json
 import struct
 from base64 import b32encode
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Barrier, Thread
@@ -16,11 +17,13 @@ import sqlalchemy as sa
 
 from app import sessions
 from app.run_log import RunLog, StoreError, frames_table, runs_table
-from app.sessions import Damaged, Deleted, SessionStore, parts_table, sessions_table, tokens_table
-from model.frames import encode
+from app.sessions import Damaged, Deleted, SessionStore, label_of, parts_table, sessions_table, tokens_table
+from model import frames as codec
+from model.frames import encode, relabel
 from tests.app.test_run_log import allow_pages, limit_pages, log_of
 
 WORDS = {"title": "Où va l'attention ?", "notes": [{"step": 1, "text": "日本語 🙂\nb"}], "open": {"step": 1}}
+NAMES = (b"child", b"mother")
 OTHER = WORDS | {"title": "Another"}
 
 
@@ -60,23 +63,66 @@ def change(store: SessionStore, table: sa.Table, column: str, bit: int, **where:
         connection.execute(sa.update(table).where(chosen).values({column: new}))
 
 
+def shared_frames(log: RunLog, run: str) -> list[bytes]:
+    """What a session of the run is to hold: its frames, with a label for its id."""
+    label = sha256(f"kvscope session of run {run}".encode()).hexdigest()[:16]
+    return [relabel(payload, label, seq).payload for seq, payload in enumerate(log.all_frames(run))]
+
+
 def test_a_session_is_read_as_its_run_is(log: RunLog, store: SessionStore) -> None:
     session, _ = store.share("a", WORDS)
-    assert list(store.all_frames(session)) == list(log.all_frames("a"))
-    assert list(store.all_frames(session, 2, 4)) == list(log.all_frames("a", 2, 4))
+    frames = shared_frames(log, "a")
+    assert list(store.all_frames(session)) == frames
+    assert list(store.all_frames(session, 2, 4)) == frames[3:5]
     assert list(store.all_frames(session, 700)) == []
-    assert store.head(session) == log.head("a")
+    head = log.head("a")
+    assert head
+    assert store.head(session) == replace(head, bytes=sum(map(len, frames)))
     assert store.opening(session) == log.opening("a")
     assert store.chosen(session) == log.chosen("a")
     assert store.damage(session) == []
 
 
+def test_no_frame_of_a_session_leads_to_its_run_or_to_the_one_before(log: RunLog, store: SessionStore) -> None:
+    opening = codec.header(run_of("child", 0)[0].payload).data | {
+        "parent": {"run": "mother", "position": 4, "token": 7}
+    }
+    log.append([encode("child", 0, "open", opening), *log_of("child", 2, closed=True)[1:]])
+    session, _ = store.share("child", WORDS)
+    frames = list(store.all_frames(session))
+    headers = list(map(codec.header, frames))
+    assert not any(name in frame for frame in [*frames, json.dumps(store.manifest(session)).encode()] for name in NAMES)
+    assert {header.run for header in headers} == {label_of("child")} == {store.manifest(session)["run"]}
+    assert headers[0].data == opening | {"parent": {"run": label_of("mother"), "position": 4, "token": 7}}
+    for before, after in zip(log.all_frames("child"), frames, strict=True):
+        tensors = codec.tensors(before)
+        assert all((codec.tensors(after)[name] == tensor).all() for name, tensor in tensors.items())
+    assert len({label_of(run) for run in ("child", "mother", label_of("child"))}) == 3
+
+
+def test_a_log_that_is_kept_stays_as_it_is(log: RunLog, store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    frames = list(store.all_frames(session))
+    again, token = store.keep(WORDS, lambda: iter(frames))
+    assert again == session
+    own, _ = store.keep(WORDS, lambda: log.all_frames("a"))
+    assert own != session
+    assert list(store.all_frames(own)) == list(log.all_frames("a"))
+    assert store.withdraw(session, token)
+    assert list(store.all_frames(session)) == frames
+
+
 def test_the_manifest_says_what_is_in_it(log: RunLog, store: SessionStore) -> None:
     session, _ = store.share("a", WORDS)
     manifest = store.manifest(session)
-    frames = list(log.all_frames("a"))
+    frames = shared_frames(log, "a")
     assert {name: manifest[name] for name in WORDS} == WORDS
-    assert (manifest["id"], manifest["run"], manifest["prompt"], manifest["schema"]) == (session, "a", "x", "1")
+    assert (manifest["id"], manifest["run"], manifest["prompt"], manifest["schema"]) == (
+        session,
+        label_of("a"),
+        "x",
+        "1",
+    )
     assert (manifest["model"], manifest["steps"], manifest["bytes"]) == ({"name": "fake"}, 3, sum(map(len, frames)))
     assert [part["kind"] for part in manifest["parts"]] == ["open", *["layer", "step"] * 3, "close"]
     for seq, (part, frame) in enumerate(zip(manifest["parts"], frames, strict=True)):
@@ -85,7 +131,7 @@ def test_the_manifest_says_what_is_in_it(log: RunLog, store: SessionStore) -> No
 
 def test_a_session_outlives_its_run_and_a_restart(tmp_path: Path, log: RunLog, store: SessionStore) -> None:
     session, token = store.share("a", WORDS)
-    frames = list(log.all_frames("a"))
+    frames = shared_frames(log, "a")
     with log.engine.begin() as connection:
         for table in (frames_table, runs_table):
             connection.execute(sa.delete(table))
@@ -102,7 +148,7 @@ def test_the_id_begins_the_hash_of_the_content_as_documented(log: RunLog, store:
     words = json.dumps(WORDS, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
     content = b"".join(struct.pack("<I", len(piece)) + piece for piece in (b"1", words, *log.all_frames("a")))
     expected = b32encode(sha256(content).digest()).decode().lower()[:12]
-    assert store.share("a", WORDS)[0] == expected
+    assert store.keep(WORDS, lambda: log.all_frames("a"))[0] == expected
     # The name of this very content, for ever: where it changes, the schema has a new version.
     assert expected == "iqwxlhksfk3f"
 
