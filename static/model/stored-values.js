@@ -24,12 +24,12 @@ export function isStored(saved, answer) {
 /**
  * One head of a step, as `head` gives it.
  *
- * @param {Object[]} frames of one layer, of every step from 0 on, in order
- * @param {{step: number, head: number}} place
+ * @param {Object[]} frames of one layer, of every step from 0 on to this one, in order
+ * @param {number} head
  * @returns {Object<string, {shape: number[], data: Float32Array}>} q, k, v, scores, weights, output
  */
-export function headOf(frames, { step, head }) {
-  const { data, tensors } = frames[step];
+export function headOf(frames, head) {
+  const { data, tensors } = frames.at(-1);
   const [heads, rows, width] = tensors.q.shape;
   const kvHead = Math.floor((head * tensors.k.shape[0]) / heads);
   const keys = data.first_query + rows;
@@ -50,10 +50,10 @@ export function headOf(frames, { step, head }) {
  * Every value inside a block for one token, as `block` gives it.
  *
  * @param {Object[]} frames of one layer at level "block", of every step from 0 on, in order
- * @param {{position: number}} place
+ * @param {number} position of the token; some step of `frames` computed its row
  * @returns {Object<string, {shape: number[], data: Float32Array}>} by hook point, with `cache.k` and `cache.v`
  */
-export function blockOf(frames, { position }) {
+export function blockOf(frames, position) {
   const frame = frames.findLast(({ data }) => data.first_query <= position);
   const { data, tensors } = frame;
   const row = position - data.first_query;

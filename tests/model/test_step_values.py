@@ -70,8 +70,8 @@ def test_the_page_makes_every_head_of_every_step_from_q_k_and_v(arch: str) -> No
     places = [(step, layer, head) for step in (0, 1, 5) for layer in (0, 1) for head in range(4)]
     found = page_answers(
         [
-            {"frames": in_base64([each[layer] for each in stored]), "answer": "head", "place": {"step": s, "head": h}}
-            for s, layer, h in places
+            {"frames": in_base64([each[layer] for each in stored[: step + 1]]), "answer": "head", "of": head}
+            for step, layer, head in places
         ]
     )
     for (step, layer, head), answer in zip(places, found, strict=True):
@@ -92,7 +92,7 @@ def test_the_page_makes_every_value_of_a_block_within_16_bits(arch: str) -> None
     places = [(layer, position) for layer in (0, 1) for position in (0, 7, 11, 12, 16)]
     found = page_answers(
         [
-            {"frames": in_base64([each[layer] for each in stored]), "answer": "block", "place": {"position": position}}
+            {"frames": in_base64([each[layer] for each in stored]), "answer": "block", "of": position}
             for layer, position in places
         ]
     )
