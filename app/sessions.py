@@ -12,17 +12,20 @@ import secrets
 from base64 import b32encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 
 from app import session_values
-from app.run_log import PAGE, Head, RunLog, StoreError, reason_of
+from app.database import StoreError, is_key, metadata, reason_of
+from app.packing import NotPacked, pack, unpack
+from app.run_log import PAGE, Head, RunLog
 from app.session_values import Values
 from app.value_maker import ValueMaker
 from model import frames as codec
@@ -35,7 +38,6 @@ ID_STEP = 2
 LABEL_PREFIX = b"kvscope session of run "
 """Hashed before a run's id, so that a label is no other hash of it. Fixed: the same run is to be the same session."""
 
-metadata = sa.MetaData()
 sessions_table = sa.Table(
     "sessions",
     metadata,
@@ -43,15 +45,20 @@ sessions_table = sa.Table(
     sa.Column("name", sa.String, nullable=False),
     sa.Column("manifest", sa.LargeBinary),
     sa.Column("manifest_sha256", sa.String),
+    sa.Column("run", sa.String, index=True),
 )
-"""`name` is what `id` is the beginning of. A session that was deleted has no manifest; its row keeps its id taken."""
+"""`name` is what `id` is the beginning of; `run` is the manifest's. A session that was deleted has no manifest; its row
+keeps its id taken.
+"""
 parts_table = sa.Table(
     "session_parts",
     metadata,
     sa.Column("session", sa.ForeignKey("sessions.id"), primary_key=True),
     sa.Column("seq", sa.Integer, primary_key=True),
     sa.Column("payload", sa.LargeBinary, nullable=False),
+    sa.Column("stored_sha256", sa.String, nullable=False),
 )
+"""`payload` is the frame as app.packing packs it, `stored_sha256` of that: a decompressor passes over some bits."""
 tokens_table = sa.Table(
     "session_tokens",
     metadata,
@@ -77,16 +84,11 @@ class Damaged(Exception):
 
 
 class SessionStore:
-    """All saved sessions, in the database of `runs`. Raises StoreError when they cannot be kept there."""
+    """All saved sessions, in the database of `runs`."""
 
     def __init__(self, runs: RunLog) -> None:
         self._runs, self._engine = runs, runs.engine
-        self._lock = Lock()
-        try:
-            metadata.create_all(self._engine)
-            session_values.metadata.create_all(self._engine)
-        except DatabaseError as error:
-            raise StoreError(f"Saved sessions cannot be kept: {reason_of(error)}.") from None
+        self._lock = RLock()
 
     def share(self, run: str, words: dict[str, Any]) -> tuple[str, str]:
         """Save an ended run with `words` (`title`, `notes`, `open`); its id, and a token that withdraws this sharing.
@@ -94,7 +96,8 @@ class SessionStore:
         The frames are those of the run but for its id, from which nobody can tell the run (see `label_of`).
         Raises StoreError, with nothing stored, when the disk is full.
         """
-        return self.keep(words, self._unlinked(run))
+        with self._runs.held(run):
+            return self.keep(words, self._unlinked(run))
 
     def share_with_values(
         self, run: str, words: dict[str, Any], level: ValueLevel, maker: ValueMaker
@@ -108,7 +111,7 @@ class SessionStore:
         again = self._share_again(origin)
         if again is not None:
             return again
-        with maker.turn(run):
+        with maker.turn(run), self._runs.held(run):
             # Whoever had the turn before may have shared the very same.
             again = self._share_again(origin)
             if again is not None:
@@ -129,18 +132,25 @@ class SessionStore:
         `values` are those of its steps. The same content is one session. `origin` names what was shared, so that
         sharing it again need not compute its values. Raises StoreError, with nothing stored, when the disk is full.
         """
-        parts: list[dict[str, Any]] = []
-        name = name_of(canonical(words), _described(frames(), parts), values.about if values else None)
-        with self._changing("stored") as connection:
-            session, stored = _place(connection, name)
-            if not stored:
-                manifest = canonical(_manifest_of(session, words, next(frames()), parts, values))
-                self._write(connection, session, name, manifest, frames())
-                if values is not None:
-                    session_values.write(connection, session, values)
-            if origin is not None:
-                session_values.remember(connection, origin, session)
-            return session, _new_token(connection, session)
+        with self._lock:  # one at a time: a long run fills some memory until it is written
+            packed: list[_Part] = []
+            name = name_of(canonical(words), _packed(frames(), packed), values.about if values else None)
+            with self._changing("stored") as connection:
+                session, stored = _place(connection, name)
+                if not stored:
+                    parts = [part.described for part in packed]
+                    _write(connection, name, _manifest_of(session, words, next(frames()), parts, values), packed)
+                    if values is not None:
+                        session_values.write(connection, session, values)
+                if origin is not None:
+                    session_values.remember(connection, origin, session)
+                return session, _new_token(connection, session)
+
+    def of_run(self, run: str) -> bool:
+        """Whether there is a session of the run. (One of before there were labels has the run's own id.)"""
+        query = sa.select(sessions_table.c.id).where(sessions_table.c.run.in_([run, label_of(run)])).limit(1)
+        with self._engine.connect() as connection:
+            return connection.scalar(query) is not None
 
     def withdraw(self, session: str, token: str) -> bool:
         """Undo the sharing that gave `token`, and delete the session if it was the last one; False for another token.
@@ -161,7 +171,7 @@ class SessionStore:
                 connection.execute(sa.delete(parts_table).where(parts_table.c.session == session))
                 session_values.delete(connection, session)
                 emptied = sa.update(sessions_table).where(sessions_table.c.id == session)
-                connection.execute(emptied.values(manifest=None, manifest_sha256=None))
+                connection.execute(emptied.values(manifest=None, manifest_sha256=None, run=None))
             return True
 
     def manifest(self, session: str) -> dict[str, Any]:
@@ -256,28 +266,18 @@ class SessionStore:
     def _unlinked(self, run: str) -> Callable[[], Iterator[bytes]]:
         return lambda: map(unlinked, self._runs.all_frames(run))
 
-    def _write(
-        self, connection: sa.Connection, session: str, name: str, manifest: bytes, payloads: Iterable[bytes]
-    ) -> None:
-        connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
-        row = {"id": session, "name": name, "manifest": manifest, "manifest_sha256": sha256(manifest).hexdigest()}
-        connection.execute(sa.insert(sessions_table).values(row))
-        for seq, payload in enumerate(payloads):
-            connection.execute(sa.insert(parts_table).values(session=session, seq=seq, payload=payload))
-
     def _read(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
         for at in range(0, len(parts), PAGE):
             page = parts[at : at + PAGE]
-            query = sa.select(parts_table.c.seq, parts_table.c.payload).where(
+            query = sa.select(parts_table.c.seq, parts_table.c.payload, parts_table.c.stored_sha256).where(
                 parts_table.c.session == session, parts_table.c.seq.in_([part["seq"] for part in page])
             )
             with self._engine.connect() as connection:
-                found = {row.seq: row.payload for row in connection.execute(query)}
+                found = {row.seq: (row.payload, row.stored_sha256) for row in connection.execute(query)}
             for part in page:
-                payload = found.get(part["seq"])
+                payload = _unpacked(part, *found.get(part["seq"], (b"", "")))
                 if payload is None:
                     self.manifest(session)  # it may have been deleted since
-                if payload is None or sha256(payload).hexdigest() != part["sha256"]:
                     raise Damaged(session, f"parts[{part['seq']}]")
                 yield payload
 
@@ -332,13 +332,47 @@ def _manifest_of(
     }
 
 
-def _described(payloads: Iterable[bytes], parts: list[dict[str, Any]]) -> Iterator[bytes]:
-    """The same payloads; each is described in `parts` as it passes."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A frame as it is stored, and what the manifest says of it."""
+
+    packed: bytes
+    described: dict[str, Any]
+
+
+def _packed(payloads: Iterable[bytes], parts: list[_Part]) -> Iterator[bytes]:
+    """The same payloads; each is put into `parts` as it passes."""
     for payload in payloads:
         header = codec.header(payload)
         digest = sha256(payload).hexdigest()
-        parts.append({"seq": header.seq, "kind": header.kind, "bytes": len(payload), "sha256": digest})
+        described = {"seq": header.seq, "kind": header.kind, "bytes": len(payload), "sha256": digest}
+        parts.append(_Part(pack(payload), described))
         yield payload
+
+
+def _unpacked(described: dict[str, Any], packed: bytes, stored_sha256: str) -> bytes | None:
+    """The frame that was stored, None if what is there is not exactly that."""
+    if sha256(packed).hexdigest() != stored_sha256:
+        return None
+    try:
+        payload = unpack(packed, described["bytes"])
+    except NotPacked:
+        return None
+    return payload if sha256(payload).hexdigest() == described["sha256"] else None
+
+
+def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts: Sequence[_Part]) -> None:
+    """Insert a session in place of what was deleted under its id."""
+    session, text = manifest["id"], canonical(manifest)
+    connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
+    row = {"id": session, "name": name, "run": manifest["run"]}
+    digest = sha256(text).hexdigest()
+    connection.execute(sa.insert(sessions_table).values(**row, manifest=text, manifest_sha256=digest))
+    for seq, part in enumerate(parts):
+        stored = sha256(part.packed).hexdigest()
+        connection.execute(
+            sa.insert(parts_table).values(session=session, seq=seq, payload=part.packed, stored_sha256=stored)
+        )
 
 
 def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
@@ -363,7 +397,7 @@ def _new_token(connection: sa.Connection, session: str) -> str:
 def _stored_manifest(connection: sa.Connection, session: str) -> tuple[bytes, str]:
     """The manifest's bytes and their SHA-256, unchecked. Raises KeyError, Deleted."""
     columns = sa.select(sessions_table.c.manifest, sessions_table.c.manifest_sha256)
-    row = connection.execute(columns.where(sessions_table.c.id == session)).first()
+    row = connection.execute(columns.where(sessions_table.c.id == session)).first() if is_key(session) else None
     if row is None:
         raise KeyError(session)
     if row.manifest is None:

@@ -9,8 +9,9 @@ from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any
 
+from app.database import StoreError, reason_of
 from app.engine_link import EngineLink, EngineUnavailable
-from app.run_log import RunLog, StoreError, reason_of
+from app.run_log import RunLog
 from app.session_values import Values, describe
 from model.api import Frame, ValueLevel, ValuesRequest, value_bytes
 

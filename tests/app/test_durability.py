@@ -22,7 +22,7 @@ import pytest
 import requests
 
 from app.run_log import RunLog
-from app.sessions import SessionStore, canonical, metadata, name_of, unlinked
+from app.sessions import SessionStore, canonical, name_of, parts_table, sessions_table, tokens_table, unlinked
 from app.settings import DEFAULT_SERVICE
 from model.frames import from_stream, header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
@@ -150,7 +150,7 @@ def test_kill_9_at_every_statement_of_sharing(tmp_path: Path) -> None:
             break
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert store.head(session) is None
-        assert [count(store, table) for table in metadata.sorted_tables] == [0, 0, 0]
+        assert [count(store, table) for table in (sessions_table, parts_table, tokens_table)] == [0, 0, 0]
     assert point > 2 * len(frames)
     assert done.stdout.strip() == session
     assert store.damage(session) == []
