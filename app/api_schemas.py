@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.run_request import ACTIONS, MAX_SEED, MAX_TEMPERATURE, MAX_TOP_K, STRATEGIES, TWINS
+from app.session_values import LEVELS
 from app.share_request import MAX_NOTE_CHARS, MAX_NOTES, MAX_TITLE_CHARS, PLACE, POINT, VIEWS
 from model.api import (
     MAX_BEAM_LENGTH,
@@ -120,6 +121,7 @@ REQUESTS: dict[str, Schema] = {
             | {"maxItems": MAX_NOTES}
         ),
         open=nullable(taken((), **dict.fromkeys(POINT, COORDINATE), view=nullable(one_of(*VIEWS)))),
+        values=one_of(*LEVELS, default=LEVELS[0], description="what is stored beyond the frames"),
     ),
 }
 """Bodies. Steps, layers, heads and positions must be the run's: a larger one is a 422."""
@@ -170,8 +172,15 @@ ANSWERS: dict[str, Schema] = {
         token=TOKEN,
         layers=listed(given(layer=COUNT, top=listed(TOKEN), chosen=given(prob=NUMBER, rank=COUNT))),
     ),
+    "ShareChoices": given(
+        levels=given(
+            **dict.fromkeys(LEVELS, given(bytes=COUNT, estimated=BOOLEAN, refusal=nullable(TEXT))),
+        ),
+        computing=nullable(given(done=COUNT, steps=whole(1))),
+    ),
     "Shared": given(id=SESSION_ID, url=TEXT, embed=TEXT, delete_token=TEXT),
     "Session": given(
+        "values",
         id=SESSION_ID,
         schema={"const": "1"},
         title=TITLE,
@@ -184,6 +193,13 @@ ANSWERS: dict[str, Schema] = {
         steps=whole(1),
         bytes=whole(1),
         parts=listed(given(seq=COUNT, kind=TEXT, bytes=whole(1), sha256=SHA256)),
+        values=nullable(
+            given(
+                level=one_of(*LEVELS[1:]),
+                bytes=whole(1),
+                parts=listed(given(step=COUNT, layer=COUNT, bytes=whole(1), sha256=SHA256)),
+            )
+        ),
     )
     | {"description": "The manifest of a saved session (docs/sessions.md)."},
     "OEmbed": given(
