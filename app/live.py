@@ -17,7 +17,7 @@ import socketio
 from flask import Flask, request
 from flask_socketio import ConnectionRefusedError, SocketIO
 
-from app.problems import Problem
+from app.problems import Problem, unknown
 from app.run_log import RunLog
 
 MAX_QUEUED_PACKETS = 12
@@ -157,7 +157,7 @@ class Live:
         run, after = _run_of(body), _after_of(body)
         head = self._runs.head(run)
         if head is None:
-            raise Problem(404, f"There is no run {run[:80]!r}.", field="run")
+            raise unknown("run", run)
         watch = Watch(self._runs, run, after, lambda payload: self._send(sid, payload))
         with self._lock:
             viewer = self._viewers.get(sid)

@@ -174,6 +174,7 @@ def test_a_server_forgets_at_its_start(make_app: Callable[..., Flask], settings:
     first.extensions["kvscope"].close()
     client = make_app(settings, ready=False).test_client()
     eventually(lambda: client.get(f"/api/runs/{run}").status_code == 404)
+    assert "kept for some time only" in client.get(f"/api/runs/{run}").json["detail"]
     assert client.get(f"/api/runs/{other}").status_code == 200
 
 
