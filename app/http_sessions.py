@@ -8,15 +8,20 @@ from flask import Blueprint, Response, jsonify, request, url_for
 
 from app.engine_link import EngineLink
 from app.http_log import BINARY, LogRoutes
+from app.opening_head import NothingToShow, opening_head
+from app.paths import static_dir
 from app.problems import Problem
 from app.run_log import RunLog
 from app.run_lookup import RunLookup, json_body
+from app.session_card import title_of
 from app.sessions import SessionStore
 from app.share_request import MAX_SHARE_BYTES, Extent, read_share
 from model.frames import join
 
 REVALIDATED = "no-cache"
 """A session never changes, but it can be deleted, and is then to be gone."""
+PICTURE = "1"
+"""Version of how a session's picture is drawn: part of its ETag."""
 
 
 def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink) -> Blueprint:
@@ -27,6 +32,7 @@ def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink) -> Bluep
     saved = Blueprint("saved", __name__, url_prefix="/sessions")
     saved.get("/<session>")(api.manifest)
     saved.get("/<session>.safetensors")(api.archive)
+    saved.get("/<session>.png")(api.thumbnail)
     saved.delete("/<session>")(api.delete)
     LogRoutes(sessions, api.lookup, engine, REVALIDATED).register(saved)
     routes.register_blueprint(saved)
@@ -52,7 +58,8 @@ class SessionRoutes:
         request.max_content_length = MAX_SHARE_BYTES
         words = read_share(json_body(), Extent(head.steps, model["layers"], model["heads"], positions))
         session, token = self._sessions.share(run, words)
-        response = jsonify(id=session, url=url_for("pages.session", session=session), delete_token=token)
+        addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
+        response = jsonify(id=session, **addresses, delete_token=token)
         response.status_code = 201
         response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
         response.headers["Cache-Control"] = "no-store"
@@ -72,6 +79,27 @@ class SessionRoutes:
         response = Response(file, mimetype=BINARY)
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
         return _revalidated(response)
+
+    def thumbnail(self, session: str) -> Response:
+        """`GET /api/sessions/<id>.png`"""
+        # Not before it is wanted: most servers are asked for the page first, and should answer at once.
+        from app.thumbnail import draw
+
+        self.lookup.known(session)
+        tag = f"{session}-{PICTURE}"
+        if request.if_none_match.contains(tag):
+            response = Response(status=304)
+        else:
+            manifest = self._sessions.manifest(session)
+            try:
+                shown = opening_head(self._sessions.all_frames(session), manifest["open"])
+            except NothingToShow:
+                raise Problem(404, "This session has no attention that could be drawn.", field="session") from None
+            fonts = static_dir() / "vendor" / "@fontsource-variable" / "inter"
+            response = Response(draw(shown, title_of(manifest), manifest["model"]["name"], fonts), mimetype="image/png")
+        response.headers["Cache-Control"] = REVALIDATED
+        response.set_etag(tag)
+        return response
 
     def delete(self, session: str) -> Response:
         """`DELETE /api/sessions/<id>`"""
