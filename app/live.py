@@ -90,7 +90,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """One socket: its watches by run; the runs that it began to watch last and has not left, though they may have ended;
+    """One socket: its watches by run; the runs that it began to watch last and has not left, even if they have ended;
     and a lock that keeps its queue within bounds though several watches fill it.
     """
 
