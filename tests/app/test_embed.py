@@ -109,7 +109,8 @@ def test_an_embed_that_leads_nowhere_is_a_readable_page(app: Flask, client: Flas
     for url, status in (("/embed/none", 404), (deleted["embed"], 410), (damaged["embed"], 500)):
         response = client.get(url)
         assert response.status_code == status
-        assert "Open KVScope" in response.text
+        [link] = [attributes for tag, attributes in Tags(response.text).found if tag == "a"]
+        assert link["target"] == "_blank", "the page it leads to cannot be framed"
 
 
 def test_oembed_answers_for_links_and_embeds(client: FlaskClient) -> None:
