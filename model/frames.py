@@ -44,14 +44,7 @@ def encode(
     """One frame. `data` must be JSON without NaN. Raises ValueError for a kind or value the schema does not have."""
     if kind not in KINDS:
         raise ValueError(f"unknown frame kind {kind!r}")
-    metadata = {
-        "v": VERSION,
-        "kind": kind,
-        "seq": str(seq),
-        "run": run,
-        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
-    }
-    return Frame(run, seq, kind, _step(data), _serialize(tensors or {}, metadata))
+    return Frame(run, seq, kind, _step(data), _serialize(tensors or {}, _described(run, seq, kind, data)))
 
 
 def header(payload: bytes) -> Header:
@@ -102,9 +95,15 @@ def frame(payload: bytes) -> Frame:
 
 
 def relabel(payload: bytes, run: str, seq: int, changes: Mapping[str, Any] | None = None) -> Frame:
-    """The same frame in another run's log, `changes` laid over its data; its tensors stay as they are."""
-    head = header(payload)
-    return encode(run, seq, head.kind, {**head.data, **(changes or {})}, tensors(payload))
+    """The same frame in another run's log, `changes` laid over its data; its tensors stay as they are.
+
+    Raises BadFrame.
+    """
+    described, head = raw_header(payload), header(payload)
+    data = {**head.data, **(changes or {})}
+    metadata = _described(run, seq, head.kind, data)
+    (length,) = struct.unpack_from("<Q", payload)
+    return Frame(run, seq, head.kind, _step(data), _with_header(described, metadata, memoryview(payload)[8 + length :]))
 
 
 def token_ids(payloads: Iterable[bytes]) -> list[int]:
@@ -201,6 +200,17 @@ def _json_object(text: str | bytes) -> dict[str, Any]:
     return parsed
 
 
+def _described(run: str, seq: int, kind: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """The metadata of a frame. Raises ValueError for what JSON does not have."""
+    return {
+        "v": VERSION,
+        "kind": kind,
+        "seq": str(seq),
+        "run": run,
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
+    }
+
+
 def _step(data: Mapping[str, Any]) -> int:
     """The step a frame belongs to; -1 for `open` and `close`."""
     return int(data.get("step", -1))
@@ -217,8 +227,12 @@ def _serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> by
     else:
         written = bytes(safetensors.serialize({}, metadata=metadata))
     (length,) = struct.unpack_from("<Q", written)
-    described = json.loads(written[8 : 8 + length])
-    described["__metadata__"] = dict(sorted(metadata.items()))
+    return _with_header(json.loads(written[8 : 8 + length]), metadata, memoryview(written)[8 + length :])
+
+
+def _with_header(described: Mapping[str, Any], metadata: Mapping[str, str], body: memoryview) -> bytes:
+    """A safetensors buffer of `body`, whose tensors the header `described` places, with this metadata."""
+    described = {**described, "__metadata__": dict(sorted(metadata.items()))}
     head = json.dumps(dict(sorted(described.items())), ensure_ascii=False, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 8)
-    return b"".join((struct.pack("<Q", len(head)), head, memoryview(written)[8 + length :]))
+    return b"".join((struct.pack("<Q", len(head)), head, body))

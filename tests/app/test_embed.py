@@ -206,6 +206,17 @@ def test_without_scripts_a_page_tells_the_run(client: FlaskClient) -> None:
             assert words in text
 
 
+def test_a_session_with_a_damaged_part_still_has_its_page(app: Flask, client: FlaskClient) -> None:
+    shared = share(client, title="damaged inside")
+    parts = client.get(f"/api/sessions/{shared['id']}").json["parts"]
+    damage(app, shared["id"], next(part["seq"] for part in parts if part["kind"] == "step"))
+    for address in ("url", "embed"):
+        page = client.get(shared[address])
+        assert page.status_code == 200
+        assert "it cannot be read" in page.text
+        assert Tags(page.text).content("og:description") == "“abc”"
+
+
 def test_the_answer_is_what_the_tokens_spell_together() -> None:
     class Store:
         def steps(self, session: str) -> list[codec.Header]:

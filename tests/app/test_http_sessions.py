@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from safetensors import deserialize
 
-from app.sessions import Damaged, parts_table, sessions_table
+from app.sessions import Damaged, label_of, parts_table, sessions_table, unlinked
 from app.settings import Settings
 from model.frames import from_stream, header, raw_header, split
 from tests.app.conftest import eventually
@@ -42,6 +42,11 @@ def share(client: FlaskClient, run: str | None = None, **words: Any) -> dict[str
     assert response.status_code == 201, response.text
     shared: dict[str, str] = response.json
     return shared
+
+
+def shared_frames(client: FlaskClient, run: str) -> list[bytes]:
+    """What a session of the run holds."""
+    return [unlinked(payload) for payload in frames(client, run)]
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -89,10 +94,10 @@ def test_a_shared_run_is_where_the_answer_says(client: FlaskClient) -> None:
 def test_the_manifest_has_the_words_and_the_parts(client: FlaskClient) -> None:
     run = finished(client)
     response = client.get(f"/api/sessions/{share(client, run, **WORDS)['id']}")
-    manifest, stored = response.json, frames(client, run)
+    manifest, stored = response.json, shared_frames(client, run)
     assert (manifest["title"], manifest["open"]) == (WORDS["title"], WORDS["open"])
     assert manifest["notes"] == [WORDS["notes"][0], {"step": 0, "layer": None, "head": None, "text": "Prefill"}]
-    assert (manifest["run"], manifest["prompt"], manifest["steps"]) == (run, "abc", 3)
+    assert (manifest["run"], manifest["prompt"], manifest["steps"]) == (label_of(run), "abc", 3)
     assert (manifest["schema"], manifest["bytes"], len(manifest["parts"])) == ("1", sum(map(len, stored)), len(stored))
     assert response.headers["Cache-Control"] == "no-cache"
     again = client.get(response.request.path, headers={"If-None-Match": response.headers["ETag"]})
@@ -112,7 +117,7 @@ def test_words_that_are_left_out_are_the_same_as_empty_ones(client: FlaskClient)
 def test_frames_and_exact_values_are_the_runs_own(client: FlaskClient) -> None:
     run = finished(client)
     base = f"/api/sessions/{share(client, run)['id']}"
-    stored = frames(client, run)
+    stored = shared_frames(client, run)
     for query, expected in (("", stored), ("?after=4", stored[5:]), ("?after=700", [])):
         assert list(from_stream(client.get(f"{base}/frames{query}").data)) == expected
     for asked in EXACT:
@@ -138,7 +143,7 @@ def test_the_archive_is_the_whole_log_with_its_words(client: FlaskClient) -> Non
     session = share(client, run, **WORDS)["id"]
     response = client.get(f"/api/sessions/{session}.safetensors")
     assert response.headers["Content-Disposition"] == f'attachment; filename="kvscope-{session}.safetensors"'
-    assert [frame.payload for frame in split(response.data)] == frames(client, run)
+    assert [frame.payload for frame in split(response.data)] == shared_frames(client, run)
     assert len(deserialize(response.data)) == 6  # a reader of the format alone opens it
     about = json.loads(raw_header(response.data)["__metadata__"]["session"])
     assert (about["id"], about["title"], about["open"]) == (session, WORDS["title"], WORDS["open"])
@@ -305,7 +310,7 @@ def test_without_a_model_a_session_opens(make_app: Callable[..., Flask], setting
 def test_a_damaged_part_is_named_and_the_others_are_sent(client: FlaskClient, app: Flask) -> None:
     run = finished(client, max_new_tokens=4)
     session = share(client, run, title="damaged")["id"]
-    base, stored = f"/api/sessions/{session}", frames(client, run)
+    base, stored = f"/api/sessions/{session}", shared_frames(client, run)
     damage(app, session, 3)
     assert list(from_stream(client.get(f"{base}/frames?after=3").data)) == stored[4:]
     assert "parts[3]" in problem(client.get(f"{base}/frames?after=2"), 500, "parts[3]")["detail"]
@@ -370,11 +375,23 @@ def test_a_link_that_leads_nowhere_is_answered_with_a_readable_page(client: Flas
         assert "<script" not in page.text
 
 
+def test_a_link_does_not_lead_to_the_run_or_to_its_family(client: FlaskClient) -> None:
+    run = finished(client)
+    fork = client.post(f"/api/runs/{run}/fork", json={"position": 4, "token": 900}).json["id"]
+    eventually(lambda: client.get(f"/api/runs/{fork}").json["status"] == "closed")
+    shared = share(client, fork)
+    base = f"/api/sessions/{shared['id']}"
+    read = [client.get(url).data for url in (shared["url"], base, f"{base}/frames", f"{base}.safetensors")]
+    assert not any(name.encode() in text for name in (run, fork) for text in read)
+    for name in (client.get(base).json["run"], header(next(from_stream(read[2]))).data["parent"]["run"]):
+        problem(client.get(f"/api/runs/{name}"), 404, "run")
+
+
 def test_a_fork_is_shared_as_any_run(client: FlaskClient) -> None:
     run = finished(client)
     fork = client.post(f"/api/runs/{run}/fork", json={"position": 4, "token": 900}).json["id"]
     eventually(lambda: client.get(f"/api/runs/{fork}").json["status"] == "closed")
     session = share(client, fork)["id"]
     stored = list(from_stream(client.get(f"/api/sessions/{session}/frames").data))
-    assert header(stored[0]).data["parent"]["run"] == run
+    assert header(stored[0]).data["parent"]["run"] == label_of(run)
     assert client.get(f"/api/sessions/{session}/lens?step=2").json == client.get(f"/api/runs/{fork}/lens?step=2").json

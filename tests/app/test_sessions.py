@@ -6,6 +6,7 @@ import json
 import struct
 from base64 import b32encode
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Barrier, Thread
@@ -15,12 +16,16 @@ import pytest
 import sqlalchemy as sa
 
 from app import sessions
-from app.run_log import RunLog, StoreError, frames_table, runs_table
-from app.sessions import Damaged, Deleted, SessionStore, parts_table, sessions_table, tokens_table
-from model.frames import encode
-from tests.app.test_run_log import allow_pages, limit_pages, log_of
+from app.database import StoreError
+from app.packing import pack
+from app.run_log import RunLog
+from app.sessions import Damaged, Deleted, SessionStore, label_of, parts_table, sessions_table, tokens_table
+from model import frames as codec
+from model.frames import encode, relabel
+from tests.app.test_run_log import SQLITE_ONLY, allow_pages, limit_pages, log_of
 
 WORDS = {"title": "Où va l'attention ?", "notes": [{"step": 1, "text": "日本語 🙂\nb"}], "open": {"step": 1}}
+NAMES = (b"child", b"mother")
 OTHER = WORDS | {"title": "Another"}
 
 
@@ -31,8 +36,8 @@ def run_of(run: str, steps: int, **options: Any) -> list[Any]:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Iterator[RunLog]:
-    log = RunLog(tmp_path)
+def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
+    log = RunLog(tmp_path, database)
     log.append(run_of("a", 3))
     yield log
     log.close()
@@ -60,37 +65,80 @@ def change(store: SessionStore, table: sa.Table, column: str, bit: int, **where:
         connection.execute(sa.update(table).where(chosen).values({column: new}))
 
 
+def shared_frames(log: RunLog, run: str) -> list[bytes]:
+    """What a session of the run is to hold: its frames, with a label for its id."""
+    label = sha256(f"kvscope session of run {run}".encode()).hexdigest()[:16]
+    return [relabel(payload, label, seq).payload for seq, payload in enumerate(log.all_frames(run))]
+
+
 def test_a_session_is_read_as_its_run_is(log: RunLog, store: SessionStore) -> None:
     session, _ = store.share("a", WORDS)
-    assert list(store.all_frames(session)) == list(log.all_frames("a"))
-    assert list(store.all_frames(session, 2, 4)) == list(log.all_frames("a", 2, 4))
+    frames = shared_frames(log, "a")
+    assert list(store.all_frames(session)) == frames
+    assert list(store.all_frames(session, 2, 4)) == frames[3:5]
     assert list(store.all_frames(session, 700)) == []
-    assert store.head(session) == log.head("a")
+    head = log.head("a")
+    assert head
+    assert store.head(session) == replace(head, bytes=sum(map(len, frames)))
     assert store.opening(session) == log.opening("a")
     assert store.chosen(session) == log.chosen("a")
     assert store.damage(session) == []
 
 
+def test_no_frame_of_a_session_leads_to_its_run_or_to_the_one_before(log: RunLog, store: SessionStore) -> None:
+    opening = codec.header(run_of("child", 0)[0].payload).data | {
+        "parent": {"run": "mother", "position": 4, "token": 7}
+    }
+    log.append([encode("child", 0, "open", opening), *log_of("child", 2, closed=True)[1:]])
+    session, _ = store.share("child", WORDS)
+    frames = list(store.all_frames(session))
+    headers = list(map(codec.header, frames))
+    assert not any(name in frame for frame in [*frames, json.dumps(store.manifest(session)).encode()] for name in NAMES)
+    assert {header.run for header in headers} == {label_of("child")} == {store.manifest(session)["run"]}
+    assert headers[0].data == opening | {"parent": {"run": label_of("mother"), "position": 4, "token": 7}}
+    for before, after in zip(log.all_frames("child"), frames, strict=True):
+        tensors = codec.tensors(before)
+        assert all((codec.tensors(after)[name] == tensor).all() for name, tensor in tensors.items())
+    assert len({label_of(run) for run in ("child", "mother", label_of("child"))}) == 3
+
+
+def test_a_log_that_is_kept_stays_as_it_is(log: RunLog, store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    frames = list(store.all_frames(session))
+    again, token = store.keep(WORDS, lambda: iter(frames))
+    assert again == session
+    own, _ = store.keep(WORDS, lambda: log.all_frames("a"))
+    assert own != session
+    assert list(store.all_frames(own)) == list(log.all_frames("a"))
+    assert store.withdraw(session, token)
+    assert list(store.all_frames(session)) == frames
+
+
 def test_the_manifest_says_what_is_in_it(log: RunLog, store: SessionStore) -> None:
     session, _ = store.share("a", WORDS)
     manifest = store.manifest(session)
-    frames = list(log.all_frames("a"))
+    frames = shared_frames(log, "a")
     assert {name: manifest[name] for name in WORDS} == WORDS
-    assert (manifest["id"], manifest["run"], manifest["prompt"], manifest["schema"]) == (session, "a", "x", "1")
+    assert (manifest["id"], manifest["run"], manifest["prompt"], manifest["schema"]) == (
+        session,
+        label_of("a"),
+        "x",
+        "1",
+    )
     assert (manifest["model"], manifest["steps"], manifest["bytes"]) == ({"name": "fake"}, 3, sum(map(len, frames)))
     assert [part["kind"] for part in manifest["parts"]] == ["open", *["layer", "step"] * 3, "close"]
     for seq, (part, frame) in enumerate(zip(manifest["parts"], frames, strict=True)):
         assert (part["seq"], part["bytes"], part["sha256"]) == (seq, len(frame), sha256(frame).hexdigest())
 
 
-def test_a_session_outlives_its_run_and_a_restart(tmp_path: Path, log: RunLog, store: SessionStore) -> None:
+def test_a_session_outlives_its_run_and_a_restart(
+    tmp_path: Path, database: str | None, log: RunLog, store: SessionStore
+) -> None:
     session, token = store.share("a", WORDS)
-    frames = list(log.all_frames("a"))
-    with log.engine.begin() as connection:
-        for table in (frames_table, runs_table):
-            connection.execute(sa.delete(table))
+    frames = shared_frames(log, "a")
+    assert log.delete(["a"])
     log.close()
-    again = RunLog(tmp_path)
+    again = RunLog(tmp_path, database)
     later = SessionStore(again)
     assert list(later.all_frames(session)) == frames
     assert later.damage(session) == []
@@ -102,7 +150,7 @@ def test_the_id_begins_the_hash_of_the_content_as_documented(log: RunLog, store:
     words = json.dumps(WORDS, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
     content = b"".join(struct.pack("<I", len(piece)) + piece for piece in (b"1", words, *log.all_frames("a")))
     expected = b32encode(sha256(content).digest()).decode().lower()[:12]
-    assert store.share("a", WORDS)[0] == expected
+    assert store.keep(WORDS, lambda: log.all_frames("a"))[0] == expected
     # The name of this very content, for ever: where it changes, the schema has a new version.
     assert expected == "iqwxlhksfk3f"
 
@@ -138,6 +186,7 @@ def test_a_token_of_another_session_deletes_nothing(store: SessionStore) -> None
     assert store.damage(session) == []
 
 
+@SQLITE_ONLY
 def test_tokens_are_not_stored(tmp_path: Path, log: RunLog, store: SessionStore) -> None:
     _, token = store.share("a", WORDS)
     log.close()
@@ -199,13 +248,27 @@ def test_sharers_at_the_same_moment_make_one_session(store: SessionStore) -> Non
         store.manifest(shared[0][0])
 
 
-@pytest.mark.parametrize("at", [0, 0.5, 1])
-def test_a_flipped_bit_is_found_in_every_part_and_the_others_stay_readable(store: SessionStore, at: float) -> None:
+def test_a_flipped_bit_anywhere_in_a_part_is_found(store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    with store._engine.connect() as connection:
+        rows = connection.execute(sa.select(parts_table.c.seq, sa.func.length(parts_table.c.payload))).all()
+    assert len(rows) == 8
+    for seq, size in rows:
+        for byte in range(size):
+            change(store, parts_table, "payload", 8 * byte + byte % 8, session=session, seq=seq)
+            with pytest.raises(Damaged) as damaged:
+                list(store.all_frames(session, seq - 1, seq))
+            assert damaged.value.part == f"parts[{seq}]"
+            change(store, parts_table, "payload", 8 * byte + byte % 8, session=session, seq=seq)
+    assert store.damage(session) == []
+
+
+@pytest.mark.parametrize("column", ["payload", "stored_sha256"])
+def test_a_damaged_part_is_named_and_the_others_stay_readable(store: SessionStore, column: str) -> None:
     session, _ = store.share("a", WORDS)
     frames = list(store.all_frames(session))
-    for seq, frame in enumerate(frames):
-        bit = int(at * (8 * len(frame) - 1))
-        change(store, parts_table, "payload", bit, session=session, seq=seq)
+    for seq in range(len(frames)):
+        change(store, parts_table, column, 5, session=session, seq=seq)
         reading = store.all_frames(session)
         assert [next(reading) for _ in range(seq)] == frames[:seq]
         with pytest.raises(Damaged, match="is damaged") as damaged:
@@ -213,8 +276,17 @@ def test_a_flipped_bit_is_found_in_every_part_and_the_others_stay_readable(store
         assert damaged.value.part == f"parts[{seq}]"
         assert store.damage(session) == [f"parts[{seq}]"]
         assert list(store.all_frames(session, seq)) == frames[seq + 1 :]
-        change(store, parts_table, "payload", bit, session=session, seq=seq)
+        change(store, parts_table, column, 5, session=session, seq=seq)
     assert store.damage(session) == []
+
+
+@pytest.mark.parametrize("forged", [b"", b"no zstandard", pack(b"another frame"), pack(bytes(10**8))])
+def test_a_part_that_is_forged_with_its_hash_is_found(store: SessionStore, forged: bytes) -> None:
+    session, _ = store.share("a", WORDS)
+    with store._engine.begin() as connection:
+        third = sa.update(parts_table).where(parts_table.c.seq == 3)
+        connection.execute(third.values(payload=forged, stored_sha256=sha256(forged).hexdigest()))
+    assert store.damage(session) == ["parts[3]"]
 
 
 def test_a_flipped_bit_anywhere_in_the_manifest_is_found(store: SessionStore) -> None:
@@ -254,6 +326,7 @@ def test_a_reader_under_way_is_told_of_a_deletion(log: RunLog, store: SessionSto
         list(reading)
 
 
+@SQLITE_ONLY
 def test_on_a_full_disk_nothing_of_a_session_is_stored(log: RunLog, store: SessionStore) -> None:
     log.append(run_of("big", 30, size=5_000))
     limit_pages(log)
