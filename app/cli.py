@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -21,6 +22,12 @@ class WrongUse(click.ClickException):
     """Something the user can put right: one line, exit code 2."""
 
     exit_code = 2
+
+
+def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
+        raise click.BadParameter("sources of a Content-Security-Policy, a space between them.")
+    return value
 
 
 @click.group(
@@ -44,6 +51,13 @@ class WrongUse(click.ClickException):
     help="Forget a run that is not shared after so many days; 0 keeps all.",
 )
 @click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
+@click.option(
+    "--frame-ancestors",
+    default="*",
+    callback=_frame_ancestors,
+    metavar="SOURCES",
+    help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
+)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
 @click.pass_context

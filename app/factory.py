@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from flask import Flask
 
-from app import compression, http_pages, http_runs, http_sessions, http_studies, problems, recordings, security
+from app import (
+    compression,
+    http_oembed,
+    http_pages,
+    http_runs,
+    http_sessions,
+    http_studies,
+    problems,
+    recordings,
+    security,
+)
 from app.engine_link import EngineLink
 from app.expiry import Expiry
 from app.live import Live
@@ -55,12 +65,13 @@ def build(settings: Settings) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(runs, sessions, engine, live, expiry)
     problems.init_app(app)
-    security.init_app(app)
+    security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
     live.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_sessions.blueprint(runs, sessions, engine, maker))
+    app.register_blueprint(http_oembed.blueprint(sessions))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
     return app
 

@@ -1,4 +1,4 @@
-"""The page and what watches the server: `/`, `/s/<id>`, `/healthz`, `/readyz`, `/metrics`."""
+"""The page and what watches the server: `/`, `/s/<id>`, `/embed/<id>`, `/healthz`, `/readyz`, `/metrics`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from flask import Blueprint, Response, g, jsonify, render_template
+from flask import Blueprint, Response, g, jsonify, render_template, request, url_for
 
 from app.engine_link import EngineLink
 from app.live import Live
 from app.paths import static_dir
 from app.recordings import Example
 from app.run_log import RunLog
+from app.session_card import read_card
 from app.sessions import Damaged, Deleted, SessionStore
 from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
 
@@ -23,7 +24,7 @@ log = logging.getLogger(__name__)
 SHEETS = (
     *("base", "layout", "prompt-bar", "timeline", "map", "inspector", "panels", "charts", "words", "share"),
     *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
-    *("present", "print"),
+    *("present", "embed", "print"),
 )
 """Style sheets under static/css, in the order in which later ones win."""
 
@@ -44,7 +45,7 @@ def blueprint(
         },
     }
 
-    def page(title: str, **more: Any) -> str:
+    def page(title: str, more: dict[str, Any], **named: Any) -> str:
         return render_template(
             "stage.html",
             title=title,
@@ -52,23 +53,38 @@ def blueprint(
             importmap=import_map,
             sheets=SHEETS,
             csp_nonce=g.csp_nonce,
+            **named,
         )
 
     @routes.get("/")
     def stage() -> str:
-        return page("KVScope")
+        return page("KVScope", {})
 
-    @routes.get("/s/<session>")
-    def session(session: str) -> Response:
+    def saved(session: str, **more: Any) -> Response:
         try:
             manifest = sessions.manifest(session)
+            card = read_card(sessions, manifest)
         except (KeyError, Deleted, Damaged) as error:
             return _no_session(error)
         opened = {field: manifest[field] for field in ("id", "title", "notes", "open", "run")}
         opened["values"] = stored_values(manifest)
-        response = Response(page(f"{manifest['title'] or manifest['prompt'][:80]} · KVScope", session=opened))
+        addresses = {
+            "link": url_for("pages.session", session=session, _external=True),
+            "thumbnail": url_for("sessions.saved.thumbnail", session=session, _external=True),
+            "oembed": url_for("oembed.oembed", url=request.url, _external=True),
+        }
+        shown = page(f"{card.title} · KVScope", {"session": opened, **more}, card=card, **addresses)
+        response = Response(shown)
         response.headers["Cache-Control"] = "no-cache"
         return response
+
+    @routes.get("/s/<session>")
+    def session(session: str) -> Response:
+        return saved(session)
+
+    @routes.get("/embed/<session>")
+    def embed(session: str) -> Response:
+        return saved(session, embed=True)
 
     @routes.get("/healthz")
     def healthz() -> Response:

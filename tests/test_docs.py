@@ -47,7 +47,8 @@ def test_every_path_in_the_layout_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "CHANGELOG.md", "docs/frames.md", "docs/sessions.md", "docs/architecture.md"]
+    "document",
+    ["README.md", "CHANGELOG.md", "docs/frames.md", "docs/sessions.md", "docs/embed.md", "docs/architecture.md"],
 )
 def test_every_relative_link_leads_to_a_file(document: str) -> None:
     path = ROOT / document
@@ -56,7 +57,7 @@ def test_every_relative_link_leads_to_a_file(document: str) -> None:
 
 
 def test_the_option_table_is_the_command_line() -> None:
-    rows = re.findall(r"^\| `(--[a-z]+)` \| ([^|]*)\|", section("Command line"), re.MULTILINE)
+    rows = re.findall(r"^\| `(--[a-z-]+)` \| ([^|]*)\|", section("Command line"), re.MULTILINE)
     options = {
         option.opts[0]: option.default
         for option in main.params

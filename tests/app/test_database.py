@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from threading import Barrier, Thread
@@ -16,7 +19,8 @@ from alembic.script import ScriptDirectory
 from app.database import FILE, NEWEST, StoreError, connect, held, metadata
 from app.run_log import RunLog
 from app.sessions import SessionStore, canonical, name_of
-from model.frames import encode
+from model.frames import encode, from_stream, header
+from tests.app.conftest import ROOT, LiveServer
 from tests.app.test_run_log import log_of
 from tests.app.test_sessions import WORDS, change, run_of
 
@@ -204,3 +208,34 @@ def test_ids_that_no_database_takes_are_unknown(tmp_path: Path, database: str | 
         for odd in ("a\0", "\ud800", "é", "a\n"):
             assert log.head(odd) is None
             assert SessionStore(log).head(odd) is None
+
+
+@pytest.mark.processes
+def test_a_server_works_on_postgresql(
+    serve: Callable[..., LiveServer], tmp_path: Path, postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", postgresql)
+    server = serve("delay=0.01")
+    run = server.start_run(max_new_tokens=4)
+    frames = server.finished(run)
+    fork = server.post(f"api/runs/{run}/fork", {"position": 4, "token": 900}).json()["id"]
+    session = server.post(f"api/runs/{run}/share", {}).json()["id"]
+    assert server.get("api/runs/%00").status_code == server.get("api/sessions/%00").status_code == 404
+    refused = subprocess.run(
+        [sys.executable, "-m", "app", "--port", "0", "--data", str(tmp_path / "another")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "in use by another KVScope" in refused.stderr
+    cut = server.start_run(max_new_tokens=200)
+    server.kill()
+    again = serve("delay=0.01")
+    assert again.frames(run) == frames
+    assert header(again.frames(cut)[-1]).data["reason"] == "interrupted"
+    family = again.get(f"api/runs/{fork}/family").json()
+    assert family["root"] == run
+    assert len(list(from_stream(again.get(f"api/sessions/{session}/frames").content))) == len(frames)
+    assert not list(tmp_path.glob("**/*.sqlite"))

@@ -121,7 +121,7 @@ import sqlalchemy as sa
 from app.run_log import RunLog
 from app.sessions import SessionStore
 
-log = RunLog(Path(sys.argv[1]))
+log = RunLog(Path(sys.argv[1]), sys.argv[3] or None)
 store = SessionStore(log)
 left = int(sys.argv[2])
 
@@ -137,14 +137,14 @@ print(store.share("a", {"title": "", "notes": [], "open": {}})[0])
 """
 
 
-def test_kill_9_at_every_statement_of_sharing(tmp_path: Path) -> None:
-    log = RunLog(tmp_path)
+def test_kill_9_at_every_statement_of_sharing(tmp_path: Path, database: str | None) -> None:
+    log = RunLog(tmp_path, database)
     log.append(run_of("a", 2))
     frames = [unlinked(payload) for payload in log.all_frames("a")]
     store = SessionStore(log)
     session = name_of(canonical({"title": "", "notes": [], "open": {}}), frames)[:12]
     for point in itertools.count():
-        command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), str(point)]
+        command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), str(point), database or ""]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
         if done.returncode == 0:
             break
