@@ -67,7 +67,7 @@ def build(settings: Settings) -> Flask:
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
-    expiry = Expiry(runs, sessions, [example.id for example in examples], settings.keep_runs_days, report)
+    expiry = Expiry(runs, sessions, [example.id for example in examples], live.watched, settings.keep_runs_days, report)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(runs, sessions, engine, live, expiry, gallery)
