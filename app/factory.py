@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from flask import Flask
 
-from app import compression, http_pages, http_runs, http_sessions, http_studies, problems, recordings, security
+from app import (
+    compression,
+    http_files,
+    http_pages,
+    http_runs,
+    http_sessions,
+    http_studies,
+    problems,
+    recordings,
+    security,
+)
 from app.engine_link import EngineLink
 from app.live import Live
 from app.paths import static_dir, templates_dir
@@ -54,6 +64,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_sessions.blueprint(runs, sessions, engine))
+    app.register_blueprint(http_files.blueprint(sessions, engine))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
     return app
 

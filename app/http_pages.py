@@ -5,27 +5,21 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from flask import Blueprint, Response, g, jsonify, render_template
 
 from app.engine_link import EngineLink
 from app.live import Live
+from app.page_source import SHEETS, own_version
 from app.paths import static_dir
 from app.recordings import Example
 from app.run_log import RunLog
+from app.session_page import OPENED
 from app.sessions import Damaged, Deleted, SessionStore
 from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
 
 log = logging.getLogger(__name__)
-
-SHEETS = (
-    *("base", "layout", "prompt-bar", "timeline", "map", "inspector", "panels", "charts", "words", "share"),
-    *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
-    *("present", "print"),
-)
-"""Style sheets under static/css, in the order in which later ones win."""
 
 
 def blueprint(
@@ -35,7 +29,7 @@ def blueprint(
     routes = Blueprint("pages", __name__)
     import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
     bootstrap = {
-        "version": _version(),
+        "version": own_version(),
         "examples": [asdict(example) for example in examples],
         "limits": {
             "prompt_chars": MAX_PROMPT_CHARS,
@@ -64,7 +58,7 @@ def blueprint(
             manifest = sessions.manifest(session)
         except (KeyError, Deleted, Damaged) as error:
             return _no_session(error)
-        opened = {field: manifest[field] for field in ("id", "title", "notes", "open", "run")}
+        opened = {field: manifest[field] for field in OPENED}
         response = Response(page(f"{manifest['title'] or manifest['prompt'][:80]} · KVScope", session=opened))
         response.headers["Cache-Control"] = "no-cache"
         return response
@@ -110,10 +104,3 @@ def _no_session(error: Exception) -> Response:
         case _:
             status, heading, text = 404, "There is no such session", "Check that the link is complete."
     return Response(render_template("message.html", heading=heading, text=text), status)
-
-
-def _version() -> str:
-    try:
-        return version("kvscope")
-    except PackageNotFoundError:
-        return "unpackaged"

@@ -28,7 +28,7 @@ export const KEYS = [
     run: select(({ selection }) => backFrom(selection)),
   },
   { keys: ["m"], label: "m", text: "To the map; Enter there goes into the head", run: () => document.querySelector("#map-grid")?.focus() },
-  { keys: ["/"], label: "/", text: "To the prompt", run: () => document.querySelector("#prompt").focus() },
+  { keys: ["/"], label: "/", text: "To the prompt", run: () => document.querySelector("#prompt")?.focus() },
   { keys: ["?"], label: "?", text: "This list", run: () => document.querySelector("#help").showModal() },
 ];
 

@@ -6,6 +6,7 @@ import { io } from "socket.io-client";
 import { followAddress, readAddress } from "./address.js";
 import { App } from "./components/app.js";
 import { createClient } from "./contract/client.js";
+import { fileSource } from "./contract/file-source.js";
 import { listenToKeys } from "./keyboard.js";
 import { presentOfSearch } from "./location.js";
 import { createPlayer } from "./player.js";
@@ -15,8 +16,10 @@ import { storageOr } from "./storage.js";
 import { createStore } from "./store.js";
 import { preferredTheme, rememberTheme } from "./theme.js";
 
-const bootstrap = JSON.parse(document.getElementById("bootstrap").textContent);
+const textOf = (id) => document.getElementById(id)?.textContent ?? null;
+const bootstrap = JSON.parse(textOf("bootstrap"));
 const saved = bootstrap.session ?? null;
+const inFile = saved?.file === true;
 const settings = storageOr(() => window.localStorage);
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -27,10 +30,22 @@ const store = createStore({
   theme: preferredTheme(settings, systemDark.matches),
   present: presentOfSearch(window.location.search),
   sandboxed: window.origin === "null",
+  file: inFile,
   reducedMotion: stillness.matches,
 });
+
+/** What is inside a page that was saved as a file. */
+function fetchFromFile() {
+  return fileSource({
+    manifest: JSON.parse(textOf("manifest")),
+    glossary: JSON.parse(textOf("glossary")),
+    packed: (seq) => textOf(`part-${seq}`),
+    subtle: window.crypto.subtle,
+  });
+}
+
 const client = createClient({
-  fetch: window.fetch.bind(window),
+  fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
   connect: () => io({ transports: ["websocket"] }),
   saved,
 });

@@ -5,7 +5,7 @@
  * is only looked at on the step in sight, null meaning the settings the run in sight was made with. `branching` is the
  * token that a branch is being started with. `layerStop`, while a step is walked layer by layer, is how many of its layers
  * are shown (1…layers); null when it is not. `sandboxed`: the page is in a frame without an origin, where nothing can be
- * started.
+ * started. `file`: the page is a file that has its run inside, without a server.
  */
 
 import { progressAt, revealAt, riseOf } from "./model/rise.js";
@@ -44,6 +44,7 @@ export const initialState = {
   theme: "light",
   present: false,
   sandboxed: false,
+  file: false,
   printing: false,
   phase: "loading",
 };

@@ -53,7 +53,7 @@ export function App({ store, session, client, onShown }) {
   const stage = useRef(null);
   useEffect(() => showOncePerFrame(store, setState), [store]);
   useLayoutEffect(() => onShown(state), [state, onShown]);
-  const glossary = useGlossary();
+  const glossary = useGlossary(client);
   const theme = usePageTheme(state.theme);
   const { dispatch } = store;
   const parts = { state, dispatch, session, client };
@@ -64,7 +64,7 @@ export function App({ store, session, client, onShown }) {
     <div class="page">
       <${Calm} of=${Header} ...${parts} />
       <${Calm} of=${Messages} ...${parts} />
-      <${Calm} of=${PromptBar} ...${parts} />
+      ${!state.file && html`<${Calm} of=${PromptBar} ...${parts} />`}
       <${Calm} of=${Timeline} ...${parts} />
       <${Tabs} panels=${PANELS} stage=${stage} view=${state.selection.view} />
       <main class="stage" data-wide=${isWide(state.selection.view)} ref=${stage}>
@@ -81,7 +81,7 @@ export function App({ store, session, client, onShown }) {
         </div>
       </main>
       ${help}
-      <${Calm} of=${ShareDialog} ...${parts} />
+      ${!state.file && html`<${Calm} of=${ShareDialog} ...${parts} />`}
     </div>
   <//><//>`;
 }

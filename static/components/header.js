@@ -13,12 +13,12 @@ export function Header({ state, dispatch, session }) {
       <h1 class="wordmark">KV<span>Scope</span></h1>
       ${
         state.run?.saved
-          ? html`<${Saved} saved=${state.run.saved} alone=${!state.sandboxed} />`
+          ? html`<${Saved} saved=${state.run.saved} alone=${!state.sandboxed && !state.file} />`
           : html`<p class="header-say">a real model answering, token by token</p>
               <${Recorded} state=${state} session=${session} />`
       }
       <div class="header-end">
-        <${Model} state=${state} />
+        ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${Model} state=${state} />`}
         <button
           class="icon-button"
           type="button"
@@ -83,7 +83,7 @@ function Model({ state }) {
   `;
 }
 
-function Ready({ model }) {
+function Ready({ model, before = "" }) {
   if (!model) return html`<span class="model-text">ready</span>`;
   const more = [
     counted(model.layers, "layer"),
@@ -92,8 +92,14 @@ function Ready({ model }) {
     model.device.toUpperCase(),
   ];
   return html`<span class="model-text" title=${[model.name, ...more].join(" · ")}
-    >${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
+    >${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
   >`;
+}
+
+/** In a file no model runs; the one that the run was made by is named. */
+function ModelOfRun({ run }) {
+  if (!run?.open) return null;
+  return html`<div class="model" role="group" aria-label="Model"><${Ready} model=${run.open.model} before="made by " /></div>`;
 }
 
 function Loading({ readiness }) {

@@ -69,6 +69,9 @@ export function createClient({ fetch, connect, saved = null }) {
   };
 
   return {
+    /** @returns {Promise<Object<string, {name: string, text: string}>>} definitions by id  @throws {Problem} */
+    glossary: async ({ signal }) => (await request("/static/glossary.json", { signal })).json(),
+
     /** @returns {Promise<Object>} where loading stands; `state` is "ready" when runs are served */
     async readiness() {
       const response = await fetch("/readyz");

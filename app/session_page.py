@@ -1,0 +1,111 @@
+"""A saved session as one HTML page that has everything inside: it plays without a server and without a network.
+
+Its parts are script elements of a type that no browser runs, each deflated (zlib, RFC 1950) and in base64, under the id
+that `part_id` gives. Element `manifest` is the session's manifest as JSON, which has the SHA-256 of each part.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, select_autoescape
+
+from app import page_source
+from app.page_source import SHEETS
+from app.paths import static_dir, templates_dir
+from model.frames import header
+
+TEMPLATE = "file.html"
+PART_TYPE = "application/vnd.kvscope.part"
+OPENED = ("id", "title", "notes", "open", "run")
+"""What the page is told of a session before it reads any of its frames."""
+NONCE_CHARS = 22
+LIMITS = {"prompt_chars": 0, "prompt_tokens": 0, "new_tokens": 0}
+"""Nothing can be started from a file."""
+
+
+def part_id(seq: int) -> str:
+    """The element that has frame `seq`."""
+    return f"part-{seq}"
+
+
+class SessionPage:
+    """The page of one session; iterating gives its text, encoded, in chunks.
+
+    `frames` gives the payloads named by the manifest's `parts`, in order; it is called each time the page is written.
+    """
+
+    def __init__(self, manifest: dict[str, Any], frames: Callable[[], Iterator[bytes]]) -> None:
+        self._manifest, self._frames, self._version = manifest, frames, page_source.own_version()
+
+    @property
+    def tag(self) -> str:
+        """Changes whenever the page's text does."""
+        looks = page_source.styles(static_dir(), SHEETS, "")
+        shell = (templates_dir() / TEMPLATE).read_text("utf-8")
+        asked = json.dumps([self._manifest["id"], self._version, self._code, looks, shell])
+        return sha256(asked.encode()).hexdigest()[:32]
+
+    @property
+    def file_name(self) -> str:
+        """What it is called when it is saved."""
+        return f"kvscope-{self._manifest['id']}.html"
+
+    def measure(self) -> int:
+        """Its exact size in bytes. Everything is packed for that, and dropped."""
+        return sum(map(len, self))
+
+    def __iter__(self) -> Iterator[bytes]:
+        static, manifest = static_dir(), self._manifest
+        answer, text = self._words()
+        template = Environment(
+            loader=FileSystemLoader(templates_dir()), autoescape=select_autoescape(["html"])
+        ).get_template(TEMPLATE)
+        pieces = template.generate(
+            title=f"{manifest['title'] or manifest['prompt'][:80]} · KVScope",
+            icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
+            styles=page_source.styles(static, SHEETS, text),
+            glossary=json.loads((static / "glossary.json").read_text("utf-8")),
+            bootstrap={
+                "version": self._version,
+                "examples": [],
+                "limits": LIMITS,
+                "session": {field: manifest[field] for field in OPENED} | {"file": True},
+            },
+            manifest=manifest,
+            answer=answer,
+            code=self._code,
+            entry=page_source.name_of(page_source.ENTRY),
+            parts=((part_id(seq), _packed(payload)) for seq, payload in enumerate(self._frames())),
+            part_type=PART_TYPE,
+            # Whoever wrote the words cannot have known it, so no markup in them could have carried it.
+            nonce=sha256(json.dumps([self.tag, manifest]).encode()).hexdigest()[:NONCE_CHARS],
+        )
+        return (piece.encode() for piece in pieces if piece)
+
+    @cached_property
+    def _code(self) -> str:
+        """The page's modules, packed."""
+        return _packed(json.dumps(page_source.modules(static_dir()), ensure_ascii=False).encode())
+
+    def _words(self) -> tuple[str, str]:
+        """The run's answer, and every text that the page may have to show."""
+        chosen, seen = [], [json.dumps(self._manifest, ensure_ascii=False)]
+        for payload in self._frames():
+            found = header(payload)
+            if found.kind == "step":
+                chosen.append(found.data["token"])
+                seen += [token["text"] for token in found.data["top_tokens"]]
+        answer = b"".join(bytes.fromhex(token["bytes"]) for token in chosen if not token["special"])
+        return answer.decode("utf-8", "replace"), "".join(seen)
+
+
+def _packed(payload: bytes) -> str:
+    return base64.b64encode(zlib.compress(payload)).decode()
