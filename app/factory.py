@@ -64,7 +64,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_sessions.blueprint(runs, sessions, engine))
-    app.register_blueprint(http_files.blueprint(sessions, engine))
+    app.register_blueprint(http_files.blueprint(sessions, engine, settings.data_dir))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
     return app
 

@@ -2,35 +2,106 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+import errno
+import mmap
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from flask import Blueprint, Response, jsonify, request, url_for
 
 from app.engine_link import EngineLink
+from app.http_log import BINARY
 from app.http_sessions import REVALIDATED
+from app.problems import Problem
+from app.run_log import StoreError
 from app.run_lookup import RunLookup
+from app.session_import import MAX_FILE_BYTES, read_file
 from app.session_page import SessionPage
 from app.sessions import SessionStore
 
+CHUNK_BYTES = 1024 * 1024
+FULL = (errno.ENOSPC, errno.EDQUOT)
+RETRY_WHEN_BUSY_S = 5
+LONGEST_WAIT_S = 60.0
 
-def blueprint(sessions: SessionStore, engine: EngineLink) -> Blueprint:
-    """The routes, over these sessions."""
+
+def blueprint(sessions: SessionStore, engine: EngineLink, folder: Path) -> Blueprint:
+    """The routes, over these sessions. Files that come in wait in `folder` while they are read."""
     routes = Blueprint("files", __name__, url_prefix="/api/sessions")
-    lookup = RunLookup(sessions, engine, noun="session")
+    api = FileRoutes(sessions, RunLookup(sessions, engine, noun="session"), folder)
+    routes.get("/<session>.html")(api.page)
+    routes.post("")(api.keep)
+    return routes
 
-    @routes.get("/<session>.html")
-    def page(session: str) -> Response:
-        lookup.known(session)
-        written = SessionPage(sessions.manifest(session), lambda: sessions.all_frames(session))
+
+class FileRoutes:
+    """One method per route."""
+
+    def __init__(self, sessions: SessionStore, lookup: RunLookup, folder: Path) -> None:
+        self._sessions, self._lookup, self._folder = sessions, lookup, folder
+        self._reading = Lock()
+
+    def page(self, session: str) -> Response:
+        """`GET /api/sessions/<id>.html`"""
+        self._lookup.known(session)
+        page = SessionPage(self._sessions.manifest(session), lambda: self._sessions.all_frames(session))
         response = Response(mimetype="text/html")
         if request.method == "HEAD":
-            response.content_length = written.measure()
+            response.content_length = page.measure()
         else:
-            response.response = written
+            response.response = page
             response.implicit_sequence_conversion = False
         # Never shown at this address, where its scripts would be the server's own.
-        response.headers["Content-Disposition"] = f'attachment; filename="{written.file_name}"'
+        response.headers["Content-Disposition"] = f'attachment; filename="{page.file_name}"'
         response.headers["Cache-Control"] = REVALIDATED
-        response.set_etag(written.tag)
+        response.set_etag(page.tag)
         response.make_conditional(request)
         return response
 
-    return routes
+    def keep(self) -> Response:
+        """`POST /api/sessions`: the body is the file."""
+        # A form of a page elsewhere can send other types without being asked whether it may.
+        if request.mimetype != BINARY:
+            raise Problem(415, f"The body must be {BINARY}.", field="Content-Type", limit=[BINARY])
+        request.max_content_length = MAX_FILE_BYTES
+        with self._received() as buffer, self._turn():
+            found = read_file(buffer)
+            try:
+                session, token = self._sessions.keep(found.words, found.frames)
+            except StoreError as error:
+                raise Problem(507, str(error), field="file") from None
+        response = jsonify(id=session, url=url_for("pages.session", session=session), delete_token=token)
+        response.status_code = 201
+        response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """One file is read at a time, so that many large ones do not take all memory."""
+        if not self._reading.acquire(timeout=LONGEST_WAIT_S):
+            raise Problem(429, "Other files are being read. Try again in a moment.", retry_after=RETRY_WHEN_BUSY_S)
+        try:
+            yield
+        finally:
+            self._reading.release()
+
+    @contextmanager
+    def _received(self) -> Iterator[memoryview]:
+        """The body, on disk until it is read. Raises Problem, and RequestEntityTooLarge before all of it is here."""
+        with tempfile.TemporaryFile(dir=self._folder, prefix="import-") as file:
+            try:
+                while chunk := request.stream.read(CHUNK_BYTES):
+                    file.write(chunk)
+                file.flush()
+            except OSError as error:
+                if error.errno in FULL:
+                    raise Problem(507, "There is no room on the disk for the file.", field="file") from None
+                raise
+            if not file.tell():
+                raise Problem(422, "The file is empty.", field="file")
+            # What still looks into it keeps it: it goes with the last of them.
+            yield memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -23,6 +23,7 @@ from app.paths import static_dir, templates_dir
 from model.frames import header
 
 TEMPLATE = "file.html"
+MANIFEST_ID = "manifest"
 PART_TYPE = "application/vnd.kvscope.part"
 OPENED = ("id", "title", "notes", "open", "run")
 """What the page is told of a session before it reads any of its frames."""

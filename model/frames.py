@@ -43,7 +43,7 @@ def encode(
     """One frame. `data` must be JSON without NaN. Raises ValueError for a kind or value the schema does not have."""
     if kind not in KINDS:
         raise ValueError(f"unknown frame kind {kind!r}")
-    return Frame(run, seq, kind, _step(data), _serialize(tensors or {}, _described(run, seq, kind, data)))
+    return Frame(run, seq, kind, _step(data), serialize(tensors or {}, _described(run, seq, kind, data)))
 
 
 def header(payload: bytes) -> Header:
@@ -130,7 +130,7 @@ def join(payloads: Iterable[bytes], about: Mapping[str, str] | None = None) -> b
         metadata["run"] = head.run
         metadata[key] = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         joined.update({f"{key}.{name}": tensor for name, tensor in tensors(payload).items()})
-    return _serialize(joined, metadata)
+    return serialize(joined, metadata)
 
 
 def split(session: bytes) -> list[Frame]:
@@ -143,7 +143,7 @@ def split(session: bytes) -> list[Frame]:
     result = []
     for key in sorted((entry for entry in metadata if entry.isdecimal()), key=int):
         fields = _strings(_json_object(metadata[key]))
-        result.append(frame(_serialize(by_frame.get(key, {}), fields)))
+        result.append(frame(serialize(by_frame.get(key, {}), fields)))
     return result
 
 
@@ -198,7 +198,7 @@ def _step(data: Mapping[str, Any]) -> int:
     return int(data.get("step", -1))
 
 
-def _serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
+def serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
     """A safetensors buffer whose bytes depend on its content alone: the library writes metadata in a random order."""
     import safetensors
 
