@@ -15,6 +15,7 @@ from app.page_source import SHEETS, own_version
 from app.paths import static_dir
 from app.recordings import Example
 from app.run_log import RunLog
+from app.session_import import MAX_FILE_BYTES
 from app.session_page import OPENED
 from app.sessions import Damaged, Deleted, SessionStore
 from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
@@ -35,6 +36,7 @@ def blueprint(
             "prompt_chars": MAX_PROMPT_CHARS,
             "prompt_tokens": MAX_PROMPT_TOKENS,
             "new_tokens": MAX_NEW_TOKENS,
+            "file_bytes": MAX_FILE_BYTES,
         },
     }
 

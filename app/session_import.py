@@ -67,6 +67,8 @@ def _is_page(buffer: memoryview) -> bool:
 
 
 def _of_archive(buffer: memoryview) -> tuple[dict[str, Any], Callable[[], Iterator[bytes]]]:
+    if bytes(buffer[8:9]) not in (b"{", b""):
+        raise BadFile("The file", "is not of KVScope: it is neither a page nor a safetensors file")
     archive = Archive(buffer)
     return archive.about, archive.frames
 

@@ -28,7 +28,7 @@ PART_TYPE = "application/vnd.kvscope.part"
 OPENED = ("id", "title", "notes", "open", "run")
 """What the page is told of a session before it reads any of its frames."""
 NONCE_CHARS = 22
-LIMITS = {"prompt_chars": 0, "prompt_tokens": 0, "new_tokens": 0}
+LIMITS = {"prompt_chars": 0, "prompt_tokens": 0, "new_tokens": 0, "file_bytes": 0}
 """Nothing can be started from a file."""
 
 

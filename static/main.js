@@ -7,6 +7,7 @@ import { followAddress, readAddress } from "./address.js";
 import { App } from "./components/app.js";
 import { createClient } from "./contract/client.js";
 import { fileSource } from "./contract/file-source.js";
+import { upload } from "./contract/upload.js";
 import { listenToKeys } from "./keyboard.js";
 import { presentOfSearch } from "./location.js";
 import { createPlayer } from "./player.js";
@@ -46,6 +47,7 @@ function fetchFromFile() {
 
 const client = createClient({
   fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
+  upload,
   connect: () => io({ transports: ["websocket"] }),
   saved,
 });

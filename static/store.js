@@ -14,7 +14,7 @@ import { walk } from "./model/layer-walk.js";
 export const initialState = {
   readiness: { state: "loading", phase: "", done: 0, total: 0, message: "", model: null },
   examples: [],
-  limits: { prompt_chars: 8192, prompt_tokens: 512, new_tokens: 256 },
+  limits: { prompt_chars: 8192, prompt_tokens: 512, new_tokens: 256, file_bytes: 0 },
   run: null,
   version: 0,
   connected: true,

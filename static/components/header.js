@@ -2,20 +2,25 @@
 
 import { html } from "htm/preact";
 import { bytesShort, counted } from "../model/format.js";
+import { OpenFile } from "./file/open-file.js";
+import { SaveFileButton } from "./file/save-file.js";
 import { Icon } from "./icons.js";
 
 const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
-export function Header({ state, dispatch, session }) {
+export function Header({ state, dispatch, session, client }) {
   const dark = state.theme === "dark";
   return html`
     <header class="header">
       <h1 class="wordmark">KV<span>Scope</span></h1>
       ${
         state.run?.saved
-          ? html`<${Saved} saved=${state.run.saved} alone=${!state.sandboxed && !state.file} />`
+          ? html`<${Saved} saved=${state.run.saved} alone=${!state.sandboxed && !state.file} client=${client} />`
           : html`<p class="header-say">a real model answering, token by token</p>
-              <${Recorded} state=${state} session=${session} />`
+              <div class="openers">
+                <${Recorded} state=${state} session=${session} />
+                ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
+              </div>`
       }
       <div class="header-end">
         ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${Model} state=${state} />`}
@@ -47,12 +52,12 @@ export function Header({ state, dispatch, session }) {
 }
 
 /** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */
-function Saved({ saved, alone }) {
-  const { title } = saved;
+function Saved({ saved, alone, client }) {
+  const { id, title } = saved;
   return html`
     <div class="saved" role="group" aria-label="Shared run">
       <h2 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
-      ${alone && html`<a href="/">Open KVScope</a>`}
+      ${alone && html`<a href="/">Open KVScope</a><${SaveFileButton} id=${id} client=${client} />`}
     </div>
   `;
 }

@@ -181,10 +181,11 @@ def test_a_page_of_no_session_is_a_problem(app: Flask) -> None:
 HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
     "nothing at all": (b"", "empty"),
     "four bytes": (b"\x01\0\0\0", "cut short"),
+    "something else": (b"# Read me\n\nThis is a text.", "neither a page nor"),
     "a header of 2^63 bytes": (struct.pack("<Q", 2**63) + b"{}", "header"),
     "a header longer than the file": (struct.pack("<Q", 5000) + b"{}", "cut short"),
-    "a header that is no JSON": (with_header(b"\xff\xfe"), "JSON"),
-    "a header nested deeply": (with_header(b"[" * 200_000), "nested too deeply"),
+    "a header that is no JSON": (with_header(b"{\xff\xfe"), "UTF-8"),
+    "a header nested deeply": (with_header(b'{"a":' * 200_000), "nested too deeply"),
     "a number of 10,000 digits": (with_header(b'{"a": ' + b"9" * 10_000 + b"}"), "JSON"),
     "a name twice": (with_header(b'{"a": 1, "a": 2}'), "twice"),
     "half of a surrogate pair": (with_header(b'{"__metadata__": {"v": "1", "session": "\\ud800"}}'), "UTF-8"),

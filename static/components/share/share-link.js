@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { SaveFile } from "../file/save-file.js";
 
 const DELETED = "Deleted. The link opens no more, unless someone else has shared the very same run in the same words.";
 
@@ -31,6 +32,10 @@ export function ShareLink({ shared, client, onBack }) {
     <${Copied} name="Link" value=${link} />
     <p class="share-row"><a href=${link} target="_blank" rel="noopener">Open it in a new tab</a></p>
     <fieldset>
+      <legend>Save as a file</legend>
+      <${SaveFile} id=${shared.id} client=${client} />
+    </fieldset>
+    <fieldset>
       <legend>Taking it back</legend>
       <p>Keep this delete token if you may want to delete the link later: it is the only key to that, and it is shown only this once.</p>
       <${Copied} name="Delete token" value=${shared.delete_token} />
@@ -42,7 +47,7 @@ export function ShareLink({ shared, client, onBack }) {
 }
 
 /** A field to copy from. Where the browser gives no clipboard, its text is marked, ready for the keys. */
-function Copied({ name, value }) {
+export function Copied({ name, value }) {
   const [said, setSaid] = useState("");
   const field = useRef(null);
   const copy = async () => {
