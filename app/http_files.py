@@ -12,11 +12,11 @@ from threading import Lock
 
 from flask import Blueprint, Response, jsonify, request, url_for
 
+from app.database import StoreError
 from app.engine_link import EngineLink
 from app.http_log import BINARY
 from app.http_sessions import REVALIDATED
 from app.problems import Problem
-from app.run_log import StoreError
 from app.run_lookup import RunLookup
 from app.session_import import MAX_FILE_BYTES, read_file
 from app.session_page import SessionPage

@@ -16,6 +16,7 @@ import { createSession } from "./session.js";
 import { storageOr } from "./storage.js";
 import { createStore } from "./store.js";
 import { preferredTheme, rememberTheme } from "./theme.js";
+import { createTurns } from "./turns.js";
 
 const textOf = (id) => document.getElementById(id)?.textContent ?? null;
 const bootstrap = JSON.parse(textOf("bootstrap"));
@@ -98,5 +99,16 @@ createPlayer({
 });
 const { run, link } = readAddress(window.location, saved);
 followAddress({ window, store, session, saved });
-render(html`<${App} store=${store} session=${session} client=${client} onShown=${announce} />`, document.getElementById("page"));
+const turns = createTurns({
+  store,
+  onShown: announce,
+  clock: {
+    requestFrame: window.requestAnimationFrame.bind(window),
+    cancelFrame: window.cancelAnimationFrame.bind(window),
+    now: () => performance.now(),
+  },
+});
+const parts = { dispatch: store.dispatch, session, client };
+render(html`<${App} turns=${turns} ...${parts} />`, document.getElementById("page"));
+announce(store.state());
 session.begin(run ?? bootstrap.examples[0]?.id, link);

@@ -56,7 +56,7 @@ def test_every_relative_link_leads_to_a_file(document: str) -> None:
 
 
 def test_the_option_table_is_the_command_line() -> None:
-    rows = re.findall(r"^\| `(--[a-z]+)` \| ([^|]*)\|", section("Command line"), re.MULTILINE)
+    rows = re.findall(r"^\| `(--[a-z-]+)` \| ([^|]*)\|", section("Command line"), re.MULTILINE)
     options = {
         option.opts[0]: option.default
         for option in main.params

@@ -1,7 +1,7 @@
 /** The whole page: header, messages, prompt, timeline, and the five regions of the stage. */
 
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isWide } from "../model/views.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
@@ -15,29 +15,12 @@ import { NextToken } from "./next-token.js";
 import { PanelSaver } from "./panel-saver.js";
 import { PromptBar } from "./prompt-bar.js";
 import { ShareDialog } from "./share/share-dialog.js";
-import { Calm } from "./still.js";
 import { Tabs } from "./tabs.js";
 import { Glossary } from "./term.js";
 import { Time } from "./time.js";
 import { Timeline } from "./timeline.js";
+import { Turn } from "./turn.js";
 import { useGlossary } from "./use-glossary.js";
-
-/** However fast frames arrive, the page is rendered once per animation frame. @returns {() => void} stops it */
-function showOncePerFrame(store, show) {
-  let frame = 0;
-  const onFrame = () => {
-    frame = 0;
-    show(store.state());
-  };
-  const unsubscribe = store.subscribe(() => {
-    frame ||= requestAnimationFrame(onFrame);
-  });
-  show(store.state());
-  return () => {
-    unsubscribe();
-    cancelAnimationFrame(frame);
-  };
-}
 
 const PANELS = [
   { id: "map", tab: "Map" },
@@ -47,41 +30,54 @@ const PANELS = [
   { id: "time", tab: "Time" },
 ];
 
-/** @param {{onShown: (state: Object) => void}} props `onShown` is told each state once the page shows it */
-export function App({ store, session, client, onShown }) {
-  const [state, setState] = useState(store.state());
+/** @param {{turns: Object, dispatch: Function, session: Object, client: Object}} props `turns`: as `createTurns` gives them */
+export function App({ turns, ...parts }) {
   const stage = useRef(null);
-  useEffect(() => showOncePerFrame(store, setState), [store]);
-  useLayoutEffect(() => onShown(state), [state, onShown]);
-  const glossary = useGlossary(client);
-  const theme = usePageTheme(state.theme);
-  const { dispatch } = store;
-  const parts = { state, dispatch, session, client };
-  const help = useMemo(() => html`<${Help} />`, []);
-  const saver = (panel) => html`<${Calm} of=${PanelSaver} panel=${panel} ...${parts} />`;
+  const glossary = useGlossary(parts.client);
+  // Whether the page is a file does not change.
+  const { file } = turns.state();
+  const { theme, view } = useFrame(turns);
+  const colours = usePageTheme(theme);
+  const saver = (panel) => html`<${Turn} of=${PanelSaver} turn="rest" turns=${turns} panel=${panel} ...${parts} />`;
 
-  return html`<${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${theme}>
+  return html`<${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${colours}>
     <div class="page">
-      <${Calm} of=${Header} ...${parts} />
-      <${Calm} of=${Messages} ...${parts} />
-      ${!state.file && html`<${Calm} of=${PromptBar} ...${parts} />`}
-      <${Calm} of=${Timeline} ...${parts} />
-      <${Tabs} panels=${PANELS} stage=${stage} view=${state.selection.view} />
-      <main class="stage" data-wide=${isWide(state.selection.view)} ref=${stage}>
+      <${Turn} of=${Header} turn="rest" turns=${turns} ...${parts} />
+      <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
+      ${!file && html`<${Turn} of=${PromptBar} turn="rest" turns=${turns} ...${parts} />`}
+      <${Turn} of=${Timeline} turn="timeline" turns=${turns} ...${parts} />
+      <${Tabs} panels=${PANELS} stage=${stage} view=${view} />
+      <main class="stage" data-wide=${isWide(view)} ref=${stage}>
         <div class="panel panel-map" id="panel-map">
-          <${Calm} of=${LookHere} ...${parts} />
-          <${Map} ...${parts} />
+          <${Turn} of=${LookHere} turn="rest" turns=${turns} ...${parts} />
+          <${Turn} of=${Map} turn="map" turns=${turns} moving ...${parts} />
           ${saver("Model map")}
         </div>
-        <div class="panel panel-inspector" id="panel-inspector"><${Calm} of=${Inspector} ...${parts} />${saver("Inspector")}</div>
+        <div class="panel panel-inspector" id="panel-inspector"><${Turn} of=${Inspector} turn="inspector" turns=${turns} ...${parts} />${saver("Inspector")}</div>
         <div class="strip">
-          <div class="panel panel-next-token" id="panel-next-token"><${Calm} of=${NextToken} ...${parts} />${saver("Next token")}</div>
-          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Calm} of=${KvCache} ...${parts} />${saver("KV cache")}</div>
-          <div class="panel panel-time" id="panel-time"><${Calm} of=${Time} ...${parts} />${saver("Time")}</div>
+          <div class="panel panel-next-token" id="panel-next-token"><${Turn} of=${NextToken} turn="nextToken" turns=${turns} ...${parts} />${saver("Next token")}</div>
+          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Turn} of=${KvCache} turn="kvCache" turns=${turns} ...${parts} />${saver("KV cache")}</div>
+          <div class="panel panel-time" id="panel-time"><${Turn} of=${Time} turn="time" turns=${turns} ...${parts} />${saver("Time")}</div>
         </div>
       </main>
-      ${help}
-      ${!state.file && html`<${Calm} of=${ShareDialog} ...${parts} />`}
+      <${Help} />
+      ${!file && html`<${Turn} of=${ShareDialog} turn="rest" turns=${turns} ...${parts} />`}
     </div>
   <//><//>`;
 }
+
+/** What decides how the page as a whole looks. It changes seldom, and with the map. */
+function useFrame(turns) {
+  const of = ({ theme, selection }) => ({ theme, view: selection.view });
+  const [frame, setFrame] = useState(() => of(turns.state()));
+  useLayoutEffect(
+    () =>
+      turns.join("map", (state) => {
+        const { theme, view } = of(state);
+        setFrame((old) => (old.theme === theme && old.view === view ? old : { theme, view }));
+      }),
+    [turns],
+  );
+  return frame;
+}
+
