@@ -26,6 +26,7 @@ from app.run_log import RunLog
 from app.run_request import MAX_BODY_BYTES
 from app.sessions import SessionStore
 from app.settings import Settings
+from app.value_maker import ValueMaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ def build(settings: Settings) -> Flask:
     runs = RunLog(settings.data_dir, settings.database_url)
     sessions = SessionStore(runs)
     engine = EngineLink(runs, settings, report)
+    maker = ValueMaker(runs, engine, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers)
     examples = recordings.load(settings.recordings_dir, runs)
     expiry = Expiry(runs, sessions, [example.id for example in examples], settings.keep_runs_days, report)
@@ -68,7 +70,7 @@ def build(settings: Settings) -> Flask:
     live.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
-    app.register_blueprint(http_sessions.blueprint(runs, sessions, engine))
+    app.register_blueprint(http_sessions.blueprint(runs, sessions, engine, maker))
     app.register_blueprint(http_files.blueprint(sessions, engine, settings.data_dir))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
     return app

@@ -96,6 +96,12 @@ def blueprint(
     return routes
 
 
+def stored_values(manifest: dict[str, Any]) -> dict[str, Any] | None:
+    """What the page has to know of the values that are stored with a session."""
+    values = manifest.get("values")
+    return values and {"level": values["level"], "layers": manifest["model"]["layers"]}
+
+
 def _no_session(error: Exception) -> Response:
     match error:
         case Deleted():
