@@ -18,8 +18,10 @@ from app.http_log import BINARY
 from app.http_sessions import REVALIDATED
 from app.problems import Problem
 from app.run_lookup import RunLookup
+from app.session_files import NotStored, of_session
 from app.session_import import MAX_FILE_BYTES, read_file
 from app.session_page import SessionPage
+from app.session_values import LEVELS
 from app.sessions import SessionStore
 
 CHUNK_BYTES = 1024 * 1024
@@ -45,9 +47,15 @@ class FileRoutes:
         self._reading = Lock()
 
     def page(self, session: str) -> Response:
-        """`GET /api/sessions/<id>.html`"""
+        """`GET /api/sessions/<id>.html?level=`"""
         self._lookup.known(session)
-        page = SessionPage(self._sessions.manifest(session), lambda: self._sessions.all_frames(session))
+        level = request.args.get("level")
+        if level is not None and level not in LEVELS:
+            raise Problem(400, f"level must be one of {', '.join(LEVELS)}.", field="level", limit=list(LEVELS))
+        try:
+            page = SessionPage(of_session(self._sessions, session, level))
+        except NotStored as error:
+            raise Problem(409, str(error), field="level", limit=[error.stored]) from None
         response = Response(mimetype="text/html")
         if request.method == "HEAD":
             response.content_length = page.measure()
@@ -70,7 +78,7 @@ class FileRoutes:
         with self._received() as buffer, self._turn():
             found = read_file(buffer)
             try:
-                session, token = self._sessions.keep(found.words, found.frames)
+                session, token = self._sessions.keep(found.words, found.frames, found.values)
             except StoreError as error:
                 raise Problem(507, str(error), field="file") from None
         response = jsonify(id=session, url=url_for("pages.session", session=session), delete_token=token)

@@ -16,7 +16,7 @@ from app.paths import static_dir
 from app.recordings import Example
 from app.run_log import RunLog
 from app.session_import import MAX_FILE_BYTES
-from app.session_page import OPENED
+from app.session_page import opened
 from app.sessions import Damaged, Deleted, SessionStore
 from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
 
@@ -60,8 +60,7 @@ def blueprint(
             manifest = sessions.manifest(session)
         except (KeyError, Deleted, Damaged) as error:
             return _no_session(error)
-        opened = {field: manifest[field] for field in OPENED}
-        response = Response(page(f"{manifest['title'] or manifest['prompt'][:80]} · KVScope", session=opened))
+        response = Response(page(f"{manifest['title'] or manifest['prompt'][:80]} · KVScope", session=opened(manifest)))
         response.headers["Cache-Control"] = "no-cache"
         return response
 
@@ -94,12 +93,6 @@ def blueprint(
         return Response("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8")
 
     return routes
-
-
-def stored_values(manifest: dict[str, Any]) -> dict[str, Any] | None:
-    """What the page has to know of the values that are stored with a session."""
-    values = manifest.get("values")
-    return values and {"level": values["level"], "layers": manifest["model"]["layers"]}
 
 
 def _no_session(error: Exception) -> Response:

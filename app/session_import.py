@@ -13,31 +13,37 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
 from app.problems import Problem
-from app.session_page import MANIFEST_ID, PART_TYPE, part_id
+from app.session_page import MANIFEST_ID, PART_TYPE, VALUES_TYPE, part_id, values_id
+from app.session_values import Values, describe
 from app.share_request import MAX_SHARE_BYTES, Extent, read_share
-from model.archive import MOST_FRAMES, Archive, words_of
+from model.archive import MOST_FRAMES, MOST_VALUES, Archive, words_of
 from model.frames import MAX_FRAME_BYTES
-from model.log_check import LogCheck
+from model.log_check import LogCheck, ValuesCheck
 from model.strict import BadFile, read_json
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_MANIFEST_CHARS = 8 * 1024 * 1024
-SCRIPTS = ("application/json", PART_TYPE)
+SCRIPTS = ("application/json", PART_TYPE, VALUES_TYPE)
 SCRIPT = re.compile(r"<script\b[^<>]{0,300}>", re.IGNORECASE)
 PART = re.compile(r"parts\[\d+\]")
-MOST_SCRIPTS = MOST_FRAMES + 100
+MOST_SCRIPTS = MOST_FRAMES + MOST_VALUES + 100
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file has: the words of a session, and its frames, the same each time they are asked for."""
+    """What a file has: the words of a session, its frames, and the exact values stored with them.
+
+    The frames and values are the same each time they are asked for.
+    """
 
     words: dict[str, Any]
     frames: Callable[[], Iterator[bytes]]
+    values: Values | None
 
 
 def read_file(buffer: memoryview) -> Imported:
@@ -46,11 +52,12 @@ def read_file(buffer: memoryview) -> Imported:
     Raises Problem.
     """
     try:
-        about, frames = _of_page(buffer) if _is_page(buffer) else _of_archive(buffer)
+        source = _Page(buffer) if _is_page(buffer) else _of_archive(buffer)
         check = LogCheck()
-        for payload in frames():
+        for payload in source.frames():
             check.take(payload)
         check.finish()
+        values, about = _checked(source, check), source.about
     except BadFile as error:
         part = PART.match(error.where)
         raise Problem(422, str(error), field=part[0] if part else "file") from None
@@ -58,7 +65,9 @@ def read_file(buffer: memoryview) -> Imported:
     words = words_of(about)
     if len(words) > MAX_SHARE_BYTES:
         raise Problem(413, "The file's title and notes are too long.", field="notes", limit=MAX_SHARE_BYTES)
-    return Imported(read_share(words, Extent(check.steps, model["layers"], model["heads"], positions)), frames)
+    return Imported(
+        read_share(words, Extent(check.steps, model["layers"], model["heads"], positions)), source.frames, values
+    )
 
 
 def _is_page(buffer: memoryview) -> bool:
@@ -66,39 +75,76 @@ def _is_page(buffer: memoryview) -> bool:
     return bytes(buffer[:64]).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
 
 
-def _of_archive(buffer: memoryview) -> tuple[dict[str, Any], Callable[[], Iterator[bytes]]]:
+def _checked(source: Archive | _Page, log: LogCheck) -> Values | None:
+    """The exact values in a file, None where it has none."""
+    check, parts = ValuesCheck(log), []
+    for payload in source.values():
+        check.take(payload)
+        parts.append(describe(payload))
+    if not parts:
+        return None
+    check.finish()
+    return Values(check.level, parts, source.values)
+
+
+def _of_archive(buffer: memoryview) -> Archive:
     if bytes(buffer[8:9]) not in (b"{", b""):
         raise BadFile("The file", "is not of KVScope: it is neither a page nor a safetensors file")
-    archive = Archive(buffer)
-    return archive.about, archive.frames
+    return Archive(buffer)
 
 
-def _of_page(buffer: memoryview) -> tuple[dict[str, Any], Callable[[], Iterator[bytes]]]:
+class _Page:
+    """The same out of a page of app.session_page. Raises BadFile."""
+
+    def __init__(self, buffer: memoryview) -> None:
+        try:
+            page = bytes(buffer).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadFile("The page", f"is not text in UTF-8 (byte {error.start})") from None
+        self._texts = _texts(page)
+        if MANIFEST_ID not in self._texts:
+            raise BadFile("The page", "is not of KVScope: it has no session inside")
+        if len(self._texts[MANIFEST_ID]) > MAX_MANIFEST_CHARS:
+            raise BadFile("The manifest", f"is longer than {MAX_MANIFEST_CHARS} characters")
+        about = read_json(self._texts[MANIFEST_ID], "The manifest")
+        if not isinstance(about, dict):
+            raise BadFile("The manifest", "is not an object")
+        self.about: dict[str, Any] = about
+
+    def frames(self) -> Iterator[bytes]:
+        """Payloads of the log, in order."""
+        for seq in count():
+            packed = self._texts.get(part_id(seq))
+            if packed is None:
+                return
+            yield _unpacked(packed, f"parts[{seq}]")
+
+    def values(self) -> Iterator[bytes]:
+        """Payloads of the `values` frames, by step and then by layer."""
+        for step in count():
+            if values_id(step, 0) not in self._texts:
+                return
+            for layer in count():
+                text = self._texts.get(values_id(step, layer))
+                if text is None:
+                    break
+                yield _decoded(text, f"values[step {step}, layer {layer}]")
+
+
+def _decoded(text: str, where: str) -> bytes:
     try:
-        page = bytes(buffer).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadFile("The page", f"is not text in UTF-8 (byte {error.start})") from None
-    texts = _texts(page)
-    if MANIFEST_ID not in texts:
-        raise BadFile("The page", "is not of KVScope: it has no session inside")
-    if len(texts[MANIFEST_ID]) > MAX_MANIFEST_CHARS:
-        raise BadFile("The manifest", f"is longer than {MAX_MANIFEST_CHARS} characters")
-    manifest = read_json(texts[MANIFEST_ID], "The manifest")
-    if not isinstance(manifest, dict):
-        raise BadFile("The manifest", "is not an object")
-    packed: list[str] = []
-    while (text := texts.get(part_id(len(packed)))) is not None:
-        packed.append(text)
-    return manifest, lambda: (_unpacked(each, f"parts[{seq}]") for seq, each in enumerate(packed))
+        return base64.b64decode(text.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        raise BadFile(where, "is not in base64") from None
 
 
 def _unpacked(packed: str, where: str) -> bytes:
     """The bytes of a part, never more than a frame has."""
     inflate = zlib.decompressobj()
     try:
-        payload = inflate.decompress(base64.b64decode(packed.strip(), validate=True), MAX_FRAME_BYTES + 1)
-    except (binascii.Error, ValueError, zlib.error):
-        raise BadFile(where, "is not deflated and in base64") from None
+        payload = inflate.decompress(_decoded(packed, where), MAX_FRAME_BYTES + 1)
+    except zlib.error:
+        raise BadFile(where, "is not deflated") from None
     if len(payload) > MAX_FRAME_BYTES:
         raise BadFile(where, f"is larger than {MAX_FRAME_BYTES} bytes")
     if not inflate.eof or inflate.unused_data:
@@ -113,8 +159,8 @@ def _texts(page: str) -> dict[str, str]:
     of 300 KB. The text of such an element has no `<`, so that it ends where the next one is.
     """
     texts: dict[str, str] = {}
-    for count, tag in enumerate(SCRIPT.finditer(page)):
-        if count > MOST_SCRIPTS:
+    for number, tag in enumerate(SCRIPT.finditer(page)):
+        if number > MOST_SCRIPTS:
             raise BadFile("The page", f"has more than {MOST_SCRIPTS} scripts")
         reader = _TagReader()
         reader.feed(tag[0])

@@ -14,7 +14,8 @@ from model.log_check import version
 from model.strict import BadFile, Layout, Tensor, layout, read_json
 
 MOST_FRAMES = 20_000
-ENTRY = re.compile(r"\d{6}")
+MOST_VALUES = 40_000
+ENTRY, VALUES_ENTRY = re.compile(r"\d{6}"), re.compile(r"values-\d{6}-\d{4}")
 TYPES: dict[str, np.dtype[Any]] = {
     "U8": np.dtype("u1"),
     "F16": np.dtype("<f2"),
@@ -38,7 +39,11 @@ class Archive:
             raise BadFile("The file", f"has {len(entries)} frames; at most {MOST_FRAMES} are taken")
         if entries != [f"{seq:06d}" for seq in range(len(entries))]:
             raise BadFile("The file", "lacks a frame between others")
-        self._tensors: dict[str, dict[str, Tensor]] = {key: {} for key in entries}
+        values = sorted(key for key in self._layout.metadata if VALUES_ENTRY.fullmatch(key))
+        if len(values) > MOST_VALUES:
+            raise BadFile("The file", f"has {len(values)} frames of exact values; at most {MOST_VALUES} are taken")
+        self._entries, self._values = entries, values
+        self._tensors: dict[str, dict[str, Tensor]] = {key: {} for key in (*entries, *values)}
         for name, tensor in self._layout.tensors.items():
             key, _, part = name.partition(".")
             if key not in self._tensors:
@@ -56,13 +61,18 @@ class Archive:
         return about
 
     def frames(self) -> Iterator[bytes]:
-        """Payloads, in order. Raises BadFile."""
-        for key, placed in self._tensors.items():
-            where = f"parts[{int(key)}]"
-            fields = read_json(self._layout.metadata[key], where)
-            if not isinstance(fields, dict) or not all(isinstance(text, str) for text in fields.values()):
-                raise BadFile(where, "has metadata that is not text")
-            yield serialize({name: self._array(tensor) for name, tensor in placed.items()}, fields)
+        """Payloads of the log, in order. Raises BadFile."""
+        return (self._payload(key, f"parts[{int(key)}]") for key in self._entries)
+
+    def values(self) -> Iterator[bytes]:
+        """Payloads of the `values` frames, by step and then by layer; none where there are none. Raises BadFile."""
+        return (self._payload(key, key) for key in self._values)
+
+    def _payload(self, key: str, where: str) -> bytes:
+        fields = read_json(self._layout.metadata[key], where)
+        if not isinstance(fields, dict) or not all(isinstance(text, str) for text in fields.values()):
+            raise BadFile(where, "has metadata that is not text")
+        return serialize({name: self._array(tensor) for name, tensor in self._tensors[key].items()}, fields)
 
     def _array(self, tensor: Tensor) -> np.ndarray:
         found: np.ndarray = np.frombuffer(self._buffer[tensor.begin : tensor.end], TYPES[tensor.dtype])

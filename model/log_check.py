@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from model.frames import MAX_FRAME_BYTES, VERSION
+from model.frames import MAX_FRAME_BYTES, VALUES, VERSION
 from model.strict import (
     BadFile,
     Tensor,
@@ -116,6 +116,20 @@ CLOSE = record(
         "steps": natural(),
     }
 )
+_PLACE = {
+    **dict.fromkeys(("step", "layer", "first_query"), natural()),
+    "level": one_of("qkv", "block"),
+    "window": or_null(natural(1)),
+}
+_RANKED = record({"prob": number, "rank": natural()})
+_GUESSES = list_of(record({**_TOKEN, "prob": number}), MOST_TOP)
+_LENS = record(
+    {
+        "token": record(_TOKEN),
+        "layers": list_of(record({"layer": natural(), "top": _GUESSES, "chosen": _RANKED}), MOST_LAYERS),
+    }
+)
+VALUES_OF_A_LAYER, VALUES_OF_THE_LAST = record(_PLACE), record({**_PLACE, "lens": _LENS})
 DATA = {"open": OPEN, "layer": LAYER, "step": STEP, "close": CLOSE}
 
 
@@ -237,6 +251,60 @@ class LogCheck:
     def _last_row(self) -> int:
         """The newest position that the step being read computes."""
         return len(self.opening["tokens"]) + self.steps - 1
+
+
+class ValuesCheck:
+    """Takes the `values` frames that are stored with a log, step by step and layer by layer in each. `log` is checked.
+
+    Raises model.strict.BadFile at the first that does not belong there.
+    """
+
+    def __init__(self, log: LogCheck) -> None:
+        self._log, self._model = log, log.opening["model"]
+        self._next = 0
+        self.level = ""
+
+    def take(self, payload: bytes) -> None:
+        """The next frame."""
+        step, layer = divmod(self._next, self._model["layers"])
+        where = f"values[step {step}, layer {layer}]"
+        if step >= self._log.steps:
+            raise BadFile(where, "is of no step of the run")
+        found = layout(payload, where)
+        if described(found.metadata, where, self._next, self._log.run) != VALUES:
+            raise BadFile(where, f"is not of the kind {VALUES!r}")
+        data = read_json(found.metadata["data"], f"{where}.data")
+        last = layer == self._model["layers"] - 1
+        (VALUES_OF_THE_LAST if last else VALUES_OF_A_LAYER)(data, f"{where}.data")
+        prompt = len(self._log.opening["tokens"])
+        first, rows = (0, prompt) if step == 0 else (prompt + step - 1, 1)
+        self.level = self.level or data["level"]
+        if (data["step"], data["layer"], data["first_query"], data["level"]) != (step, layer, first, self.level):
+            raise BadFile(where, "is of another place or level")
+        self._check_tensors(found.tensors, rows, where)
+        self._next += 1
+
+    def finish(self) -> None:
+        """There are no more frames."""
+        if self._next != self._log.steps * self._model["layers"]:
+            raise BadFile("The exact values", "are not those of every step and layer")
+
+    def _check_tensors(self, tensors: Mapping[str, Tensor], rows: int, where: str) -> None:
+        model = self._model
+        wanted: dict[str, tuple[str, tuple[int, ...]]] = {
+            name: ("F32", (model[count], rows, model["head_dim"]))
+            for name, count in (("q", "heads"), ("k", "kv_heads"), ("v", "kv_heads"))
+        }
+        if self.level == "qkv":
+            _only(tensors, wanted, {}, where)
+            return
+        widths = dict.fromkeys(("resid_in", "attn.normed", "attn.change", "mlp.normed", "mlp.change"), model["d"])
+        wide = {"mlp.raised": model["d_mlp"]} | ({"mlp.gate": model["d_mlp"]} if "mlp.gate" in tensors else {})
+        for name, width in (widths | wide).items():
+            # F32 where a number does not fit into F16.
+            dtype = tensors[name].dtype if name in tensors and tensors[name].dtype in ("F16", "F32") else "F16"
+            wanted[name] = (dtype, (rows, width))
+        _only(tensors, wanted, {"rope": ("F32", (model["head_dim"] // 2,))}, where)
 
 
 def described(metadata: Mapping[str, str], where: str, seq: int, run: str | None) -> str:

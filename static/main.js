@@ -41,7 +41,7 @@ function fetchFromFile() {
   return fileSource({
     manifest: JSON.parse(textOf("manifest")),
     glossary: JSON.parse(textOf("glossary")),
-    packed: (seq) => textOf(`part-${seq}`),
+    textOf,
     subtle: window.crypto.subtle,
   });
 }
