@@ -31,6 +31,8 @@ SHIPPED = ("static", "templates")
 NOT_SHIPPED = {"node_modules", "package.json", "package-lock.json", ".npmrc", STAMP, "__pycache__"}
 MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
+FOR_OTHER_PAGES = ("static/embed.js",)
+"""Scripts that are no module: they are shipped as they are."""
 ENTRY = "main.js"
 ES_VERSION = "es2022"
 """The newest syntax a bundle may have; newer syntax in a module is rewritten."""
@@ -96,7 +98,8 @@ def shipped_files(root: Path, bundle: Path) -> dict[str, str]:
     for folder in SHIPPED:
         for path in sorted((root / folder).rglob("*")):
             relative = path.relative_to(root)
-            if path.is_file() and path.suffix not in MODULES and NOT_SHIPPED.isdisjoint(relative.parts):
+            bundled = path.suffix in MODULES and relative.as_posix() not in FOR_OTHER_PAGES
+            if path.is_file() and not bundled and NOT_SHIPPED.isdisjoint(relative.parts):
                 shipped[str(path)] = f"app/{relative.as_posix()}"
     for path in sorted(bundle.rglob("*.js")):
         shipped[str(path)] = f"app/static/{path.relative_to(bundle).as_posix()}"

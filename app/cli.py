@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -23,6 +24,12 @@ class WrongUse(click.ClickException):
     exit_code = 2
 
 
+def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
+        raise click.BadParameter("sources of a Content-Security-Policy, a space between them.")
+    return value
+
+
 @click.group(
     invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
 )
@@ -42,6 +49,13 @@ class WrongUse(click.ClickException):
     default=DEFAULT_KEEP_RUNS_DAYS,
     type=click.IntRange(0, MAX_KEEP_RUNS_DAYS),
     help="Forget a run that is not shared after so many days; 0 keeps all.",
+)
+@click.option(
+    "--frame-ancestors",
+    default="*",
+    callback=_frame_ancestors,
+    metavar="SOURCES",
+    help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
 )
 @click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")

@@ -10,6 +10,7 @@ from flask import Flask
 from app import (
     compression,
     http_files,
+    http_oembed,
     http_pages,
     http_runs,
     http_sessions,
@@ -60,18 +61,19 @@ def build(settings: Settings) -> Flask:
     maker = ValueMaker(runs, engine, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers)
     examples = recordings.load(settings.recordings_dir, runs)
-    expiry = Expiry(runs, sessions, [example.id for example in examples], settings.keep_runs_days, report)
+    expiry = Expiry(runs, sessions, [example.id for example in examples], live.watched, settings.keep_runs_days, report)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(runs, sessions, engine, live, expiry)
     problems.init_app(app)
-    security.init_app(app)
+    security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
     live.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_sessions.blueprint(runs, sessions, engine, maker))
     app.register_blueprint(http_files.blueprint(sessions, engine, settings.data_dir))
+    app.register_blueprint(http_oembed.blueprint(sessions))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
     return app
 

@@ -1,4 +1,4 @@
-"""The page and what watches the server: `/`, `/s/<id>`, `/healthz`, `/readyz`, `/metrics`."""
+"""The page and what watches the server: `/`, `/s/<id>`, `/embed/<id>`, `/healthz`, `/readyz`, `/metrics`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from dataclasses import asdict
 from typing import Any
 
-from flask import Blueprint, Response, g, jsonify, render_template
+from flask import Blueprint, Response, g, jsonify, render_template, request, url_for
 
 from app.engine_link import EngineLink
 from app.live import Live
@@ -15,6 +15,7 @@ from app.page_source import SHEETS, own_version
 from app.paths import static_dir
 from app.recordings import Example
 from app.run_log import RunLog
+from app.session_card import read_card
 from app.session_import import MAX_FILE_BYTES
 from app.session_page import opened
 from app.sessions import Damaged, Deleted, SessionStore
@@ -40,7 +41,7 @@ def blueprint(
         },
     }
 
-    def page(title: str, **more: Any) -> str:
+    def page(title: str, more: dict[str, Any], **named: Any) -> str:
         return render_template(
             "stage.html",
             title=title,
@@ -48,21 +49,36 @@ def blueprint(
             importmap=import_map,
             sheets=SHEETS,
             csp_nonce=g.csp_nonce,
+            **named,
         )
 
     @routes.get("/")
     def stage() -> str:
-        return page("KVScope")
+        return page("KVScope", {})
+
+    def saved(session: str, **more: Any) -> Response:
+        try:
+            manifest = sessions.manifest(session)
+            card = read_card(sessions, manifest)
+        except (KeyError, Deleted, Damaged) as error:
+            return _no_session(error, framed="embed" in more)
+        addresses = {
+            "link": url_for("pages.session", session=session, _external=True),
+            "thumbnail": url_for("sessions.saved.thumbnail", session=session, _external=True),
+            "oembed": url_for("oembed.oembed", url=request.url, _external=True),
+        }
+        shown = page(f"{card.title} · KVScope", {"session": opened(manifest), **more}, card=card, **addresses)
+        response = Response(shown)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
     @routes.get("/s/<session>")
     def session(session: str) -> Response:
-        try:
-            manifest = sessions.manifest(session)
-        except (KeyError, Deleted, Damaged) as error:
-            return _no_session(error)
-        response = Response(page(f"{manifest['title'] or manifest['prompt'][:80]} · KVScope", session=opened(manifest)))
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        return saved(session)
+
+    @routes.get("/embed/<session>")
+    def embed(session: str) -> Response:
+        return saved(session, embed=True)
 
     @routes.get("/healthz")
     def healthz() -> Response:
@@ -95,7 +111,7 @@ def blueprint(
     return routes
 
 
-def _no_session(error: Exception) -> Response:
+def _no_session(error: Exception, framed: bool) -> Response:
     match error:
         case Deleted():
             status, heading, text = 410, "This session was deleted", "Whoever shared it has taken it back."
@@ -104,4 +120,4 @@ def _no_session(error: Exception) -> Response:
             status, heading, text = 500, "This session is damaged", "What is stored of it is not what was shared."
         case _:
             status, heading, text = 404, "There is no such session", "Check that the link is complete."
-    return Response(render_template("message.html", heading=heading, text=text), status)
+    return Response(render_template("message.html", heading=heading, text=text, framed=framed), status)

@@ -9,10 +9,13 @@ from flask import Blueprint, Response, jsonify, request
 from app.engine_link import EngineLink
 from app.http_log import BINARY, LogRoutes
 from app.http_share import ShareRoutes
+from app.opening_head import NothingToShow, opening_head
+from app.paths import static_dir
 from app.problems import Problem
 from app.run_log import RunLog
 from app.run_lookup import RunLookup
 from app.run_request import query_integer
+from app.session_card import title_of
 from app.session_files import of_session
 from app.sessions import SessionStore
 from app.value_maker import ValueMaker
@@ -20,6 +23,8 @@ from model.frames import to_stream
 
 REVALIDATED = "no-cache"
 """A session never changes, but it can be deleted, and is then to be gone."""
+PICTURE = "1"
+"""Version of how a session's picture is drawn: part of its ETag."""
 
 
 def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink, maker: ValueMaker) -> Blueprint:
@@ -33,6 +38,7 @@ def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink, maker: V
     saved.get("/<session>")(api.manifest)
     saved.get("/<session>.safetensors")(api.archive)
     saved.get("/<session>/values")(api.values)
+    saved.get("/<session>.png")(api.thumbnail)
     saved.delete("/<session>")(api.delete)
     LogRoutes(sessions, api.lookup, engine, REVALIDATED).register(saved)
     routes.register_blueprint(saved)
@@ -75,6 +81,27 @@ class SessionRoutes:
         response.headers["Cache-Control"] = REVALIDATED
         response.set_etag(f"{session}-values-{layer}-{'all' if step is None else step}")
         response.make_conditional(request)
+        return response
+
+    def thumbnail(self, session: str) -> Response:
+        """`GET /api/sessions/<id>.png`"""
+        # Not before it is wanted: most servers are asked for the page first, and should answer at once.
+        from app.thumbnail import draw
+
+        self.lookup.known(session)
+        tag = f"{session}-{PICTURE}"
+        if request.if_none_match.contains(tag):
+            response = Response(status=304)
+        else:
+            manifest = self._sessions.manifest(session)
+            try:
+                shown = opening_head(self._sessions.all_frames(session), manifest["open"])
+            except NothingToShow:
+                raise Problem(404, "This session has no attention that could be drawn.", field="session") from None
+            fonts = static_dir() / "vendor" / "@fontsource-variable" / "inter"
+            response = Response(draw(shown, title_of(manifest), manifest["model"]["name"], fonts), mimetype="image/png")
+        response.headers["Cache-Control"] = REVALIDATED
+        response.set_etag(tag)
         return response
 
     def delete(self, session: str) -> Response:

@@ -55,7 +55,8 @@ class ShareRoutes:
             if refusal := self._refusal(opening, self._maker.estimate(run, level)):
                 raise refusal
             session, token = self._sessions.share_with_values(run, words, level, self._maker)
-        response = jsonify(id=session, url=url_for("pages.session", session=session), delete_token=token)
+        addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
+        response = jsonify(id=session, **addresses, delete_token=token)
         response.status_code = 201
         response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
         response.headers["Cache-Control"] = "no-store"

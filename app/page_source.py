@@ -17,7 +17,7 @@ ENTRY = "main.js"
 SHEETS = (
     *("base", "layout", "prompt-bar", "timeline", "map", "inspector", "panels", "charts", "words", "share", "files"),
     *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
-    *("present", "print"),
+    *("present", "embed", "print"),
 )
 """Style sheets under static/css, in the order in which later ones win."""
 FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-mono/wght.css")

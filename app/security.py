@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 
 from flask import Flask, Response, g, request
 
 VENDOR_PREFIX = "/static/vendor/"
 VENDOR_MAX_AGE_S = 24 * 60 * 60
-OPEN_PREFIXES = ("/static/", "/api/sessions/", "/readyz")
+EMBED_PREFIX = "/embed/"
+ANY_PAGE = "* data: blob: file:"
+"""`*` alone stands for http and https: a hand-out opened from a disk, or a notebook's cell, could not embed."""
+OPEN_PREFIXES = ("/static/", "/api/sessions/", "/oembed", "/readyz")
 """What a shared run is shown with. A sandboxed frame has no origin, so its modules, fonts and frames are all of another
 one; nothing under these paths depends on a cookie or a login, and a page elsewhere may read but not change it."""
 
 
-def init_app(app: Flask) -> None:
-    """Add the headers to every response. `g.csp_nonce` is the nonce that inline scripts (the import map) must carry."""
+def init_app(app: Flask, frame_ancestors: str) -> None:
+    """Add the headers to every response. `g.csp_nonce` is the nonce that inline scripts (the import map) must carry.
+
+    `frame_ancestors`: who may embed a session, as that directive of the policy says it; nothing else can be framed.
+    """
     app.before_request(_make_nonce)
-    app.after_request(_add_headers)
+    app.after_request(partial(_add_headers, ANY_PAGE if frame_ancestors == "*" else frame_ancestors))
 
 
 def _make_nonce() -> None:
     g.csp_nonce = secrets.token_urlsafe(16)
 
 
-def _add_headers(response: Response) -> Response:
+def _add_headers(frame_ancestors: str, response: Response) -> Response:
     nonce = g.get("csp_nonce", "")
+    framed_by = frame_ancestors if request.path.startswith(EMBED_PREFIX) else "'self'"
     response.headers["Content-Security-Policy"] = (
         f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; "
-        "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+        f"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {framed_by}"
     )
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "same-origin"

@@ -22,6 +22,7 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 from app import page_source
 from app.page_source import SHEETS
 from app.paths import static_dir, templates_dir
+from app.session_card import Card, card_of, text_of
 from app.session_files import SessionFile
 from model.frames import header
 
@@ -93,12 +94,12 @@ class SessionPage:
         """The page's text, encoded, with these elements for the exact values."""
         frames = ((part_id(seq), PART_TYPE, _packed(payload)) for seq, payload in enumerate(self._file.frames()))
         static, manifest = static_dir(), self._manifest
-        answer, text = self._words()
+        card, text = self._words()
         template = Environment(
             loader=FileSystemLoader(templates_dir()), autoescape=select_autoescape(["html"])
         ).get_template(TEMPLATE)
         pieces = template.generate(
-            title=f"{manifest['title'] or manifest['prompt'][:80]} · KVScope",
+            title=f"{card.title} · KVScope",
             icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
             styles=page_source.styles(static, SHEETS, text),
             glossary=json.loads((static / "glossary.json").read_text("utf-8")),
@@ -109,7 +110,7 @@ class SessionPage:
                 "session": opened(manifest) | {"file": True},
             },
             manifest=manifest,
-            answer=answer,
+            card=card,
             code=self._code,
             entry=page_source.name_of(page_source.ENTRY),
             parts=chain(frames, values),
@@ -123,16 +124,15 @@ class SessionPage:
         """The page's modules, packed."""
         return _packed(json.dumps(page_source.modules(static_dir()), ensure_ascii=False).encode())
 
-    def _words(self) -> tuple[str, str]:
-        """The run's answer, and every text that the page may have to show."""
+    def _words(self) -> tuple[Card, str]:
+        """What is said of the run to who has no JavaScript, and every text that the page may have to show."""
         chosen, seen = [], [json.dumps(self._manifest, ensure_ascii=False)]
         for payload in self._file.frames():
             found = header(payload)
             if found.kind == "step":
                 chosen.append(found.data["token"])
-                seen += [token["text"] for token in found.data["top_tokens"]]
-        answer = b"".join(bytes.fromhex(token["bytes"]) for token in chosen if not token["special"])
-        return answer.decode("utf-8", "replace"), "".join(seen)
+                seen += [token["text"] for token in found.data.get("top_tokens", [])]
+        return card_of(self._manifest, text_of(chosen)), "".join(seen)
 
 
 def _packed(payload: bytes) -> str:

@@ -203,11 +203,14 @@ class SessionStore:
         """The data of its `open` frame. Raises KeyError for an unknown session, Deleted, Damaged."""
         return codec.header(next(self.all_frames(session, last=0))).data
 
+    def steps(self, session: str) -> list[codec.Header]:
+        """The headers of its `step` frames. Raises KeyError for an unknown session, Deleted, Damaged."""
+        steps = [part for part in self.manifest(session)["parts"] if part["kind"] == "step"]
+        return [codec.header(payload) for payload in self._read(session, steps)]
+
     def chosen(self, session: str) -> list[tuple[int, int]]:
         """For each step: seq of its `step` frame, id of the token it chose. Raises KeyError, Deleted, Damaged."""
-        steps = [part for part in self.manifest(session)["parts"] if part["kind"] == "step"]
-        headers = map(codec.header, self._read(session, steps))
-        return [(header.seq, header.data["token"]["id"]) for header in headers]
+        return [(header.seq, header.data["token"]["id"]) for header in self.steps(session)]
 
     def values(self, session: str, *, layer: int, step: int | None = None) -> Iterator[bytes]:
         """Payloads of the `values` frames of a layer, of every step in order or of `step`; none where none are stored.

@@ -36,6 +36,8 @@ class Settings:
     keep_runs_days: int = DEFAULT_KEEP_RUNS_DAYS
     """A run that nobody shared is forgotten so many days after it was begun; 0 for never."""
     recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
+    frame_ancestors: str = "*"
+    """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""
     max_open_runs: int = 16
     max_viewers: int = 900
     abandoned_after_s: float = 300.0

@@ -7,6 +7,7 @@ keys. This module imports neither torch nor a web framework; readers of `data` a
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -71,6 +72,23 @@ def tensors(payload: bytes) -> dict[str, np.ndarray]:
         return safetensors.numpy.load(payload)
     except (safetensors.SafetensorError, KeyError, ValueError) as error:
         raise BadFrame(f"not a safetensors buffer: {error}") from None
+
+
+def octets(payload: bytes, name: str) -> tuple[tuple[int, ...], memoryview]:
+    """Shape and values, row by row, of a U8 tensor, read without numpy. Raises BadFrame."""
+    described = raw_header(payload).get(name)
+    if not isinstance(described, dict):
+        raise BadFrame(f"no tensor {name}")
+    try:
+        shape, (start, end) = tuple(described["shape"]), described["data_offsets"]
+        (length,) = struct.unpack_from("<Q", payload)
+        values = memoryview(payload)[8 + length + start : 8 + length + end]
+        whole = described["dtype"] == "U8" and len(values) == math.prod(shape)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadFrame(f"{name} is not described: {error}") from None
+    if not whole:
+        raise BadFrame(f"{name} is not the U8 tensor that was meant")
+    return shape, values
 
 
 def frame(payload: bytes) -> Frame:

@@ -8,20 +8,23 @@ import { App } from "./components/app.js";
 import { createClient } from "./contract/client.js";
 import { fileSource } from "./contract/file-source.js";
 import { upload } from "./contract/upload.js";
+import { createEmbedHost } from "./embed-host.js";
 import { listenToKeys } from "./keyboard.js";
 import { presentOfSearch } from "./location.js";
 import { createPlayer } from "./player.js";
+import { embedOfSearch } from "./model/embedding.js";
 import { listenToPrint } from "./printing.js";
 import { createSession } from "./session.js";
 import { storageOr } from "./storage.js";
 import { createStore } from "./store.js";
-import { preferredTheme, rememberTheme } from "./theme.js";
+import { embeddedTheme, preferredTheme, rememberTheme } from "./theme.js";
 import { createTurns } from "./turns.js";
 
 const textOf = (id) => document.getElementById(id)?.textContent ?? null;
 const bootstrap = JSON.parse(textOf("bootstrap"));
 const saved = bootstrap.session ?? null;
 const inFile = saved?.file === true;
+const embed = bootstrap.embed ? embedOfSearch(window.location.search) : null;
 const settings = storageOr(() => window.localStorage);
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -29,10 +32,12 @@ const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 const store = createStore({
   examples: bootstrap.examples,
   limits: bootstrap.limits,
-  theme: preferredTheme(settings, systemDark.matches),
+  theme: embed ? embeddedTheme(embed.theme, systemDark.matches) : preferredTheme(settings, systemDark.matches),
   present: presentOfSearch(window.location.search),
   sandboxed: window.origin === "null",
   file: inFile,
+  embed: embed && { hide: embed.hide, opens: (embed.link.view ?? saved.open?.view) ? "inspector" : "map" },
+  speed: embed?.speed ?? 1,
   reducedMotion: stillness.matches,
 });
 
@@ -62,7 +67,8 @@ const session = createSession({
 
 /** What style sheets follow: it is there before anything is rendered. */
 function dress({ theme, present, printing }) {
-  mirror({ theme, present: present ? "true" : undefined, printing: printing ? "true" : undefined });
+  const shown = { present, printing, embed: embed !== null };
+  mirror({ theme, ...Object.fromEntries(Object.entries(shown).map(([name, on]) => [name, on ? "true" : undefined])) });
 }
 
 /** Tests and hosts read off the root element what the page shows: it says so once it does. */
@@ -84,8 +90,11 @@ let shownTheme = store.state().theme;
 store.subscribe(({ theme }) => {
   if (theme === shownTheme) return;
   shownTheme = theme;
-  rememberTheme(settings, theme);
+  if (!embed) rememberTheme(settings, theme);
 });
+if (embed?.theme === "auto") {
+  systemDark.addEventListener("change", () => store.dispatch({ type: "theme", theme: embeddedTheme("auto", systemDark.matches) }));
+}
 stillness.addEventListener("change", () => store.dispatch({ type: "motion", reducedMotion: stillness.matches }));
 for (const input of ["pointerdown", "keydown"]) {
   window.addEventListener(input, () => store.dispatch({ type: "fastForward" }), { capture: true });
@@ -97,8 +106,6 @@ createPlayer({
   requestFrame: window.requestAnimationFrame.bind(window),
   cancelFrame: window.cancelAnimationFrame.bind(window),
 });
-const { run, link } = readAddress(window.location, saved);
-followAddress({ window, store, session, saved });
 const turns = createTurns({
   store,
   onShown: announce,
@@ -109,6 +116,14 @@ const turns = createTurns({
   },
 });
 const parts = { dispatch: store.dispatch, session, client };
-render(html`<${App} turns=${turns} ...${parts} />`, document.getElementById("page"));
+const host = embed && createEmbedHost({ window, store, session });
+render(html`<${App} turns=${turns} embed=${store.state().embed} host=${host} ...${parts} />`, document.getElementById("page"));
 announce(store.state());
-session.begin(run ?? bootstrap.examples[0]?.id, link);
+if (embed) {
+  // Its address stays what the page around wrote: no step through a run is one in that page's history.
+  session.beginEmbedded(embed.link, embed.autoplay && !stillness.matches);
+} else {
+  const { run, link } = readAddress(window.location, saved);
+  followAddress({ window, store, session, saved });
+  session.begin(run ?? bootstrap.examples[0]?.id, link);
+}

@@ -61,6 +61,8 @@ export function createSession({ store, client, saved = null, storage, delay }) {
       if (!there && !run.close) return;
       waiting = false;
       applyLink(link);
+      // A step that was asked for is where it plays from, not where it stays.
+      if (playing && link.step !== undefined) dispatch({ type: "play" });
     };
     stopWatching = client.watch(id, -1, {
       onFrame(frame) {
@@ -166,6 +168,12 @@ export function createSession({ store, client, saved = null, storage, delay }) {
     begin(id, link) {
       const named = Object.keys(link).length > 0;
       if (id) session.visit(id, id === saved?.run && !named ? openingOf(saved) : link);
+      pollReadiness();
+    },
+
+    /** Shows the saved run where its sharer meant it to open, but for what `link` says otherwise. */
+    beginEmbedded(link, autoplay) {
+      open(saved.run, { playing: autoplay, visited: true, link: { ...openingOf(saved), ...link } });
       pollReadiness();
     },
 

@@ -5,7 +5,8 @@
  * is only looked at on the step in sight, null meaning the settings the run in sight was made with. `branching` is the
  * token that a branch is being started with. `layerStop`, while a step is walked layer by layer, is how many of its layers
  * are shown (1…layers); null when it is not. `sandboxed`: the page is in a frame without an origin, where nothing can be
- * started. `file`: the page is a file that has its run inside, without a server.
+ * started. `embed`: the page is part of another one, without what `hide` names and at the panel that `opens` names; null
+ * when it stands by itself. `file`: the page is a file that has its run inside, without a server.
  */
 
 import { progressAt, revealAt, riseOf } from "./model/rise.js";
@@ -45,6 +46,7 @@ export const initialState = {
   present: false,
   sandboxed: false,
   file: false,
+  embed: null,
   printing: false,
   phase: "loading",
 };

@@ -9,6 +9,15 @@ export function preferredTheme(storage, systemIsDark) {
   return systemIsDark ? "dark" : "light";
 }
 
+/**
+ * @param {"auto"|"light"|"dark"} asked by the page around an embed; what the viewer chose for KVScope itself has no say there
+ * @returns {"light"|"dark"}
+ */
+export function embeddedTheme(asked, systemIsDark) {
+  if (asked !== "auto") return asked;
+  return systemIsDark ? "dark" : "light";
+}
+
 export function rememberTheme(storage, theme) {
   storage.setItem(THEME_KEY, theme);
 }

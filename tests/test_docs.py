@@ -47,7 +47,8 @@ def test_every_path_in_the_layout_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "CHANGELOG.md", "docs/frames.md", "docs/sessions.md", "docs/architecture.md"]
+    "document",
+    ["README.md", "CHANGELOG.md", "docs/frames.md", "docs/sessions.md", "docs/embed.md", "docs/architecture.md"],
 )
 def test_every_relative_link_leads_to_a_file(document: str) -> None:
     path = ROOT / document

@@ -3,6 +3,9 @@
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isWide } from "../model/views.js";
+import { EmbedHeader, SkipToEnd, SkipToStart } from "./embed/embed-header.js";
+import { useFrameHeight } from "./embed/use-frame-height.js";
+import { WheelHint } from "./embed/wheel-hint.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
 import { Theme, usePageTheme } from "./hooks.js";
@@ -30,8 +33,13 @@ const PANELS = [
   { id: "time", tab: "Time" },
 ];
 
-/** @param {{turns: Object, dispatch: Function, session: Object, client: Object}} props `turns`: as `createTurns` gives them */
-export function App({ turns, ...parts }) {
+/**
+ * @param {Object} props
+ * @param {Object} props.turns as `createTurns` gives them
+ * @param {Object|null} props.embed of the store, for a page inside another one; it stays what it is
+ * @param {Object|null} props.host the page around, as `createEmbedHost` gives it
+ */
+export function App({ turns, embed = null, host = null, ...parts }) {
   const stage = useRef(null);
   const glossary = useGlossary(parts.client);
   // Whether the page is a file does not change.
@@ -39,14 +47,16 @@ export function App({ turns, ...parts }) {
   const { theme, view } = useFrame(turns);
   const colours = usePageTheme(theme);
   const saver = (panel) => html`<${Turn} of=${PanelSaver} turn="rest" turns=${turns} panel=${panel} ...${parts} />`;
+  useFrameHeight(stage, host);
 
   return html`<${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${colours}>
     <div class="page">
-      <${Turn} of=${Header} turn="rest" turns=${turns} ...${parts} />
+      ${embed && html`<${SkipToEnd} />`}
+      <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />
       <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
-      ${!file && html`<${Turn} of=${PromptBar} turn="rest" turns=${turns} ...${parts} />`}
+      ${!embed && !file && html`<${Turn} of=${PromptBar} turn="rest" turns=${turns} ...${parts} />`}
       <${Turn} of=${Timeline} turn="timeline" turns=${turns} ...${parts} />
-      <${Tabs} panels=${PANELS} stage=${stage} view=${view} />
+      <${Tabs} panels=${PANELS} stage=${stage} view=${view} opens=${embed?.opens} />
       <main class="stage" data-wide=${isWide(view)} ref=${stage}>
         <div class="panel panel-map" id="panel-map">
           <${Turn} of=${LookHere} turn="rest" turns=${turns} ...${parts} />
@@ -61,7 +71,8 @@ export function App({ turns, ...parts }) {
         </div>
       </main>
       <${Help} />
-      ${!file && html`<${Turn} of=${ShareDialog} turn="rest" turns=${turns} ...${parts} />`}
+      ${embed && html`<${WheelHint} /><${SkipToStart} />`}
+      ${!embed && !file && html`<${Turn} of=${ShareDialog} turn="rest" turns=${turns} ...${parts} />`}
     </div>
   <//><//>`;
 }

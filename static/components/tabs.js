@@ -1,11 +1,19 @@
 /** On a phone one panel is shown at a time: a tab goes to it, a swipe changes the tab, and a new view brings its panel. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** @param {{panels: Object[], stage: Object, view: string}} props `view`: what the inspector shows */
-export function Tabs({ panels, stage, view }) {
+/** @param {{panels: Object[], stage: Object, view: string, opens?: string}} props `view`: what the inspector shows; `opens`: the
+ *   id of the panel to begin with, the first where there is none */
+export function Tabs({ panels, stage, view, opens }) {
   const [current, setCurrent] = useState(0);
+
+  useLayoutEffect(() => {
+    if (!opens) return;
+    const index = panels.findIndex(({ id }) => id === opens);
+    stage.current.scrollTo({ left: index * stage.current.clientWidth, behavior: "instant" });
+    setCurrent(index);
+  }, [panels, stage, opens]);
 
   useEffect(() => {
     const element = stage.current;

@@ -19,17 +19,21 @@ const SIGHT_PX = 70;
 const SENTENCE_MS = 120;
 
 export function Timeline({ state, dispatch, session, client }) {
+  const hides = (part) => state.embed?.hide.includes(part) ?? false;
   return html`
     <section class="timeline" aria-label="Timeline">
       <div class="track">
-        <${Prefill} state=${state} dispatch=${dispatch} />
+        ${!hides("prompt") && html`<${Prefill} state=${state} dispatch=${dispatch} />`}
         <${Chips} state=${state} dispatch=${dispatch} />
       </div>
-      <${Transport} state=${state} dispatch=${dispatch} session=${session} />
-      <${Scrubber} state=${state} dispatch=${dispatch} />
-      <${Slowdown} state=${state} />
+      ${!hides("controls") && html`<${Transport} state=${state} dispatch=${dispatch} session=${session} />`}
+      <div class="scrubber">
+        ${!hides("controls") && html`<${Scrubber} state=${state} dispatch=${dispatch} />`}
+        <${Narration} sentence=${state.run ? narrate(state.run, state.step) : ""} />
+      </div>
+      ${!hides("controls") && html`<${Slowdown} state=${state} />`}
       <${Branches} state=${state} client=${client} session=${session} />
-      <${Notes} state=${state} dispatch=${dispatch} />
+      ${!hides("notes") && html`<${Notes} state=${state} dispatch=${dispatch} />`}
     </section>
   `;
 }
@@ -160,21 +164,17 @@ function keepInSight(list) {
 function Scrubber({ state, dispatch }) {
   const { run, step } = state;
   const last = Math.max(0, (run?.steps.length ?? 0) - 1);
-  const sentence = run ? narrate(run, step) : "";
   return html`
-    <div class="scrubber">
-      <input
-        type="range"
-        aria-label="Step"
-        aria-valuetext=${`Step ${step} of ${last}`}
-        min="0"
-        max=${last}
-        step="1"
-        value=${step}
-        onInput=${(event) => dispatch({ type: "seek", step: event.target.valueAsNumber })}
-      />
-      <${Narration} sentence=${sentence} />
-    </div>
+    <input
+      type="range"
+      aria-label="Step"
+      aria-valuetext=${`Step ${step} of ${last}`}
+      min="0"
+      max=${last}
+      step="1"
+      value=${step}
+      onInput=${(event) => dispatch({ type: "seek", step: event.target.valueAsNumber })}
+    />
   `;
 }
 

@@ -83,9 +83,9 @@ def test_a_shared_run_is_where_the_answer_says(client: FlaskClient) -> None:
     response = client.post(f"/api/runs/{finished(client)}/share", json={})
     assert response.status_code == 201
     shared = response.json
-    assert set(shared) == {"id", "url", "delete_token"}
+    assert set(shared) == {"id", "url", "embed", "delete_token"}
     assert re.fullmatch(r"[a-z2-7]{12}", shared["id"])
-    assert shared["url"] == f"/s/{shared['id']}"
+    assert (shared["url"], shared["embed"]) == (f"/s/{shared['id']}", f"/embed/{shared['id']}")
     assert response.headers["Cache-Control"] == "no-store"
     assert client.get(response.headers["Location"]).json["id"] == shared["id"]
     assert client.get(shared["url"]).status_code == 200
@@ -352,11 +352,14 @@ def test_the_page_of_a_session_says_what_to_open(client: FlaskClient) -> None:
     ],
 )
 def test_hostile_words_stay_text(client: FlaskClient, hostile: str) -> None:
-    harmless, run = share(client, title="plain"), finished(client, prompt=f"{hostile} abc")
-    for shared in (share(client, run), share(client, run, title=hostile, notes=[{"step": 0, "text": hostile}])):
-        page = client.get(shared["url"]).text
-        assert page.count("<") == client.get(harmless["url"]).text.count("<")
-        assert "49" not in re.findall(r"<title>(.*?)</title>", page)[0]
+    harmless, run = finished(client), finished(client, prompt=f"{hostile} abc")
+    for words in ({}, {"title": hostile, "notes": [{"step": 0, "text": hostile}]}):
+        plain = share(client, harmless, **words and {"title": "plain", "notes": [{"step": 0, "text": "plain"}]})
+        shared = share(client, run, **words)
+        for address in ("url", "embed"):
+            page = client.get(shared[address]).text
+            assert page.count("<") == client.get(plain[address]).text.count("<")
+            assert "49" not in re.findall(r"<title>(.*?)</title>", page)[0]
     carried = bootstrap(page)["session"]
     assert (carried["title"], carried["notes"][0]["text"]) == (hostile, hostile)
 

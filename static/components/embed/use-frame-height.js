@@ -1,0 +1,65 @@
+/** Tells the page around an embed how high its frame would have to be, so that nothing in the panel in sight is cut. */
+
+import { useEffect } from "preact/hooks";
+
+/** The height of the stage where all panels stand side by side, in CSS pixels. */
+const WIDE_STAGE_PX = 680;
+/** What is laid out bit by bit is measured once it is at rest for this long, in ms. */
+const REST_MS = 60;
+
+/**
+ * @param {{current: HTMLElement}} stage the element that holds the panels
+ * @param {{reportHeight: (height: number) => void}|null} host null: there is no page around
+ */
+export function useFrameHeight(stage, host) {
+  useEffect(() => {
+    if (!host) return undefined;
+    const element = stage.current;
+    let timer = 0;
+    const measure = () => host.reportHeight(Math.ceil(element.getBoundingClientRect().top + wantedBy(element)));
+    const soon = () => {
+      clearTimeout(timer);
+      timer = setTimeout(measure, REST_MS);
+    };
+    const resized = new ResizeObserver(soon);
+    const watch = () => {
+      resized.disconnect();
+      for (const watched of [element, ...element.parentElement.children, ...element.querySelectorAll(".panel > *")]) resized.observe(watched);
+    };
+    const changed = new MutationObserver(() => {
+      watch();
+      soon();
+    });
+    changed.observe(element, { childList: true, subtree: true });
+    element.addEventListener("scroll", soon, { passive: true });
+    watch();
+    return () => {
+      clearTimeout(timer);
+      resized.disconnect();
+      changed.disconnect();
+      element.removeEventListener("scroll", soon);
+    };
+  }, [stage, host]);
+}
+
+/** @returns {number} the height at which the panel in sight shows all it has */
+function wantedBy(stage) {
+  const panels = [...stage.querySelectorAll(".panel")].filter((panel) => panel.offsetParent !== null);
+  const { left, width } = stage.getBoundingClientRect();
+  const inSight = panels.find((panel) => Math.abs(panel.getBoundingClientRect().left - left) < width / 2);
+  const oneAtATime = panels.every((panel) => panel.offsetWidth > width * 0.9);
+  return oneAtATime && inSight ? heightOf(inSight) : WIDE_STAGE_PX;
+}
+
+function heightOf(panel) {
+  const { paddingTop, paddingBottom } = getComputedStyle(panel);
+  const parts = [...panel.children].filter((child) => getComputedStyle(child).position !== "absolute");
+  const own = parts.reduce((total, part) => total + naturalHeight(part), 0);
+  return own + parseFloat(paddingTop) + parseFloat(paddingBottom);
+}
+
+/** What is stretched to the panel says how high it must be at least; everything else is as high as it is. */
+function naturalHeight(part) {
+  const { minHeight, marginTop, marginBottom } = getComputedStyle(part);
+  return (parseFloat(minHeight) || part.offsetHeight) + parseFloat(marginTop) + parseFloat(marginBottom);
+}
