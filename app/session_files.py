@@ -79,11 +79,15 @@ def of_session(sessions: SessionStore, session: str, level: str | None = None) -
 
 
 def of_run(runs: RunLog, run: str) -> SessionFile:
-    """A run as it would be shared, without any words. Raises KeyError for one that is unknown or has no end yet."""
+    """A run as it would be shared, without any words. Raises KeyError for a study, and for what is unknown or has no
+    end yet.
+    """
     head = runs.head(run)
     if head is None or not head.closed or not head.steps:
         raise KeyError(run)
     opening = runs.opening(run)
+    if opening.get("study"):
+        raise KeyError(run)
     extent = Extent(head.steps, opening["model"]["layers"], opening["model"]["heads"], len(opening["tokens"]))
 
     def frames() -> Iterator[bytes]:
