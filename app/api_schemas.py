@@ -246,5 +246,6 @@ PROBLEMS = {
     429: "The server has as many runs as it takes.",
     500: "What is stored is damaged; `field` names the part.",
     501: "That is not served in this form.",
+    507: "There is no room on the disk.",
     503: "The model is loading or did not load, or nothing can be stored.",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, current_app, jsonify, request
 
 from app.openapi import JSON, Answer, describe, document
-from app.version import installed_version
+from app.page_source import own_version
 
 
 def blueprint() -> Blueprint:
@@ -15,7 +15,7 @@ def blueprint() -> Blueprint:
     @routes.get("/api/openapi.json")
     @describe("This document", {200: Answer("OpenAPI 3.1", {JSON: {"type": "object"}})}, revalidated=True)
     def contract() -> Response:
-        response = jsonify(document(current_app, installed_version()))
+        response = jsonify(document(current_app, own_version()))
         response.headers["Access-Control-Allow-Origin"] = "*"
         response.headers["Cache-Control"] = "no-cache"
         response.add_etag()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import chain, islice
 
 from flask import Blueprint, Response, jsonify, request
@@ -19,9 +18,10 @@ from app.run_log import RunLog
 from app.run_lookup import RunLookup
 from app.run_request import query_integer
 from app.session_card import title_of
+from app.session_files import of_session
 from app.sessions import SessionStore
 from app.value_maker import ValueMaker
-from model.frames import join, to_stream
+from model.frames import to_stream
 
 REVALIDATED = "no-cache"
 """A session never changes, but it can be deleted, and is then to be gone."""
@@ -69,9 +69,7 @@ class SessionRoutes:
     def archive(self, session: str) -> Response:
         """`GET /api/sessions/<id>.safetensors`"""
         self.lookup.known(session)
-        manifest = self._sessions.manifest(session)
-        about = {field: manifest[field] for field in ("id", "title", "notes", "open", "created")}
-        file = join(self._sessions.all_frames(session), {"session": json.dumps(about, ensure_ascii=False)})
+        file = of_session(self._sessions, session).archive()
         response = Response(file, mimetype=BINARY)
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
         return _revalidated(response)

@@ -33,7 +33,7 @@ export function createSession({ store, client, saved = null, storage, delay }) {
   let controls = Promise.resolve();
 
   const pollReadiness = async () => {
-    if (polling) return;
+    if (polling || state().file) return;
     polling = true;
     while (!disposed) {
       const readiness = await client.readiness().catch(() => ({ state: "unreachable" }));

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 
 from tests.browser.server import Server
-from tests.browser.test_sharing import share
+from tests.browser.test_sharing import Shared, share
 
 RUNS = 20
 PAGE_STATE = (Path(__file__).parent / "page-state.js").read_text("utf-8")
@@ -41,13 +43,35 @@ requested = st.fixed_dictionaries(
 )
 
 
-@pytest.fixture(scope="module")
-def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Where the runs are made and shared."""
-    server = Server(tmp_path_factory.mktemp("origin"), *TINY)
-    server.wait_until_ready()
-    yield server
-    server.kill()
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """`origin` makes the runs and shares them; `foreign` has never heard of them."""
+
+    origin: Server
+    foreign: Server
+
+
+@pytest.fixture
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    origin, foreign = (Server(tmp_path_factory.mktemp(name), *TINY) for name in ("origin", "foreign"))
+    origin.wait_until_ready()
+    yield Servers(origin, foreign)
+    origin.kill()
+    foreign.kill()
+
+
+def imported(server: Server, file: bytes) -> Shared:
+    """What the server answered to a file."""
+    headers = {"Content-Type": "application/octet-stream"}
+    response = requests.post(f"{server.url}api/sessions", data=file, headers=headers, timeout=60)
+    assert response.status_code == 201, response.text
+    return Shared(response.json()["id"], response.json()["delete_token"])
+
+
+def deleted(server: Server, session: Shared) -> None:
+    headers = {"Authorization": f"Bearer {session.delete_token}"}
+    response = requests.delete(f"{server.url}api/sessions/{session.id}", headers=headers, timeout=60)
+    assert response.status_code == 204, response.text
 
 
 def assembled(page: Page, before: str | None = None) -> dict[str, Any]:
@@ -58,21 +82,44 @@ def assembled(page: Page, before: str | None = None) -> dict[str, Any]:
 
 
 def same(path: str, state: dict[str, Any], live: dict[str, Any]) -> None:
-    """Fails with the first place where two states differ."""
-    for part in live:
-        if part != "run":
-            assert state[part] == live[part], f"{path}: {part}"
+    """Two states differ in nothing but the run's id; otherwise fails with the first part that does."""
     assert set(state) == set(live)
+    for part in set(live) - {"run"}:
+        assert state[part] == live[part], f"{path}: {part}"
+
+
+def compare_paths(page: Page, servers: Servers, live: dict[str, Any], title: str, folder: Path) -> None:
+    """Share the run of the state `live` and open it in every other way."""
+    origin, foreign = servers.origin, servers.foreign
+
+    def opened(path: str, address: str) -> None:
+        page.goto(address)
+        same(path, assembled(page), live)
+        page.goto("about:blank")  # what it shows is about to be deleted
+
+    session = share(origin, live["run"], title=title).id
+    opened("link", f"{origin.url}s/{session}")
+    opened("embed", f"{origin.url}embed/{session}")
+    for kind in ("html", "safetensors"):
+        file = requests.get(f"{origin.url}api/sessions/{session}.{kind}", timeout=60).content
+        if kind == "html":
+            saved = folder / "run.html"
+            saved.write_bytes(file)
+            opened("file", saved.as_uri())
+        again = imported(foreign, file)
+        assert again.id == session
+        opened(f"import of {kind}", f"{foreign.url}s/{again.id}")
+        deleted(foreign, again)
 
 
 @pytest.mark.timeout(900)
 def test_twenty_random_runs_are_the_same_on_every_path(
-    new_page: Callable[..., Page], origin: Server, tmp_path: Path
+    servers: Servers, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
     started, elsewhere = new_page(), new_page()
     pushed: list[Any] = []
     started.on("websocket", lambda socket: socket.on("framereceived", lambda frame: pushed.append(frame)))
-    started.goto(origin.url)
+    started.goto(servers.origin.url)
     runs: list[str] = [assembled(started)["run"]]
     as_made: list[bool] = []
 
@@ -85,9 +132,7 @@ def test_twenty_random_runs_are_the_same_on_every_path(
         runs.append(live["run"])
         as_made.append(len(pushed) > sent)
         assert (live["open"]["prompt"], live["open"]["chat"]) == (request["prompt"], request["chat"])
-        session = share(origin, live["run"], title=json.dumps(request)[:200]).id
-        elsewhere.goto(f"{origin.url}s/{session}")
-        same("link", assembled(elsewhere), live)
+        compare_paths(elsewhere, servers, live, json.dumps(request)[:200], tmp_path)
 
     compare()
     assert len(set(runs)) == RUNS + 1
