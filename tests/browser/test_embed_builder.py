@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -25,6 +30,34 @@ PLACE = {"step": 3, "layer": 13, "head": 8, "query": 8, "key": 1, "view": "head"
 def session(server: Server, short_run: str) -> str:
     """A shared run that opens at PLACE."""
     return share(server, short_run, title=TITLE, open=PLACE).id
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Callable[[str], str]]:
+    """Serves a page from another site than the server's; gives its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as host:
+        Thread(target=host.serve_forever, daemon=True).start()
+
+        def serve(page: str) -> str:
+            (tmp_path / "lesson.html").write_text(page, "utf-8")
+            return f"http://localhost:{host.server_port}/lesson.html"
+
+        yield serve
+        host.shutdown()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Files without a line for each; no icon."""
+
+    def send_head(self) -> Any:
+        if self.path != "/favicon.ico":
+            return super().send_head()
+        self.send_response(204)
+        self.end_headers()
+        return None
+
+    def log_message(self, *_: Any) -> None:
+        pass
 
 
 def opened(page: Page, server: Server, session: str) -> Locator:
@@ -55,7 +88,7 @@ def asked(form: Locator) -> dict[str, list[str]]:
 
 
 def test_what_is_pasted_into_another_page_shows_what_the_preview_shows(
-    new_page: Callable[..., Page], server: Server, session: str
+    new_page: Callable[..., Page], server: Server, session: str, elsewhere: Callable[[str], str]
 ) -> None:
     page = new_page()
     form = opened(page, server, session)
@@ -76,8 +109,7 @@ def test_what_is_pasted_into_another_page_shows_what_the_preview_shows(
     expect(preview(page).get_by_role("heading", name=TITLE)).to_have_count(0)
 
     other = new_page()
-    other.route("**/lesson.html", lambda route: route.fulfill(content_type="text/html", body=pasted(form)))
-    other.goto(f"{server.url.replace('127.0.0.1', 'localhost')}lesson.html")
+    other.goto(elsewhere(f'<!doctype html><meta charset="utf-8"><title>A lesson</title>{pasted(form)}'))
     frame = other.frame_locator("iframe")
     expect(frame.locator("html[data-theme='dark'][data-step='3']")).to_be_attached()
     assert other.locator("iframe").get_attribute("title") == TITLE
