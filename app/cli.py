@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from app.settings import DEFAULT_SERVICE, Settings, default_data_dir
+from app.settings import DEFAULT_KEEP_RUNS_DAYS, DEFAULT_SERVICE, MAX_KEEP_RUNS_DAYS, Settings, default_data_dir
 
 MODELS = """\
 SmolLM2-135M-Instruct   the default: fetched once, then kept for use without a network
@@ -40,7 +40,15 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
 @click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the run log.  [default: the user's data folder]",
+    help="Folder of runs and sessions.  [default: the user's data folder]",
+)
+@click.option(
+    "--keep-runs",
+    "keep_runs_days",
+    metavar="DAYS",
+    default=DEFAULT_KEEP_RUNS_DAYS,
+    type=click.IntRange(0, MAX_KEEP_RUNS_DAYS),
+    help="Forget a run that is not shared after so many days; 0 keeps all.",
 )
 @click.option(
     "--frame-ancestors",
@@ -49,13 +57,15 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     metavar="SOURCES",
     help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
 )
+@click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
 @click.pass_context
 def main(context: click.Context, /, data: Path | None, **options: object) -> None:
     """Watch a transformer work: every layer, every head, every byte of KV cache.
 
-    Without a command, serves the page. The first line printed is its URL.
+    Without a command, serves the page. The first line printed is its URL. Runs and sessions are stored in the data
+    folder, or in the PostgreSQL database that the environment names as DATABASE_URL.
     """
     settings = Settings(data_dir=data or default_data_dir(), **options)  # type: ignore[arg-type]  # click gives the right types
     context.obj = settings
@@ -64,7 +74,7 @@ def main(context: click.Context, /, data: Path | None, **options: object) -> Non
 
 
 def _serve(settings: Settings) -> None:
-    from app.run_log import StoreError
+    from app.database import StoreError
     from app.server import CannotServe, serve
 
     try:
@@ -106,3 +116,35 @@ def run(settings: Settings, /, prompt: str, out: Path, model: str | None, device
 def models() -> None:
     """Say what --model takes."""
     click.echo(MODELS)
+
+
+@main.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_obj
+def backup(settings: Settings, /, file: Path) -> None:
+    """Write all runs and saved sessions to FILE, also while a server is at work."""
+    from app.backup import backup
+    from app.database import StoreError
+
+    try:
+        content = backup(settings.data_dir, settings.database_url, file)
+    except StoreError as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"{file} has {content}.")
+
+
+@main.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_obj
+def restore(settings: Settings, /, file: Path) -> None:
+    """Fill an empty data folder or database with what `backup` wrote to FILE."""
+    from app.backup import restore
+    from app.database import StoreError
+    from app.server import CannotServe, hold_folder
+
+    try:
+        with hold_folder(settings.data_dir):
+            content = restore(settings.data_dir, settings.database_url, file)
+    except (CannotServe, StoreError) as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"There are {content} now.")

@@ -13,8 +13,9 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 from app import engine_process
+from app.database import StoreError
 from app.messages import Call, Failure, Frames, LoadFailed, Loading, Ready, Result
-from app.run_log import RunLog, StoreError
+from app.run_log import RunLog
 from app.settings import Settings
 from model.api import BeamRequest, ForkRequest, Frame, RunRequest, TwinRequest
 

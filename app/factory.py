@@ -20,6 +20,7 @@ from app import (
     security,
 )
 from app.engine_link import EngineLink
+from app.expiry import Expiry
 from app.live import Live
 from app.paths import static_dir, templates_dir
 from app.run_log import RunLog
@@ -37,14 +38,17 @@ class Parts:
     engine: EngineLink
     live: Live
     gallery: recordings.Gallery
+    expiry: Expiry
 
     def start(self) -> None:
-        """Start the engine process, and save what the gallery shows."""
+        """Start the engine process, save what the gallery shows, and forget runs that are due."""
         self.engine.start()
         self.gallery.start()
+        self.expiry.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
+        self.expiry.close()
         self.engine.close()
         self.gallery.close()
         self.live.close()
@@ -52,17 +56,18 @@ class Parts:
 
 
 def build(settings: Settings) -> Flask:
-    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises run_log.StoreError."""
-    runs = RunLog(settings.data_dir)
+    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError."""
+    runs = RunLog(settings.data_dir, settings.database_url)
     sessions = SessionStore(runs)
     engine = EngineLink(runs, settings, report)
     live = Live(runs, settings.max_viewers)
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
+    expiry = Expiry(runs, sessions, [example.id for example in examples], settings.keep_runs_days, report)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, gallery)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, gallery, expiry)
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)

@@ -39,3 +39,9 @@ class FrameCache:
                 self._payloads.move_to_end((run, seq))
                 found.append(payload)
         return found
+
+    def forget(self, run: str) -> None:
+        """Drop what is here of a run."""
+        with self._lock:
+            for key in [key for key in self._payloads if key[0] == run]:
+                self._bytes -= len(self._payloads.pop(key))

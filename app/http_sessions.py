@@ -8,7 +8,7 @@ from flask import Blueprint, Response, jsonify, request, url_for
 
 from app.engine_link import EngineLink
 from app.http_log import BINARY, LogRoutes
-from app.opening_head import opening_head
+from app.opening_head import NothingToShow, opening_head
 from app.paths import static_dir
 from app.problems import Problem
 from app.run_log import RunLog
@@ -91,7 +91,10 @@ class SessionRoutes:
             response = Response(status=304)
         else:
             manifest = self._sessions.manifest(session)
-            shown = opening_head(self._sessions.all_frames(session), manifest["open"])
+            try:
+                shown = opening_head(self._sessions.all_frames(session), manifest["open"])
+            except NothingToShow:
+                raise Problem(404, "This session has no attention that could be drawn.", field="session") from None
             fonts = static_dir() / "vendor" / "@fontsource-variable" / "inter"
             response = Response(draw(shown, title_of(manifest), manifest["model"]["name"], fonts), mimetype="image/png")
         response.headers["Cache-Control"] = REVALIDATED

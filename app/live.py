@@ -56,21 +56,25 @@ class Watch:
 
     def _pump(self, at_end: Callable[[], None]) -> None:
         try:
-            while not self._stopped:
-                page = self._runs.frames(self._run, self._after)
-                for payload in page:
-                    if not self._deliver(payload):
-                        return
-                    self._after += 1
-                if not page:
-                    head = self._runs.head(self._run)
-                    if head is None or (head.closed and head.last_seq <= self._after):
-                        return
-                    self._runs.wait(self._run, self._after, WAIT_S)
+            with self._runs.held(self._run):
+                self._read()
         except KeyError:
             log.debug("the viewer of %s is gone", self._run)
         finally:
             at_end()
+
+    def _read(self) -> None:
+        while not self._stopped:
+            page = self._runs.frames(self._run, self._after)
+            for payload in page:
+                if not self._deliver(payload):
+                    return
+                self._after += 1
+            if not page:
+                head = self._runs.head(self._run)
+                if head is None or (head.closed and head.last_seq <= self._after):
+                    return
+                self._runs.wait(self._run, self._after, WAIT_S)
 
     def _deliver(self, payload: bytes) -> bool:
         """Send a frame as soon as there is room for it; False when the watch was stopped instead."""

@@ -12,6 +12,10 @@ NEAREST = 2
 ROWS = 64
 
 
+class NothingToShow(Exception):
+    """The frames do not hold the weights of that head."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpeningHead:
     """One head at one step. A weight w is kept as the frames have it: 255·√w, rounded."""
@@ -41,8 +45,15 @@ class OpeningHead:
 def opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHead:
     """What the page shows first of a run with these frames, opened at `opens` (docs/sessions.md).
 
-    Raises codec.BadFrame; ValueError for a log without a complete step.
+    Raises NothingToShow for a log that is not a run's with a complete step.
     """
+    try:
+        return _opening_head(payloads, opens)
+    except (codec.BadFrame, LookupError, TypeError, ValueError) as error:
+        raise NothingToShow(str(error)) from error
+
+
+def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHead:
     stored = list(payloads)
     headers = list(map(codec.header, stored))
     opening = headers[0].data
@@ -57,10 +68,7 @@ def opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHea
         layer, head = opens["layer"] or 0, opens["head"] or 0
     rows = {at: row for part in layers for at, row in _rows_of(part, layer, head)}
     tokens = [*opening["tokens"], *(step["token"] for step in steps)]
-    try:
-        return OpeningHead(layer, head, query, tokens, prompt_length, [rows[at] for at in range(query + 1)])
-    except KeyError as error:
-        raise ValueError(f"no frame has query {error} of layer {layer}, head {head}") from None
+    return OpeningHead(layer, head, query, tokens, prompt_length, [rows[at] for at in range(query + 1)])
 
 
 def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int) -> tuple[int, int]:

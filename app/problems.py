@@ -11,8 +11,8 @@ from typing import Any
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
+from app.database import StoreError
 from app.engine_link import EngineUnavailable, TooManyRuns
-from app.run_log import StoreError
 from app.sessions import Damaged, Deleted
 from model.api import Refused
 

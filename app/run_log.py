@@ -1,20 +1,24 @@
-"""The log of every run, in SQLite. A frame is stored here before anyone is told of it.
+"""The log of every run, in the database. A frame is stored here before anyone is told of it.
 
 One thread appends (the engine link's); any number of threads read and wait.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Condition, RLock
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DatabaseError
 
+from app.database import StoreError, connect, is_key, metadata, reason_of
 from app.frame_cache import FrameCache
 from model import frames as codec
 from model.api import Frame
@@ -23,7 +27,6 @@ PAGE = 32
 """Frames read at a time: at most 2 MiB, since no frame is over 64 KB."""
 CACHE_BYTES = 64 * 1024 * 1024
 
-metadata = sa.MetaData()
 runs_table = sa.Table(
     "runs",
     metadata,
@@ -58,10 +61,6 @@ links_table = sa.Table(
 """Runs that came from another: its branches, and the studies of it. `number` grows with time."""
 
 
-class StoreError(Exception):
-    """The log cannot be opened or written; the message is one readable sentence."""
-
-
 @dataclass(slots=True)
 class Head:
     """Where a run's log ends: seq of its last frame, complete steps, bytes of all frames, whether it has its `close`
@@ -81,20 +80,15 @@ class _Open:
 
 
 class RunLog:
-    """All runs under one folder. Raises StoreError when the folder or the database cannot be used."""
+    """All runs in one database: the file in `folder`, or the one at `url`. Raises StoreError when it cannot be used."""
 
-    def __init__(self, folder: Path, *, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, folder: Path, url: str | None = None, *, cache_bytes: int = CACHE_BYTES) -> None:
         self._lock = RLock()
         self._open: dict[str, _Open] = {}
         self._unstored: dict[str, Frame] = {}
+        self._held: Counter[str] = Counter()
         self._cache = FrameCache(cache_bytes)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self.engine = sa.create_engine(f"sqlite:///{folder / 'runs.sqlite'}")
-            sa.event.listen(self.engine, "connect", _set_pragmas)
-            metadata.create_all(self.engine)
-        except (OSError, DatabaseError) as error:
-            raise StoreError(f"The data folder {folder} cannot be used: {reason_of(error)}") from None
+        self.engine = connect(folder, url)
         self._recover()
 
     def close(self) -> None:
@@ -103,6 +97,12 @@ class RunLog:
             for entry in self._open.values():
                 entry.changed.notify_all()
         self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def append(self, frames: Sequence[Frame]) -> None:
         """Store frames, then wake who waits for them. Frames of a closed run are dropped.
@@ -146,6 +146,8 @@ class RunLog:
 
     def head(self, run: str) -> Head | None:
         """Where the run's log ends; None for an unknown run."""
+        if not is_key(run):
+            return None
         with self._lock:
             if run in self._open:
                 return replace(self._open[run].head)
@@ -238,6 +240,56 @@ class RunLog:
             members = connection.scalars(sa.select(below.c.run).order_by(below.c.number)).all()
         return [root, *(member for member in members if member != root)]
 
+    @contextmanager
+    def held(self, run: str) -> Iterator[None]:
+        """While this lasts, `delete` leaves the run alone. For who reads more of it than one answer."""
+        with self._lock:
+            self._held[run] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held[run] -= 1
+                if not self._held[run]:
+                    del self._held[run]
+
+    def ended(self, before: datetime) -> dict[str, str | None]:
+        """The runs begun before then that have ended, oldest first, each with the run it is a study of, or None."""
+        query = (
+            sa.select(runs_table.c.run)
+            .where(runs_table.c.closed, runs_table.c.created < before.astimezone(UTC).replace(tzinfo=None))
+            .order_by(runs_table.c.created)
+        )
+        with self.engine.connect() as connection:
+            runs = connection.scalars(query).all()
+        return {run: study["of"] if (study := self.opening(run).get("study")) else None for run in runs}
+
+    def studies(self, run: str) -> list[str]:
+        """The studies of a run."""
+        query = sa.select(links_table.c.run).where(links_table.c.origin == run)
+        with self.engine.connect() as connection:
+            linked = connection.scalars(query).all()
+        return [other for other in linked if self.opening(other).get("study")]
+
+    def delete(self, runs: Sequence[str]) -> bool:
+        """Forget these runs, all or, when one is open or held, none; whether that was done.
+
+        Raises StoreError.
+        """
+        with self._lock:
+            if any(run in self._open or self._held[run] for run in runs):
+                return False
+            try:
+                with self.engine.begin() as connection:
+                    for table in (links_table, steps_table, frames_table, runs_table):
+                        connection.execute(sa.delete(table).where(table.c.run.in_(runs)))
+            except DatabaseError as error:
+                raise StoreError(f"Runs cannot be deleted: {reason_of(error)}.") from None
+            for run in runs:
+                self._unstored.pop(run, None)
+                self._cache.forget(run)
+            return True
+
     def totals(self) -> dict[str, int]:
         """How much is stored: runs, frames, bytes."""
         query = sa.select(
@@ -301,8 +353,10 @@ def _extend(head: Head, frame: Frame) -> None:
 
 def _write(connection: sa.Connection, run: str, frames: Sequence[Frame]) -> None:
     """Insert the frames of one run and keep its row, its steps and where it came from in line with them."""
-    row = insert(runs_table).values(
+    upsert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    row = upsert(runs_table).values(
         run=run,
+        created=datetime.now(UTC).replace(tzinfo=None),
         last_seq=frames[-1].seq,
         bytes=sum(len(frame.payload) for frame in frames),
         closed=frames[-1].kind == "close",
@@ -343,18 +397,3 @@ def _root(connection: sa.Connection, run: str) -> str:
             return run
         seen.add(origin)
         run = origin
-
-
-def _set_pragmas(connection: Any, _record: Any) -> None:
-    """WAL lets readers and the writer work at once; NORMAL keeps every commit through a kill -9 (a power cut may cost
-    the last ones).
-    """
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def reason_of(error: OSError | DatabaseError) -> str:
-    """The cause in a few words, without SQL or parameters."""
-    if isinstance(error, DatabaseError):
-        return str(error.orig)
-    return error.strerror or str(error)

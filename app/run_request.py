@@ -36,7 +36,7 @@ RUN_FIELDS = ("prompt", "chat", "max_new_tokens", "strategy", "temperature", "to
 
 def new_id() -> str:
     """A run's id. Not to be guessed: whoever has it may watch and control the run."""
-    return secrets.token_hex(8)
+    return secrets.token_hex(16)
 
 
 def read_object(body: bytes, known: Collection[str]) -> dict[str, Any]:

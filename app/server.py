@@ -17,12 +17,14 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from app import create_app
+from app.database import held
 from app.run_log import RunLog
 from app.settings import Settings
 
@@ -113,26 +115,30 @@ def pass_over_departures(failure: threading.ExceptHookArgs) -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal ends it. Raises CannotServe, or run_log.StoreError."""
-    with _hold(settings), _listen(settings) as listener:
-        RunLog(settings.data_dir).close()
+    """Serve until a signal ends it. Raises CannotServe, or database.StoreError."""
+    place = settings.data_dir, settings.database_url
+    with hold_folder(settings.data_dir), _listen(settings) as listener, held(*place):
+        RunLog(*place).close()
         url = _url(settings, listener)
         Server(settings, listener.detach(), url).run()
 
 
-def _hold(settings: Settings) -> IO[str]:
-    """Keep the data folder for this server alone: another would take its open runs for leftovers."""
+def hold_folder(folder: Path) -> IO[str]:
+    """Keep the data folder for this process alone: another server would take its open runs for leftovers.
+
+    Raises CannotServe.
+    """
     try:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-        lock = (settings.data_dir / "server.lock").open("w")
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "server.lock").open("w")
     except OSError as error:
-        raise CannotServe(f"The data folder {settings.data_dir} cannot be used: {error.strerror}.") from None
+        raise CannotServe(f"The data folder {folder} cannot be used: {error.strerror}.") from None
     try:
         _retry(lambda: fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB), errno.EWOULDBLOCK)
     except OSError:
         lock.close()
         raise CannotServe(
-            f"The data folder {settings.data_dir} is in use by another KVScope. Choose another with --data."
+            f"The data folder {folder} is in use by another KVScope. Choose another with --data."
         ) from None
     return lock
 

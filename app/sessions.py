@@ -12,16 +12,19 @@ import secrets
 from base64 import b32encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 
-from app.run_log import PAGE, Head, RunLog, StoreError, reason_of
+from app.database import StoreError, is_key, metadata, reason_of
+from app.packing import NotPacked, pack, unpack
+from app.run_log import PAGE, Head, RunLog
 from model import frames as codec
 
 SCHEMA = "1"
@@ -31,7 +34,6 @@ ID_STEP = 2
 LABEL_PREFIX = b"kvscope session of run "
 """Hashed before a run's id, so that a label is no other hash of it. Fixed: the same run is to be the same session."""
 
-metadata = sa.MetaData()
 sessions_table = sa.Table(
     "sessions",
     metadata,
@@ -39,15 +41,20 @@ sessions_table = sa.Table(
     sa.Column("name", sa.String, nullable=False),
     sa.Column("manifest", sa.LargeBinary),
     sa.Column("manifest_sha256", sa.String),
+    sa.Column("run", sa.String, index=True),
 )
-"""`name` is what `id` is the beginning of. A session that was deleted has no manifest; its row keeps its id taken."""
+"""`name` is what `id` is the beginning of; `run` is the manifest's. A session that was deleted has no manifest; its row
+keeps its id taken.
+"""
 parts_table = sa.Table(
     "session_parts",
     metadata,
     sa.Column("session", sa.ForeignKey("sessions.id"), primary_key=True),
     sa.Column("seq", sa.Integer, primary_key=True),
     sa.Column("payload", sa.LargeBinary, nullable=False),
+    sa.Column("stored_sha256", sa.String, nullable=False),
 )
+"""`payload` is the frame as app.packing packs it, `stored_sha256` of that: a decompressor passes over some bits."""
 tokens_table = sa.Table(
     "session_tokens",
     metadata,
@@ -73,15 +80,11 @@ class Damaged(Exception):
 
 
 class SessionStore:
-    """All saved sessions, in the database of `runs`. Raises StoreError when they cannot be kept there."""
+    """All saved sessions, in the database of `runs`."""
 
     def __init__(self, runs: RunLog) -> None:
         self._runs, self._engine = runs, runs.engine
-        self._lock = Lock()
-        try:
-            metadata.create_all(self._engine)
-        except DatabaseError as error:
-            raise StoreError(f"Saved sessions cannot be kept: {reason_of(error)}.") from None
+        self._lock = RLock()
 
     def share(self, run: str, words: dict[str, Any]) -> tuple[str, str]:
         """Save an ended run with `words` (`title`, `notes`, `open`); its id, and a token that withdraws this sharing.
@@ -89,7 +92,8 @@ class SessionStore:
         The frames are those of the run but for its id, from which nobody can tell the run (see `label_of`).
         Raises StoreError, with nothing stored, when the disk is full.
         """
-        return self.keep(words, lambda: map(unlinked, self._runs.all_frames(run)))
+        with self._runs.held(run):
+            return self.keep(words, lambda: map(unlinked, self._runs.all_frames(run)))
 
     def keep(self, words: dict[str, Any], frames: Callable[[], Iterator[bytes]]) -> tuple[str, str]:
         """Save a log, as it is, with `words`; the session's id, and a token that undoes this.
@@ -98,16 +102,23 @@ class SessionStore:
         The same frames with the same words are one session. Raises StoreError, with nothing stored, when the disk is
         full.
         """
-        parts: list[dict[str, Any]] = []
-        name = name_of(canonical(words), _described(frames(), parts))
         token = secrets.token_urlsafe(24)
-        with self._changing("stored") as connection:
-            session, stored = _place(connection, name)
-            if not stored:
-                manifest = canonical(_manifest_of(session, words, next(frames()), parts))
-                self._write(connection, session, name, manifest, frames())
-            connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=_hash(token)))
+        with self._lock:  # one at a time: a long run fills some memory until it is written
+            packed: list[_Part] = []
+            name = name_of(canonical(words), _packed(frames(), packed))
+            with self._changing("stored") as connection:
+                session, stored = _place(connection, name)
+                if not stored:
+                    manifest = _manifest_of(session, words, next(frames()), [part.described for part in packed])
+                    _write(connection, name, manifest, packed)
+                connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=_hash(token)))
         return session, token
+
+    def of_run(self, run: str) -> bool:
+        """Whether there is a session of the run. (One of before there were labels has the run's own id.)"""
+        query = sa.select(sessions_table.c.id).where(sessions_table.c.run.in_([run, label_of(run)])).limit(1)
+        with self._engine.connect() as connection:
+            return connection.scalar(query) is not None
 
     def withdraw(self, session: str, token: str) -> bool:
         """Undo the sharing that gave `token`, and delete the session if it was the last one; False for another token.
@@ -127,7 +138,7 @@ class SessionStore:
             if len(known) == 1:
                 connection.execute(sa.delete(parts_table).where(parts_table.c.session == session))
                 emptied = sa.update(sessions_table).where(sessions_table.c.id == session)
-                connection.execute(emptied.values(manifest=None, manifest_sha256=None))
+                connection.execute(emptied.values(manifest=None, manifest_sha256=None, run=None))
             return True
 
     def manifest(self, session: str) -> dict[str, Any]:
@@ -200,28 +211,18 @@ class SessionStore:
         except DatabaseError as error:
             raise StoreError(f"The session cannot be {outcome}: {reason_of(error)}.") from None
 
-    def _write(
-        self, connection: sa.Connection, session: str, name: str, manifest: bytes, payloads: Iterable[bytes]
-    ) -> None:
-        connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
-        row = {"id": session, "name": name, "manifest": manifest, "manifest_sha256": sha256(manifest).hexdigest()}
-        connection.execute(sa.insert(sessions_table).values(row))
-        for seq, payload in enumerate(payloads):
-            connection.execute(sa.insert(parts_table).values(session=session, seq=seq, payload=payload))
-
     def _read(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
         for at in range(0, len(parts), PAGE):
             page = parts[at : at + PAGE]
-            query = sa.select(parts_table.c.seq, parts_table.c.payload).where(
+            query = sa.select(parts_table.c.seq, parts_table.c.payload, parts_table.c.stored_sha256).where(
                 parts_table.c.session == session, parts_table.c.seq.in_([part["seq"] for part in page])
             )
             with self._engine.connect() as connection:
-                found = {row.seq: row.payload for row in connection.execute(query)}
+                found = {row.seq: (row.payload, row.stored_sha256) for row in connection.execute(query)}
             for part in page:
-                payload = found.get(part["seq"])
+                payload = _unpacked(part, *found.get(part["seq"], (b"", "")))
                 if payload is None:
                     self.manifest(session)  # it may have been deleted since
-                if payload is None or sha256(payload).hexdigest() != part["sha256"]:
                     raise Damaged(session, f"parts[{part['seq']}]")
                 yield payload
 
@@ -271,13 +272,47 @@ def _manifest_of(session: str, words: dict[str, Any], first: bytes, parts: Seque
     }
 
 
-def _described(payloads: Iterable[bytes], parts: list[dict[str, Any]]) -> Iterator[bytes]:
-    """The same payloads; each is described in `parts` as it passes."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A frame as it is stored, and what the manifest says of it."""
+
+    packed: bytes
+    described: dict[str, Any]
+
+
+def _packed(payloads: Iterable[bytes], parts: list[_Part]) -> Iterator[bytes]:
+    """The same payloads; each is put into `parts` as it passes."""
     for payload in payloads:
         header = codec.header(payload)
         digest = sha256(payload).hexdigest()
-        parts.append({"seq": header.seq, "kind": header.kind, "bytes": len(payload), "sha256": digest})
+        described = {"seq": header.seq, "kind": header.kind, "bytes": len(payload), "sha256": digest}
+        parts.append(_Part(pack(payload), described))
         yield payload
+
+
+def _unpacked(described: dict[str, Any], packed: bytes, stored_sha256: str) -> bytes | None:
+    """The frame that was stored, None if what is there is not exactly that."""
+    if sha256(packed).hexdigest() != stored_sha256:
+        return None
+    try:
+        payload = unpack(packed, described["bytes"])
+    except NotPacked:
+        return None
+    return payload if sha256(payload).hexdigest() == described["sha256"] else None
+
+
+def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts: Sequence[_Part]) -> None:
+    """Insert a session in place of what was deleted under its id."""
+    session, text = manifest["id"], canonical(manifest)
+    connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
+    row = {"id": session, "name": name, "run": manifest["run"]}
+    digest = sha256(text).hexdigest()
+    connection.execute(sa.insert(sessions_table).values(**row, manifest=text, manifest_sha256=digest))
+    for seq, part in enumerate(parts):
+        stored = sha256(part.packed).hexdigest()
+        connection.execute(
+            sa.insert(parts_table).values(session=session, seq=seq, payload=part.packed, stored_sha256=stored)
+        )
 
 
 def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
@@ -295,7 +330,7 @@ def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
 def _stored_manifest(connection: sa.Connection, session: str) -> tuple[bytes, str]:
     """The manifest's bytes and their SHA-256, unchecked. Raises KeyError, Deleted."""
     columns = sa.select(sessions_table.c.manifest, sessions_table.c.manifest_sha256)
-    row = connection.execute(columns.where(sessions_table.c.id == session)).first()
+    row = connection.execute(columns.where(sessions_table.c.id == session)).first() if is_key(session) else None
     if row is None:
         raise KeyError(session)
     if row.manifest is None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 DEFAULT_SERVICE = "model.api:load_service"
+DEFAULT_KEEP_RUNS_DAYS = 90
+MAX_KEEP_RUNS_DAYS = 36_500
 
 
 def default_data_dir() -> Path:
@@ -29,6 +31,10 @@ class Settings:
     device: str = "auto"
     open_browser: bool = False
     service: str = DEFAULT_SERVICE
+    database_url: str | None = None
+    """The PostgreSQL to store in; None for an SQLite file in the data folder."""
+    keep_runs_days: int = DEFAULT_KEEP_RUNS_DAYS
+    """A run that nobody shared is forgotten so many days after it was begun; 0 for never."""
     recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
     frame_ancestors: str = "*"
     """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""

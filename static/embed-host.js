@@ -20,6 +20,9 @@ export function createEmbedHost({ window, store, session }) {
   };
 
   const sendStep = () => {
+    const { run, problem } = store.state();
+    // Until all is there, what is shown is not yet what it opens with.
+    if (!run?.close && !problem) return;
     const message = stepMessage(store.state());
     const text = JSON.stringify(message);
     if (!message || text === told) return;

@@ -16,6 +16,7 @@ import { createSession } from "./session.js";
 import { storageOr } from "./storage.js";
 import { createStore } from "./store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./theme.js";
+import { createTurns } from "./turns.js";
 
 const bootstrap = JSON.parse(document.getElementById("bootstrap").textContent);
 const saved = bootstrap.session ?? null;
@@ -88,15 +89,24 @@ createPlayer({
   requestFrame: window.requestAnimationFrame.bind(window),
   cancelFrame: window.cancelAnimationFrame.bind(window),
 });
+const turns = createTurns({
+  store,
+  onShown: announce,
+  clock: {
+    requestFrame: window.requestAnimationFrame.bind(window),
+    cancelFrame: window.cancelAnimationFrame.bind(window),
+    now: () => performance.now(),
+  },
+});
+const parts = { dispatch: store.dispatch, session, client };
 const host = embed && createEmbedHost({ window, store, session });
-const page = html`<${App} store=${store} session=${session} client=${client} host=${host} onShown=${announce} />`;
+render(html`<${App} turns=${turns} embed=${store.state().embed} host=${host} ...${parts} />`, document.getElementById("page"));
+announce(store.state());
 if (embed) {
   // Its address stays what the page around wrote: no step through a run is one in that page's history.
-  render(page, document.getElementById("page"));
   session.beginEmbedded(embed.link, embed.autoplay && !stillness.matches);
 } else {
   const { run, link } = readAddress(window.location, saved);
   followAddress({ window, store, session, saved });
-  render(page, document.getElementById("page"));
   session.begin(run ?? bootstrap.examples[0]?.id, link);
 }

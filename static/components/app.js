@@ -1,9 +1,9 @@
 /** The whole page: header, messages, prompt, timeline, and the five regions of the stage. */
 
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isWide } from "../model/views.js";
-import { EmbedHeader, SkipLink, SkipTarget } from "./embed/embed-header.js";
+import { EmbedHeader, SkipToEnd, SkipToStart } from "./embed/embed-header.js";
 import { useFrameHeight } from "./embed/use-frame-height.js";
 import { WheelHint } from "./embed/wheel-hint.js";
 import { Header } from "./header.js";
@@ -18,29 +18,12 @@ import { NextToken } from "./next-token.js";
 import { PanelSaver } from "./panel-saver.js";
 import { PromptBar } from "./prompt-bar.js";
 import { ShareDialog } from "./share/share-dialog.js";
-import { Calm } from "./still.js";
 import { Tabs } from "./tabs.js";
 import { Glossary } from "./term.js";
 import { Time } from "./time.js";
 import { Timeline } from "./timeline.js";
+import { Turn } from "./turn.js";
 import { useGlossary } from "./use-glossary.js";
-
-/** However fast frames arrive, the page is rendered once per animation frame. @returns {() => void} stops it */
-function showOncePerFrame(store, show) {
-  let frame = 0;
-  const onFrame = () => {
-    frame = 0;
-    show(store.state());
-  };
-  const unsubscribe = store.subscribe(() => {
-    frame ||= requestAnimationFrame(onFrame);
-  });
-  show(store.state());
-  return () => {
-    unsubscribe();
-    cancelAnimationFrame(frame);
-  };
-}
 
 const PANELS = [
   { id: "map", tab: "Map" },
@@ -51,44 +34,58 @@ const PANELS = [
 ];
 
 /**
- * @param {{host: Object|null, onShown: (state: Object) => void}} props `host`: the page around, as createEmbedHost gives
- *   it, for an embed; `onShown` is told each state once the page shows it
+ * @param {Object} props
+ * @param {Object} props.turns as `createTurns` gives them
+ * @param {Object|null} props.embed of the store, for a page inside another one; it stays what it is
+ * @param {Object|null} props.host the page around, as `createEmbedHost` gives it
  */
-export function App({ store, session, client, host = null, onShown }) {
-  const [state, setState] = useState(store.state());
+export function App({ turns, embed = null, host = null, ...parts }) {
   const stage = useRef(null);
-  useEffect(() => showOncePerFrame(store, setState), [store]);
-  useLayoutEffect(() => onShown(state), [state, onShown]);
   const glossary = useGlossary();
-  const theme = usePageTheme(state.theme);
-  const { dispatch } = store;
-  const parts = { state, dispatch, session, client };
+  const { theme, view } = useFrame(turns);
+  const colours = usePageTheme(theme);
+  const saver = (panel) => html`<${Turn} of=${PanelSaver} turn="rest" turns=${turns} panel=${panel} ...${parts} />`;
   useFrameHeight(stage, host);
-  const help = useMemo(() => html`<${Help} />`, []);
-  const saver = (panel) => html`<${Calm} of=${PanelSaver} panel=${panel} ...${parts} />`;
 
-  return html`<${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${theme}>
+  return html`<${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${colours}>
     <div class="page">
-      ${state.embed ? html`<${SkipLink} /><${Calm} of=${EmbedHeader} ...${parts} />` : html`<${Calm} of=${Header} ...${parts} />`}
-      <${Calm} of=${Messages} ...${parts} />
-      ${!state.embed && html`<${Calm} of=${PromptBar} ...${parts} />`}
-      <${Calm} of=${Timeline} ...${parts} />
-      <${Tabs} panels=${PANELS} stage=${stage} view=${state.selection.view} opens=${state.embed?.opens} />
-      <main class="stage" data-wide=${isWide(state.selection.view)} ref=${stage}>
+      ${embed && html`<${SkipToEnd} />`}
+      <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />
+      <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
+      ${!embed && html`<${Turn} of=${PromptBar} turn="rest" turns=${turns} ...${parts} />`}
+      <${Turn} of=${Timeline} turn="timeline" turns=${turns} ...${parts} />
+      <${Tabs} panels=${PANELS} stage=${stage} view=${view} opens=${embed?.opens} />
+      <main class="stage" data-wide=${isWide(view)} ref=${stage}>
         <div class="panel panel-map" id="panel-map">
-          <${Calm} of=${LookHere} ...${parts} />
-          <${Map} ...${parts} />
+          <${Turn} of=${LookHere} turn="rest" turns=${turns} ...${parts} />
+          <${Turn} of=${Map} turn="map" turns=${turns} moving ...${parts} />
           ${saver("Model map")}
         </div>
-        <div class="panel panel-inspector" id="panel-inspector"><${Calm} of=${Inspector} ...${parts} />${saver("Inspector")}</div>
+        <div class="panel panel-inspector" id="panel-inspector"><${Turn} of=${Inspector} turn="inspector" turns=${turns} ...${parts} />${saver("Inspector")}</div>
         <div class="strip">
-          <div class="panel panel-next-token" id="panel-next-token"><${Calm} of=${NextToken} ...${parts} />${saver("Next token")}</div>
-          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Calm} of=${KvCache} ...${parts} />${saver("KV cache")}</div>
-          <div class="panel panel-time" id="panel-time"><${Calm} of=${Time} ...${parts} />${saver("Time")}</div>
+          <div class="panel panel-next-token" id="panel-next-token"><${Turn} of=${NextToken} turn="nextToken" turns=${turns} ...${parts} />${saver("Next token")}</div>
+          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Turn} of=${KvCache} turn="kvCache" turns=${turns} ...${parts} />${saver("KV cache")}</div>
+          <div class="panel panel-time" id="panel-time"><${Turn} of=${Time} turn="time" turns=${turns} ...${parts} />${saver("Time")}</div>
         </div>
       </main>
-      ${help}
-      ${state.embed ? html`<${WheelHint} /><${SkipTarget} />` : html`<${Calm} of=${ShareDialog} ...${parts} />`}
+      <${Help} />
+      ${embed ? html`<${WheelHint} /><${SkipToStart} />` : html`<${Turn} of=${ShareDialog} turn="rest" turns=${turns} ...${parts} />`}
     </div>
   <//><//>`;
 }
+
+/** What decides how the page as a whole looks. It changes seldom, and with the map. */
+function useFrame(turns) {
+  const of = ({ theme, selection }) => ({ theme, view: selection.view });
+  const [frame, setFrame] = useState(() => of(turns.state()));
+  useLayoutEffect(
+    () =>
+      turns.join("map", (state) => {
+        const { theme, view } = of(state);
+        setFrame((old) => (old.theme === theme && old.view === view ? old : { theme, view }));
+      }),
+    [turns],
+  );
+  return frame;
+}
+

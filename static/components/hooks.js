@@ -17,8 +17,8 @@ export function useSize() {
       if (width && height) setSize((old) => (old?.width === width && old.height === height ? old : { width, height }));
     };
     const observer = new ResizeObserver(measure);
+    // It tells the first size too, in the same frame: asking for that here would lay out the page once more.
     observer.observe(element);
-    measure();
     return () => observer.disconnect();
   }, []);
   return [ref, size];

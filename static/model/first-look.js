@@ -4,7 +4,8 @@
  */
 
 const NEAREST = 2;
-const ROWS = 64;
+/** So many weights of a head are looked at, in the newest rows: all rows of a prompt of 32 tokens. */
+const CELLS = 32 * 32;
 
 /**
  * @param {import("../contract/run.js").Run} run with its prefill step
@@ -14,9 +15,10 @@ export function tellingHead(run) {
   let best = null;
   let most = 0;
   const last = run.promptLength - 1;
+  const rows = Math.ceil(CELLS / run.promptLength);
   for (let layer = 0; layer < run.layers; layer++) {
     for (let head = 0; head < run.heads; head++) {
-      for (let query = Math.max(0, last - ROWS + 1); query <= last; query++) {
+      for (let query = Math.max(0, last - rows + 1); query <= last; query++) {
         const row = run.row(layer, head, query);
         if (!row) continue;
         for (let key = 1; key <= query - NEAREST; key++) {

@@ -39,7 +39,7 @@ export function mapView(run, step) {
 }
 
 /** So many of a long prompt's rows, evenly spread, are enough for a scale. */
-const ROWS_FOR_A_SCALE = 48;
+const ROWS_FOR_A_SCALE = 16;
 
 /**
  * Scales of the lengths, from the prompt's rows alone, so that they stand still while the run grows.

@@ -21,7 +21,9 @@ from flask.testing import FlaskClient
 from app import create_app
 from app.settings import Settings
 from model import frames as codec
+from tests.app.postgres import cluster, database, postgresql
 
+__all__ = ["cluster", "database", "postgresql"]
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = "tests.app.fake_service:load_service"
 
@@ -40,7 +42,7 @@ def _no_thread_left() -> Iterator[None]:
     """Whatever a test starts, it ends: no thread of ours outlives it."""
     before = set(threading.enumerate())
     yield
-    ours = ("watch-", "engine-link")
+    ours = ("watch-", "engine-link", "expiry")
     eventually(lambda: not [t for t in set(threading.enumerate()) - before if t.name.startswith(ours)], 15)
 
 

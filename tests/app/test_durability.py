@@ -22,7 +22,7 @@ import pytest
 import requests
 
 from app.run_log import RunLog
-from app.sessions import SessionStore, canonical, metadata, name_of, unlinked
+from app.sessions import SessionStore, canonical, name_of, parts_table, sessions_table, tokens_table, unlinked
 from app.settings import DEFAULT_SERVICE
 from model.frames import from_stream, header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
@@ -121,7 +121,7 @@ import sqlalchemy as sa
 from app.run_log import RunLog
 from app.sessions import SessionStore
 
-log = RunLog(Path(sys.argv[1]))
+log = RunLog(Path(sys.argv[1]), sys.argv[3] or None)
 store = SessionStore(log)
 left = int(sys.argv[2])
 
@@ -137,20 +137,20 @@ print(store.share("a", {"title": "", "notes": [], "open": {}})[0])
 """
 
 
-def test_kill_9_at_every_statement_of_sharing(tmp_path: Path) -> None:
-    log = RunLog(tmp_path)
+def test_kill_9_at_every_statement_of_sharing(tmp_path: Path, database: str | None) -> None:
+    log = RunLog(tmp_path, database)
     log.append(run_of("a", 2))
     frames = [unlinked(payload) for payload in log.all_frames("a")]
     store = SessionStore(log)
     session = name_of(canonical({"title": "", "notes": [], "open": {}}), frames)[:12]
     for point in itertools.count():
-        command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), str(point)]
+        command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), str(point), database or ""]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
         if done.returncode == 0:
             break
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert store.head(session) is None
-        assert [count(store, table) for table in metadata.sorted_tables] == [0, 0, 0]
+        assert [count(store, table) for table in (sessions_table, parts_table, tokens_table)] == [0, 0, 0]
     assert point > 2 * len(frames)
     assert done.stdout.strip() == session
     assert store.damage(session) == []

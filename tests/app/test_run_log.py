@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from app.database import StoreError
 from app.frame_cache import FrameCache
-from app.run_log import RunLog, StoreError
+from app.run_log import RunLog
 from model.api import Frame
 from model.frames import encode, header
+
+SQLITE_ONLY = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+"""For tests whose fault is one of SQLite."""
 
 
 def log_of(run: str, steps: int, *, closed: bool = False, size: int = 100) -> list[Frame]:
@@ -29,8 +33,8 @@ def log_of(run: str, steps: int, *, closed: bool = False, size: int = 100) -> li
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Iterator[RunLog]:
-    log = RunLog(tmp_path)
+def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
+    log = RunLog(tmp_path, database)
     yield log
     log.close()
 
@@ -47,8 +51,10 @@ def allow_pages(log: RunLog) -> None:
 
 
 @pytest.mark.parametrize("cache_bytes", [0, 1_000, 10_000_000])
-def test_frames_come_back_as_they_went_in_whatever_the_cache_holds(tmp_path: Path, cache_bytes: int) -> None:
-    log, frames = RunLog(tmp_path, cache_bytes=cache_bytes), log_of("a", 50, closed=True)
+def test_frames_come_back_as_they_went_in_whatever_the_cache_holds(
+    tmp_path: Path, database: str | None, cache_bytes: int
+) -> None:
+    log, frames = RunLog(tmp_path, database, cache_bytes=cache_bytes), log_of("a", 50, closed=True)
     for at in range(0, len(frames), 7):
         log.append(frames[at : at + 7])
     payloads = [frame.payload for frame in frames]
@@ -67,6 +73,7 @@ def test_runs_stored_in_one_append_stay_apart(log: RunLog) -> None:
     assert log.open_runs() == ["a"]
 
 
+@SQLITE_ONLY
 def test_another_process_reads_what_append_returned_from(tmp_path: Path, log: RunLog) -> None:
     frames = log_of("a", 4)
     log.append(frames)
@@ -82,13 +89,13 @@ def test_a_gap_is_refused_and_stores_nothing(log: RunLog) -> None:
     assert len(list(log.all_frames("a"))) == 2
 
 
-def test_head_counts_steps_and_bytes_before_and_after_a_restart(tmp_path: Path) -> None:
+def test_head_counts_steps_and_bytes_before_and_after_a_restart(tmp_path: Path, database: str | None) -> None:
     frames = log_of("a", 3, closed=True)
-    first = RunLog(tmp_path)
+    first = RunLog(tmp_path, database)
     first.append(frames)
     before = first.head("a")
     first.close()
-    second = RunLog(tmp_path)
+    second = RunLog(tmp_path, database)
     assert before == second.head("a")
     assert before is not None
     assert (before.last_seq, before.steps, before.closed) == (7, 3, True)
@@ -97,12 +104,12 @@ def test_head_counts_steps_and_bytes_before_and_after_a_restart(tmp_path: Path) 
     second.close()
 
 
-def test_a_run_left_open_is_closed_as_interrupted_at_the_next_start(tmp_path: Path) -> None:
+def test_a_run_left_open_is_closed_as_interrupted_at_the_next_start(tmp_path: Path, database: str | None) -> None:
     frames = log_of("a", 3)
-    first = RunLog(tmp_path)
+    first = RunLog(tmp_path, database)
     first.append(frames)
     first.close()
-    second = RunLog(tmp_path)
+    second = RunLog(tmp_path, database)
     payloads = list(second.all_frames("a"))
     assert payloads[:-1] == [frame.payload for frame in frames]
     closing = second.closing("a")
@@ -111,7 +118,7 @@ def test_a_run_left_open_is_closed_as_interrupted_at_the_next_start(tmp_path: Pa
     assert header(payloads[-1]).seq == len(frames)
     assert second.open_runs() == []
     second.close()
-    third = RunLog(tmp_path)
+    third = RunLog(tmp_path, database)
     assert list(third.all_frames("a")) == payloads
     third.close()
 
@@ -204,13 +211,13 @@ def opening(run: str, *, parent: str | None = None, of: str | None = None) -> Fr
     return encode(run, 0, "open", data)
 
 
-def test_a_family_is_known_after_a_restart_oldest_first(tmp_path: Path) -> None:
-    first = RunLog(tmp_path)
+def test_a_family_is_known_after_a_restart_oldest_first(tmp_path: Path, database: str | None) -> None:
+    first = RunLog(tmp_path, database)
     first.append([opening("root"), opening("stranger"), opening("z", parent="root")])
     first.append([opening("a", of="z")])
     first.append([opening("b", parent="a"), opening("other", parent="stranger")])
     first.close()
-    second = RunLog(tmp_path)
+    second = RunLog(tmp_path, database)
     for run in ("root", "z", "a", "b"):
         assert second.family(run) == ["root", "z", "a", "b"]
     assert second.family("other") == ["stranger", "other"]
@@ -231,16 +238,3 @@ def test_a_log_from_before_there_were_studies_has_a_family_too(log: RunLog) -> N
 def test_runs_that_name_each_other_as_parents_end_no_search(log: RunLog) -> None:
     log.append([opening("a", parent="b"), opening("b", parent="a")])
     assert sorted(log.family("a")) == sorted(log.family("b")) == ["a", "b"]
-
-
-def test_a_data_folder_of_an_earlier_version_is_taken_over(tmp_path: Path) -> None:
-    earlier = RunLog(tmp_path)
-    earlier.append(log_of("a", 2, closed=True))
-    earlier.close()
-    with sqlite3.connect(tmp_path / "runs.sqlite") as database:
-        database.execute("DROP TABLE links")
-    database.close()
-    log = RunLog(tmp_path)
-    log.append([opening("b", parent="a")])
-    assert log.family("b") == ["a", "b"]
-    log.close()

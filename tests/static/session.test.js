@@ -408,3 +408,24 @@ test("a run started from a saved session's page is an ordinary one", async () =>
   await settled();
   assert.deepEqual([store.state().run.id, store.state().run.saved], ["r9", null]);
 });
+
+const EMBEDDED = { id: "s1", run: "r1", title: "", notes: [], open: { step: 1, layer: 1, head: null, view: "block" } };
+
+test("an embed opens where its sharer meant it to, but for what its address says, and stands still", async () => {
+  const { store, session, bring } = harness({ saved: EMBEDDED });
+  session.beginEmbedded({ layer: 0 }, false);
+  bring(0);
+  const { step, selection, playing } = store.state();
+  assert.deepEqual([step, selection.layer, selection.view, playing], [1, 0, "block", false]);
+  session.dispose();
+});
+
+test("an embed that plays by itself plays on from the step it opens at", async () => {
+  for (const [link, step] of [[{}, 1], [{ step: 0 }, 0]]) {
+    const { store, session, bring } = harness({ saved: EMBEDDED });
+    session.beginEmbedded(link, true);
+    bring(0);
+    assert.deepEqual([store.state().step, store.state().playing], [step, true]);
+    session.dispose();
+  }
+});

@@ -1,9 +1,9 @@
 /** What an embed has in place of the page's header: the run's title and the way out, by link and by keyboard. */
 
 import { html } from "htm/preact";
-import { useRef } from "preact/hooks";
 import { addressOf } from "../../address.js";
 
+const START = "embed-start";
 const END = "embed-end";
 
 export function EmbedHeader({ state }) {
@@ -18,15 +18,17 @@ export function EmbedHeader({ state }) {
   </header>`;
 }
 
-/** First in the order of the Tab key: an embed has a button for every token, and the page around goes on after it. */
-export function SkipLink() {
-  return html`<button type="button" class="skip-link" onClick=${() => document.getElementById(END).focus()}>
-    Skip this run: Tab then goes on after it
-  </button>`;
+/** First in the order of the Tab key: an embed has a button for every token, and the page around goes on after them. */
+export function SkipToEnd() {
+  return html`<${Skip} id=${START} to=${END}>Skip to the end of this run<//>`;
 }
 
-/** Last in the order of the Tab key. */
-export function SkipTarget() {
-  const target = useRef(null);
-  return html`<div id=${END} ref=${target} tabindex="-1"></div>`;
+/** Last in that order. */
+export function SkipToStart() {
+  return html`<${Skip} id=${END} to=${START}>Back to the start of this run<//>`;
+}
+
+/** Seen while it has the focus. */
+function Skip({ id, to, children }) {
+  return html`<button type="button" class="skip-link" id=${id} onClick=${() => document.getElementById(to).focus()}>${children}</button>`;
 }

@@ -1,0 +1,425 @@
+"""A session inside a page of another origin: it sizes itself, is driven, says its steps, and obeys that page alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import Frame, FrameLocator, Page, Route, expect
+
+from tests.browser.complaints import Complaints
+from tests.browser.server import Server
+from tests.browser.test_accessibility import violations
+from tests.browser.test_sharing import note, share, sockets
+
+HEAD = {"step": 3, "layer": 13, "head": 8, "query": 8, "key": 1, "view": "head"}
+SIZES = [(700, 500), (360, 520)]
+
+
+class Course:
+    """A course page that embeds a session: long enough to be scrolled, a button before the embed and one after it."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        page.goto(address)
+
+    @property
+    def embed(self) -> FrameLocator:
+        return self.page.frame_locator("iframe").first
+
+    @property
+    def inside(self) -> Frame:
+        """The frame of the first embed."""
+        return next(frame for frame in self.page.frames if "/embed/" in frame.url)
+
+    def expect_step(self, step: int) -> None:
+        expect(self.embed.locator(f"html[data-step='{step}']")).to_be_attached()
+
+    def wait_until_heard(self, type: str) -> None:
+        self.page.wait_for_function("type => heard.some((data) => data.type === type)", arg=type)
+
+    @property
+    def height(self) -> float:
+        """Of the first frame, in CSS pixels."""
+        return float(self.page.locator("iframe").first.evaluate("frame => frame.getBoundingClientRect().height"))
+
+    def rest(self) -> None:
+        """Until the frame has not changed its height for a while."""
+        before = -1.0
+        while before != (before := self.height):
+            self.page.wait_for_timeout(400)
+
+
+@pytest.fixture
+def course(server: Server) -> Iterator[Callable[..., Course]]:
+    """Serves a page with what is given in its body on another origin, and another site, than the server's."""
+    bodies: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/" else 204)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(bodies[-1].encode() if self.path == "/" else b"")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as host:
+        Thread(target=host.serve_forever, daemon=True).start()
+
+        def make(page: Page, body: str) -> Course:
+            bodies.append(f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>A course</title>
+                <body style="min-height:4000px"><p><button>before</button></p>{body}<p><button>after</button></p>
+                <script>
+                  window.heard = [];
+                  window.steps = [];
+                  addEventListener("message", (event) => heard.push(event.data));
+                  addEventListener("stepchange", (event) => steps.push(event.detail));
+                </script>
+                <script src="{server.url}static/embed.js"></script>""")
+            return Course(page, f"http://localhost:{host.server_port}/")
+
+        yield make
+        host.shutdown()
+
+
+@pytest.fixture
+def session(server: Server, short_run: str) -> str:
+    notes = [note(3, "Look at the row of it.", 13, 8)]
+    return share(server, short_run, title="What it means", notes=notes, open=HEAD).id
+
+
+def made(session: str, query: str = "") -> str:
+    return f'<div id="demo" data-kvscope="{session}{query}" title="A run"></div>'
+
+
+def test_a_course_elsewhere_embeds_a_session_and_drives_it(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+) -> None:
+    page = new_page()
+    opened = sockets(page)
+    shown = course(page, made(session))
+    shown.expect_step(3)
+    frame = page.get_by_title("A run", exact=True).last
+    assert frame.get_attribute("sandbox") == "allow-scripts allow-popups allow-popups-to-escape-sandbox"
+    storage = "(() => { try { return String(localStorage) } catch (error) { return error.name } })()"
+    assert shown.inside.evaluate(storage) == "SecurityError"
+    assert shown.inside.evaluate("(() => { try { return document.cookie } catch (error) { return error.name } })()")
+    shown.rest()
+    assert shown.height > 600
+    shown.page.evaluate("demo.kvscope.goto({ step: 4, layer: 2, head: 1, view: 'pair' })")
+    shown.expect_step(4)
+    page.wait_for_function("steps.at(-1)?.step === 4 && steps.at(-1).layer === 2 && steps.at(-1).view === 'pair'")
+    last = page.evaluate("steps.at(-1)")
+    assert (last["steps"], last["head"], last["playing"]) == (6, 1, False)
+    shown.embed.get_by_role("button", name="Previous step", exact=True).click()
+    page.wait_for_function("steps.at(-1).step === 3")
+    page.evaluate("demo.kvscope.play()")
+    page.wait_for_function("steps.at(-1).playing")
+    page.evaluate("demo.kvscope.pause()")
+    page.wait_for_function("!steps.at(-1).playing")
+    assert opened == []
+    assert page.context.cookies() == []
+
+
+def test_a_command_given_before_the_run_is_there_waits_for_it(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+) -> None:
+    page = new_page()
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(600)
+        route.continue_()
+
+    page.route("**/frames?after=*", late)
+    shown = course(page, made(session, "?step=0"))
+    page.evaluate("demo.kvscope.goto({ step: 5 })")
+    shown.expect_step(5)
+
+
+def test_without_embed_js_a_frame_of_any_kind_says_its_height_to_canvas_too(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+) -> None:
+    page = new_page()
+    page.route("**/static/embed.js", lambda route: route.fulfill(body="", content_type="text/javascript"))
+    shown = course(page, f'<iframe src="{server.url}embed/{session}" width="700" height="500"></iframe>')
+    shown.expect_step(3)
+    shown.wait_until_heard("stepchange")
+    page.wait_for_function("heard.some((data) => data.subject === 'lti.frameResize' && data.height > 500)")
+    told = page.evaluate("heard")
+    assert {data["type"] for data in told if "type" in data} == {"ready", "size", "stepchange"}
+    numbers = [value for data in told for name, value in data.items() if name not in ("type", "subject", "view")]
+    assert all(value is None or isinstance(value, int | bool) for value in numbers), "nothing of the text leaves"
+    assert shown.height == 504
+    shown.page.evaluate("frames[0].postMessage({ kvscope: 1, type: 'goto', step: 99 }, '*')")
+    shown.expect_step(5)
+
+
+def test_messages_from_any_other_window_change_nothing(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+) -> None:
+    other = "<iframe srcdoc='<p>other</p>'></iframe>"
+    shown = course(new_page(), made(session) + other)
+    shown.expect_step(3)
+    shown.rest()
+    before, page = shown.height, shown.page
+    stranger = next(frame for frame in page.frames if frame.url == "about:srcdoc")
+    stranger.evaluate("parent.frames[0].postMessage({ kvscope: 1, type: 'goto', step: 1 }, '*')")
+    stranger.evaluate("parent.postMessage({ kvscope: 1, type: 'size', height: 3000 }, '*')")
+    stranger.evaluate("parent.postMessage({ kvscope: 1, type: 'stepchange', step: 77 }, '*')")
+    # It has all arrived when a command of the page's own, sent after it, has.
+    page.evaluate("demo.kvscope.goto({ layer: 7 })")
+    page.wait_for_function("steps.at(-1).layer === 7")
+    assert [data["step"] for data in page.evaluate("steps")] == [3] * len(page.evaluate("steps"))
+    shown.rest()
+    assert abs(shown.height - before) < 60
+    assert shown.height < 2000
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "{ type: 'goto', step: 1 }",
+        "{ kvscope: 2, type: 'goto', step: 1 }",
+        "'goto'",
+        "null",
+        "{ kvscope: 1, type: 'goto', step: 'x', view: '<b>', layer: null, head: [1], key: {} }",
+        "{ kvscope: 1, type: '__proto__' }",
+    ],
+)
+def test_what_is_no_command_is_left_alone(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str, message: str
+) -> None:
+    shown = course(new_page(), made(session))
+    shown.wait_until_heard("stepchange")
+    before = shown.page.evaluate("heard.length")
+    shown.page.evaluate(f"frames[0].postMessage({message}, '*')")
+    shown.page.evaluate("frames[0].postMessage({ kvscope: 1, type: 'hello' }, '*')")
+    shown.page.wait_for_function("before => heard.slice(before).some((data) => data.type === 'stepchange')", arg=before)
+    told = shown.page.evaluate("heard.filter((data) => data.type === 'stepchange').at(-1)")
+    assert {name: told[name] for name in HEAD} == HEAD
+
+
+def test_only_addresses_of_its_own_server_become_frames(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+) -> None:
+    foreign = "".join(
+        f'<div class="foreign" data-kvscope="{address}"></div>'
+        for address in (
+            "javascript:alert(1)",
+            "https://elsewhere.example/embed/abc",
+            "/s/abc",
+            "",
+            "../embed/x/../../s/y",
+        )
+    )
+    shown = course(new_page(), foreign + made(session))
+    shown.expect_step(3)
+    assert shown.page.locator(".foreign iframe").count() == 0
+    shown.page.evaluate(
+        "id => document.body.insertAdjacentHTML('beforeend', `<p id=late data-kvscope=${id}></p>`)", session
+    )
+    expect(shown.page.locator("#late iframe")).to_be_attached()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["wide", "narrow"])
+def test_the_wheel_is_the_pages_around_unless_ctrl_is_held(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str, size: tuple[int, int]
+) -> None:
+    width, height = size
+    frame = f'<iframe src="{server.url}embed/{session}" data-fixed style="width:{width}px;height:{height}px"></iframe>'
+    page = new_page(viewport={"width": 900, "height": 700})
+    shown = course(page, frame)
+    shown.expect_step(3)
+    expect(shown.embed.get_by_role("table").first).to_be_attached()
+    box = page.locator("iframe").bounding_box()
+    assert box
+    inspector = shown.embed.get_by_role("region", name="Inspector")
+    top = "panel => panel.closest('.panel').scrollTop"
+    # Everywhere: header, timeline, notes, tabs, the panel from its upper end to its lower.
+    for y in range(10, height - 10, 35):
+        page.evaluate("scrollTo(0, 0)")
+        page.mouse.move(box["x"] + width / 2, box["y"] + y)
+        page.mouse.wheel(0, 120)
+        page.wait_for_function("scrollY === 120")
+    assert inspector.evaluate(top) == 0
+    hint = shown.embed.get_by_role("status").filter(has_text="hold Ctrl")
+    expect(hint).to_be_visible()
+    page.evaluate("scrollTo(0, 0)")
+    page.mouse.move(box["x"] + width / 2, box["y"] + height - 60)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, 120)
+    page.keyboard.up("Control")
+    page.wait_for_function("scrollY === 0")
+    expect(shown.embed.locator("html")).to_be_attached()
+    assert inspector.evaluate(top) == 120
+    expect(hint).to_be_hidden()
+
+
+def test_the_keyboard_goes_in_and_out_and_the_arrows_stay_where_the_focus_is(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+) -> None:
+    shown = course(new_page(), made(session))
+    shown.expect_step(3)
+    keys, page = shown.page.keyboard, shown.page
+    page.get_by_role("button", name="before").focus()
+    keys.press("ArrowRight")
+    keys.press("ArrowDown")
+    page.wait_for_function("scrollY > 0")
+    shown.expect_step(3)
+    keys.press("Tab")
+    skip = shown.embed.get_by_role("button", name=re.compile("^Skip to the end"))
+    expect(skip).to_be_focused()
+    keys.press("Enter")
+    keys.press("Tab")
+    expect(page.get_by_role("button", name="after")).to_be_focused()
+    keys.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.localName") == "iframe"
+    shown.embed.get_by_role("slider", name="Step").focus()
+    page.evaluate("scrollTo(0, 0)")
+    keys.press("ArrowRight")
+    shown.expect_step(4)
+    assert page.evaluate("scrollY") == 0
+    for key in ("/", "m", "?", "Escape"):
+        keys.press(key)
+    for _ in range(120):
+        if page.evaluate("document.activeElement.textContent") == "after":
+            break
+        keys.press("Tab")
+    expect(page.get_by_role("button", name="after")).to_be_focused()
+
+
+def test_its_link_opens_the_moment_in_sight_in_a_new_tab_without_a_sandbox(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+) -> None:
+    shown = course(new_page(), made(session))
+    shown.expect_step(3)
+    shown.page.evaluate("demo.kvscope.goto({ step: 4 })")
+    shown.expect_step(4)
+    with shown.page.expect_popup() as popup:
+        shown.embed.get_by_role("link", name="Open in KVScope").click()
+    opened = popup.value
+    expect(opened.locator("html[data-step='4']")).to_be_attached()
+    assert opened.url.startswith(f"{server.url}s/{session}#step=4&layer=13")
+    assert opened.evaluate("window.origin") == server.url.rstrip("/")
+
+
+def test_what_is_hidden_is_not_there(new_page: Callable[..., Page], server: Server, session: str) -> None:
+    page = new_page(viewport={"width": 700, "height": 500})
+    parts = {
+        "prompt": page.get_by_role("group", name=re.compile("^Prompt, ")),
+        "controls": page.get_by_role("group", name="Playback"),
+        "header": page.get_by_role("heading", name="What it means"),
+        "notes": page.get_by_role("region", name="Notes"),
+    }
+    for hidden in ((), *((part,) for part in parts), tuple(parts)):
+        page.goto(f"{server.url}embed/{session}?hide={','.join(hidden)},nonsense")
+        expect(page.locator("html[data-step='3']")).to_be_attached()
+        for name, part in parts.items():
+            expect(part).to_have_count(0 if name in hidden else 1)
+    expect(page.get_by_role("textbox", name="Prompt")).to_have_count(0)
+
+
+def test_theme_speed_and_autoplay_are_the_addresss(new_page: Callable[..., Page], server: Server, session: str) -> None:
+    page = new_page(color_scheme="dark", viewport={"width": 700, "height": 500})
+    for asked, shown in (("", "dark"), ("?theme=light", "light"), ("?theme=auto", "dark"), ("?theme=pink", "dark")):
+        page.goto(f"{server.url}embed/{session}{asked}")
+        expect(page.locator(f"html[data-theme={shown}][data-state=paused]")).to_be_attached()
+    page.goto(f"{server.url}embed/{session}")
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html[data-theme=light]")).to_be_attached()
+    page.goto(f"{server.url}embed/{session}?autoplay=1&speed=77&step=2")
+    expect(page.get_by_label("Speed")).to_have_value("4")
+    expect(page.locator("html[data-state=done][data-step='5']")).to_be_attached()
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{server.url}embed/{session}?autoplay=1&step=2")
+    expect(page.locator("html[data-state=paused][data-step='2']")).to_be_attached()
+
+
+def test_it_leaves_no_entry_in_the_history_and_keeps_its_address(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+) -> None:
+    shown = course(new_page(), made(session, "?step=1"))
+    shown.expect_step(1)
+    entries, address = shown.page.evaluate("history.length"), shown.inside.url
+    shown.page.evaluate("demo.kvscope.goto({ step: 4 })")
+    shown.expect_step(4)
+    shown.page.wait_for_timeout(500)
+    assert (shown.page.evaluate("history.length"), shown.inside.url) == (entries, address)
+
+
+def test_no_other_page_can_be_framed_elsewhere(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str, complaints: Complaints
+) -> None:
+    complaints.allow("frame-ancestors|chrome-error")
+    page = new_page()
+    body = "".join(f'<iframe src="{server.url}{path}"></iframe>' for path in ("", f"s/{session}", "s/none"))
+    with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
+        course(page, body)
+    page.wait_for_timeout(500)
+    assert [frame.url for frame in page.frames[1:]] == ["chrome-error://chromewebdata/"] * 3
+
+
+@pytest.mark.parametrize("view", ["head", "model", "pair", "time"])
+@pytest.mark.parametrize("size", [*SIZES, (900, 600)], ids=["wide", "narrow", "medium"])
+def test_nothing_is_cut_at_the_height_it_asks_for(
+    new_page: Callable[..., Page],
+    course: Callable[..., Course],
+    server: Server,
+    session: str,
+    view: str,
+    size: tuple[int, int],
+) -> None:
+    width, _ = size
+    page = new_page(viewport={"width": width + 60, "height": 700})
+    shown = course(page, f'<div style="width:{width}px">{made(session, f"?view={view}")}</div>')
+    shown.expect_step(3)
+    shown.wait_until_heard("size")
+    page.wait_for_load_state("networkidle")
+    shown.rest()
+    panel = shown.embed.get_by_role("region", name="Inspector")
+    hidden = panel.evaluate(
+        "part => { const box = part.closest('.panel'); return box.scrollHeight - box.clientHeight }"
+    )
+    assert hidden <= 1
+    assert shown.inside.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=["wide", "narrow"])
+@pytest.mark.parametrize("view", ["head", "block", None])
+def test_an_embed_breaks_no_rule(
+    new_page: Callable[..., Page], server: Server, short_run: str, scheme: str, size: tuple[int, int], view: str | None
+) -> None:
+    opens: dict[str, Any] = {**HEAD, "view": view}
+    session = share(server, short_run, title="Rules", notes=[note(3, "A note.")], open=opens).id
+    viewport = {"width": size[0], "height": size[1]}
+    page = new_page(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
+    page.goto(f"{server.url}embed/{session}")
+    expect(page.locator("html[data-step='3']")).to_be_attached()
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(400)
+    assert violations(page) == []
+
+
+def test_embed_js_is_small_as_it_is_served(server: Server) -> None:
+    served = requests.get(f"{server.url}static/embed.js", headers={"Accept-Encoding": "identity"}, timeout=30)
+    assert served.status_code == 200
+    assert 0 < len(served.content) <= 2048
+
+
+def test_without_scripts_the_run_is_told(new_page: Callable[..., Page], server: Server, session: str) -> None:
+    page = new_page(java_script_enabled=False)
+    for path in ("s", "embed"):
+        page.goto(f"{server.url}{path}/{session}")
+        expect(page.get_by_role("heading", name="What it means")).to_be_visible()
+        expect(page.get_by_role("definition").first).to_have_text(
+            "The animal didn't cross the street because it was too"
+        )
+        expect(page.get_by_role("listitem")).to_have_text("step 3, layer 13, head 8: Look at the row of it.")
