@@ -19,7 +19,7 @@ from app.messages import Call, Failure, Frames, LoadFailed, Loading, Ready, Resu
 from model.api import Refused, Service
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam")
-CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "algebra", "candidates", "lens")
+CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "algebra", "candidates", "lens", "values")
 
 NICENESS = 10
 """Of 19. The browser that shows a run is often on the same machine, and both cores are busy with the next step."""

@@ -27,6 +27,7 @@ from app.run_log import RunLog
 from app.run_request import MAX_BODY_BYTES
 from app.sessions import SessionStore
 from app.settings import Settings
+from app.value_maker import ValueMaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,12 @@ def build(settings: Settings) -> Flask:
     runs = RunLog(settings.data_dir, settings.database_url)
     sessions = SessionStore(runs)
     engine = EngineLink(runs, settings, report)
+    maker = ValueMaker(runs, engine, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers)
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
-    expiry = Expiry(runs, sessions, [example.id for example in examples], settings.keep_runs_days, report)
+    expiry = Expiry(runs, sessions, [example.id for example in examples], live.watched, settings.keep_runs_days, report)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(runs, sessions, engine, live, gallery, expiry)
@@ -74,7 +76,7 @@ def build(settings: Settings) -> Flask:
     live.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
-    app.register_blueprint(http_sessions.blueprint(runs, sessions, engine))
+    app.register_blueprint(http_sessions.blueprint(runs, sessions, engine, maker))
     app.register_blueprint(http_oembed.blueprint(sessions))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
     app.register_blueprint(http_gallery.blueprint(gallery))

@@ -67,6 +67,7 @@ def blueprint(
         except (KeyError, Deleted, Damaged) as error:
             return _no_session(error, framed="embed" in more)
         opened = {field: manifest[field] for field in ("id", "title", "notes", "open", "run")}
+        opened["values"] = stored_values(manifest)
         addresses = {
             "link": url_for("pages.session", session=session, _external=True),
             "thumbnail": url_for("sessions.saved.thumbnail", session=session, _external=True),
@@ -114,6 +115,12 @@ def blueprint(
         return Response("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8")
 
     return routes
+
+
+def stored_values(manifest: dict[str, Any]) -> dict[str, Any] | None:
+    """What the page has to know of the values that are stored with a session."""
+    values = manifest.get("values")
+    return values and {"level": values["level"], "layers": manifest["model"]["layers"]}
 
 
 def _no_session(error: Exception, framed: bool) -> Response:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from itertools import chain, islice
 
-from flask import Blueprint, Response, jsonify, request, url_for
+from flask import Blueprint, Response, jsonify, request
 
 from app.engine_link import EngineLink
 from app.http_log import BINARY, LogRoutes
+from app.http_share import ShareRoutes
 from app.opening_head import NothingToShow, opening_head
 from app.paths import static_dir
 from app.problems import Problem
 from app.run_log import RunLog
-from app.run_lookup import RunLookup, json_body
+from app.run_lookup import RunLookup
+from app.run_request import query_integer
 from app.session_card import title_of
 from app.sessions import SessionStore
-from app.share_request import MAX_SHARE_BYTES, Extent, read_share
-from model.frames import join
+from app.value_maker import ValueMaker
+from model.frames import join, to_stream
 
 REVALIDATED = "no-cache"
 """A session never changes, but it can be deleted, and is then to be gone."""
@@ -24,14 +27,17 @@ PICTURE = "1"
 """Version of how a session's picture is drawn: part of its ETag."""
 
 
-def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink) -> Blueprint:
-    """The routes, over this log, these sessions and this engine."""
+def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink, maker: ValueMaker) -> Blueprint:
+    """The routes, over this log, these sessions, this engine, and what computes values to be stored."""
     routes = Blueprint("sessions", __name__, url_prefix="/api")
-    api = SessionRoutes(runs, sessions, engine)
-    routes.post("/runs/<run>/share")(api.share)
+    api = SessionRoutes(sessions, engine)
+    sharing = ShareRoutes(runs, sessions, engine, maker)
+    routes.get("/runs/<run>/share")(sharing.choices)
+    routes.post("/runs/<run>/share")(sharing.share)
     saved = Blueprint("saved", __name__, url_prefix="/sessions")
     saved.get("/<session>")(api.manifest)
     saved.get("/<session>.safetensors")(api.archive)
+    saved.get("/<session>/values")(api.values)
     saved.get("/<session>.png")(api.thumbnail)
     saved.delete("/<session>")(api.delete)
     LogRoutes(sessions, api.lookup, engine, REVALIDATED).register(saved)
@@ -42,28 +48,9 @@ def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink) -> Bluep
 class SessionRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, sessions: SessionStore, engine: EngineLink) -> None:
-        self._runs, self._sessions = runs, sessions
-        self._run_lookup = RunLookup(runs, engine)
+    def __init__(self, sessions: SessionStore, engine: EngineLink) -> None:
+        self._sessions = sessions
         self.lookup = RunLookup(sessions, engine, noun="session")
-
-    def share(self, run: str) -> Response:
-        """`POST /api/runs/<id>/share`"""
-        opening, head = self._run_lookup.original(run), self._run_lookup.known(run)
-        if not head.closed:
-            raise Problem(409, "The run has not ended: it can be shared once it has.", field="run")
-        if not head.steps:
-            raise Problem(409, "The run has no complete step that could be shown.", field="run")
-        model, positions = opening["model"], len(opening["tokens"]) + head.steps
-        request.max_content_length = MAX_SHARE_BYTES
-        words = read_share(json_body(), Extent(head.steps, model["layers"], model["heads"], positions))
-        session, token = self._sessions.share(run, words)
-        addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
-        response = jsonify(id=session, **addresses, delete_token=token)
-        response.status_code = 201
-        response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
-        response.headers["Cache-Control"] = "no-store"
-        return response
 
     def manifest(self, session: str) -> Response:
         """`GET /api/sessions/<id>`"""
@@ -79,6 +66,24 @@ class SessionRoutes:
         response = Response(file, mimetype=BINARY)
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
         return _revalidated(response)
+
+    def values(self, session: str) -> Response:
+        """`GET /api/sessions/<id>/values?step=&layer=`: one frame; without `step` a stream of those of every step."""
+        self.lookup.known(session)
+        manifest = self._sessions.manifest(session)
+        if not manifest.get("values"):
+            raise Problem(404, "No exact values are stored with this session.", field="values")
+        layer = query_integer(request.args.get("layer"), "layer", 0, manifest["model"]["layers"] - 1)
+        one = "step" in request.args
+        step = query_integer(request.args["step"], "step", 0, manifest["steps"] - 1) if one else None
+        found = self._sessions.values(session, layer=layer, step=step)
+        first = list(islice(found, 1))  # what cannot be read is said while an error can still be sent
+        response = Response(first if one else to_stream(chain(first, found)), mimetype=BINARY)
+        response.implicit_sequence_conversion = one
+        response.headers["Cache-Control"] = REVALIDATED
+        response.set_etag(f"{session}-values-{layer}-{'all' if step is None else step}")
+        response.make_conditional(request)
+        return response
 
     def thumbnail(self, session: str) -> Response:
         """`GET /api/sessions/<id>.png`"""

@@ -22,10 +22,14 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 
+from app import session_values
 from app.database import StoreError, is_key, metadata, reason_of
 from app.packing import NotPacked, pack, unpack
 from app.run_log import PAGE, Head, RunLog
+from app.session_values import Values
+from app.value_maker import ValueMaker
 from model import frames as codec
+from model.api import ValueLevel
 
 SCHEMA = "1"
 """Version of a session's stored form; part of the content that its name is made of."""
@@ -93,26 +97,54 @@ class SessionStore:
         Raises StoreError, with nothing stored, when the disk is full.
         """
         with self._runs.held(run):
-            return self.keep(words, lambda: map(unlinked, self._runs.all_frames(run)))
+            return self.keep(words, self._unlinked(run))
 
-    def keep(self, words: dict[str, Any], frames: Callable[[], Iterator[bytes]]) -> tuple[str, str]:
+    def share_with_values(
+        self, run: str, words: dict[str, Any], level: ValueLevel, maker: ValueMaker
+    ) -> tuple[str, str]:
+        """Like `share`, with its exact values, which `maker` computes unless it has for the same words before.
+
+        Raises also EngineUnavailable and Refused.
+        """
+        frames = self._unlinked(run)
+        origin = name_of(canonical({**words, "values": level}), frames())
+        again = self._share_again(origin)
+        if again is not None:
+            return again
+        with maker.turn(run), self._runs.held(run):
+            # Whoever had the turn before may have shared the very same.
+            again = self._share_again(origin)
+            if again is not None:
+                return again
+            with maker.made(run, label_of(run), level) as values:
+                return self.keep(words, frames, values, origin)
+
+    def keep(
+        self,
+        words: dict[str, Any],
+        frames: Callable[[], Iterator[bytes]],
+        values: Values | None = None,
+        origin: str | None = None,
+    ) -> tuple[str, str]:
         """Save a log, as it is, with `words`; the session's id, and a token that undoes this.
 
-        `frames` gives the payloads of the whole log, of one run, `open` to `close`, the same each time it is called.
-        The same frames with the same words are one session. Raises StoreError, with nothing stored, when the disk is
-        full.
+        `frames` gives the payloads of the whole log, of one run, `open` to `close`, the same each time it is called;
+        `values` are those of its steps. The same content is one session. `origin` names what was shared, so that
+        sharing it again need not compute its values. Raises StoreError, with nothing stored, when the disk is full.
         """
-        token = secrets.token_urlsafe(24)
         with self._lock:  # one at a time: a long run fills some memory until it is written
             packed: list[_Part] = []
-            name = name_of(canonical(words), _packed(frames(), packed))
+            name = name_of(canonical(words), _packed(frames(), packed), values.about if values else None)
             with self._changing("stored") as connection:
                 session, stored = _place(connection, name)
                 if not stored:
-                    manifest = _manifest_of(session, words, next(frames()), [part.described for part in packed])
-                    _write(connection, name, manifest, packed)
-                connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=_hash(token)))
-        return session, token
+                    parts = [part.described for part in packed]
+                    _write(connection, name, _manifest_of(session, words, next(frames()), parts, values), packed)
+                    if values is not None:
+                        session_values.write(connection, session, values)
+                if origin is not None:
+                    session_values.remember(connection, origin, session)
+                return session, _new_token(connection, session)
 
     def of_run(self, run: str) -> bool:
         """Whether there is a session of the run. (One of before there were labels has the run's own id.)"""
@@ -137,6 +169,7 @@ class SessionStore:
             connection.execute(sa.delete(tokens_table).where(*mine))
             if len(known) == 1:
                 connection.execute(sa.delete(parts_table).where(parts_table.c.session == session))
+                session_values.delete(connection, session)
                 emptied = sa.update(sessions_table).where(sessions_table.c.id == session)
                 connection.execute(emptied.values(manifest=None, manifest_sha256=None, run=None))
             return True
@@ -179,6 +212,19 @@ class SessionStore:
         """For each step: seq of its `step` frame, id of the token it chose. Raises KeyError, Deleted, Damaged."""
         return [(header.seq, header.data["token"]["id"]) for header in self.steps(session)]
 
+    def values(self, session: str, *, layer: int, step: int | None = None) -> Iterator[bytes]:
+        """Payloads of the `values` frames of a layer, of every step in order or of `step`; none where none are stored.
+
+        Raises KeyError, Deleted, and Damaged at the first that is, once those before it are yielded.
+        """
+        stored = self.manifest(session).get("values") or {"parts": []}
+        wanted = [part for part in stored["parts"] if part["layer"] == layer and step in (None, part["step"])]
+        for part, payload in session_values.read(self._engine, session, wanted):
+            if payload is None:
+                self.manifest(session)  # it may have been deleted since
+                raise Damaged(session, session_values.part_name(part))
+            yield payload
+
     def damage(self, session: str) -> list[str]:
         """What is wrong with a stored session: the parts that are damaged, "id" if it is not that of the content.
 
@@ -194,10 +240,13 @@ class SessionStore:
                 list(self._read(session, [part]))
             except Damaged as error:
                 damaged.append(error.part)
+        values = manifest.get("values")
+        for part, payload in session_values.read(self._engine, session, values["parts"] if values else []):
+            damaged += [] if payload is not None else [session_values.part_name(part)]
         if damaged:
             return damaged
         words = {field: manifest[field] for field in ("title", "notes", "open")}
-        name = name_of(canonical(words), self._read(session, manifest["parts"]))
+        name = name_of(canonical(words), self._read(session, manifest["parts"]), values)
         with self._engine.connect() as connection:
             stored = connection.scalar(sa.select(sessions_table.c.name).where(sessions_table.c.id == session))
         return [] if stored == name and name.startswith(session) and manifest["id"] == session else ["id"]
@@ -210,6 +259,15 @@ class SessionStore:
                 yield connection
         except DatabaseError as error:
             raise StoreError(f"The session cannot be {outcome}: {reason_of(error)}.") from None
+
+    def _share_again(self, origin: str) -> tuple[str, str] | None:
+        """The session that was made of `origin`, and a token of this sharing; None where there is none."""
+        with self._changing("stored") as connection:
+            session = session_values.recall(connection, origin)
+            return None if session is None else (session, _new_token(connection, session))
+
+    def _unlinked(self, run: str) -> Callable[[], Iterator[bytes]]:
+        return lambda: map(unlinked, self._runs.all_frames(run))
 
     def _read(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
         for at in range(0, len(parts), PAGE):
@@ -232,12 +290,14 @@ def canonical(value: dict[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
-def name_of(words: bytes, payloads: Iterable[bytes]) -> str:
+def name_of(words: bytes, payloads: Iterable[bytes], values: dict[str, Any] | None = None) -> str:
     """The 52 characters that the id of a session with this content begins: base32 of the SHA-256 of the stream of
-    schema version, words and frames (RFC 4648, lower case, no padding).
+    schema version, words, frames and, where there are values, what the manifest says of them (RFC 4648, lower case, no
+    padding).
     """
     digest = sha256()
-    for chunk in codec.to_stream(chain([SCHEMA.encode(), words], payloads)):
+    last = [] if values is None else [canonical(values)]
+    for chunk in codec.to_stream(chain([SCHEMA.encode(), words], payloads, last)):
         digest.update(chunk)
     return b32encode(digest.digest()).decode().rstrip("=").lower()
 
@@ -255,7 +315,9 @@ def unlinked(payload: bytes) -> bytes:
     return codec.relabel(payload, label_of(header.run), header.seq, changes).payload
 
 
-def _manifest_of(session: str, words: dict[str, Any], first: bytes, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _manifest_of(
+    session: str, words: dict[str, Any], first: bytes, parts: Sequence[dict[str, Any]], values: Values | None
+) -> dict[str, Any]:
     """The manifest of a session whose `open` frame is `first`."""
     header = codec.header(first)
     return {
@@ -269,6 +331,7 @@ def _manifest_of(session: str, words: dict[str, Any], first: bytes, parts: Seque
         "steps": sum(part["kind"] == "step" for part in parts),
         "bytes": sum(part["bytes"] for part in parts),
         "parts": list(parts),
+        "values": values.about if values else None,
     }
 
 
@@ -325,6 +388,13 @@ def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
             return session, stored
     others = {row.id for row in rows}
     return next(candidate for candidate in candidates if candidate not in others), False
+
+
+def _new_token(connection: sa.Connection, session: str) -> str:
+    """A token that undoes one more sharing of a session."""
+    token = secrets.token_urlsafe(24)
+    connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=_hash(token)))
+    return token
 
 
 def _stored_manifest(connection: sa.Connection, session: str) -> tuple[bytes, str]:

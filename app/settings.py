@@ -45,3 +45,5 @@ class Settings:
     call_timeout_s: float = 60.0
     reload_after_s: float = 30.0
     """How long after a model could not be loaded it is tried again."""
+    max_value_bytes: int = 128 * 1024 * 1024
+    """Most bytes of exact values that are computed to be stored with one session."""

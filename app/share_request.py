@@ -11,6 +11,7 @@ from typing import Any
 
 from app.problems import Problem
 from app.run_request import choice, integer, members, read_object, valid_text
+from app.session_values import LEVELS
 
 MAX_TITLE_CHARS = 200
 MAX_NOTES = 50
@@ -21,6 +22,7 @@ VIEWS = ("model", "block", "head", "pair", "tokens", "cache", "time")
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Embeddings, overrides and isolates: one left open changes the order of what follows it."""
 
+FIELDS = ("title", "notes", "open", "values")
 PLACE = ("step", "layer", "head")
 POINT = (*PLACE, "query", "key")
 
@@ -42,7 +44,7 @@ class Extent:
 
 def read_share(body: bytes, extent: Extent) -> dict[str, Any]:
     """`title`, `notes` and `open` of a session, absent members filled in, so that the same words are the same value."""
-    fields = read_object(body, ("title", "notes", "open"))
+    fields = read_object(body, FIELDS)
     given = {"title": "", "notes": [], "open": {}} | {
         name: value for name, value in fields.items() if value is not None
     }
@@ -54,6 +56,11 @@ def read_share(body: bytes, extent: Extent) -> dict[str, Any]:
         "notes": [_note(note, f"notes[{index}]", extent) for index, note in enumerate(notes)],
         "open": _opening(given["open"], extent),
     }
+
+
+def read_level(body: bytes) -> str:
+    """Which of session_values.LEVELS the session is to have."""
+    return choice(read_object(body, FIELDS), "values", LEVELS, LEVELS[0])
 
 
 def _note(value: Any, name: str, extent: Extent) -> dict[str, Any]:

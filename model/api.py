@@ -6,7 +6,7 @@ The web side imports only this module and `model.frames`; neither imports torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -19,6 +19,9 @@ MAX_BEAM_LENGTH = 32
 
 Caching = Literal["kept", "none", "forgotten"]
 """What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.Engine.admit)."""
+
+ValueLevel = Literal["qkv", "block"]
+"""How much of a step's exact values is kept: the rows of Q, K and V, or also what is inside each block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,21 @@ class BeamRequest:
     length: int
     ids: list[int]
     opening: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesRequest:
+    """The exact values of step `step` of the run `run`, which had the tokens `ids` and chose `token`.
+
+    `first_query`: the first row that the step computed.
+    """
+
+    run: str
+    step: int
+    ids: list[int]
+    first_query: int
+    token: int
+    level: ValueLevel
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +209,23 @@ class Service(Protocol):
         JSON-able data (docs/frames.md, On demand). Raises Refused.
         """
         ...
+
+    def values(self, request: ValuesRequest) -> list[Frame]:
+        """One `values` frame per layer (docs/frames.md). Raises Refused."""
+        ...
+
+
+def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
+    """About as many bytes as the values of `rows` rows take, of a model described as in an `open` frame.
+
+    The numbers alone, each of those at level "block" in 16 bits.
+    """
+    inner = model["heads"] + 2 * model["kv_heads"]
+    row = 4 * inner * model["head_dim"]
+    if level == "block":
+        # Two halves, each with its row after the norm and its change; what comes in; one or two vectors of the MLP.
+        row += 2 * (5 * model["d"] + (1 if model["arch"] == "gpt2" else 2) * model["d_mlp"])
+    return int(rows * model["layers"] * row)
 
 
 def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> Service:

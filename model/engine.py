@@ -33,6 +33,9 @@ PREFILL_CHUNK = 128
 """Prompt tokens of one run per forward pass: long enough to keep the matrix products busy, short enough that others'
 decode steps wait for at most a few times their own length."""
 
+REPLAYED = ""
+"""Key, no run's, of the cache that `Engine.replay` keeps."""
+
 log = logging.getLogger(__name__)
 
 
@@ -202,12 +205,13 @@ class Engine:
 
     @contextmanager
     def replay(
-        self, ids: list[int], first_query: int, observers: Mapping[str, Observer] | None = None
+        self, ids: list[int], first_query: int, observers: Mapping[str, Observer] | None = None, *, keep: bool = False
     ) -> Iterator[Sequence]:
         """Compute rows `first_query`… of `ids` once more in one pass, seen by `observers`.
 
-        The sequence lives inside the context. Rows before `first_query` come from the cache where some run still holds
-        them and are computed unseen otherwise. Raises CacheFull, and ValueError for a row that `ids` does not have.
+        The sequence lives inside the context; with `keep` it stays afterwards as an ended run's does, in place of the
+        one kept so before. Rows before `first_query` come from the cache where it still holds them and are computed
+        unseen otherwise. Raises CacheFull, and ValueError for a row that `ids` does not have.
         """
         if not 0 <= first_query <= len(ids):
             raise ValueError(f"there is no row {first_query} among {len(ids)}")
@@ -219,6 +223,10 @@ class Engine:
                 with observing(self.points, observers or {}):
                     self._feed([(sequence, ids[first_query:])])
             yield sequence
+            if keep:
+                if REPLAYED in self._kept:
+                    self._forget(REPLAYED)
+                self._kept[REPLAYED] = (ids[: sequence.length], self.cache.fork(sequence, sequence.length))
         finally:
             self.cache.release(sequence)
 

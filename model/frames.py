@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 VERSION = "1"
 KINDS = ("open", "layer", "step", "beams", "close")
+VALUES = "values"
+"""Kind of the frames that keep exact values with a saved session: they are in no log."""
 MAX_FRAME_BYTES = 65_536
-"""No frame is larger: simple-websocket truncates large sends."""
+"""No frame of a log is larger: simple-websocket truncates large sends."""
 
 
 class BadFrame(ValueError):
@@ -42,7 +44,7 @@ def encode(
     run: str, seq: int, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None
 ) -> Frame:
     """One frame. `data` must be JSON without NaN. Raises ValueError for a kind or value the schema does not have."""
-    if kind not in KINDS:
+    if kind not in (*KINDS, VALUES):
         raise ValueError(f"unknown frame kind {kind!r}")
     return Frame(run, seq, kind, _step(data), _serialize(tensors or {}, _described(run, seq, kind, data)))
 
@@ -55,7 +57,7 @@ def header(payload: bytes) -> Header:
         _step(found.data)
     except (KeyError, ValueError, TypeError) as error:
         raise BadFrame(f"frame metadata is incomplete: {error}") from None
-    if found.kind not in KINDS:
+    if found.kind not in (*KINDS, VALUES):
         raise BadFrame(f"unknown frame kind {found.kind!r}")
     return found
 

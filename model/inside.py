@@ -100,6 +100,11 @@ def lens_rows(engine: Engine, ids: list[int], token: int) -> list[LensRow]:
     seen: dict[str, Tensor] = {}
     with engine.replay(ids, len(ids) - 1, _keep(seen, names)):
         rows = torch.cat([seen[name] for name in names])  # layers D
+    return lens_of(engine, rows, token)
+
+
+def lens_of(engine: Engine, rows: Tensor, token: int) -> list[LensRow]:
+    """The lens over one row as each layer leaves it: `rows` is [layers, D]."""
     logits = engine.model.decode_rows(rows)  # layers V
     probs = logits.softmax(dim=-1)
     # Ranked by logits: probabilities too small for float32 are all 0.

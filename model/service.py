@@ -25,14 +25,16 @@ from model.api import (
     RunRequest,
     Sampling,
     TwinRequest,
+    ValuesRequest,
 )
 from model.beam import blocks_of_search
 from model.checkpoint import Checkpoint, load
 from model.engine import Engine
-from model.inside import algebra_values, block_values, head_values, lens_rows, standings
+from model.inside import LensRow, algebra_values, block_values, head_values, lens_rows, standings
 from model.kv_cache import BLOCK_SIZE, CacheFull
 from model.recorder import Recorder, now
 from model.records import CloseRecord
+from model.step_values import step_values
 from model.transformer import Transformer
 
 CAPACITY_POSITIONS = 8192
@@ -249,7 +251,34 @@ class ModelService:
         self._check("step", len(ids) - 1, len(ids))
         self._check("token", token, self.info["vocab"])
         with _refusing_when_full():
-            rows = lens_rows(self.engine, ids, token)
+            return self._lens(lens_rows(self.engine, ids, token), token)
+
+    def values(self, request: ValuesRequest) -> list[Frame]:
+        """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""
+        ids, level = request.ids, request.level
+        self._check("first_query", request.first_query, len(ids))
+        self._check("token", request.token, self.info["vocab"])
+        if len(ids) > self.max_positions:
+            message = f"The step has {len(ids):,} positions; the limit is {self.max_positions:,}."
+            raise Refused("step", message, limit=self.max_positions)
+        with _refusing_when_full():
+            layers, rows = step_values(self.engine, ids, request.first_query, level, request.token)
+        window = self.engine.model.config.window
+        place = {"step": request.step, "first_query": request.first_query, "level": level, "window": window}
+        lens = {"lens": self._lens(rows, request.token)}
+        last = len(layers) - 1
+        return [
+            frames.encode(
+                request.run,
+                request.step * len(layers) + layer,
+                frames.VALUES,
+                {**place, "layer": layer} | (lens if layer == last else {}),
+                arrays,
+            )
+            for layer, arrays in enumerate(layers)
+        ]
+
+    def _lens(self, rows: list[LensRow], token: int) -> dict[str, Any]:
         layers = [
             {
                 "layer": layer,

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { bySize, dotProduct } from "../model/dot-product.js";
 import { bareLabel, bounded, counted, fixed } from "../model/format.js";
-import { NOT_STORED } from "../model/saved-run.js";
+import { DAMAGED, NOT_STORED } from "../model/saved-run.js";
 import { Badge } from "./bits.js";
 import { Dimensions } from "./pair/dimensions.js";
 import { Vector } from "./pair/vector.js";
@@ -13,13 +13,13 @@ import { Vector } from "./pair/vector.js";
 export function DotProduct({ state, focus, exact, dispatch }) {
   const { run } = state;
   const { layer, head, query, key } = focus;
-  const { status, values, row } = exact;
+  const { status, values, row, stored } = exact;
   const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, query, key]);
   const names = { query: bareLabel(run.tokens[query], 12), key: bareLabel(run.tokens[key], 12) };
-  const origin = originOf(run, state.step, query, key);
+  const origin = originOf(run, state.step, { query, key, stored: stored && Boolean(values) });
   const weight = run.weight(layer, head, query, key);
   const onOpen = () => dispatch({ type: "enter", selection: { query, key, view: "pair" } });
-  return html`<section class="dot-card" aria-label="This query and this key">
+  return html`<section class="dot-card" data-missing=${MISSING.includes(status) || undefined} aria-label="This query and this key">
     ${pair
       ? html`<${Exact} pair=${pair} names=${names} origin=${origin} onOpen=${onOpen} />`
       : html`<${Wire} status=${status} names=${names} weight=${weight} origin=${origin} />`}
@@ -65,8 +65,12 @@ const WIRE_NOTES = {
   idle: "Pause, or click a cell, to see its dot product.",
   loading: "Asking the model for the exact values…",
   none: `Exact values are ${NOT_STORED}; this is the value in the log.`,
+  damaged: `Exact values are ${DAMAGED}; this is the value in the log.`,
   failed: "Exact values need the model; this is the value in the log.",
 };
+
+/** Where no numbers will come, no room is kept for them. */
+const MISSING = ["none", "damaged", "failed"];
 
 function Wire({ status, names, weight, origin }) {
   return html`<p class="dot-line">
@@ -77,11 +81,12 @@ function Wire({ status, names, weight, origin }) {
 }
 
 /** Where k and v of a key came from for a query, in the words of the step that is shown. */
-function originOf(run, step, query, key) {
+function originOf(run, step, { query, key, stored }) {
   const written = run.stepOfQuery(key);
   const made = run.stepOfQuery(query);
   const fresh = written === made;
   const when = made === step ? "this step" : `step ${made}`;
-  if (fresh) return html`q, k, v: <span class="word-computed">computed in ${when}</span>; k, v are kept`;
-  return html`k, v: from the <span class="word-cached">cache</span>, step ${written}; q: ${when} only`;
+  const end = stored ? ", stored with this session" : "";
+  if (fresh) return html`q, k, v: <span class="word-computed">computed in ${when}</span>${end || "; k, v are kept"}`;
+  return html`k, v: from the <span class="word-cached">cache</span>, step ${written}; q: ${when} only${end}`;
 }

@@ -6,6 +6,7 @@
  */
 
 import { FrameSplitter, asBytes, decodeFrame, decodeSafetensors } from "./frames.js";
+import { createStored } from "./stored.js";
 
 /** How often a run is asked for over HTTP while the socket cannot be had, in ms. */
 const POLL_MS = 700;
@@ -23,8 +24,9 @@ export class Problem extends Error {
  * @param {Object} parts
  * @param {Function} parts.fetch
  * @param {() => Object} parts.connect gives a Socket.IO client socket when first needed
- * @param {{id: string, run: string}|null} parts.saved the saved session that has a run's log: all about that run is read
- *   from there, and over HTTP alone, since it does not grow
+ * @param {{id: string, run: string, values?: Object|null}|null} parts.saved the saved session that has a run's log: all
+ *   about that run is read from there, and over HTTP alone, since it does not grow; exact values that are stored with it are
+ *   not asked of a model
  */
 export function createClient({ fetch, connect, saved = null }) {
   let socket = null;
@@ -58,15 +60,33 @@ export function createClient({ fetch, connect, saved = null }) {
 
   /** Stored frames after `after`, handed on as they arrive. */
   const frames = async (run, after, onFrame, signal) => {
-    const response = await request(at(run, `/frames?after=${after}`), { signal });
-    const splitter = new FrameSplitter();
-    const reader = response.body.getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      for (const payload of splitter.push(value)) onFrame(decodeFrame(payload));
+    await readFrames(await request(at(run, `/frames?after=${after}`), { signal }), onFrame);
+  };
+
+  /** The values frame of a step and layer. */
+  const valuesFrame = async ({ step, layer }) => {
+    const response = await request(at(saved.run, `/values?step=${step}&layer=${layer}`));
+    return decodeFrame(await response.arrayBuffer());
+  };
+
+  /** The values frames of a layer, as far as they are whole; `problem` says what ended them. */
+  const valuesOfLayer = async (layer) => {
+    const found = [];
+    const response = await request(at(saved.run, `/values?layer=${layer}`));
+    try {
+      await readFrames(response, (frame) => found.push(frame));
+      return { frames: found, problem: null };
+    } catch {
+      // The stream was cut: asked for alone, the next part says why.
+      const problem = await valuesFrame({ step: found.length, layer }).then(() => null, (refusal) => refusal);
+      return { frames: found, problem: problem ?? new Problem({ title: "The connection was lost" }) };
     }
   };
+
+  const stored = createStored(saved, { layer: valuesOfLayer, one: valuesFrame });
+
+  /** What is stored with a saved session answers for its run; otherwise `ask` does. */
+  const answer = (name, ask) => (wanted) => (isSaved(wanted.run) && stored[name] ? stored[name](wanted) : ask(wanted));
 
   return {
     /** @returns {Promise<Object>} where loading stands; `state` is "ready" when runs are served */
@@ -110,13 +130,15 @@ export function createClient({ fetch, connect, saved = null }) {
     family: async (run) => (await request(at(run, "/family"))).json(),
 
     /** Every value inside one block for one token (docs/frames.md, On demand).  @throws {Problem} */
-    block: ({ run, step, layer, position }) => exact(run, `/block?step=${step}&layer=${layer}&position=${position}`),
+    block: answer("block", ({ run, step, layer, position }) =>
+      exact(run, `/block?step=${step}&layer=${layer}&position=${position}`),
+    ),
 
     /** One head's decode step with and without the cache (docs/frames.md, On demand).  @throws {Problem} */
     algebra: ({ run, step, layer, head }) => exact(run, `/algebra?step=${step}&layer=${layer}&head=${head}`),
 
     /** @returns {Promise<{layers: Object[]}>} the newest row decoded after each layer  @throws {Problem} */
-    lens: async ({ run, step }) => (await request(at(run, `/lens?step=${step}`))).json(),
+    lens: answer("lens", async ({ run, step }) => (await request(at(run, `/lens?step=${step}`))).json()),
 
     /**
      * The tokens that a word begins with, with and without a space before it, and how a step rates them.
@@ -132,16 +154,24 @@ export function createClient({ fetch, connect, saved = null }) {
      * @returns {Promise<Object<string, {shape: number[], data: Float32Array}>>} q, k, v, scores, weights, output
      * @throws {Problem}
      */
-    head: ({ run, step, layer, head }) => exact(run, `/head?step=${step}&layer=${layer}&head=${head}`),
+    head: answer("head", ({ run, step, layer, head }) => exact(run, `/head?step=${step}&layer=${layer}&head=${head}`)),
 
     /**
      * A copy of a closed run that opens from its own link.
      *
      * @param {string} run
-     * @param {{title?: string, notes?: Object[], open?: Object}} words
+     * @param {{title?: string, notes?: Object[], open?: Object, values?: string}} words
      * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
      */
     share: (run, words) => post(at(run, "/share"), words),
+
+    /**
+     * How much of a run a session could keep, and how far the values of one that is being shared are computed.
+     *
+     * @returns {Promise<{levels: Object<string, {bytes: number, estimated: boolean, refusal: string|null}>,
+     *   computing: {done: number, steps: number}|null}>}  @throws {Problem}
+     */
+    sharing: async (run) => (await request(at(run, "/share"))).json(),
 
     /** Takes one sharing of a session back.  @throws {Problem} */
     async withdraw(id, token) {
@@ -151,6 +181,17 @@ export function createClient({ fetch, connect, saved = null }) {
 
     watch: (run, after, handlers) => watch({ run, after, handlers, frames, openSocket, grows: !isSaved(run) }),
   };
+}
+
+/** Hands on the frames of a stream as they arrive. */
+async function readFrames(response, onFrame) {
+  const splitter = new FrameSplitter();
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    for (const payload of splitter.push(value)) onFrame(decodeFrame(payload));
+  }
 }
 
 async function problemOf(response) {

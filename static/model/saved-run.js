@@ -5,6 +5,8 @@ export const NO_BRANCH = "A saved run cannot be branched: run its prompt again."
 export const NO_STUDY = "Not possible in a saved run: run its prompt again.";
 /** Said in place of exact values that nobody can compute here. */
 export const NOT_STORED = "not stored with this session, and this server does not run its model";
+/** Said in place of exact values that are stored, but not as they were. */
+export const DAMAGED = "stored with this session, but damaged since";
 
 /** @returns {Object} the link that a session opens with: the properties its sharer chose */
 export function openingOf({ open }) {

@@ -1,5 +1,6 @@
 /** What is sent when a run is shared, what it says in words, and which field a refusal is about. Pure. */
 
+import { bytesShort } from "./format.js";
 import { placeOf } from "./saved-run.js";
 
 /** As much as the server takes: characters of a title and of a note, and notes. */
@@ -37,12 +38,41 @@ export function shareRefusal(run) {
 }
 
 /**
- * @param {{title: string, notes: Object[], atStart: boolean}} draft
+ * @param {{title: string, notes: Object[], atStart: boolean, values?: string}} draft
  * @param {Object} moment of `momentOf`
  * @returns {Object} the body of the request
  */
-export function shareRequest({ title, notes, atStart }, moment) {
-  return { title: title.trim(), notes, ...(atStart ? {} : { open: moment }) };
+export function shareRequest({ title, notes, atStart, values = "attention" }, moment) {
+  const kept = values === "attention" ? {} : { values };
+  return { title: title.trim(), notes, ...(atStart ? {} : { open: moment }), ...kept };
+}
+
+/** How much of its exact values a shared run keeps, and what that is good for. */
+export const KEPT = [
+  {
+    level: "attention",
+    name: "The run itself",
+    text: "Every attention weight, within 0.004, and all token probabilities. Exact numbers show only where this model runs.",
+  },
+  {
+    level: "qkv",
+    name: "Also Q, K and V",
+    text: "Every head and dot product shows its exact numbers anywhere, without the model. So do the guesses after each layer.",
+  },
+  {
+    level: "block",
+    name: "Also every value inside the blocks",
+    text: "The block view too works without the model. Values other than Q, K and V are rounded to 16 bits.",
+  },
+];
+
+/**
+ * @param {{bytes: number, estimated: boolean, refusal: string|null}|undefined} level as the server says it
+ * @returns {string} "1.2 MB", "about 15.9 MB"
+ */
+export function sizeInWords(level) {
+  if (!level) return "";
+  return `${level.estimated ? "about " : ""}${bytesShort(level.bytes)}`;
 }
 
 /** @returns {Object} a note on the moment in sight; `pinned`: on its layer and head too */
@@ -50,7 +80,7 @@ export function noteOn({ step, layer, head }, text, pinned) {
   return { step, layer: pinned ? layer : null, head: pinned ? head : null, text: text.trim() };
 }
 
-/** @returns {"title"|"notes"|"open"|null} the part of the form that a refusal is about; null: none of them */
+/** @returns {"title"|"notes"|"open"|"values"|null} the part of the form that a refusal is about; null: none of them */
 export function partOfField(field) {
-  return ["title", "notes", "open"].find((part) => field === part || field?.startsWith(`${part}.`) || field?.startsWith(`${part}[`)) ?? null;
+  return ["title", "notes", "open", "values"].find((part) => field === part || field?.startsWith(`${part}.`) || field?.startsWith(`${part}[`)) ?? null;
 }

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from model.api import BeamRequest, ForkRequest, Frame, Progress, Refused, RunRequest, TwinRequest
+from model.api import BeamRequest, ForkRequest, Frame, Progress, Refused, RunRequest, TwinRequest, ValuesRequest
 from model.frames import encode, header, relabel, token_ids
 
-LAYERS, HEADS, VOCAB = 2, 3, 1000
+LAYERS, HEADS, HEAD_DIM, VOCAB = 2, 3, 4, 1000
 
 
 def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> FakeService:
@@ -56,13 +56,19 @@ class FakeService:
         self.info: dict[str, Any] = {
             "name": "fake",
             "sha256": "f" * 64,
+            "arch": "llama",
             "layers": LAYERS,
             "heads": HEADS,
+            "kv_heads": 1,
+            "head_dim": HEAD_DIM,
+            "d": 12,
+            "d_mlp": 16,
             "vocab": VOCAB,
         }
         self._delay, self._layer_bytes = delay, layer_bytes
         self._runs: dict[str, FakeRun] = {}
         self._waiting: list[Frame] = []
+        self._calls = 0
 
     def start(self, request: RunRequest) -> list[Frame]:
         if "boom" in request.prompt:
@@ -165,6 +171,30 @@ class FakeService:
         chosen = {"prob": 1.0, "rank": 0}
         layers = [{"layer": layer, "top": [_token(ids[-1])], "chosen": chosen} for layer in range(LAYERS)]
         return {"token": _token(token), "layers": layers}
+
+    def values(self, request: ValuesRequest) -> list[Frame]:
+        """Each number says which position it is of, but those of v which call this is: no two are the same."""
+        time.sleep(self._delay)
+        self._calls += 1
+        rows = len(request.ids) - request.first_query
+        position = np.arange(request.first_query, len(request.ids), dtype=np.float32)[None, :, None]
+        tensors = {
+            name: np.broadcast_to(position, (heads, rows, HEAD_DIM)).copy()
+            for name, heads in (("q", HEADS), ("k", 1), ("v", 1))
+        }
+        tensors["v"][:] = self._calls
+        data = {"step": request.step, "first_query": request.first_query, "level": request.level, "window": None}
+        lens = {"lens": self.lens(request.ids, request.token)}
+        return [
+            encode(
+                request.run,
+                request.step * LAYERS + layer,
+                "values",
+                {**data, "layer": layer} | (lens if layer == LAYERS - 1 else {}),
+                tensors,
+            )
+            for layer in range(LAYERS)
+        ]
 
     def _step(self, run: str, state: FakeRun) -> list[Frame]:
         chosen = (state.ids[-1] + 1) % VOCAB

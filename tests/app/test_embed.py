@@ -22,6 +22,7 @@ from app.opening_head import NothingToShow, opening_head
 from app.paths import static_dir
 from app.session_card import read_card
 from app.settings import Settings
+from app.thumbnail import _visible
 from model import frames as codec
 from tests.app.conftest import FAKE, started
 from tests.app.test_http_runs import problem
@@ -289,6 +290,16 @@ def test_a_picture_is_kept_by_who_has_it(recorded: FlaskClient) -> None:
 )
 def test_any_title_can_be_drawn(recorded: FlaskClient, title: str) -> None:
     assert picture(recorded, title=title).size == (1200, 630)
+
+
+def test_parts_of_letters_and_controls_are_escaped() -> None:
+    for text, spelled, shown in (
+        (" dog", "20646f67", " dog"),
+        ("\ufffd", "c3", "\\xC3"),
+        ("\n\n", "0a0a", "\\n\\n"),
+        ("é", "c3a9", "é"),
+    ):
+        assert _visible({"text": text, "bytes": spelled}) == shown
 
 
 @pytest.mark.parametrize("folder", [static_dir() / "vendor/@fontsource-variable/inter", Path("nowhere")])

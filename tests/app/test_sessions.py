@@ -213,7 +213,8 @@ def test_an_unknown_session_is_none(store: SessionStore) -> None:
 def test_an_id_that_other_content_has_is_lengthened(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"one": "a" * 12 + "b" * 40, "two": "a" * 14 + "c" * 38, "three": "a" * 14 + "d" * 38}
 
-    def name_of(words: bytes, payloads: Any) -> str:
+    def name_of(words: bytes, payloads: Any, values: Any) -> str:
+        assert values is None
         assert len(list(payloads)) == 8
         return names[json.loads(words)["title"]]
 

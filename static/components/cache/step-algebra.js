@@ -5,7 +5,6 @@ import { useMemo } from "preact/hooks";
 import { algebraFacts } from "../../model/algebra-facts.js";
 import { counted, integer, quoted, short } from "../../model/format.js";
 import { kvHeadOf } from "../../model/map-facts.js";
-import { NOT_STORED } from "../../model/saved-run.js";
 import { small } from "../../model/small-numbers.js";
 import { stepOperations } from "../../model/step-algebra.js";
 import { passWork } from "../../model/work.js";
@@ -98,7 +97,7 @@ function Operations({ run, step, operations, rows, keys }) {
 }
 
 const WAITING = {
-  none: `K and V as numbers are ${NOT_STORED}.`,
+  none: "To compute K and V a second time takes the model, which this server does not run.",
   unavailable: "Possible when the model is loaded.",
   idle: "Pause to compare the cached numbers with computed ones.",
   loading: "Computing K and V again from the tokens, without the cache…",
@@ -108,7 +107,7 @@ function Check({ state, focus, client }) {
   const { run, step, playing } = state;
   const { layer, head } = focus;
   const wanted = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
-  const { status, values, problem } = useModelValues(state, client.algebra, wanted);
+  const { status, values, problem } = useModelValues(state, client.algebra, wanted, "algebra");
   const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);
   const kvHead = kvHeadOf(run, head);
   return html`<h4>Is the cached value the right one? Layer ${layer}, head ${head} (KV head ${kvHead})</h4>

@@ -10,16 +10,17 @@ import { useModelValues } from "../use-model-values.js";
  * @param {Object} focus as `headFocus` gives it
  * @param {Object} client
  * @param {boolean} wanted
- * @returns {{status: "idle"|"loading"|"ready"|"failed"|"none", values: Object|null, row: number}} `row`: the query's row
- *   in them; "none": of a saved run, and not to be had on this server
+ * @returns {{status: "idle"|"loading"|"ready"|"failed"|"none"|"damaged", values: Object|null, row: number,
+ *   stored: boolean}} `row`: the query's row in them; "none": of a saved run, and not to be had on this server; `stored`,
+ *   "damaged": as `useModelValues` gives them
  */
 export function useHeadValues({ run, playing, readiness, selection }, focus, client, wanted) {
   const { layer, head, query, locked, preview } = focus;
   const step = run.stepOfQuery(query);
   const settled = !preview && (!playing || (locked && selection.query !== null));
   const asked = wanted && settled ? { run: run.id, step, layer, head } : null;
-  const { status, values } = useModelValues({ run, readiness }, client.head, asked);
+  const { status, values, stored } = useModelValues({ run, readiness }, client.head, asked, "head");
   const row = query - run.steps[step].firstQuery;
-  if (status !== "unavailable") return { status, values, row };
-  return { status: settled ? "failed" : "idle", values, row };
+  if (status !== "unavailable") return { status, values, row, stored };
+  return { status: settled ? "failed" : "idle", values, row, stored };
 }

@@ -10,8 +10,11 @@ import { Dimensions } from "./dimensions.js";
 import { RowTable } from "./row-table.js";
 import { Vector } from "./vector.js";
 
-/** @param {{values: Object, row: number, pair: Object}} props the head's exact values, and `dotProduct` of the chosen pair */
-export function Mix({ run, focus, values, row, pair, names, dispatch }) {
+/**
+ * @param {{values: Object, row: number, pair: Object, stored: boolean}} props the head's exact values, and `dotProduct` of the
+ *   chosen pair; `stored`: only q, k and v are the model's own, and the rest is made of them
+ */
+export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) {
   const { query } = focus;
   const [wanted, setWanted] = useState(null);
   const largest = useMemo(() => bySize(pair.v)[0], [pair]);
@@ -37,12 +40,24 @@ export function Mix({ run, focus, values, row, pair, names, dispatch }) {
     <p class="mix-line">
       <b class="word-output">${bounded(pair.weight, 3)}</b> × ${fixed(pair.v[dimension], 3)}${" "}
       ${softmax.keys > 1 ? "and the other keys' parts add up to" : "is"}${" "}
-      <b class="word-output">${fixed(mix.sum, 4)}</b>. The model's own output[${dimension}]:${" "}
-      <b class="word-output">${fixed(mix.output, 4)}</b> <${Badge} origin="computed" />
+      <b class="word-output">${fixed(mix.sum, 4)}</b>${
+        !stored && html`. The model's own output[${dimension}]:${" "}<b class="word-output">${fixed(mix.output, 4)}</b>`
+      } <${Badge} origin="computed" />
     </p>
     <p class="pair-how">
-      The same arithmetic done here again differs by at most ${withExponent(softmax.difference)} in a weight and${" "}
-      ${withExponent(mix.difference)} in the output: float32 rounding.
+      ${
+        stored
+          ? html`q, k and v are the model's own, stored with this session; scores, shares and output are computed from them
+              here. These shares and those in the run's log, which has them in 8 bits, differ by at most${" "}
+              ${fixed(unlikeLog(run, focus, softmax.weights), 4)}.`
+          : html`The same arithmetic done here again differs by at most ${withExponent(softmax.difference)} in a weight
+              and ${withExponent(mix.difference)} in the output: float32 rounding.`
+      }
     </p>
   </section>`;
+}
+
+/** @returns {number} the largest difference between a row's weights and those in the log */
+function unlikeLog(run, { layer, head, query }, weights) {
+  return weights.reduce((most, weight, key) => Math.max(most, Math.abs(weight - run.weight(layer, head, query, key))), 0);
 }

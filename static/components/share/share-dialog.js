@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { MOST, momentInWords, momentOf, noteOn, partOfField, shareRefusal, shareRequest, titleFrom } from "../../model/sharing.js";
 import { ShareLink } from "./share-link.js";
 import { ShareNotes } from "./share-notes.js";
+import { ShareValues } from "./share-values.js";
 
 const WHAT_IT_DOES =
   "Makes a copy that cannot change, and a link to it. The link does not expire and opens without the model. " +
@@ -23,7 +24,7 @@ export function ShareDialog({ state, client }) {
 }
 
 function Sharing({ run, moment, client }) {
-  const [draft, setDraft] = useState(() => ({ title: titleFrom(run.open.prompt), notes: [], atStart: false, text: "", pinned: false }));
+  const [draft, setDraft] = useState(() => ({ title: titleFrom(run.open.prompt), notes: [], atStart: false, text: "", pinned: false, values: "attention" }));
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const [said, setSaid] = useState("");
@@ -78,6 +79,10 @@ function Sharing({ run, moment, client }) {
       ${refusalOf("open")}
     </fieldset>
     <${ShareNotes} draft=${draft} moment=${moment} withWritten=${withWritten} change=${change} refusal=${refusalOf("notes")} />
+    <${ShareValues}
+      run=${run} client=${client} busy=${busy} value=${draft.values} onChange=${(values) => change({ values })}
+      refusal=${refusalOf("values")}
+    />
     ${problem && part === null && html`<${Refusal} id="share-problem" problem=${problem} />`}
     <p class="share-actions"><button type="submit" class="run-button" aria-disabled=${busy}>${busy ? "Making the link…" : "Make link"}</button></p>
   </form>`;

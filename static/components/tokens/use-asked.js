@@ -11,12 +11,13 @@ import { useCandidates } from "./use-candidates.js";
  * @returns {{text: string, asked: {token: Object, rank: number, logit: number|undefined, whole?: boolean}|null,
  *   found: {status: string, problem: Error|null, choices: Object[]}, onText: Function, onAsk: Function, onPress: Function}}
  */
-export function useAsked(client, run, step) {
+export function useAsked(state, client) {
+  const { run, step } = state;
   const [text, setText] = useState("");
   const [pressed, setPressed] = useState(null);
   const { topIds } = run.steps[step];
   const named = useMemo(() => namedTokens(run), [run, run.steps.length]);
-  const { status, candidates, problem } = useCandidates(client, run.id, step, text);
+  const { status, candidates, problem } = useCandidates(state, client, text);
   const rankOf = (token) => topIds.indexOf(token.id);
   const local = tokensLike(named.values(), text, rankOf).filter((token) => rankOf(token) >= 0);
   const rated = candidates.map(({ logit, rank, whole, ...token }) => ({ token, logit, rank, whole }));

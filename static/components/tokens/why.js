@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useId } from "preact/hooks";
 import { branchRefusal } from "../../model/branching.js";
 import { quoted } from "../../model/format.js";
-import { isNotStored, NOT_STORED } from "../../model/saved-run.js";
+import { NOT_STORED } from "../../model/saved-run.js";
 import { whyToken } from "../../model/token-path.js";
 import { Badge, Token } from "../bits.js";
 import { MOST_CHARS } from "./use-candidates.js";
@@ -26,7 +26,7 @@ export function Why({ path, run, step, text, found, asked, branching, onText, on
     </p>
     <div class="why-answer">
       <p role="status">
-        ${asked ? html`<${Answer} path=${path} asked=${asked} />` : (waitingWords(run, text, found) ?? "Type any word, or press a candidate’s name above.")}
+        ${asked ? html`<${Answer} path=${path} asked=${asked} />` : (waitingWords(text, found) ?? "Type any word, or press a candidate’s name above.")}
       </p>
       ${
         asked &&
@@ -40,9 +40,10 @@ export function Why({ path, run, step, text, found, asked, branching, onText, on
   </section>`;
 }
 
-function waitingWords(run, text, { status, problem }) {
+function waitingWords(text, { status, problem }) {
   if (!text.trim()) return null;
-  if (isNotStored(run, problem)) return `What other words would have got is ${NOT_STORED}. The listed tokens can be asked about.`;
+  if (status === "unavailable") return "The model is loading; then any word can be asked about.";
+  if (status === "none") return `What other words would have got is ${NOT_STORED}. The listed tokens can be asked about.`;
   if (status === "failed") return problem.detail || problem.title;
   return `Asking the model about “${text.trim()}”…`;
 }

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { blockScene } from "../../model/block-scene.js";
 import { sentence } from "../../model/block-words.js";
-import { NOT_STORED } from "../../model/saved-run.js";
+import { DAMAGED, NOT_STORED } from "../../model/saved-run.js";
 import { Badge } from "../bits.js";
 import { BlockControls } from "../block/block-controls.js";
 import { BlockDrawing } from "../block/block-drawing.js";
@@ -15,13 +15,13 @@ export function BlockView({ state, focus, dispatch, client }) {
   const { run, selection } = state;
   const layer = selection.layer;
   const query = Math.min(selection.query ?? focus.newest, focus.newest);
-  const { scene, status } = useScene({ state, client, layer, query });
+  const { scene, status, stored } = useScene({ state, client, layer, query });
   const [centre, setCentre] = useState(null);
   const around = centre?.query === scene.query ? centre.position : (selection.key ?? scene.query);
   const onMove = useCallback((position) => setCentre({ query: scene.query, position }), [scene.query]);
   return html`
     <${BlockControls} run=${run} scene=${scene} newest=${focus.newest} locked=${selection.query !== null} dispatch=${dispatch} />
-    <${Unavailable} status=${status} />
+    <${Note} status=${status} stored=${stored} />
     <${BlockDrawing}
       scene=${scene} stale=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover}
       dispatch=${dispatch}
@@ -40,22 +40,28 @@ function useScene({ state, client, layer, query }) {
   const { run, following } = state;
   const step = run.stepOfQuery(query);
   const wanted = following ? null : { run: run.id, step, layer, position: query };
-  const { status, values } = useModelValues(state, client.block, wanted);
+  const { status, values, stored } = useModelValues(state, client.block, wanted, "block");
   const last = useRef(null);
   const scene = useMemo(() => blockScene(run, { layer, query }, values), [run, layer, query, values]);
   if (scene.exact) last.current = scene;
-  return { scene: status === "loading" && last.current?.run === run ? last.current : scene, status };
+  return { scene: status === "loading" && last.current?.run === run ? last.current : scene, status, stored };
 }
 
 const NOTES = {
   unavailable: "The exact values come from the model, which is not ready. Until then: the attention weights in the run's log.",
   none: `The exact values are ${NOT_STORED}. Shown are the attention weights in the run's log.`,
+  damaged: `The exact values are ${DAMAGED}. Shown are the attention weights in the run's log.`,
   failed: "The model did not give the exact values. Shown are the attention weights in the run's log.",
   idle: "While tokens are being made the model is left alone. Pause to see every value; shown are the weights in the log.",
 };
 
-function Unavailable({ status }) {
-  return NOTES[status] ? html`<p class="block-note" role="status">${NOTES[status]}</p>` : null;
+const STORED =
+  "These values are stored with this session. Q, K and V are exact, with scores, weights and mixes computed from them here; the others are rounded to 16 bits.";
+
+/** Where the values come from, wherever that is not the model itself. */
+function Note({ status, stored }) {
+  const note = stored && status === "ready" ? STORED : NOTES[status];
+  return note ? html`<p class="block-note" role="status">${note}</p>` : null;
 }
 
 function Sentence({ scene }) {

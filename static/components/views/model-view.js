@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import { bytesShort, counted, integer, milliseconds, quoted } from "../../model/format.js";
 import { lensSentence, readingSentence } from "../../model/lens-facts.js";
 import { flowOf, partsOf } from "../../model/model-parts.js";
-import { NOT_STORED } from "../../model/saved-run.js";
+import { DAMAGED, NOT_STORED } from "../../model/saved-run.js";
 import { Badge } from "../bits.js";
 import { useSize } from "../hooks.js";
 import { Choice, howChosen } from "../model/choice.js";
@@ -56,7 +56,7 @@ export function ModelView({ state, dispatch, client, session }) {
 /** A live run's engine is left to its next steps; it is asked once the viewer stops to look. */
 function useLens({ run, step, readiness, playing, following }, client) {
   const busy = following || (playing && !run.close);
-  return useModelValues({ run, readiness }, client.lens, busy ? null : { run: run.id, step });
+  return useModelValues({ run, readiness }, client.lens, busy ? null : { run: run.id, step }, "lens");
 }
 
 function headline(run, step, { rows, cached }) {
@@ -120,6 +120,7 @@ function LensWords({ lens, layerStop }) {
   if (lens.status === "idle") return "Pause to ask the model what it would have said after each layer.";
   if (lens.status === "none") return `What the model would have said after each layer is ${NOT_STORED}.`;
   if (lens.status === "unavailable") return "The model is loading; then it can be asked what it would have said after each layer.";
+  if (lens.status === "damaged") return `What the model would have said after each layer is ${DAMAGED}.`;
   if (lens.status === "failed") return `The model could not be asked for its guesses: ${lens.problem.message}`;
   return "Asking the model what it would have said after each layer…";
 }

@@ -5,21 +5,27 @@ import { useMemo } from "preact/hooks";
 import { dotProduct } from "../../model/dot-product.js";
 import { bareLabel } from "../../model/format.js";
 import { pairReason, pairSentence } from "../../model/pair-words.js";
-import { NOT_STORED } from "../../model/saved-run.js";
+import { DAMAGED, NOT_STORED } from "../../model/saved-run.js";
+import { Missing } from "../pair/missing.js";
 import { Mix } from "../pair/mix.js";
 import { Terms } from "../pair/terms.js";
 
 const NOTES = {
   idle: "Pause, or choose a key, to see its numbers.",
   loading: "Asking the model for the exact numbers…",
-  none: `The exact numbers are ${NOT_STORED}. The share above is from the run's log, ± 0.004.`,
-  failed: "The exact numbers need the model, which is not there. The share above is from the run's log, ± 0.004.",
+};
+
+/** Why there will be no numbers. */
+const MISSING = {
+  none: `The numbers behind this share are ${NOT_STORED}.`,
+  damaged: `The numbers behind this share are ${DAMAGED}.`,
+  failed: "The numbers behind this share come from the model, which is not there.",
 };
 
 export function PairView({ state, focus, exact, dispatch }) {
   const { run, playing } = state;
   const { layer, head, query, key } = focus;
-  const { status, values, row } = exact;
+  const { status, values, row, stored } = exact;
   const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, key, query]);
   const names = { query: bareLabel(run.tokens[query], 9), key: bareLabel(run.tokens[key], 9) };
   const weight = pair?.weight ?? run.weight(layer, head, query, key);
@@ -27,7 +33,14 @@ export function PairView({ state, focus, exact, dispatch }) {
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
     <p class="pair-lead">${pairReason(focus)}</p>
-    <${Terms} ...${parts} headDim=${run.open.model.head_dim} note=${NOTES[status]} />
-    ${pair && html`<${Mix} ...${parts} run=${run} focus=${focus} values=${values} row=${row} dispatch=${dispatch} />`}
+    ${
+      MISSING[status]
+        ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`
+        : html`<${Terms} ...${parts} headDim=${run.open.model.head_dim} note=${NOTES[status]} />`
+    }
+    ${
+      pair &&
+      html`<${Mix} ...${parts} run=${run} focus=${focus} values=${values} row=${row} stored=${stored} dispatch=${dispatch} />`
+    }
   </div>`;
 }

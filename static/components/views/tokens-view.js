@@ -16,7 +16,7 @@ const ROWS = 10;
 
 export function TokensView({ state, dispatch, session, client }) {
   const { run, step, branching, sampling } = state;
-  const { text, asked, found, onText, onAsk, onPress } = useAsked(client, run, step);
+  const { text, asked, found, onText, onAsk, onPress } = useAsked(state, client);
   const shown = run.steps[step];
   const used = run.open.sampling;
   const settings = state.whatIf ?? used;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { momentInWords, momentOf, noteOn, partOfField, shareRefusal, shareRequest, titleFrom } from "../../../static/model/sharing.js";
+import { momentInWords, momentOf, noteOn, partOfField, shareRefusal, shareRequest, sizeInWords, titleFrom } from "../../../static/model/sharing.js";
 
 const MOMENT = { step: 3, layer: 13, head: 8, query: null, key: null, view: "head" };
 
@@ -26,6 +26,15 @@ test("a run that opens at its start has no place to open", () => {
   assert.deepEqual(shareRequest({ ...draft, atStart: false }, MOMENT).open, MOMENT);
 });
 
+test("values are asked for only where they are chosen, and the size is said as it is known", () => {
+  const draft = { title: "", notes: [], atStart: true };
+  assert.deepEqual(shareRequest({ ...draft, values: "qkv" }, MOMENT), { title: "", notes: [], values: "qkv" });
+  assert.deepEqual(shareRequest({ ...draft, values: "attention" }, MOMENT), { title: "", notes: [] });
+  assert.equal(sizeInWords({ bytes: 253980, estimated: false }), "254\u202fkB");
+  assert.equal(sizeInWords({ bytes: 3249180, estimated: true }), "about 3.25\u202fMB");
+  assert.equal(sizeInWords(undefined), "");
+});
+
 test("a note is pinned to layer and head only when that is asked for", () => {
   assert.deepEqual(noteOn(MOMENT, "x", true), { step: 3, layer: 13, head: 8, text: "x" });
 });
@@ -40,7 +49,7 @@ test("only a run that has ended and is not saved can be shared", () => {
 });
 
 test("a refusal stands by the part of the form its field is in", () => {
-  const fields = ["title", "notes", "notes[3].text", "notes[0].step", "open.view", "open", "run", "titles", null, undefined];
-  const parts = ["title", "notes", "notes", "notes", "open", "open", null, null, null, null];
+  const fields = ["title", "notes", "notes[3].text", "notes[0].step", "open.view", "open", "values", "run", "titles", null, undefined];
+  const parts = ["title", "notes", "notes", "notes", "open", "open", "values", null, null, null, null];
   assert.deepEqual(fields.map(partOfField), parts);
 });

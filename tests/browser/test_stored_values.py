@@ -1,0 +1,278 @@
+"""Sessions that keep exact values, opened on a server that runs another model: they show what the live page shows."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import requests
+from playwright.sync_api import Page, expect
+
+from tests.browser.complaints import Complaints
+from tests.browser.server import Server
+from tests.browser.stage import Stage
+from tests.browser.test_accessibility import PHONE
+from tests.browser.test_block import rows_of, wait_for_values
+from tests.browser.test_sharing import dialog, open_link, share, violations
+from tests.browser.test_zooms import number
+from tests.model.checkpoint.tiny import write_folder
+
+LEVELS = ("attention", "qkv", "block")
+NOT_STORED = "not stored with this session, and this server does not run its model"
+ROUNDED = 2.0**-10
+
+
+@pytest.fixture(scope="module")
+def sessions(_server: Server, short_run: str) -> dict[str, str]:
+    """One of each level, of the same run."""
+    return {level: share(_server, short_run, values=level).id for level in LEVELS}
+
+
+@pytest.fixture(scope="module")
+def elsewhere(_server: Server, sessions: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with the same sessions and another model."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    (folder / "data").mkdir()
+    model = folder / "model"
+    model.mkdir()
+    write_folder(model, "llama")
+    with (
+        sqlite3.connect(_server._folder / "data" / "runs.sqlite") as here,
+        sqlite3.connect(folder / "data" / "runs.sqlite") as there,
+    ):
+        here.backup(there)
+    server = Server(folder, "--model", str(model))
+    server.wait_until_ready()
+    yield server
+    server.kill()
+
+
+def place(step: int, view: str, query: int = 8) -> str:
+    return f"#step={step}&layer=13&head=8&query={query}&key=1&view={view}"
+
+
+def asked(page: Page) -> list[str]:
+    """What the page asks the server from now on."""
+    found: list[str] = []
+    page.on("request", lambda request: found.append(request.url))
+    return found
+
+
+def numbers(text: str) -> list[float]:
+    """Every number in a text, in order."""
+    return [number(found) for found in re.findall(r"[\u2212-]?\d[\d,]*\.\d+", text)]
+
+
+class Both:
+    """The same moment on the live page and in a session elsewhere."""
+
+    def __init__(self, new_page: Callable[..., Page], here: Server, there: Server, run: str, session: str) -> None:
+        self.live, self.page, self.there = Stage(new_page(), here), new_page(), there
+        self.run, self.session = run, session
+        self.asked = asked(self.page)
+
+    def open(self, step: int, view: str, query: int) -> tuple[Stage, Stage]:
+        self.live.open(self.run, place(step, view, query))
+        self.live.expect_step(step)
+        saved = open_link(self.page, self.there, self.session, place(step, view, query))
+        saved.expect_step(step)
+        return self.live, saved
+
+
+@pytest.fixture
+def both(
+    new_page: Callable[..., Page], server: Server, elsewhere: Server, short_run: str, sessions: dict[str, str]
+) -> Callable[[str], Both]:
+    return lambda level: Both(new_page, server, elsewhere, short_run, sessions[level])
+
+
+@pytest.mark.parametrize("level", ["qkv", "block"])
+@pytest.mark.parametrize(("step", "query"), [(3, 8), (3, 13)])
+def test_a_pair_shows_the_numbers_of_the_live_page(
+    both: Callable[[str], Both], level: str, step: int, query: int
+) -> None:
+    here = both(level)
+    live, saved = here.open(step, "pair", query)
+    for name in ("Dot product", "Softmax and mix"):
+        for stage in (live, saved):
+            expect(stage.region(name)).to_contain_text(re.compile(r"\d\.\d"))
+    assert live.region("Dot product").inner_text() == saved.region("Dot product").inner_text()
+    tables = [stage.region("Softmax and mix").get_by_role("table").inner_text() for stage in (live, saved)]
+    assert tables[0] == tables[1]
+    expect(saved.region("Softmax and mix")).to_contain_text("the model's own, stored with this session")
+    expect(saved.region("Softmax and mix")).not_to_contain_text("The model's own output")
+    said = saved.region("Softmax and mix").get_by_text("8 bits").inner_text()
+    assert 0 < numbers(said)[-1] < 0.004
+    assert not [url for url in here.asked if "/head?" in url]
+
+
+@pytest.mark.parametrize(("step", "query"), [(0, 8), (3, 13)])
+def test_a_head_shows_the_numbers_of_the_live_page(both: Callable[[str], Both], step: int, query: int) -> None:
+    live, saved = both("qkv").open(step, "head", query)
+    cards = [stage.region("This query and this key") for stage in (live, saved)]
+    for card in cards:
+        expect(card).to_contain_text("softmax over")
+    assert numbers(cards[0].inner_text()) == numbers(cards[1].inner_text())
+    expect(cards[1]).to_contain_text("stored with this session")
+    sliders = [card.get_by_role("slider") for card in cards]
+    for key in ("Home", "ArrowRight", "PageUp", "End"):
+        for slider in sliders:
+            slider.press(key)
+        told = [slider.get_attribute("aria-valuetext") for slider in sliders]
+        assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("tensor", ["attn.scores", "attn.weights", "attn.q_rot", "attn.q", "attn.mixed", "cache.v"])
+def test_a_block_shows_the_numbers_of_the_live_page_where_they_are_exact(
+    both: Callable[[str], Both], tensor: str
+) -> None:
+    stages = both("block").open(2, "block", 12)
+    for stage in stages:
+        wait_for_values(stage)
+    live, saved = [rows_of(stage, tensor) for stage in stages]
+    assert live == saved
+
+
+@pytest.mark.parametrize("tensor", ["resid_in", "resid_mid", "mlp.hidden", "resid_out"])
+def test_the_other_values_of_a_block_are_those_of_the_live_page_in_16_bits(
+    both: Callable[[str], Both], tensor: str
+) -> None:
+    stages = both("block").open(2, "block", 12)
+    for stage in stages:
+        wait_for_values(stage)
+    expect(stages[1].region("Inspector")).to_contain_text("rounded to 16 bits")
+    live, saved = [np.array([[number(cell) for cell in row] for row in rows_of(stage, tensor)]) for stage in stages]
+    last_digit = 10.0 ** (np.floor(np.log10(np.abs(live) + 1e-12)) - 2)  # three digits are shown
+    assert (np.abs(live - saved) <= ROUNDED * np.abs(live).max() + last_digit).all()
+    assert (live == saved).mean() > 0.5
+
+
+@pytest.mark.parametrize("level", ["qkv", "block"])
+def test_the_guesses_after_each_layer_are_those_of_the_live_page(both: Callable[[str], Both], level: str) -> None:
+    here = both(level)
+    live, saved = here.open(2, "model", 12)
+    for stage in (live, saved):
+        expect(stage.region("Inspector")).to_contain_text("best guess after layer")
+    assert live.region("Inspector").inner_text() == saved.region("Inspector").inner_text()
+    assert not [url for url in here.asked if "/lens?" in url]
+
+
+@pytest.mark.parametrize("view", ["pair", "head", "block", "model"])
+def test_what_is_not_stored_is_said_and_not_asked_for(both: Callable[[str], Both], view: str) -> None:
+    here = both("attention")
+    _, saved = here.open(3, view, 8)
+    expect(saved.region("Inspector")).to_contain_text(NOT_STORED)
+    assert not [url for url in here.asked if re.search("/(head|block|lens|values)[?]", url)]
+
+
+def test_without_numbers_a_pair_shows_what_the_log_has(both: Callable[[str], Both]) -> None:
+    live, saved = both("attention").open(3, "pair", 8)
+    log = saved.region("What the log has")
+    expect(log.get_by_role("row")).to_have_count(1 + 9)
+    rows = log.get_by_role("row").all()[1:]
+    shares = [number(row.get_by_role("cell").inner_text()) for row in rows if "<" not in row.inner_text()]
+    exact = live.server.head(live.run_id, 0, 13, 8)["weights"][8, :9]
+    assert len(shares) > 5
+    for share_of_log in shares:
+        assert np.abs(exact - share_of_log).min() < 0.0045
+    expect(saved.region("Dot product")).to_have_count(0)
+    log.get_by_role("row").nth(3).get_by_role("button").click()
+    expect(saved.region("Inspector").get_by_role("heading", level=2)).to_contain_text("didn")
+
+
+def test_without_numbers_a_head_keeps_no_room_for_them(both: Callable[[str], Both]) -> None:
+    _, saved = both("attention").open(3, "head", 8)
+    card = saved.region("This query and this key")
+    expect(card).to_contain_text(NOT_STORED)
+    box = card.bounding_box()
+    assert box is not None
+    assert box["height"] < 100
+
+
+def test_without_the_model_a_block_says_so_where_only_q_k_and_v_are_stored(both: Callable[[str], Both]) -> None:
+    _, saved = both("qkv").open(3, "block", 8)
+    expect(saved.region("Inspector")).to_contain_text(NOT_STORED)
+
+
+def test_a_word_is_not_asked_of_another_model(both: Callable[[str], Both]) -> None:
+    here = both("qkv")
+    _, saved = here.open(3, "tokens", 8)
+    saved.page.get_by_label("Why not this token?").fill("elephant")
+    expect(saved.region("Why not this token")).to_contain_text(NOT_STORED)
+    assert not [url for url in here.asked if "/candidates?" in url]
+
+
+@pytest.mark.parametrize("view", ["pair", "head"])
+def test_what_is_missing_breaks_no_rule_on_a_phone(
+    new_page: Callable[..., Page], elsewhere: Server, sessions: dict[str, str], view: str
+) -> None:
+    for level in ("attention", "qkv"):
+        page = new_page(**PHONE, reduced_motion="reduce")
+        stage = open_link(page, elsewhere, sessions[level], place(3, view))
+        stage.expect_step(3)
+        page.wait_for_load_state("networkidle")
+        assert violations(page) == []
+        assert stage.overflow() <= 0
+
+
+def test_the_dialog_says_what_each_choice_takes_and_how_far_it_is(
+    stage: Stage, new_page: Callable[..., Page], short_run: str
+) -> None:
+    stage.open(short_run, place(3, "head"))
+    stage.expect_step(3)
+    stage.button("Share").click()
+    form = dialog(stage.page)
+    form.get_by_label("Title").fill("With values, from the dialog")
+    choices = form.get_by_role("group", name="What the link keeps").get_by_role("radio")
+    expect(choices).to_have_count(3)
+    expect(choices.first).to_be_checked()
+    offered = requests.get(f"{stage.server.url}api/runs/{short_run}/share", timeout=60).json()["levels"]
+    for level, choice in zip(LEVELS, choices.all(), strict=True):
+        size = offered[level]["bytes"] / 1000
+        unit = f"{size / 1000:.2f}" if 1000 <= size < 10_000 else f"{size / (1000 if size >= 1000 else 1):.0f}"
+        expect(choice.locator("xpath=..")).to_contain_text(re.compile(rf"{re.escape(unit[:3])}.*[kM]B"))
+    form.get_by_role("radio", name="Also Q, K and V").check()
+    form.get_by_role("button", name="Make link").click()
+    expect(form.get_by_role("progressbar", name="Values computed")).to_be_visible()
+    link = form.get_by_label("Link", exact=True)
+    expect(link).to_be_visible()
+    session = link.input_value().rpartition("/")[2]
+    manifest: dict[str, Any] = requests.get(f"{stage.server.url}api/sessions/{session}", timeout=60).json()
+    assert manifest["values"]["level"] == "qkv"
+    assert (
+        abs(manifest["values"]["bytes"] + manifest["bytes"] - offered["qkv"]["bytes"]) < 0.1 * offered["qkv"]["bytes"]
+    )
+
+
+def test_a_choice_that_cannot_be_had_says_why(
+    new_page: Callable[..., Page], elsewhere: Server, short_run: str, complaints: Complaints
+) -> None:
+    complaints.allow("status of 409")  # the page asks for the values of a run that is not saved
+    stage = Stage(new_page(), elsewhere).open(short_run, "#step=1")
+    stage.button("Share").click()
+    form = dialog(stage.page)
+    for name in ("Also Q, K and V", "Also every value"):
+        expect(form.get_by_role("radio", name=name)).to_be_disabled()
+    expect(form).to_contain_text("this server runs")
+    form.get_by_role("button", name="Make link").click()
+    expect(form.get_by_label("Link", exact=True)).to_be_visible()
+
+
+def test_a_damaged_part_is_told_and_the_rest_shows(
+    new_page: Callable[..., Page], elsewhere: Server, sessions: dict[str, str], complaints: Complaints
+) -> None:
+    complaints.allow("status of 500")
+    complaints.allow("ERR_INCOMPLETE_CHUNKED_ENCODING")
+    with sqlite3.connect(elsewhere._folder / "data" / "runs.sqlite") as database:
+        database.execute("DELETE FROM session_values WHERE session = ? AND layer = 13 AND step = 4", (sessions["qkv"],))
+    page = new_page()
+    stage = open_link(page, elsewhere, sessions["qkv"], place(3, "head"))
+    stage.expect_step(3)
+    expect(stage.region("This query and this key")).to_contain_text("softmax over 9 keys")
+    stage = open_link(page, elsewhere, sessions["qkv"], place(4, "head", 14))
+    stage.expect_step(4)
+    expect(stage.region("This query and this key")).to_contain_text("damaged")
