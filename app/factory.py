@@ -40,14 +40,14 @@ class Parts:
     sessions: SessionStore
     engine: EngineLink
     live: Live
-    expiry: Expiry
     gallery: recordings.Gallery
+    expiry: Expiry
 
     def start(self) -> None:
-        """Start the engine process, forget runs that are due, and save what the gallery shows."""
+        """Start the engine process, save what the gallery shows, and forget runs that are due."""
         self.engine.start()
-        self.expiry.start()
         self.gallery.start()
+        self.expiry.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
@@ -71,7 +71,7 @@ def build(settings: Settings) -> Flask:
     expiry = Expiry(runs, sessions, [example.id for example in examples], live.watched, settings.keep_runs_days, report)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, expiry, gallery)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, gallery, expiry)
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)

@@ -17,7 +17,7 @@ from typing import Any
 
 from app.database import StoreError
 from app.run_log import RunLog
-from app.sessions import Deleted, SessionStore, canonical, name_of
+from app.sessions import Damaged, Deleted, SessionStore, canonical, name_of
 from model import frames as codec
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ def shelve(recordings: list[Recording], sessions: SessionStore) -> list[Card]:
             continue
         try:
             _save(recording, recording.card.id, recording.words, sessions)
-        except (codec.BadFrame, OSError, ValueError, KeyError, Deleted, StoreError) as error:
+        except (codec.BadFrame, OSError, ValueError, KeyError, Damaged, Deleted, StoreError) as error:
             log.warning("recording %s is left out of the gallery: %s", recording.path.name, error)
         else:
             cards.append(recording.card)

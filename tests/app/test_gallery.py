@@ -93,6 +93,18 @@ def test_what_is_not_what_it_says_has_no_card(
     assert sorted(message.split()[1] for message in told) == [f"{name}.safetensors" for name in names]
 
 
+def test_one_that_was_damaged_since_has_no_card(make_app: Callable[..., Flask], settings: Settings) -> None:
+    write(settings.recordings_dir)
+    app = make_app(settings, ready=False)
+    assert 'href="/s/' in app.test_client().get("/gallery").text
+    with app.extensions["kvscope"].runs.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE sessions SET manifest_sha256 = 'x'")
+    app.extensions["kvscope"].close()
+    page = make_app(settings, ready=False).test_client().get("/gallery")
+    assert page.status_code == 200
+    assert 'href="/s/' not in page.text
+
+
 def test_words_and_tokens_are_text(make_app: Callable[..., Flask], settings: Settings) -> None:
     write(settings.recordings_dir)
     page = make_app(settings, ready=False).test_client().get("/gallery")
