@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def create_app(settings: Settings) -> Flask:
     """The Flask application. Its parts are in `app.extensions["kvscope"]`; start and close them there.
 
-    Raises run_log.StoreError when the data folder cannot be used.
+    Raises database.StoreError when the data folder cannot be used.
     """
     from app.factory import build  # the engine process imports this package too and needs no web framework
 

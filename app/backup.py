@@ -20,8 +20,8 @@ from app.database import FILE, StoreError, connect, held, metadata, reason_of
 from app.run_log import runs_table
 from app.sessions import sessions_table
 
-ROWS = 64
-"""Rows copied at a time: at most 4 MiB, since no frame is over 64 KB."""
+ROWS, LARGE_ROWS = 1000, 8
+"""Rows copied at a time, of a table without and with payloads, which may have megabytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ def _copy(source: sa.Connection, target: sa.Connection) -> None:
         number = table.autoincrement_column
         columns = [column for column in table.columns if column is not number]
         query = sa.select(*columns).order_by(*([number] if number is not None else table.primary_key.columns))
-        rows = source.execution_options(yield_per=ROWS).execute(query).mappings()
+        large = any(isinstance(column.type, sa.LargeBinary) for column in columns)
+        rows = source.execution_options(yield_per=LARGE_ROWS if large else ROWS).execute(query).mappings()
         for page in rows.partitions():
             target.execute(sa.insert(table), [dict(row) for row in page])
 

@@ -50,7 +50,6 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     type=click.IntRange(0, MAX_KEEP_RUNS_DAYS),
     help="Forget a run that is not shared after so many days; 0 keeps all.",
 )
-@click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option(
     "--frame-ancestors",
     default="*",
@@ -58,6 +57,7 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     metavar="SOURCES",
     help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
 )
+@click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
 @click.pass_context

@@ -23,11 +23,13 @@ class Expiry:
         runs: RunLog,
         sessions: SessionStore,
         recorded: Collection[str],
+        watched: Callable[[], set[str]],
         days: int,
         report: Callable[[str], None],
         interval_s: float = INTERVAL_S,
     ) -> None:
         self._runs, self._sessions, self._recorded = runs, sessions, frozenset(recorded)
+        self._watched = watched
         self._days, self._report, self._interval_s = days, report, interval_s
         self._over = Event()
         self._thread = Thread(target=self._work, name="expiry", daemon=True)
@@ -48,7 +50,8 @@ class Expiry:
         if not self._days:
             return []
         ended = self._runs.ended(now - timedelta(days=self._days))
-        due = {run: of for run, of in ended.items() if run not in self._recorded and not self._sessions.of_run(run)}
+        kept = self._recorded | self._watched()
+        due = {run: of for run, of in ended.items() if run not in kept and not self._sessions.of_run(run)}
         gone: list[str] = []
         for run, of in due.items():
             if of in due:

@@ -60,7 +60,7 @@ def build(settings: Settings) -> Flask:
     maker = ValueMaker(runs, engine, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers)
     examples = recordings.load(settings.recordings_dir, runs)
-    expiry = Expiry(runs, sessions, [example.id for example in examples], settings.keep_runs_days, report)
+    expiry = Expiry(runs, sessions, [example.id for example in examples], live.watched, settings.keep_runs_days, report)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(runs, sessions, engine, live, expiry)

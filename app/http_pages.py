@@ -65,7 +65,7 @@ def blueprint(
             manifest = sessions.manifest(session)
             card = read_card(sessions, manifest)
         except (KeyError, Deleted, Damaged) as error:
-            return _no_session(error)
+            return _no_session(error, framed="embed" in more)
         opened = {field: manifest[field] for field in ("id", "title", "notes", "open", "run")}
         opened["values"] = stored_values(manifest)
         addresses = {
@@ -123,7 +123,7 @@ def stored_values(manifest: dict[str, Any]) -> dict[str, Any] | None:
     return values and {"level": values["level"], "layers": manifest["model"]["layers"]}
 
 
-def _no_session(error: Exception) -> Response:
+def _no_session(error: Exception, framed: bool) -> Response:
     match error:
         case Deleted():
             status, heading, text = 410, "This session was deleted", "Whoever shared it has taken it back."
@@ -132,7 +132,7 @@ def _no_session(error: Exception) -> Response:
             status, heading, text = 500, "This session is damaged", "What is stored of it is not what was shared."
         case _:
             status, heading, text = 404, "There is no such session", "Check that the link is complete."
-    return Response(render_template("message.html", heading=heading, text=text), status)
+    return Response(render_template("message.html", heading=heading, text=text, framed=framed), status)
 
 
 def _version() -> str:

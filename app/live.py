@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock, Thread
@@ -17,7 +18,7 @@ import socketio
 from flask import Flask, request
 from flask_socketio import ConnectionRefusedError, SocketIO
 
-from app.problems import Problem
+from app.problems import Problem, unknown
 from app.run_log import RunLog
 
 MAX_QUEUED_PACKETS = 12
@@ -89,9 +90,12 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """One socket: its watches by run, and a lock that keeps its queue within bounds though several watches fill it."""
+    """One socket: its watches by run; the runs that it began to watch last and has not left, even if they have ended;
+    and a lock that keeps its queue within bounds though several watches fill it.
+    """
 
     watches: dict[str, Watch] = field(default_factory=dict)
+    seen: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_WATCHES))
     sending: Lock = field(default_factory=Lock)
 
 
@@ -134,6 +138,11 @@ class Live:
         with self._lock:
             return len(self._viewers)
 
+    def watched(self) -> set[str]:
+        """The runs that are in somebody's sight."""
+        with self._lock:
+            return {run for viewer in self._viewers.values() for run in viewer.seen}
+
     def _connect(self, _auth: Any = None) -> None:
         with self._lock:
             if len(self._viewers) >= self._max_viewers:
@@ -157,7 +166,7 @@ class Live:
         run, after = _run_of(body), _after_of(body)
         head = self._runs.head(run)
         if head is None:
-            raise Problem(404, f"There is no run {run[:80]!r}.", field="run")
+            raise unknown("run", run)
         watch = Watch(self._runs, run, after, lambda payload: self._send(sid, payload))
         with self._lock:
             viewer = self._viewers.get(sid)
@@ -168,6 +177,7 @@ class Live:
                 raise Problem(429, f"One viewer watches at most {MAX_WATCHES} runs.", field="run", limit=MAX_WATCHES)
             earlier = mine.get(run)
             mine[run] = watch
+            viewer.seen.append(run)
         if earlier is not None:
             earlier.stop()
         watch.start(lambda: self._forget(sid, run, watch))
@@ -176,7 +186,10 @@ class Live:
     def _unwatch(self, sid: str, body: Any) -> dict[str, Any]:
         run = _run_of(body)
         with self._lock:
-            watch = self._viewers.get(sid, Viewer()).watches.pop(run, None)
+            viewer = self._viewers.get(sid, Viewer())
+            watch = viewer.watches.pop(run, None)
+            while run in viewer.seen:
+                viewer.seen.remove(run)
         if watch is not None:
             watch.stop()
         return {"run": run}

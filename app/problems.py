@@ -51,6 +51,12 @@ class Problem(Exception):
         return Response(json.dumps(self.document()), self.status, self.headers, mimetype="application/problem+json")
 
 
+def unknown(noun: str, name: str) -> Problem:
+    """404: there is no such run, or session. A run may have been forgotten, which a session never is."""
+    forgotten = " A run that is not shared is kept for some time only." if noun == "run" else ""
+    return Problem(404, f"There is no {noun} {name[:80]!r}.{forgotten}", field=noun)
+
+
 def init_app(app: Flask) -> None:
     """Answer every error below /api, and the known ones everywhere, with a problem document."""
     app.register_error_handler(Problem, lambda problem: problem.response())

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from flask import Response, jsonify, request, url_for
 
 from app.engine_link import EngineLink, EngineUnavailable
-from app.problems import Problem
+from app.problems import Problem, unknown
 from app.run_log import Head
 
 
@@ -42,7 +42,7 @@ class RunLookup:
         """Where the run's log ends."""
         head = self._runs.head(run)
         if head is None:
-            raise Problem(404, f"There is no {self._noun} {run[:80]!r}.", field=self._noun)
+            raise unknown(self._noun, run)
         return head
 
     def original(self, run: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from app.sessions import SessionStore
+from app.sessions import Damaged, SessionStore
 
 SHORT = 80
 """A title made of the prompt is cut to this many characters."""
@@ -21,7 +21,8 @@ class Card:
 
     title: str
     prompt: str
-    answer: str
+    answer: str | None
+    """None where what is stored of it is damaged."""
     model: str
     notes: list[tuple[str, str]]
     """Where each one is pinned, in words, and what it says."""
@@ -29,17 +30,20 @@ class Card:
     @property
     def description(self) -> str:
         """One line."""
-        said = f"“{one_line(self.prompt)}” — {self.model} answers “{one_line(self.answer)}”"
-        return shortened(said, DESCRIPTION)
+        answer = "" if self.answer is None else f" — {self.model} answers “{one_line(self.answer)}”"
+        return shortened(f"“{one_line(self.prompt)}”{answer}", DESCRIPTION)
 
 
 def read_card(sessions: SessionStore, manifest: dict[str, Any]) -> Card:
-    """The card of the session with this manifest. Raises KeyError, Deleted, Damaged."""
-    tokens = [header.data["token"] for header in sessions.steps(manifest["id"])]
+    """The card of the session with this manifest. Raises KeyError, Deleted."""
+    try:
+        answer = text_of(header.data["token"] for header in sessions.steps(manifest["id"]))
+    except Damaged:
+        answer = None  # the page shows the rest, and says which part it is
     return Card(
         title=title_of(manifest),
         prompt=manifest["prompt"],
-        answer=text_of(tokens),
+        answer=answer,
         model=manifest["model"]["name"],
         notes=[(_place(note), note["text"]) for note in manifest["notes"]],
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from PIL import Image, ImageColor, ImageDraw
 
@@ -70,7 +71,7 @@ def _matrix(picture: Image.Image, shown: OpeningHead) -> None:
 
 def _said(on: ImageDraw.ImageDraw, letters: Letters, shown: OpeningHead) -> None:
     """The look in words, under the tokens."""
-    query, key = (_quoted(shown.tokens[at]["text"]) for at in (shown.query, shown.key))
+    query, key = (_quoted(shown.tokens[at]) for at in (shown.query, shown.key))
     where = f"Layer {shown.layer}, head {shown.head}:"
     what = f"{query} looks most at {'itself' if shown.key == shown.query else key} ({shown.share:.0%})"
     width = SIZE[0] - MARGIN - TEXT_LEFT
@@ -130,16 +131,19 @@ def _laid_out(
 
 
 def _label(shown: OpeningHead, at: int) -> str:
-    return shortened(_visible(shown.tokens[at]["text"]).removeprefix(" ") or "·", LONGEST_TOKEN)
+    return shortened(_visible(shown.tokens[at]).removeprefix(" ") or "·", LONGEST_TOKEN)
 
 
-def _quoted(text: str) -> str:
-    return f"“{shortened(_visible(text).strip() or '·', LONGEST_TOKEN)}”"
+def _quoted(token: dict[str, Any]) -> str:
+    return f"“{shortened(_visible(token).strip() or '·', LONGEST_TOKEN)}”"
 
 
-def _visible(text: str) -> str:
-    """The text with its line breaks and other controls as signs."""
-    return "".join("⏎" if each == "\n" else each if each.isprintable() else "␣" for each in text)
+def _visible(token: dict[str, Any]) -> str:
+    """The token's text, controls escaped; the bytes of one that is only a part of a letter."""
+    text: str = token["text"]
+    if "\ufffd" in text:
+        return "".join(f"\\x{byte:02X}" for byte in bytes.fromhex(token["bytes"]))
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def _ramp() -> list[tuple[int, int, int]]:

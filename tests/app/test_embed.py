@@ -22,6 +22,7 @@ from app.opening_head import NothingToShow, opening_head
 from app.paths import static_dir
 from app.session_card import read_card
 from app.settings import Settings
+from app.thumbnail import _visible
 from model import frames as codec
 from tests.app.conftest import FAKE, started
 from tests.app.test_http_runs import problem
@@ -109,7 +110,8 @@ def test_an_embed_that_leads_nowhere_is_a_readable_page(app: Flask, client: Flas
     for url, status in (("/embed/none", 404), (deleted["embed"], 410), (damaged["embed"], 500)):
         response = client.get(url)
         assert response.status_code == status
-        assert "Open KVScope" in response.text
+        [link] = [attributes for tag, attributes in Tags(response.text).found if tag == "a"]
+        assert link["target"] == "_blank", "the page it leads to cannot be framed"
 
 
 def test_oembed_answers_for_links_and_embeds(client: FlaskClient) -> None:
@@ -205,6 +207,17 @@ def test_without_scripts_a_page_tells_the_run(client: FlaskClient) -> None:
             assert words in text
 
 
+def test_a_session_with_a_damaged_part_still_has_its_page(app: Flask, client: FlaskClient) -> None:
+    shared = share(client, title="damaged inside")
+    parts = client.get(f"/api/sessions/{shared['id']}").json["parts"]
+    damage(app, shared["id"], next(part["seq"] for part in parts if part["kind"] == "step"))
+    for address in ("url", "embed"):
+        page = client.get(shared[address])
+        assert page.status_code == 200
+        assert "it cannot be read" in page.text
+        assert Tags(page.text).content("og:description") == "“abc”"
+
+
 def test_the_answer_is_what_the_tokens_spell_together() -> None:
     class Store:
         def steps(self, session: str) -> list[codec.Header]:
@@ -277,6 +290,16 @@ def test_a_picture_is_kept_by_who_has_it(recorded: FlaskClient) -> None:
 )
 def test_any_title_can_be_drawn(recorded: FlaskClient, title: str) -> None:
     assert picture(recorded, title=title).size == (1200, 630)
+
+
+def test_parts_of_letters_and_controls_are_escaped() -> None:
+    for text, spelled, shown in (
+        (" dog", "20646f67", " dog"),
+        ("\ufffd", "c3", "\\xC3"),
+        ("\n\n", "0a0a", "\\n\\n"),
+        ("é", "c3a9", "é"),
+    ):
+        assert _visible({"text": text, "bytes": spelled}) == shown
 
 
 @pytest.mark.parametrize("folder", [static_dir() / "vendor/@fontsource-variable/inter", Path("nowhere")])

@@ -53,7 +53,7 @@ def store(log: RunLog) -> SessionStore:
 
 @pytest.fixture
 def expiry(log: RunLog, store: SessionStore) -> Expiry:
-    return Expiry(log, store, ["recorded"], 30, report)
+    return Expiry(log, store, ["recorded"], set, 30, report)
 
 
 def age(log: RunLog, run: str, days: float) -> None:
@@ -84,7 +84,7 @@ def test_a_run_goes_when_its_days_are_over_and_not_before(log: RunLog, expiry: E
 
 
 def test_zero_days_are_for_ever(log: RunLog, store: SessionStore) -> None:
-    expiry = Expiry(log, store, [], 0, report)
+    expiry = Expiry(log, store, [], set, 0, report)
     assert expiry.expire(later_by(days=10_000)) == []
     expiry.start()
     expiry.close()
@@ -145,6 +145,22 @@ def test_a_study_of_a_run_that_stays_goes_alone(log: RunLog, expiry: Expiry) -> 
     assert log.family("recorded") == ["recorded"]
 
 
+def test_an_ended_run_that_somebody_has_in_sight_stays(make_app: Callable[..., Flask], settings: Settings) -> None:
+    app = make_app(settings)
+    parts, client = app.extensions["kvscope"], app.test_client()
+    runs = [finished(client) for _ in range(3)]
+    one, other = (app.extensions["socketio"].test_client(app) for _ in range(2))
+    for viewer, run in ((one, runs[0]), (one, runs[1]), (other, runs[1]), (other, runs[2])):
+        assert viewer.emit("watch", {"run": run}, callback=True)["run"] == run
+    assert parts.live.watched() == set(runs)
+    assert parts.expiry.expire(later_by(days=100)) == []
+    one.emit("unwatch", {"run": runs[0]}, callback=True)
+    one.emit("unwatch", {"run": runs[1]}, callback=True)
+    eventually(lambda: parts.expiry.expire(later_by(days=100)) == [runs[0]])
+    other.disconnect()
+    eventually(lambda: sorted(parts.expiry.expire(later_by(days=100))) == sorted(runs[1:]))
+
+
 @SQLITE_ONLY
 def test_what_goes_wrong_is_said_and_tried_again(log: RunLog, store: SessionStore) -> None:
     said, heard = list[str](), Event()
@@ -156,7 +172,7 @@ def test_what_goes_wrong_is_said_and_tried_again(log: RunLog, store: SessionStor
     age(log, "a", 400)
     with log.engine.begin() as connection:
         connection.exec_driver_sql("CREATE TRIGGER never BEFORE DELETE ON runs BEGIN SELECT RAISE(ABORT, 'no'); END")
-    expiry = Expiry(log, store, [], 30, hear, interval_s=0.01)
+    expiry = Expiry(log, store, [], set, 30, hear, interval_s=0.01)
     expiry.start()
     assert heard.wait(10)
     with log.engine.begin() as connection:
@@ -174,6 +190,7 @@ def test_a_server_forgets_at_its_start(make_app: Callable[..., Flask], settings:
     first.extensions["kvscope"].close()
     client = make_app(settings, ready=False).test_client()
     eventually(lambda: client.get(f"/api/runs/{run}").status_code == 404)
+    assert "kept for some time only" in client.get(f"/api/runs/{run}").json["detail"]
     assert client.get(f"/api/runs/{other}").status_code == 200
 
 

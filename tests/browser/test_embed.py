@@ -55,6 +55,12 @@ class Course:
             self.page.wait_for_timeout(400)
 
 
+KEEPING = """["localStorage.length", "document.cookie = 'a=1; SameSite=None; Secure', document.cookie"].map((kept) => {
+  try { return String((0, eval)(kept)) } catch (error) { return error.name }
+})"""
+"""What the embed is allowed to keep: in storage, in a cookie."""
+
+
 @pytest.fixture
 def course(server: Server) -> Iterator[Callable[..., Course]]:
     """Serves a page with what is given in its body on another origin, and another site, than the server's."""
@@ -108,9 +114,7 @@ def test_a_course_elsewhere_embeds_a_session_and_drives_it(
     shown.expect_step(3)
     frame = page.get_by_title("A run", exact=True).last
     assert frame.get_attribute("sandbox") == "allow-scripts allow-popups allow-popups-to-escape-sandbox"
-    storage = "(() => { try { return String(localStorage) } catch (error) { return error.name } })()"
-    assert shown.inside.evaluate(storage) == "SecurityError"
-    assert shown.inside.evaluate("(() => { try { return document.cookie } catch (error) { return error.name } })()")
+    assert shown.inside.evaluate(KEEPING) == ["SecurityError", "SecurityError"]
     shown.rest()
     assert shown.height > 600
     shown.page.evaluate("demo.kvscope.goto({ step: 4, layer: 2, head: 1, view: 'pair' })")
@@ -151,6 +155,7 @@ def test_without_embed_js_a_frame_of_any_kind_says_its_height_to_canvas_too(
     shown = course(page, f'<iframe src="{server.url}embed/{session}" width="700" height="500"></iframe>')
     shown.expect_step(3)
     shown.wait_until_heard("stepchange")
+    assert shown.inside.evaluate(KEEPING) == ["SecurityError", ""], "this browser blocks what a third party keeps"
     page.wait_for_function("heard.some((data) => data.subject === 'lti.frameResize' && data.height > 500)")
     told = page.evaluate("heard")
     assert {data["type"] for data in told if "type" in data} == {"ready", "size", "stepchange"}

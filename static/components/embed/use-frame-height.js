@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 
 /** The height of the stage where all panels stand side by side, in CSS pixels. */
-const WIDE_STAGE_PX = 560;
+const WIDE_STAGE_PX = 680;
 /** What is laid out bit by bit is measured once it is at rest for this long, in ms. */
 const REST_MS = 60;
 
