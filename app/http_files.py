@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-from flask import Blueprint, Response, jsonify, request, url_for
+from flask import Blueprint, Response, request
 
 from app.api_schemas import one_of
 from app.database import StoreError
 from app.engine_link import EngineLink
 from app.http_log import BINARY
 from app.http_sessions import REVALIDATED
+from app.http_share import kept
 from app.openapi import Answer, describe, json_answer
 from app.problems import Problem
 from app.run_lookup import RunLookup
@@ -97,12 +98,7 @@ class FileRoutes:
                 session, token = self._sessions.keep(found.words, found.frames, found.values)
             except StoreError as error:
                 raise Problem(507, str(error), field="file") from None
-        addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
-        response = jsonify(id=session, **addresses, delete_token=token)
-        response.status_code = 201
-        response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return kept(session, token)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

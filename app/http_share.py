@@ -67,12 +67,7 @@ class ShareRoutes:
             if refusal := self._refusal(opening, self._maker.estimate(run, level)):
                 raise refusal
             session, token = self._sessions.share_with_values(run, words, level, self._maker)
-        addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
-        response = jsonify(id=session, **addresses, delete_token=token)
-        response.status_code = 201
-        response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return kept(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head]:
         opening, head = self._lookup.original(run), self._lookup.known(run)
@@ -95,3 +90,13 @@ class ShareRoutes:
             detail = f"They would take about {size:,} bytes; the limit is {most:,}."
             return Problem(413, detail, field="values", limit=most)
         return None
+
+
+def kept(session: str, token: str) -> Response:
+    """201 for a session that was saved, with where it is and the token that deletes it."""
+    addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
+    response = jsonify(id=session, **addresses, delete_token=token)
+    response.status_code = 201
+    response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
+    response.headers["Cache-Control"] = "no-store"
+    return response
