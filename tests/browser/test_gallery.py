@@ -80,6 +80,13 @@ def test_pictures_differ_and_are_said_in_words(gallery: Page) -> None:
     expect(gallery.get_by_role("img", name="“it” puts 75 % on “animal”")).to_have_count(1)
 
 
+def test_a_special_token_has_no_ligature(gallery: Page) -> None:
+    styles = gallery.locator("bdi").evaluate_all(
+        "all => [...new Set(all.map((token) => getComputedStyle(token).fontVariantLigatures))]"
+    )
+    assert styles == ["no-contextual"]
+
+
 def test_on_a_phone_nothing_is_wider_than_the_screen(new_page: Callable[..., Page], server: Server) -> None:
     page = open_gallery(new_page(viewport={"width": 390, "height": 844}, has_touch=True), server)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
