@@ -5,6 +5,9 @@
 
 import { commandOf, PROTOCOL, sizeMessages, stepMessage } from "./model/embedding.js";
 
+/** What a run opens with is laid out bit by bit; a height is said once it is likely to last, in ms. */
+const SETTLING_MS = 200;
+
 /**
  * @param {{window: Window, store: Object, session: Object}} parts
  * @returns {{reportHeight: (height: number) => void, dispose: () => void}}
@@ -14,6 +17,8 @@ export function createEmbedHost({ window, store, session }) {
   const alone = parent === window;
   let told = "";
   let height = 0;
+  let settling = null;
+  let settled = false;
 
   const send = (message) => {
     if (!alone) parent.postMessage(message, "*");
@@ -29,10 +34,16 @@ export function createEmbedHost({ window, store, session }) {
     if (!told) send({ kvscope: PROTOCOL, type: "ready" });
     told = text;
     send(message);
+    settling ??= window.setTimeout(settle, SETTLING_MS);
   };
 
   const sendHeight = () => {
-    if (height) sizeMessages(height).forEach(send);
+    if (height && settled) sizeMessages(height).forEach(send);
+  };
+
+  const settle = () => {
+    settled = true;
+    sendHeight();
   };
 
   const COMMANDS = {
@@ -65,6 +76,7 @@ export function createEmbedHost({ window, store, session }) {
       sendHeight();
     },
     dispose() {
+      window.clearTimeout(settling);
       window.removeEventListener("message", onMessage);
       unsubscribe();
     },

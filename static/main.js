@@ -33,7 +33,7 @@ const store = createStore({
   examples: bootstrap.examples,
   limits: bootstrap.limits,
   theme: embed ? embeddedTheme(embed.theme, systemDark.matches) : preferredTheme(settings, systemDark.matches),
-  present: presentOfSearch(window.location.search),
+  present: !embed && presentOfSearch(window.location.search),
   sandboxed: window.origin === "null",
   file: inFile,
   embed: embed && { hide: embed.hide, opens: (embed.link.view ?? saved.open?.view) ? "inspector" : "map" },

@@ -4,10 +4,12 @@ import { html } from "htm/preact";
 import { ending } from "../model/endings.js";
 
 export function Messages({ state, dispatch }) {
-  const { problem, held, connected, readiness, run } = state;
+  const { problem, held, connected, readiness, run, embed } = state;
+  // Nobody can do anything about the model from inside another page, and what is shown there needs none.
+  const failed = readiness.state === "failed" && !embed;
   return html`
     <div class="messages">
-      ${readiness.state === "failed" && !problem && html`<${ModelFailed} message=${readiness.message} />`}
+      ${failed && !problem && html`<${ModelFailed} message=${readiness.message} />`}
       ${held && html`<${Held} onCancel=${() => dispatch({ type: "hold", held: false })} />`}
       ${!connected && !ending(run?.close) && html`<${Lost} />`}
       ${problem && html`<${ProblemMessage} problem=${problem} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}

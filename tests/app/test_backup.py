@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from app import backup as module
 from app.backup import Content, backup, restore
 from app.cli import main
-from app.database import FILE, StoreError
+from app.database import FILE, StoreError, metadata
 from app.run_log import RunLog
 from app.sessions import SessionStore, sessions_table
 from model.frames import encode
@@ -23,6 +23,7 @@ from tests.app.conftest import LiveServer
 from tests.app.postgres import made_database
 from tests.app.test_database import TOKEN, make_as_before, raw
 from tests.app.test_run_log import SQLITE_ONLY, log_of
+from tests.app.test_session_values import values_of
 from tests.app.test_sessions import OTHER, WORDS, run_of
 
 Place = tuple[Path, str | None]
@@ -38,6 +39,7 @@ def place(tmp_path: Path, database: str | None) -> Place:
         log.append(branches)
         store = SessionStore(log)
         store.share("a", WORDS)
+        store.keep(WORDS, lambda: log.all_frames("a"), values_of(3), "origin")
         store.withdraw(*store.share("a", OTHER))
     return tmp_path / "first", database
 
@@ -64,7 +66,14 @@ def everything(place: Place) -> dict[str, Any]:
             live = connection.scalars(
                 sa.select(sessions_table.c.id).where(sessions_table.c.manifest.is_not(None))
             ).all()
+            rows = {
+                table.name: connection.execute(
+                    sa.select(*(column for column in table.columns if column is not table.autoincrement_column))
+                ).all()
+                for table in metadata.sorted_tables
+            }
         return {
+            "rows": {name: sorted(map(repr, found)) for name, found in rows.items()},
             "runs": {run: (list(log.all_frames(run)), log.head(run), log.chosen(run)) for run in "abc"},
             "family": log.family("a"),
             "ids": ids,
@@ -76,10 +85,10 @@ def everything(place: Place) -> dict[str, Any]:
 
 def test_what_is_restored_is_what_was_backed_up(place: Place, empty: Place, tmp_path: Path) -> None:
     before = everything(place)
-    assert (len(before["sessions"]), len(before["ids"]), before["family"]) == (1, 2, ["a", "c", "b"])
-    assert before["damage"] == [[]]
-    assert backup(*place, tmp_path / "backup") == Content(4, 1)
-    assert restore(*empty, tmp_path / "backup") == Content(4, 1)
+    assert (len(before["sessions"]), len(before["ids"]), before["family"]) == (2, 3, ["a", "c", "b"])
+    assert before["damage"] == [[], []]
+    assert backup(*place, tmp_path / "backup") == Content(4, 2)
+    assert restore(*empty, tmp_path / "backup") == Content(4, 2)
     assert everything(empty) == before
     with RunLog(*empty) as log:  # and it goes on from there
         log.append([encode("d", 0, "open", {"tokens": [], "parent": {"run": "a"}})])
@@ -134,7 +143,7 @@ def test_a_backup_of_an_earlier_version_is_restored(tmp_path: Path) -> None:
 def test_nothing_is_restored_over_something(place: Place, tmp_path: Path) -> None:
     backup(*place, tmp_path / "backup")
     before = everything(place)
-    with pytest.raises(StoreError, match="4 runs and 1 saved session already"):
+    with pytest.raises(StoreError, match="4 runs and 2 saved sessions already"):
         restore(*place, tmp_path / "backup")
     assert everything(place) == before
 
@@ -149,7 +158,7 @@ def test_a_restore_that_fails_leaves_nothing(
         patch.setattr(module, "metadata", twice)  # its rows are there already
         with pytest.raises(StoreError, match="cannot be copied"):
             restore(*empty, tmp_path / "backup")
-    assert restore(*empty, tmp_path / "backup") == Content(4, 1)
+    assert restore(*empty, tmp_path / "backup") == Content(4, 2)
 
 
 @SQLITE_ONLY
@@ -201,9 +210,9 @@ def test_the_commands_say_what_they_did(place: Place, tmp_path: Path) -> None:
     file, (folder, url) = str(tmp_path / "backup"), place
     environment = {"DATABASE_URL": url} if url else {}
     done = command("--data", str(folder), "backup", file, **environment)
-    assert (done.exit_code, done.output) == (0, f"{file} has 4 runs and 1 saved session.\n")
+    assert (done.exit_code, done.output) == (0, f"{file} has 4 runs and 2 saved sessions.\n")
     done = command("--data", str(tmp_path / "second"), "restore", file)
-    assert (done.exit_code, done.output) == (0, "There are 4 runs and 1 saved session now.\n")
+    assert (done.exit_code, done.output) == (0, "There are 4 runs and 2 saved sessions now.\n")
     done = command("--data", str(tmp_path / "second"), "restore", file)
     assert (done.exit_code, done.output.count("\n")) == (2, 1)
     done = command("--data", str(tmp_path / "third"), "backup", file)

@@ -22,6 +22,7 @@ import pytest
 import requests
 
 from app.run_log import RunLog
+from app.session_values import origins_table, values_table
 from app.sessions import SessionStore, canonical, name_of, parts_table, sessions_table, tokens_table, unlinked
 from app.settings import DEFAULT_SERVICE
 from model.frames import from_stream, header
@@ -119,11 +120,16 @@ import os, signal, sys
 from pathlib import Path
 import sqlalchemy as sa
 from app.run_log import RunLog
-from app.sessions import SessionStore
+from app.session_values import Values, describe
+from app.session_values import origins_table, values_table
+from app.sessions import SessionStore, unlinked
+from model.frames import encode
 
 log = RunLog(Path(sys.argv[1]), sys.argv[3] or None)
 store = SessionStore(log)
 left = int(sys.argv[2])
+made = [encode("a", step, "values", {"step": step, "layer": 0, "level": "qkv"}).payload for step in range(2)]
+values = Values("qkv", [describe(payload) for payload in made], lambda: iter(made))
 
 def die_in_time(*_):
     global left
@@ -133,7 +139,8 @@ def die_in_time(*_):
 
 for point in ("before_cursor_execute", "after_cursor_execute", "commit"):
     sa.event.listen(log.engine, point, die_in_time)
-print(store.share("a", {"title": "", "notes": [], "open": {}})[0])
+words = {"title": "", "notes": [], "open": {}}
+print(store.keep(words, lambda: map(unlinked, log.all_frames("a")), values, "origin")[0])
 """
 
 
@@ -142,17 +149,18 @@ def test_kill_9_at_every_statement_of_sharing(tmp_path: Path, database: str | No
     log.append(run_of("a", 2))
     frames = [unlinked(payload) for payload in log.all_frames("a")]
     store = SessionStore(log)
-    session = name_of(canonical({"title": "", "notes": [], "open": {}}), frames)[:12]
+    tables = (sessions_table, parts_table, values_table, origins_table, tokens_table)
     for point in itertools.count():
         command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), str(point), database or ""]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
         if done.returncode == 0:
             break
         assert done.returncode == -signal.SIGKILL, done.stderr
-        assert store.head(session) is None
-        assert [count(store, table) for table in (sessions_table, parts_table, tokens_table)] == [0, 0, 0]
-    assert point > 2 * len(frames)
-    assert done.stdout.strip() == session
+        assert [count(store, table) for table in tables] == [0] * len(tables)
+    assert point > 2 * (len(frames) + 2)
+    session = done.stdout.strip()
+    assert [count(store, table) for table in tables] == [1, len(frames), 2, 1, 1]
+    assert len(list(store.values(session, layer=0))) == 2
     assert store.damage(session) == []
     assert list(store.all_frames(session)) == frames
     log.close()

@@ -22,7 +22,7 @@ from tests.app.conftest import eventually
 from tests.app.fake_service import HEAD_DIM, HEADS, LAYERS
 from tests.app.test_http_runs import finished, frames, problem, start
 from tests.app.test_http_sessions import bootstrap, delete, share
-from tests.app.test_run_log import allow_pages, limit_pages
+from tests.app.test_run_log import SQLITE_ONLY, allow_pages, limit_pages
 from tests.app.test_sessions import WORDS, change, count, run_of
 
 LEVELS = ("attention", "qkv", "block")
@@ -221,8 +221,8 @@ def values_of(steps: int, size: int = 40) -> Values:
 
 
 @pytest.fixture
-def log(tmp_path: Any) -> Any:
-    log = RunLog(tmp_path)
+def log(tmp_path: Any, database: str | None) -> Any:
+    log = RunLog(tmp_path, database)
     log.append(run_of("a", 3))
     yield log
     log.close()
@@ -258,6 +258,7 @@ class TestStored:
         ids = {self.keep(store, values)[0] for values in (None, values_of(3), values_of(3, 41), values_of(3))}
         assert len(ids) == 3
 
+    @SQLITE_ONLY
     def test_on_a_full_disk_nothing_is_stored(self, log: RunLog) -> None:
         store = SessionStore(log)
         limit_pages(log)

@@ -347,6 +347,18 @@ def test_theme_speed_and_autoplay_are_the_addresss(new_page: Callable[..., Page]
     expect(page.locator("html[data-state=paused][data-step='2']")).to_be_attached()
 
 
+def test_a_server_without_its_model_is_no_matter_for_the_page_around(
+    new_page: Callable[..., Page], server: Server, session: str
+) -> None:
+    page = new_page(viewport={"width": 700, "height": 500})
+    failed = '{"state": "failed", "message": "no such file"}'
+    page.route("**/readyz", lambda route: route.fulfill(status=503, body=failed, content_type="application/json"))
+    page.goto(f"{server.url}embed/{session}?present=1")
+    expect(page.locator("html[data-step='3']:not([data-present])")).to_be_attached()
+    expect(page.get_by_role("region", name="Inspector")).to_contain_text("not stored with this session")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_it_leaves_no_entry_in_the_history_and_keeps_its_address(
     new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
 ) -> None:

@@ -7,6 +7,7 @@ const selection = { layer: 1, head: 2, query: null, key: null, view: "head" };
 function harness({ alone = false } = {}) {
   const sent = [];
   const calls = [];
+  const timers = [];
   const listeners = new Set();
   const subscribers = new Set();
   const parent = { postMessage: (data, origin) => sent.push([data, origin]) };
@@ -14,6 +15,8 @@ function harness({ alone = false } = {}) {
     addEventListener: (type, listener) => type === "message" && listeners.add(listener),
     removeEventListener: (type, listener) => type === "message" && listeners.delete(listener),
     postMessage: parent.postMessage,
+    setTimeout: (run) => timers.push(run),
+    clearTimeout: () => timers.splice(0),
   };
   window.parent = alone ? window : parent;
   let state = { run: null, step: 0, selection, playing: false };
@@ -33,7 +36,8 @@ function harness({ alone = false } = {}) {
   const hear = (data, source = window.parent) => {
     for (const listener of listeners) listener({ source, data });
   };
-  return { host, sent, calls, change, hear, listeners, subscribers, types: () => sent.map(([data]) => data.type ?? data.subject) };
+  const settle = () => timers.splice(0).forEach((run) => run());
+  return { host, sent, calls, timers, settle, change, hear, listeners, subscribers, types: () => sent.map(([data]) => data.type ?? data.subject) };
 }
 
 const run = { steps: [{}, {}, {}], close: {} };
@@ -54,13 +58,18 @@ test("each moment is said once, the first after the word that it is ready", () =
 });
 
 test("a height is said when it changes, and again to who begins to listen", () => {
-  const { host, change, hear, types, sent } = harness();
+  const { host, change, hear, types, sent, settle } = harness();
   hear({ kvscope: 1, type: "hello" });
-  assert.deepEqual(sent, []);
-  host.reportHeight(640);
-  host.reportHeight(640);
-  assert.deepEqual(types(), ["size", "lti.frameResize"]);
+  host.reportHeight(100);
+  assert.deepEqual(sent, [], "nothing is there yet that has a height");
   change({ run });
+  host.reportHeight(300);
+  host.reportHeight(640);
+  settle();
+  host.reportHeight(640);
+  assert.deepEqual(types(), ["ready", "stepchange", "size", "lti.frameResize"]);
+  host.reportHeight(650);
+  assert.deepEqual(sent.filter(([data]) => data.type === "size").map(([data]) => data.height), [640, 650]);
   sent.length = 0;
   hear({ kvscope: 1, type: "hello" });
   assert.deepEqual(types(), ["size", "lti.frameResize", "ready", "stepchange"]);
@@ -92,8 +101,9 @@ test("a page that stands by itself says nothing and obeys nobody", () => {
 });
 
 test("what was set up is taken down", () => {
-  const { host, listeners, subscribers } = harness();
-  assert.deepEqual([listeners.size, subscribers.size], [1, 1]);
+  const { host, change, listeners, subscribers, timers } = harness();
+  change({ run });
+  assert.deepEqual([listeners.size, subscribers.size, timers.length], [1, 1, 1]);
   host.dispose();
-  assert.deepEqual([listeners.size, subscribers.size], [0, 0]);
+  assert.deepEqual([listeners.size, subscribers.size, timers.length], [0, 0, 0]);
 });

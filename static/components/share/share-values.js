@@ -40,9 +40,9 @@ export function ShareValues({ run, client, busy, value, onChange, refusal }) {
 
 /** @param {{computing: {done: number, steps: number}|null}} props null: not begun, or all computed and being stored */
 function Progress({ computing }) {
-  const words = computing ? `Computing the values: ${computing.done} of ${computing.steps} steps` : "Computing and storing the values";
-  return html`<p class="share-progress" role="status">
-    <span>${words}</span>
+  const count = computing && `: ${computing.done} of ${computing.steps} steps`;
+  return html`<p class="share-progress">
+    <span><span role="status">Computing and storing the values</span>${count}</span>
     <progress aria-label="Values computed" value=${computing?.done} max=${computing?.steps}></progress>
   </p>`;
 }
