@@ -2,8 +2,11 @@
 
 import { html } from "htm/preact";
 import { bytesShort, counted } from "../model/format.js";
+import { momentOf } from "../model/sharing.js";
 import { Icon } from "./icons.js";
+import { EmbedButton } from "./share/embed-button.js";
 
+const GALLERY = "/gallery";
 const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
 export function Header({ state, dispatch, session }) {
@@ -13,9 +16,10 @@ export function Header({ state, dispatch, session }) {
       <h1 class="wordmark">KV<span>Scope</span></h1>
       ${
         state.run?.saved
-          ? html`<${Saved} saved=${state.run.saved} alone=${!state.sandboxed} />`
+          ? html`<${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed} />`
           : html`<p class="header-say">a real model answering, token by token</p>
-              <${Recorded} state=${state} session=${session} />`
+              <${Recorded} state=${state} session=${session} />
+              <a class="header-link" href=${GALLERY}>Gallery</a>`
       }
       <div class="header-end">
         <${Model} state=${state} />
@@ -47,12 +51,16 @@ export function Header({ state, dispatch, session }) {
 }
 
 /** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */
-function Saved({ saved, alone }) {
-  const { title } = saved;
+function Saved({ saved, moment, alone }) {
+  const { id, title } = saved;
   return html`
     <div class="saved" role="group" aria-label="Shared run">
       <h2 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
-      ${alone && html`<a href="/">Open KVScope</a>`}
+      ${
+        alone &&
+        html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
+          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a>`
+      }
     </div>
   `;
 }
@@ -60,13 +68,17 @@ function Saved({ saved, alone }) {
 function Recorded({ state, session }) {
   if (state.examples.length === 0) return null;
   const shown = state.examples.some(({ id }) => id === state.run?.id);
-  const onChange = (event) => session.visit(event.target.value);
+  const onChange = ({ target }) => {
+    if (target.value === GALLERY) window.location.assign(GALLERY);
+    else session.visit(target.value);
+  };
   return html`
     <label class="recorded">
       <span>Recorded runs</span>
       <select onChange=${onChange} value=${shown ? state.run.id : ""}>
         <option value="" disabled hidden>choose one</option>
         ${state.examples.map(({ id, title }) => html`<option key=${id} value=${id}>${title}</option>`)}
+        <option value=${GALLERY}>More, in the gallery…</option>
       </select>
     </label>
   `;
