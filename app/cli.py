@@ -119,6 +119,29 @@ def models() -> None:
 
 
 @main.command()
+@click.argument("name", metavar="ID")
+@click.option(
+    "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="FILE.html or FILE.safetensors."
+)
+@click.option(
+    "--level",
+    type=click.Choice(["attention", "qkv", "block"]),
+    help="How much of a session's stored exact values a page has.  [default: all]",
+)
+@click.pass_obj
+def export(settings: Settings, /, name: str, out: Path, level: str | None) -> None:
+    """Write the saved session or the ended run ID to one file: a page that plays by itself, or its data."""
+    from app.database import StoreError
+    from app.export import CannotExport, export
+
+    try:
+        size = export(settings.data_dir, settings.database_url, name, out, level)
+    except (CannotExport, StoreError) as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"{out}: {size:,} bytes")
+
+
+@main.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.pass_obj
 def backup(settings: Settings, /, file: Path) -> None:

@@ -5,28 +5,24 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from flask import Blueprint, Response, g, jsonify, render_template, request, url_for
 
 from app.engine_link import EngineLink
 from app.live import Live
+from app.openapi import Answer, describe, json_answer
+from app.page_source import SHEETS, own_version
 from app.paths import static_dir
 from app.recordings import Example
 from app.run_log import RunLog
 from app.session_card import read_card
+from app.session_import import MAX_FILE_BYTES
+from app.session_page import opened
 from app.sessions import Damaged, Deleted, SessionStore
 from model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
 
 log = logging.getLogger(__name__)
-
-SHEETS = (
-    *("base", "layout", "prompt-bar", "timeline", "map", "inspector", "panels", "charts", "words", "share"),
-    *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
-    *("present", "embed", "print"),
-)
-"""Style sheets under static/css, in the order in which later ones win."""
 
 
 def blueprint(
@@ -36,12 +32,13 @@ def blueprint(
     routes = Blueprint("pages", __name__)
     import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
     bootstrap = {
-        "version": _version(),
+        "version": own_version(),
         "examples": [asdict(example) for example in examples],
         "limits": {
             "prompt_chars": MAX_PROMPT_CHARS,
             "prompt_tokens": MAX_PROMPT_TOKENS,
             "new_tokens": MAX_NEW_TOKENS,
+            "file_bytes": MAX_FILE_BYTES,
         },
     }
 
@@ -66,14 +63,12 @@ def blueprint(
             card = read_card(sessions, manifest)
         except (KeyError, Deleted, Damaged) as error:
             return _no_session(error, framed="embed" in more)
-        opened = {field: manifest[field] for field in ("id", "title", "notes", "open", "run")}
-        opened["values"] = stored_values(manifest)
         addresses = {
             "link": url_for("pages.session", session=session, _external=True),
             "thumbnail": url_for("sessions.saved.thumbnail", session=session, _external=True),
             "oembed": url_for("oembed.oembed", url=request.url, _external=True),
         }
-        shown = page(f"{card.title} · KVScope", {"session": opened, **more}, card=card, **addresses)
+        shown = page(f"{card.title} · KVScope", {"session": opened(manifest), **more}, card=card, **addresses)
         response = Response(shown)
         response.headers["Cache-Control"] = "no-cache"
         return response
@@ -87,10 +82,15 @@ def blueprint(
         return saved(session, embed=True)
 
     @routes.get("/healthz")
+    @describe("Whether the server answers", {200: json_answer("it does", "Health")})
     def healthz() -> Response:
         return jsonify(status="ok", version=bootstrap["version"])
 
     @routes.get("/readyz")
+    @describe(
+        "Whether the model can be used",
+        {200: json_answer("it can", "Readiness"), 503: json_answer("not now, and why", "Readiness")},
+    )
     def readyz() -> Response:
         readiness = engine.readiness
         response = jsonify(**asdict(readiness), model=engine.info)
@@ -99,6 +99,9 @@ def blueprint(
         return response
 
     @routes.get("/metrics")
+    @describe(
+        "Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": {"type": "string"}})}
+    )
     def metrics() -> Response:
         """Prometheus text exposition format 0.0.4."""
         stored = runs.totals()
@@ -117,12 +120,6 @@ def blueprint(
     return routes
 
 
-def stored_values(manifest: dict[str, Any]) -> dict[str, Any] | None:
-    """What the page has to know of the values that are stored with a session."""
-    values = manifest.get("values")
-    return values and {"level": values["level"], "layers": manifest["model"]["layers"]}
-
-
 def _no_session(error: Exception, framed: bool) -> Response:
     match error:
         case Deleted():
@@ -133,10 +130,3 @@ def _no_session(error: Exception, framed: bool) -> Response:
         case _:
             status, heading, text = 404, "There is no such session", "Check that the link is complete."
     return Response(render_template("message.html", heading=heading, text=text, framed=framed), status)
-
-
-def _version() -> str:
-    try:
-        return version("kvscope")
-    except PackageNotFoundError:
-        return "unpackaged"

@@ -7,6 +7,7 @@ from typing import Any
 from flask import Response, jsonify, request, url_for
 
 from app.engine_link import EngineLink
+from app.openapi import describe, json_answer
 from app.problems import Problem
 from app.run_log import Head, RunLog
 from app.run_lookup import RunLookup, json_body
@@ -26,6 +27,11 @@ class ShareRoutes:
         self._sessions, self._engine, self._maker = sessions, engine, maker
         self._lookup = RunLookup(runs, engine)
 
+    @describe(
+        "What an ended run would take as a session, by how much of its exact values is stored",
+        {200: json_answer("each level's size, and how far one is computed", "ShareChoices")},
+        *(404, 409),
+    )
     def choices(self, run: str) -> Response:
         """`GET /api/runs/<id>/share`: what each level takes, and how far the one that is being computed is."""
         opening, head = self._shareable(run)
@@ -40,6 +46,12 @@ class ShareRoutes:
         response.headers["Cache-Control"] = "no-store"
         return response
 
+    @describe(
+        "Save an ended run",
+        {201: json_answer("it is saved", "Shared", "Location")},
+        *(400, 404, 409, 413, 415, 422, 429, 503),
+        body="Share",
+    )
     def share(self, run: str) -> Response:
         """`POST /api/runs/<id>/share`"""
         opening, head = self._shareable(run)
@@ -55,12 +67,7 @@ class ShareRoutes:
             if refusal := self._refusal(opening, self._maker.estimate(run, level)):
                 raise refusal
             session, token = self._sessions.share_with_values(run, words, level, self._maker)
-        addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
-        response = jsonify(id=session, **addresses, delete_token=token)
-        response.status_code = 201
-        response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return kept(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head]:
         opening, head = self._lookup.original(run), self._lookup.known(run)
@@ -83,3 +90,13 @@ class ShareRoutes:
             detail = f"They would take about {size:,} bytes; the limit is {most:,}."
             return Problem(413, detail, field="values", limit=most)
         return None
+
+
+def kept(session: str, token: str) -> Response:
+    """201 for a session that was saved, with where it is and the token that deletes it."""
+    addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
+    response = jsonify(id=session, **addresses, delete_token=token)
+    response.status_code = 201
+    response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
+    response.headers["Cache-Control"] = "no-store"
+    return response

@@ -80,16 +80,22 @@ class _Open:
 
 
 class RunLog:
-    """All runs in one database: the file in `folder`, or the one at `url`. Raises StoreError when it cannot be used."""
+    """All runs in one database: the file in `folder`, or the one at `url`. Raises StoreError when it cannot be used.
 
-    def __init__(self, folder: Path, url: str | None = None, *, cache_bytes: int = CACHE_BYTES) -> None:
+    `alone`: no other process adds to it, so runs that are open are an earlier one's leftovers.
+    """
+
+    def __init__(
+        self, folder: Path, url: str | None = None, *, cache_bytes: int = CACHE_BYTES, alone: bool = True
+    ) -> None:
         self._lock = RLock()
         self._open: dict[str, _Open] = {}
         self._unstored: dict[str, Frame] = {}
         self._held: Counter[str] = Counter()
         self._cache = FrameCache(cache_bytes)
         self.engine = connect(folder, url)
-        self._recover()
+        if alone:
+            self._recover()
 
     def close(self) -> None:
         """Give the database back. Waiters are woken."""

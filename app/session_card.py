@@ -40,6 +40,11 @@ def read_card(sessions: SessionStore, manifest: dict[str, Any]) -> Card:
         answer = text_of(header.data["token"] for header in sessions.steps(manifest["id"]))
     except Damaged:
         answer = None  # the page shows the rest, and says which part it is
+    return card_of(manifest, answer)
+
+
+def card_of(manifest: dict[str, Any], answer: str | None) -> Card:
+    """The card of a session whose steps spell `answer`."""
     return Card(
         title=title_of(manifest),
         prompt=manifest["prompt"],

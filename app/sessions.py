@@ -225,6 +225,18 @@ class SessionStore:
                 raise Damaged(session, session_values.part_name(part))
             yield payload
 
+    def all_values(self, session: str) -> Iterator[bytes]:
+        """Payloads of all `values` frames, in the manifest's order; none where none are stored.
+
+        Raises KeyError, Deleted, and Damaged at the first that is, once those before it are yielded.
+        """
+        stored = self.manifest(session).get("values")
+        for part, payload in session_values.read(self._engine, session, stored["parts"] if stored else []):
+            if payload is None:
+                self.manifest(session)  # it may have been deleted since
+                raise Damaged(session, session_values.part_name(part))
+            yield payload
+
     def damage(self, session: str) -> list[str]:
         """What is wrong with a stored session: the parts that are damaged, "id" if it is not that of the content.
 
@@ -313,6 +325,13 @@ def unlinked(payload: bytes) -> bytes:
     parent = header.data.get("parent")
     changes = {"parent": {**parent, "run": label_of(parent["run"])}} if parent else {}
     return codec.relabel(payload, label_of(header.run), header.seq, changes).payload
+
+
+def manifest_of(words: dict[str, Any], frames: Callable[[], Iterator[bytes]]) -> dict[str, Any]:
+    """The manifest that a log would have as a session, with `words`, were it stored."""
+    packed: list[_Part] = []
+    name = name_of(canonical(words), _packed(frames(), packed))
+    return _manifest_of(name[:SHORTEST_ID], words, next(frames()), [part.described for part in packed], None)
 
 
 def _manifest_of(

@@ -11,6 +11,7 @@ import math
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from model.api import Frame
@@ -46,7 +47,7 @@ def encode(
     """One frame. `data` must be JSON without NaN. Raises ValueError for a kind or value the schema does not have."""
     if kind not in (*KINDS, VALUES):
         raise ValueError(f"unknown frame kind {kind!r}")
-    return Frame(run, seq, kind, _step(data), _serialize(tensors or {}, _described(run, seq, kind, data)))
+    return Frame(run, seq, kind, _step(data), serialize(tensors or {}, _described(run, seq, kind, data)))
 
 
 def header(payload: bytes) -> Header:
@@ -108,6 +109,13 @@ def relabel(payload: bytes, run: str, seq: int, changes: Mapping[str, Any] | Non
     return Frame(run, seq, head.kind, _step(data), _with_header(described, metadata, memoryview(payload)[8 + length :]))
 
 
+def only_qkv(payload: bytes) -> bytes:
+    """A `values` frame of the level "block" as it is at the level "qkv". Raises BadFrame."""
+    head, kept = header(payload), tensors(payload)
+    data = {**head.data, "level": "qkv"}
+    return encode(head.run, head.seq, head.kind, data, {name: kept[name] for name in ("q", "k", "v")}).payload
+
+
 def token_ids(payloads: Iterable[bytes]) -> list[int]:
     """The run's tokens, prompt first, from its `open` and `step` frames in log order."""
     ids: list[int] = []
@@ -140,17 +148,24 @@ def from_stream(data: bytes) -> Iterator[bytes]:
         at += length
 
 
-def join(payloads: Iterable[bytes], about: Mapping[str, str] | None = None) -> bytes:
-    """All frames of one run as a single safetensors file, `about` among its metadata. Raises BadFrame."""
+def join(payloads: Iterable[bytes], about: Mapping[str, str] | None = None, values: Iterable[bytes] = ()) -> bytes:
+    """All frames of one run as a single safetensors file, `about` among its metadata, and the `values` frames that are
+    stored with them. Raises BadFrame.
+    """
     joined: dict[str, np.ndarray] = {}
     metadata = {**(about or {}), "v": VERSION}
-    for payload in payloads:
+    for payload in chain(payloads, values):
         head, fields = header(payload), _metadata(payload)
-        key = f"{head.seq:06d}"
+        key = values_key(head.data["step"], head.data["layer"]) if head.kind == VALUES else f"{head.seq:06d}"
         metadata["run"] = head.run
         metadata[key] = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         joined.update({f"{key}.{name}": tensor for name, tensor in tensors(payload).items()})
-    return _serialize(joined, metadata)
+    return serialize(joined, metadata)
+
+
+def values_key(step: int, layer: int) -> str:
+    """Under which a joined file has a `values` frame."""
+    return f"values-{step:06d}-{layer:04d}"
 
 
 def split(session: bytes) -> list[Frame]:
@@ -163,7 +178,7 @@ def split(session: bytes) -> list[Frame]:
     result = []
     for key in sorted((entry for entry in metadata if entry.isdecimal()), key=int):
         fields = _strings(_json_object(metadata[key]))
-        result.append(frame(_serialize(by_frame.get(key, {}), fields)))
+        result.append(frame(serialize(by_frame.get(key, {}), fields)))
     return result
 
 
@@ -218,7 +233,7 @@ def _step(data: Mapping[str, Any]) -> int:
     return int(data.get("step", -1))
 
 
-def _serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
+def serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
     """A safetensors buffer whose bytes depend on its content alone: the library writes metadata in a random order."""
     import safetensors
 

@@ -1,4 +1,4 @@
-/** Keeps the page's address and its state the same: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run. */
+/** Keeps the page's address and its state the same: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run, `#step=3…` in a file. */
 
 import { formatHash, parseHash, runOfSearch, savedOfPath } from "./location.js";
 
@@ -7,7 +7,7 @@ const WRITE_MS = 300;
 
 /** @param {{id: string, run: string}|null} saved the saved session that the page was opened with */
 export function readAddress({ pathname, search, hash }, saved = null) {
-  const ofSaved = saved && savedOfPath(pathname) === saved.id ? saved.run : null;
+  const ofSaved = saved && (saved.file || savedOfPath(pathname) === saved.id) ? saved.run : null;
   return { run: ofSaved ?? runOfSearch(search), link: parseHash(hash) };
 }
 
@@ -15,6 +15,7 @@ export function readAddress({ pathname, search, hash }, saved = null) {
 export function addressOf({ run, step, selection, present }) {
   if (!run?.steps.length) return null;
   const hash = formatHash({ step, ...selection });
+  if (run.saved?.file) return hash;
   if (run.saved) return `/s/${run.saved.id}${present ? "?present=1" : ""}${hash}`;
   return `/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${hash}`;
 }

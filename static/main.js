@@ -6,6 +6,8 @@ import { io } from "socket.io-client";
 import { followAddress, readAddress } from "./address.js";
 import { App } from "./components/app.js";
 import { createClient } from "./contract/client.js";
+import { fileSource } from "./contract/file-source.js";
+import { upload } from "./contract/upload.js";
 import { createEmbedHost } from "./embed-host.js";
 import { listenToKeys } from "./keyboard.js";
 import { presentOfSearch } from "./location.js";
@@ -18,8 +20,10 @@ import { createStore } from "./store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./theme.js";
 import { createTurns } from "./turns.js";
 
-const bootstrap = JSON.parse(document.getElementById("bootstrap").textContent);
+const textOf = (id) => document.getElementById(id)?.textContent ?? null;
+const bootstrap = JSON.parse(textOf("bootstrap"));
 const saved = bootstrap.session ?? null;
+const inFile = saved?.file === true;
 const embed = bootstrap.embed ? embedOfSearch(window.location.search) : null;
 const settings = storageOr(() => window.localStorage);
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -31,12 +35,25 @@ const store = createStore({
   theme: embed ? embeddedTheme(embed.theme, systemDark.matches) : preferredTheme(settings, systemDark.matches),
   present: !embed && presentOfSearch(window.location.search),
   sandboxed: window.origin === "null",
+  file: inFile,
   embed: embed && { hide: embed.hide, opens: (embed.link.view ?? saved.open?.view) ? "inspector" : "map" },
   speed: embed?.speed ?? 1,
   reducedMotion: stillness.matches,
 });
+
+/** What is inside a page that was saved as a file. */
+function fetchFromFile() {
+  return fileSource({
+    manifest: JSON.parse(textOf("manifest")),
+    glossary: JSON.parse(textOf("glossary")),
+    textOf,
+    subtle: window.crypto.subtle,
+  });
+}
+
 const client = createClient({
-  fetch: window.fetch.bind(window),
+  fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
+  upload,
   connect: () => io({ transports: ["websocket"] }),
   saved,
 });

@@ -6,7 +6,7 @@
  * token that a branch is being started with. `layerStop`, while a step is walked layer by layer, is how many of its layers
  * are shown (1…layers); null when it is not. `sandboxed`: the page is in a frame without an origin, where nothing can be
  * started. `embed`: the page is part of another one, without what `hide` names and at the panel that `opens` names; null
- * when it stands by itself.
+ * when it stands by itself. `file`: the page is a file that has its run inside, without a server.
  */
 
 import { progressAt, revealAt, riseOf } from "./model/rise.js";
@@ -15,7 +15,7 @@ import { walk } from "./model/layer-walk.js";
 export const initialState = {
   readiness: { state: "loading", phase: "", done: 0, total: 0, message: "", model: null },
   examples: [],
-  limits: { prompt_chars: 8192, prompt_tokens: 512, new_tokens: 256 },
+  limits: { prompt_chars: 8192, prompt_tokens: 512, new_tokens: 256, file_bytes: 0 },
   run: null,
   version: 0,
   connected: true,
@@ -45,6 +45,7 @@ export const initialState = {
   theme: "light",
   present: false,
   sandboxed: false,
+  file: false,
   embed: null,
   printing: false,
   phase: "loading",

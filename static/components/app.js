@@ -41,7 +41,9 @@ const PANELS = [
  */
 export function App({ turns, embed = null, host = null, ...parts }) {
   const stage = useRef(null);
-  const glossary = useGlossary();
+  const glossary = useGlossary(parts.client);
+  // Whether the page is a file does not change.
+  const { file } = turns.state();
   const { theme, view } = useFrame(turns);
   const colours = usePageTheme(theme);
   const saver = (panel) => html`<${Turn} of=${PanelSaver} turn="rest" turns=${turns} panel=${panel} ...${parts} />`;
@@ -52,7 +54,7 @@ export function App({ turns, embed = null, host = null, ...parts }) {
       ${embed && html`<${SkipToEnd} />`}
       <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />
       <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
-      ${!embed && html`<${Turn} of=${PromptBar} turn="rest" turns=${turns} ...${parts} />`}
+      ${!embed && !file && html`<${Turn} of=${PromptBar} turn="rest" turns=${turns} ...${parts} />`}
       <${Turn} of=${Timeline} turn="timeline" turns=${turns} ...${parts} />
       <${Tabs} panels=${PANELS} stage=${stage} view=${view} opens=${embed?.opens} />
       <main class="stage" data-wide=${isWide(view)} ref=${stage}>
@@ -69,7 +71,8 @@ export function App({ turns, embed = null, host = null, ...parts }) {
         </div>
       </main>
       <${Help} />
-      ${embed ? html`<${WheelHint} /><${SkipToStart} />` : html`<${Turn} of=${ShareDialog} turn="rest" turns=${turns} ...${parts} />`}
+      ${embed && html`<${WheelHint} /><${SkipToStart} />`}
+      ${!embed && !file && html`<${Turn} of=${ShareDialog} turn="rest" turns=${turns} ...${parts} />`}
     </div>
   <//><//>`;
 }

@@ -3,26 +3,31 @@
 import { html } from "htm/preact";
 import { bytesShort, counted } from "../model/format.js";
 import { momentOf } from "../model/sharing.js";
+import { OpenFile } from "./file/open-file.js";
+import { SaveFileButton } from "./file/save-file.js";
 import { Icon } from "./icons.js";
 import { EmbedButton } from "./share/embed-button.js";
 
 const GALLERY = "/gallery";
 const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
-export function Header({ state, dispatch, session }) {
+export function Header({ state, dispatch, session, client }) {
   const dark = state.theme === "dark";
   return html`
     <header class="header">
       <h1 class="wordmark">KV<span>Scope</span></h1>
       ${
         state.run?.saved
-          ? html`<${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed} />`
+          ? html`<${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
           : html`<p class="header-say">a real model answering, token by token</p>
-              <${Recorded} state=${state} session=${session} />
-              <a class="header-link" href=${GALLERY}>Gallery</a>`
+              <div class="openers">
+                <${Recorded} state=${state} session=${session} />
+                ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
+                <a class="header-link" href=${GALLERY}>Gallery</a>
+              </div>`
       }
       <div class="header-end">
-        <${Model} state=${state} />
+        ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${Model} state=${state} />`}
         <button
           class="icon-button"
           type="button"
@@ -51,7 +56,7 @@ export function Header({ state, dispatch, session }) {
 }
 
 /** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */
-function Saved({ saved, moment, alone }) {
+function Saved({ saved, moment, alone, client }) {
   const { id, title } = saved;
   return html`
     <div class="saved" role="group" aria-label="Shared run">
@@ -59,7 +64,7 @@ function Saved({ saved, moment, alone }) {
       ${
         alone &&
         html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
-          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a>`
+          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a><${SaveFileButton} id=${id} client=${client} />`
       }
     </div>
   `;
@@ -95,7 +100,7 @@ function Model({ state }) {
   `;
 }
 
-function Ready({ model }) {
+function Ready({ model, before = "" }) {
   if (!model) return html`<span class="model-text">ready</span>`;
   const more = [
     counted(model.layers, "layer"),
@@ -104,8 +109,14 @@ function Ready({ model }) {
     model.device.toUpperCase(),
   ];
   return html`<span class="model-text" title=${[model.name, ...more].join(" · ")}
-    >${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
+    >${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
   >`;
+}
+
+/** In a file no model runs; the one that the run was made by is named. */
+function ModelOfRun({ run }) {
+  if (!run?.open) return null;
+  return html`<div class="model" role="group" aria-label="Model"><${Ready} model=${run.open.model} before="made by " /></div>`;
 }
 
 function Loading({ readiness }) {

@@ -55,6 +55,7 @@ async function fontsFor(text) {
 
 async function withFile(cssText, base) {
   const [whole, address] = /url\("([^"]+)"\)/.exec(cssText);
+  if (address.startsWith("data:")) return cssText;
   const response = await fetch(new URL(address, base));
   return cssText.replace(whole, `url("${await dataUrl(await response.blob())}")`);
 }

@@ -2,19 +2,17 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-const ADDRESS = new URL("../glossary.json", import.meta.url);
-
 /** @returns {Object<string, {name: string, text: string}>} definitions by id; empty until they are here */
-export function useGlossary() {
+export function useGlossary(client) {
   const [glossary, setGlossary] = useState({});
   useEffect(() => {
     const aborter = new AbortController();
-    fetch(ADDRESS, { signal: aborter.signal })
-      .then((response) => (response.ok ? response.json() : {}))
+    client
+      .glossary(aborter)
       .then(setGlossary)
       // Without it words have no definition, and everything else works.
       .catch(() => {});
     return () => aborter.abort();
-  }, []);
+  }, [client]);
   return glossary;
 }

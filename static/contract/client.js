@@ -23,25 +23,28 @@ export class Problem extends Error {
 /**
  * @param {Object} parts
  * @param {Function} parts.fetch
+ * @param {Function} parts.upload sends a file, as upload.js does
  * @param {() => Object} parts.connect gives a Socket.IO client socket when first needed
  * @param {{id: string, run: string, values?: Object|null}|null} parts.saved the saved session that has a run's log: all
  *   about that run is read from there, and over HTTP alone, since it does not grow; exact values that are stored with it are
  *   not asked of a model
  */
-export function createClient({ fetch, connect, saved = null }) {
+export function createClient({ fetch, upload = null, connect, saved = null }) {
   let socket = null;
   const openSocket = () => (socket ??= connect());
 
-  const request = async (path, options) => {
+  const answered = async (ask) => {
     let response;
     try {
-      response = await fetch(path, options);
+      response = await ask();
     } catch {
       throw new Problem({ title: "The server cannot be reached", detail: "Check that it is still running, then try again." });
     }
     if (!response.ok) throw await problemOf(response);
     return response;
   };
+
+  const request = (path, options) => answered(() => fetch(path, options));
 
   const post = async (path, body) => {
     const headers = { "Content-Type": "application/json" };
@@ -51,7 +54,7 @@ export function createClient({ fetch, connect, saved = null }) {
 
   const isSaved = (run) => saved !== null && run === saved.run;
   const at = (run, rest = "") =>
-    isSaved(run) ? `/api/sessions/${encodeURIComponent(saved.id)}${rest}` : `/api/runs/${encodeURIComponent(run)}${rest}`;
+    isSaved(run) ? `${ofSession(saved.id)}${rest}` : `/api/runs/${encodeURIComponent(run)}${rest}`;
 
   const exact = async (run, path) => {
     const response = await request(at(run, path));
@@ -89,6 +92,9 @@ export function createClient({ fetch, connect, saved = null }) {
   const answer = (name, ask) => (wanted) => (isSaved(wanted.run) && stored[name] ? stored[name](wanted) : ask(wanted));
 
   return {
+    /** @returns {Promise<Object<string, {name: string, text: string}>>} definitions by id  @throws {Problem} */
+    glossary: async ({ signal }) => (await request("/static/glossary.json", { signal })).json(),
+
     /** @returns {Promise<Object>} where loading stands; `state` is "ready" when runs are served */
     async readiness() {
       const response = await fetch("/readyz");
@@ -166,6 +172,27 @@ export function createClient({ fetch, connect, saved = null }) {
     share: (run, words) => post(at(run, "/share"), words),
 
     /**
+     * Keeps the session that a file has.
+     *
+     * @param {Blob} file
+     * @param {{onSent: (bytes: number) => void, signal: AbortSignal}} options
+     * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
+     */
+    keep: async (file, options) => (await answered(() => upload("/api/sessions", file, options))).json(),
+
+    /** @returns {Promise<Object>} what a saved session says of itself (docs/sessions.md)  @throws {Problem} */
+    manifest: async (id, { signal }) => (await request(ofSession(id), { signal })).json(),
+
+    /** @returns {string} the address of a session as a file; `level`: how much of it a page has, null for all there is */
+    fileOf,
+
+    /** @returns {Promise<number>} how many bytes that file has  @throws {Problem} */
+    async sizeOf(id, kind, level, { signal }) {
+      const response = await request(fileOf(id, kind, level), { method: "HEAD", signal });
+      return Number(response.headers.get("Content-Length"));
+    },
+
+    /**
      * How much of a run a session could keep, and how far the values of one that is being shared are computed.
      *
      * @returns {Promise<{levels: Object<string, {bytes: number, estimated: boolean, refusal: string|null}>,
@@ -176,12 +203,16 @@ export function createClient({ fetch, connect, saved = null }) {
     /** Takes one sharing of a session back.  @throws {Problem} */
     async withdraw(id, token) {
       const headers = { Authorization: `Bearer ${token}` };
-      await request(`/api/sessions/${encodeURIComponent(id)}`, { method: "DELETE", headers });
+      await request(ofSession(id), { method: "DELETE", headers });
     },
 
     watch: (run, after, handlers) => watch({ run, after, handlers, frames, openSocket, grows: !isSaved(run) }),
   };
 }
+
+const ofSession = (id) => `/api/sessions/${encodeURIComponent(id)}`;
+
+const fileOf = (id, kind, level) => `${ofSession(id)}.${kind}${level ? `?level=${level}` : ""}`;
 
 /** Hands on the frames of a stream as they arrive. */
 async function readFrames(response, onFrame) {

@@ -4,7 +4,7 @@
 export const NO_BRANCH = "A saved run cannot be branched: run its prompt again.";
 export const NO_STUDY = "Not possible in a saved run: run its prompt again.";
 /** Said in place of exact values that nobody can compute here. */
-export const NOT_STORED = "not stored with this session, and this server does not run its model";
+export const NOT_STORED = "not stored with this session, and its model does not run here";
 /** Said in place of exact values that are stored, but not as they were. */
 export const DAMAGED = "stored with this session, but damaged since";
 
@@ -22,6 +22,7 @@ export function openingOf({ open }) {
  */
 export function modelFor(run, { state, model }) {
   if (!run.saved) return state === "ready" ? "ready" : "loading";
+  if (run.saved.file) return "none";
   if (state === "failed" || state === "unreachable") return "none";
   if (model && model.sha256 !== run.open.model.sha256) return "none";
   return state === "ready" ? "ready" : "loading";

@@ -8,11 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
 from app.cli import main
-from model.frames import header, split
+from app.run_log import RunLog, runs_table
+from app.session_import import read_file
+from app.sessions import SessionStore
+from model.frames import header, relabel, split
 from tests.app.conftest import FAKE, ROOT, eventually
+
+RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
 
 
 def kvscope(*arguments: str) -> Result:
@@ -100,3 +106,67 @@ def test_the_url_is_the_first_line_printed(tmp_path: Path) -> None:
         assert process.stdout.readline().startswith("http://127.0.0.1:")
         process.terminate()
         eventually(lambda: process.poll() is not None)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A data folder with a real recorded run in it."""
+    with RunLog(tmp_path / "data") as runs:
+        runs.append(split(RECORDING.read_bytes()))
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("kind", ["html", "safetensors"])
+def test_export_writes_a_run_as_a_server_would_give_it_once_it_is_shared(kept: Path, tmp_path: Path, kind: str) -> None:
+    out = tmp_path / f"f.{kind}"
+    run = split(RECORDING.read_bytes())[0].run
+    result = kvscope("--data", str(kept), "export", run, "--out", str(out))
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{out}: {out.stat().st_size:,} bytes\n"
+    taken = read_file(memoryview(out.read_bytes()))
+    with RunLog(kept) as runs:
+        sessions = SessionStore(runs)
+        session, _ = sessions.share(run, taken.words)
+        assert sessions.keep(taken.words, taken.frames)[0] == session
+        again = kvscope("--data", str(kept), "export", session, "--out", str(out))
+        assert again.exit_code == 0, again.output
+        own = read_file(memoryview(out.read_bytes()))
+        assert sessions.keep(own.words, own.frames)[0] == session
+
+
+def test_export_leaves_the_runs_open_that_a_server_has_open(kept: Path, tmp_path: Path) -> None:
+    frames = split(RECORDING.read_bytes())
+    with RunLog(kept) as runs:
+        runs.append([relabel(frame.payload, "growing", frame.seq) for frame in frames[:-1]])
+        result = kvscope("--data", str(kept), "export", frames[0].run, "--out", str(tmp_path / "f.safetensors"))
+        assert result.exit_code == 0, result.output
+        with runs.engine.connect() as connection:
+            closed = sa.select(runs_table.c.closed).where(runs_table.c.run == "growing")
+            assert connection.scalar(closed) is False
+        still = kvscope("--data", str(kept), "export", "growing", "--out", str(tmp_path / "g.html"))
+        assert (still.exit_code, "no ended run" in still.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nothing", "--out", "OUT.html"], "no session and no ended run"),
+        (["RUN", "--out", "OUT.txt"], "must end in .html or .safetensors"),
+        (["RUN", "--out", "OUT/below.html"], "cannot be written"),
+        (["RUN", "--out", "OUT.html", "--level", "qkv"], "no exact values stored"),
+    ],
+)
+def test_an_export_that_cannot_be_says_why_and_leaves_nothing(
+    kept: Path, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    run = split(RECORDING.read_bytes())[0].run
+    out = str(tmp_path / "out")
+    result = kvscope("--data", str(kept), "export", *[a.replace("OUT", out).replace("RUN", run) for a in arguments])
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"data"}
+
+
+def test_an_export_of_no_data_folder_makes_none(tmp_path: Path) -> None:
+    result = kvscope("--data", str(tmp_path / "none"), "export", "x", "--out", str(tmp_path / "f.html"))
+    assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])

@@ -26,7 +26,8 @@ def bootstrap(client: FlaskClient) -> dict[str, object]:
 
 def test_the_page_carries_limits_and_version(client: FlaskClient) -> None:
     carried = bootstrap(client)
-    assert carried["limits"] == {"prompt_chars": 8192, "prompt_tokens": 512, "new_tokens": 256}
+    most = {"prompt_chars": 8192, "prompt_tokens": 512, "new_tokens": 256, "file_bytes": 256 * 1024 * 1024}
+    assert carried["limits"] == most
     assert carried["version"]
     assert carried["examples"] == []
 

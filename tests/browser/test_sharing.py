@@ -260,9 +260,7 @@ def test_without_its_model_a_link_says_what_is_not_stored(
     model["model"]["sha256"] = "0" * 64
     page.route("**/readyz", lambda route: route.fulfill(body=json.dumps(model), content_type="application/json"))
     stage = open_link(page, server, shared.id, f"#step=3&layer=13&head=8&query=8&key=1&view={view}")
-    expect(stage.region("Inspector")).to_contain_text(
-        "not stored with this session, and this server does not run its model"
-    )
+    expect(stage.region("Inspector")).to_contain_text("not stored with this session, and its model does not run here")
 
 
 def test_a_refusal_by_the_engine_reads_the_same(

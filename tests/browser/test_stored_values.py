@@ -22,7 +22,7 @@ from tests.browser.test_zooms import number
 from tests.model.checkpoint.tiny import write_folder
 
 LEVELS = ("attention", "qkv", "block")
-NOT_STORED = "not stored with this session, and this server does not run its model"
+NOT_STORED = "not stored with this session, and its model does not run here"
 ROUNDED = 2.0**-10
 
 

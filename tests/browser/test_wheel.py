@@ -16,6 +16,8 @@ from model import frames as codec
 from tests.browser.server import Server
 from tests.browser.stage import Stage
 from tests.browser.test_export import PNG_START, save
+from tests.browser.test_export_file import Asked, export, open_file
+from tests.browser.test_sharing import share
 from tests.test_packaging import STATIC, build_wheel
 
 MOST_BYTES = 180_000
@@ -121,3 +123,19 @@ def test_a_panel_is_saved_as_a_picture_and_words_are_defined(
     term.hover()
     expect(term).to_have_accessible_description(re.compile("."))
     assert traffic.failed == []
+
+
+def test_a_file_that_an_installation_writes_plays_by_itself(
+    new_page: Callable[..., Page], wheel_server: Server, recorded_run: str, tmp_path: Path
+) -> None:
+    """The bundle is written into it, every view included."""
+    session = share(wheel_server, recorded_run).id
+    page = new_page(offline=True)
+    asked = Asked().listen(page)
+    file = export(wheel_server, session, tmp_path)
+    stage = open_file(page, file, wheel_server, PLACE + "head")
+    for view in VIEWS:
+        page.evaluate("hash => { location.hash = hash }", PLACE + view)
+        expect(stage.region("Inspector")).to_contain_text("Layer 13")
+        page.wait_for_timeout(300)
+    assert len(asked.urls) == 1

@@ -186,3 +186,30 @@ test("a sharing is taken back with its token, in a header", async () => {
   await client.withdraw("abcdefghij23", "secret");
   assert.deepEqual(asked, [["DELETE", "/api/sessions/abcdefghij23", { Authorization: "Bearer secret" }]]);
 });
+
+test("a file is sent as it is, and a refusal says why", async () => {
+  const sent = [];
+  const answers = [new Response('{"id": "s1"}', { status: 201 }), new Response('{"title": "No", "detail": "not of KVScope"}', { status: 422 })];
+  const upload = async (path, file, options) => {
+    sent.push([path, file]);
+    options.onSent(3);
+    return answers.shift();
+  };
+  const client = createClient({ fetch: null, upload, connect: null });
+  const heard = [];
+  assert.deepEqual(await client.keep("file", { onSent: (bytes) => heard.push(bytes) }), { id: "s1" });
+  await assert.rejects(client.keep("file", { onSent: () => {} }), { status: 422, message: "not of KVScope" });
+  assert.deepEqual([sent[0], heard], [["/api/sessions", "file"], [3]]);
+});
+
+test("the size of a file is asked for without the file", async () => {
+  const asked = [];
+  const fetch = async (path, { method }) => {
+    asked.push([method, path]);
+    return new Response(null, { headers: { "Content-Length": "123" } });
+  };
+  const client = createClient({ fetch, connect: null });
+  assert.equal(await client.sizeOf("s1", "html", "qkv", {}), 123);
+  assert.equal(await client.sizeOf("s1", "safetensors", null, {}), 123);
+  assert.deepEqual(asked, [["HEAD", "/api/sessions/s1.html?level=qkv"], ["HEAD", "/api/sessions/s1.safetensors"]]);
+});

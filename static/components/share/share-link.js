@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { SaveFile } from "../file/save-file.js";
 import { Copied } from "./copied.js";
 import { EmbedButton } from "./embed-button.js";
 
@@ -35,6 +36,10 @@ export function ShareLink({ shared, title, moment, client, onBack }) {
       <a href=${link} target="_blank" rel="noopener">Open it in a new tab</a>
       <${EmbedButton} id=${shared.id} title=${title} moment=${moment} />
     </div>
+    <fieldset>
+      <legend>Save as a file</legend>
+      <${SaveFile} id=${shared.id} client=${client} />
+    </fieldset>
     <fieldset>
       <legend>Taking it back</legend>
       <p>Keep this delete token if you may want to delete the link later: it is the only key to that, and it is shown only this once.</p>

@@ -1,0 +1,105 @@
+"""The page's own code and looks as text, for a page that must carry them itself.
+
+Modules are found from the entry on, as the browser would load them: a checkout's own, or the bundle of a wheel. Each
+gets a name that does not depend on an address, for an import map.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path, PurePosixPath
+
+ENTRY = "main.js"
+SHEETS = (
+    *("base", "layout", "prompt-bar", "timeline", "map", "inspector", "panels", "charts", "words", "share", "files"),
+    *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
+    *("present", "embed", "print"),
+)
+"""Style sheets under static/css, in the order in which later ones win."""
+FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-mono/wght.css")
+"""Style sheets under static/vendor that have nothing but the faces of the page's fonts."""
+
+_SPECIFIER = re.compile(r"""(\b(?:from|import)\s*\(?\s*)(["'])([^"'\s]+)\2""")
+_FACE = re.compile(r"@font-face\s*\{[^}]*\}")
+_ADDRESS = re.compile(r"url\(([^)]+)\)")
+_RANGES = re.compile(r"unicode-range:\s*([^;]+);")
+
+
+def own_version() -> str:
+    """The version of KVScope that is installed."""
+    try:
+        return version("kvscope")
+    except PackageNotFoundError:
+        return "unpackaged"
+
+
+def name_of(path: str) -> str:
+    """The name under which a module at `path` below static/ is imported."""
+    return f"kvscope/{path}"
+
+
+def modules(static: Path) -> dict[str, str]:
+    """The source of every module that the entry leads to, by name, each importing the others by their names.
+
+    Raises OSError when one that is named by the import map cannot be read.
+    """
+    imports: dict[str, str] = json.loads((static / "importmap.json").read_text("utf-8"))["imports"]
+    known = {name: address.removeprefix("/static/") for name, address in imports.items()}
+    found: dict[str, str] = {}
+    waiting = [ENTRY]
+    while waiting:
+        path = waiting.pop()
+        if name_of(path) in found:
+            continue
+
+        def renamed(match: re.Match[str], importer: str = path) -> str:
+            target = known.get(match[3]) or _beside(static, importer, match[3])
+            if target is None:
+                return match[0]
+            waiting.append(target)
+            return f"{match[1]}{match[2]}{name_of(target)}{match[2]}"
+
+        found[name_of(path)] = _SPECIFIER.sub(renamed, (static / path).read_text("utf-8"))
+    return found
+
+
+def _beside(static: Path, importer: str, specifier: str) -> str | None:
+    """The path below static/ of a module named relative to another, None for what only looks like one."""
+    if not specifier.startswith("."):
+        return None
+    path = (static / importer).parent.joinpath(specifier).resolve()
+    return PurePosixPath(path.relative_to(static.resolve())).as_posix() if path.is_file() else None
+
+
+def styles(static: Path, sheets: Iterable[str], text: str) -> str:
+    """All style sheets in one, with the font files inside that `text` and the page's own Latin words need."""
+    own = ((static / "css" / f"{sheet}.css").read_text("utf-8") for sheet in sheets)
+    return "\n".join([*_faces(static, text), *own])
+
+
+def _faces(static: Path, text: str) -> Iterator[str]:
+    needed = {ord(character) for character in text} | {ord("a")}
+    for font in FONTS:
+        sheet = static / "vendor" / font
+        for face in _FACE.findall(sheet.read_text("utf-8")):
+            ranges, address = _RANGES.search(face), _ADDRESS.search(face)
+            if ranges and address and _covers(ranges[1], needed):
+                yield face.replace(address[0], f"url({_inside(sheet.parent / address[1])})")
+
+
+def _inside(path: Path) -> str:
+    return f'"data:font/woff2;base64,{base64.b64encode(path.read_bytes()).decode()}"'
+
+
+def _covers(ranges: str, needed: set[int]) -> bool:
+    """Whether a CSS unicode-range, such as `U+0-FF,U+131`, has any of the code points."""
+    for each in ranges.split(","):
+        low, _, high = each.strip().removeprefix("U+").partition("-")
+        first, last = int(low, 16), int(high or low, 16)
+        if any(first <= point <= last for point in needed):
+            return True
+    return False

@@ -1,0 +1,203 @@
+"""Reads what strangers made: JSON and safetensors buffers whose every number is checked before anything relies on it.
+
+Nothing here allocates by a size that the input states, and no library reads the input before this has.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, prod
+from typing import Any, NoReturn
+
+MAX_HEADER_BYTES = 32 * 1024 * 1024
+MAX_DIMENSIONS = 4
+SIZES = {"U8": 1, "F16": 2, "F32": 4, "I32": 4}
+"""Bytes of an element, by the types that frames use."""
+
+Check = Callable[[Any, str], None]
+
+
+class BadFile(ValueError):
+    """What is wrong with the input, in a sentence, and where."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"{where} {reason}.")
+        self.where = where
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Where a tensor is: `begin` and `end` count from the start of the buffer, in bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a safetensors buffer says of itself."""
+
+    metadata: Mapping[str, str]
+    tensors: Mapping[str, Tensor]
+
+
+def read_json(text: bytes | str, where: str) -> Any:
+    """The value of JSON as RFC 8259 has it: no name twice in an object, no NaN, no half of a surrogate pair.
+
+    Raises BadFile.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_members, parse_constant=_no_constant)
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeError:
+        raise BadFile(where, "is not text in UTF-8") from None
+    except RecursionError:
+        raise BadFile(where, "is nested too deeply") from None
+    except ValueError as error:
+        raise BadFile(where, f"is not JSON: {error}") from None
+    return value
+
+
+def layout(buffer: Sequence[int] | bytes | memoryview, where: str) -> Layout:
+    """The layout of a safetensors buffer whose tensors fill it, one after another. Raises BadFile."""
+    if len(buffer) < 8:
+        raise BadFile(where, "is no safetensors buffer: it is cut short")
+    (length,) = struct.unpack("<Q", bytes(buffer[:8]))
+    if length > MAX_HEADER_BYTES:
+        raise BadFile(where, f"has a header of {length} bytes; at most {MAX_HEADER_BYTES} are taken")
+    start = 8 + length
+    if start > len(buffer):
+        raise BadFile(where, "is cut short: its header is longer than all of it")
+    header = read_json(bytes(buffer[8:start]), f"The header of {where[:1].lower()}{where[1:]}")
+    if not isinstance(header, dict):
+        raise BadFile(where, "has a header that is no JSON object")
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+        raise BadFile(where, "has metadata that is not text")
+    tensors = {name: _tensor(entry, f"{where}: tensor {name[:80]!r}", start) for name, entry in header.items()}
+    at = start
+    for name, tensor in sorted(tensors.items(), key=lambda entry: (entry[1].begin, entry[1].end)):
+        if tensor.begin != at:
+            fault = "overlaps the one before it" if tensor.begin < at else "leaves a gap before it"
+            raise BadFile(f"{where}: tensor {name[:80]!r}", fault)
+        at = tensor.end
+    if at != len(buffer):
+        raise BadFile(where, f"is {len(buffer)} bytes long, but its tensors end at byte {at}")
+    return Layout(metadata, tensors)
+
+
+def _tensor(entry: Any, where: str, start: int) -> Tensor:
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise BadFile(where, "is not described by dtype, shape and data_offsets")
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in SIZES:
+        raise BadFile(where, f"has a type that no frame uses: {', '.join(SIZES)} are taken")
+    if not _naturals(shape) or len(shape) > MAX_DIMENSIONS or 0 in shape:
+        raise BadFile(where, f"has a shape that is not at most {MAX_DIMENSIONS} whole numbers above 0")
+    if not _naturals(offsets) or len(offsets) != 2:
+        raise BadFile(where, "has data_offsets that are not two whole numbers")
+    if offsets[1] - offsets[0] != prod(shape) * SIZES[dtype]:
+        raise BadFile(where, "does not have as many bytes as its shape and type need")
+    return Tensor(dtype, tuple(shape), start + offsets[0], start + offsets[1])
+
+
+def _naturals(value: Any) -> bool:
+    return isinstance(value, list) and all(type(entry) is int and entry >= 0 for entry in value)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object has a name twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def text(most: int) -> Check:
+    """Text of at most so many characters."""
+
+    def check(value: Any, where: str) -> None:
+        if not isinstance(value, str) or len(value) > most:
+            raise BadFile(where, f"is not text of at most {most} characters")
+
+    return check
+
+
+def natural(low: int = 0, high: int = 2**53) -> Check:
+    """A whole number from `low` to `high`."""
+
+    def check(value: Any, where: str) -> None:
+        if type(value) is not int or not low <= value <= high:
+            raise BadFile(where, f"is not a whole number from {low} to {high}")
+
+    return check
+
+
+def number(value: Any, where: str) -> None:
+    """A finite number."""
+    # Comparing does not convert: an integer may be too large for a float.
+    if type(value) not in (int, float) or not -1e300 < value < 1e300 or not isfinite(value):
+        raise BadFile(where, "is not a finite number")
+
+
+def truth(value: Any, where: str) -> None:
+    """true or false."""
+    if type(value) is not bool:
+        raise BadFile(where, "is neither true nor false")
+
+
+def one_of(*values: str) -> Check:
+    """One of these words."""
+
+    def check(value: Any, where: str) -> None:
+        if not isinstance(value, str) or value not in values:
+            raise BadFile(where, f"is none of {', '.join(values)}")
+
+    return check
+
+
+def or_null(inner: Check) -> Check:
+    """That, or null."""
+
+    def check(value: Any, where: str) -> None:
+        if value is not None:
+            inner(value, where)
+
+    return check
+
+
+def list_of(inner: Check, most: int) -> Check:
+    """A list of at most so many."""
+
+    def check(value: Any, where: str) -> None:
+        if not isinstance(value, list) or len(value) > most:
+            raise BadFile(where, f"is not a list of at most {most}")
+        for index, entry in enumerate(value):
+            inner(entry, f"{where}[{index}]")
+
+    return check
+
+
+def record(members: Mapping[str, Check], older: Mapping[str, Check] | None = None) -> Check:
+    """An object with these members; those of `older` may be missing, and others be there."""
+
+    def check(value: Any, where: str) -> None:
+        if not isinstance(value, dict):
+            raise BadFile(where, "is not an object")
+        for name, inner in members.items():
+            if name not in value:
+                raise BadFile(f"{where}.{name}", "is missing")
+            inner(value[name], f"{where}.{name}")
+        for name, inner in (older or {}).items():
+            if name in value:
+                inner(value[name], f"{where}.{name}")
+
+    return check
