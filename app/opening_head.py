@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from model import frames as codec
 
 NEAREST = 2
-ROWS = 64
+CELLS = 32 * 32
 
 
 class NothingToShow(Exception):
@@ -74,7 +75,7 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
 def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int) -> tuple[int, int]:
     """The head that the page chooses for a run that does not say: as static/model/first-look.js has it, and why."""
     found: dict[tuple[int, int], int] = {}
-    first = max(0, prompt_length - ROWS)
+    first = max(0, prompt_length - math.ceil(CELLS / prompt_length))
     for data, payload in prefill:
         (layers, heads, queries, keys), values = codec.octets(payload, "attention")
         for layer in range(layers):
