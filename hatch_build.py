@@ -1,7 +1,7 @@
 """Build hook: fetch the page's libraries into static/vendor/ and ship static/ and templates/ inside the wheel.
 
 A checkout serves its modules as they are. A wheel carries them bundled, own ones and libraries together, under the
-entry's own name, so that whatever names the entry works with both.
+entries' own names, so that whatever names an entry works with both.
 
 The libraries and the bundler are named in static/package.json, pinned with integrity hashes in
 static/package-lock.json, and installed by npm without running their scripts. Node comes from PATH, or from a build
@@ -31,9 +31,10 @@ SHIPPED = ("static", "templates")
 NOT_SHIPPED = {"node_modules", "package.json", "package-lock.json", ".npmrc", STAMP, "__pycache__"}
 MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
+ENTRIES = ("main.js", "gallery.js")
+"""What the pages name."""
 FOR_OTHER_PAGES = ("static/embed.js",)
 """Scripts that are no module: they are shipped as they are."""
-ENTRY = "main.js"
 ES_VERSION = "es2022"
 """The newest syntax a bundle may have; newer syntax in a module is rewritten."""
 
@@ -107,7 +108,7 @@ def shipped_files(root: Path, bundle: Path) -> dict[str, str]:
 
 
 def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
-    """Join static/main.js and all it imports in the folder `bundle`: main.js and, named by content, chunks/*.js.
+    """Join the entries and all they import in the folder `bundle`: each by its name and, named by content, chunks/*.js.
 
     What is imported when needed stays so. Libraries are the files the import map names, those a checkout serves.
     Raises SystemExit with the bundler's own words, which pip prints, when it fails.
@@ -121,7 +122,7 @@ def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="kvscope-modules-") as folder:
         copy_modules(static, Path(folder) / "static")
         esbuild = packages.modules / "esbuild" / "bin" / "esbuild"
-        done = run_node("node", [str(esbuild), f"static/{ENTRY}", *arguments], Path(folder))
+        done = run_node("node", [str(esbuild), *(f"static/{entry}" for entry in ENTRIES), *arguments], Path(folder))
     if done.returncode:
         raise SystemExit(f"the page could not be bundled by esbuild:\n{done.stderr}")
 

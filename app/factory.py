@@ -10,6 +10,7 @@ from flask import Flask
 from app import (
     compression,
     http_files,
+    http_gallery,
     http_oembed,
     http_pages,
     http_runs,
@@ -38,17 +39,20 @@ class Parts:
     sessions: SessionStore
     engine: EngineLink
     live: Live
+    gallery: recordings.Gallery
     expiry: Expiry
 
     def start(self) -> None:
-        """Start the engine process, and forget runs that are due."""
+        """Start the engine process, save what the gallery shows, and forget runs that are due."""
         self.engine.start()
+        self.gallery.start()
         self.expiry.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
         self.expiry.close()
         self.engine.close()
+        self.gallery.close()
         self.live.close()
         self.runs.close()
 
@@ -60,11 +64,13 @@ def build(settings: Settings) -> Flask:
     engine = EngineLink(runs, settings, report)
     maker = ValueMaker(runs, engine, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers)
-    examples = recordings.load(settings.recordings_dir, runs)
+    recorded = recordings.found(settings.recordings_dir)
+    examples = recordings.load(recorded, runs)
+    gallery = recordings.Gallery(recorded, sessions)
     expiry = Expiry(runs, sessions, [example.id for example in examples], live.watched, settings.keep_runs_days, report)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, expiry)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, gallery, expiry)
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
@@ -75,6 +81,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(http_files.blueprint(sessions, engine, settings.data_dir))
     app.register_blueprint(http_oembed.blueprint(sessions))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
+    app.register_blueprint(http_gallery.blueprint(gallery))
     return app
 
 

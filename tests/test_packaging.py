@@ -239,7 +239,8 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     assert {f"app/recordings/{path.name}" for path in (ROOT / "app" / "recordings").glob("*.safetensors")} <= names
     bundled = {name for name in names if name.endswith((*hatch_build.MODULES, ".map"))}
     chunks = {name for name in bundled if re.fullmatch(r"app/static/chunks/[\w-]+-[0-9A-Z]{8}\.js", name)}
-    assert bundled == {"app/static/main.js", "app/static/embed.js"} | chunks
+    entries = {f"app/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
+    assert bundled == entries | chunks
     views = {path.stem for path in (STATIC / "components" / "views").glob("*.js")}
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert not [name for name in names if "node_modules" in name or name.startswith("tests/")]

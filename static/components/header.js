@@ -4,8 +4,11 @@ import { html } from "htm/preact";
 import { bytesShort, counted } from "../model/format.js";
 import { OpenFile } from "./file/open-file.js";
 import { SaveFileButton } from "./file/save-file.js";
+import { momentOf } from "../model/sharing.js";
 import { Icon } from "./icons.js";
+import { EmbedButton } from "./share/embed-button.js";
 
+const GALLERY = "/gallery";
 const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
 export function Header({ state, dispatch, session, client }) {
@@ -15,12 +18,15 @@ export function Header({ state, dispatch, session, client }) {
       <h1 class="wordmark">KV<span>Scope</span></h1>
       ${
         state.run?.saved
-          ? html`<${Saved} saved=${state.run.saved} alone=${!state.sandboxed && !state.file} client=${client} />`
+          ? html`<${Saved}
+              saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client}
+            />`
           : html`<p class="header-say">a real model answering, token by token</p>
               <div class="openers">
                 <${Recorded} state=${state} session=${session} />
                 ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
-              </div>`
+              </div>
+              ${!state.file && html`<a class="header-link" href=${GALLERY}>Gallery</a>`}`
       }
       <div class="header-end">
         ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${Model} state=${state} />`}
@@ -52,12 +58,17 @@ export function Header({ state, dispatch, session, client }) {
 }
 
 /** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */
-function Saved({ saved, alone, client }) {
+function Saved({ saved, moment, alone, client }) {
   const { id, title } = saved;
   return html`
     <div class="saved" role="group" aria-label="Shared run">
       <h2 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
-      ${alone && html`<a href="/">Open KVScope</a><${SaveFileButton} id=${id} client=${client} />`}
+      ${
+        alone &&
+        html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
+          <${SaveFileButton} id=${id} client=${client} />
+          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a>`
+      }
     </div>
   `;
 }
@@ -65,13 +76,17 @@ function Saved({ saved, alone, client }) {
 function Recorded({ state, session }) {
   if (state.examples.length === 0) return null;
   const shown = state.examples.some(({ id }) => id === state.run?.id);
-  const onChange = (event) => session.visit(event.target.value);
+  const onChange = ({ target }) => {
+    if (target.value === GALLERY) window.location.assign(GALLERY);
+    else session.visit(target.value);
+  };
   return html`
     <label class="recorded">
       <span>Recorded runs</span>
       <select onChange=${onChange} value=${shown ? state.run.id : ""}>
         <option value="" disabled hidden>choose one</option>
         ${state.examples.map(({ id, title }) => html`<option key=${id} value=${id}>${title}</option>`)}
+        <option value=${GALLERY}>More, in the gallery…</option>
       </select>
     </label>
   `;

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { bytesShort } from "../../model/format.js";
 import { fileRefusal } from "../../model/session-files.js";
 import { Icon } from "../icons.js";
-import { Copied } from "../share/share-link.js";
+import { Copied } from "../share/copied.js";
 
 const IDLE = { name: "", size: 0, sent: null, refusal: null, opened: null };
 

@@ -55,7 +55,7 @@ function Sharing({ run, moment, client }) {
     setShared(null);
     setSaid(words);
   };
-  if (shared) return html`<${ShareLink} shared=${shared} client=${client} onBack=${back} />`;
+  if (shared) return html`<${ShareLink} shared=${shared} title=${draft.title.trim()} moment=${moment} client=${client} onBack=${back} />`;
   const part = problem && partOfField(problem.field);
   const refusalOf = (name) => problem && part === name && html`<${Refusal} id=${`share-${name}-problem`} problem=${problem} />`;
   return html`<form class="share-form" onSubmit=${share} novalidate>

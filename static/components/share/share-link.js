@@ -3,14 +3,16 @@
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { SaveFile } from "../file/save-file.js";
+import { Copied } from "./copied.js";
+import { EmbedButton } from "./embed-button.js";
 
 const DELETED = "Deleted. The link opens no more, unless someone else has shared the very same run in the same words.";
 
 /**
- * @param {{shared: {id: string, url: string, delete_token: string}, client: Object, onBack: (said: string) => void}} props
- *   `onBack`: to the form, which says `said`
+ * @param {{shared: {id: string, url: string, delete_token: string}, title: string, moment: Object, client: Object,
+ *   onBack: (said: string) => void}} props `title`, `moment`: of the session; `onBack`: to the form, which says `said`
  */
-export function ShareLink({ shared, client, onBack }) {
+export function ShareLink({ shared, title, moment, client, onBack }) {
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const first = useRef(null);
@@ -30,7 +32,10 @@ export function ShareLink({ shared, client, onBack }) {
   return html`<div class="share-form" ref=${first}>
     <p class="share-say" role="status">The link is made.</p>
     <${Copied} name="Link" value=${link} />
-    <p class="share-row"><a href=${link} target="_blank" rel="noopener">Open it in a new tab</a></p>
+    <div class="share-row">
+      <a href=${link} target="_blank" rel="noopener">Open it in a new tab</a>
+      <${EmbedButton} id=${shared.id} title=${title} moment=${moment} />
+    </div>
     <fieldset>
       <legend>Save as a file</legend>
       <${SaveFile} id=${shared.id} client=${client} />
@@ -43,25 +48,5 @@ export function ShareLink({ shared, client, onBack }) {
       ${problem && html`<p class="share-problem" role="alert">${problem}</p>`}
     </fieldset>
     <p class="share-actions"><button type="button" onClick=${() => onBack("")}>Change the words and make another link</button></p>
-  </div>`;
-}
-
-/** A field to copy from. Where the browser gives no clipboard, its text is marked, ready for the keys. */
-export function Copied({ name, value }) {
-  const [said, setSaid] = useState("");
-  const field = useRef(null);
-  const copy = async () => {
-    field.current.select();
-    try {
-      await navigator.clipboard.writeText(value);
-      setSaid("Copied");
-    } catch {
-      setSaid("Press Ctrl+C");
-    }
-  };
-  return html`<div class="share-copy">
-    <label class="share-field"><span>${name}</span><input type="text" readonly ref=${field} value=${value} /></label>
-    <button type="button" onClick=${copy}>${said || "Copy"}<span class="visually-hidden"> ${name.toLowerCase()}</span></button>
-    <span class="visually-hidden" role="status">${said}</span>
   </div>`;
 }

@@ -1,0 +1,53 @@
+/** The gallery: its words are in the page already; here its cards get their pictures, in the viewer's theme. */
+
+import { isLight, ramp } from "./draw/colours.js";
+import { drawBars, drawTriangle } from "./draw/gallery-picture.js";
+import { readTheme } from "./draw/theme.js";
+import { pictureInWords, rowsOf, textOf } from "./model/gallery-picture.js";
+import { storageOr } from "./storage.js";
+import { preferredTheme } from "./theme.js";
+
+const SIDE_PX = 148;
+
+const root = document.documentElement;
+const pictures = JSON.parse(document.getElementById("pictures").textContent);
+const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
+root.dataset.theme = preferredTheme(storageOr(() => window.localStorage), systemDark.matches);
+const theme = readTheme(getComputedStyle(root));
+
+for (const place of document.querySelectorAll("[data-picture]")) place.append(canvasOf(pictures[place.dataset.picture]));
+for (const place of document.querySelectorAll("[data-text]")) place.append(...tokensOf(pictures[place.dataset.text]));
+
+function canvasOf(picture) {
+  const canvas = document.createElement("canvas");
+  const ratio = Math.max(1, window.devicePixelRatio);
+  canvas.width = canvas.height = Math.round(SIDE_PX * ratio);
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", pictureInWords(picture));
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  const how = { key: picture.key, theme, side: SIDE_PX };
+  if (picture.kind === "attention") drawTriangle(context, rowsOf(picture), how);
+  else drawBars(context, picture.shares, how);
+  return canvas;
+}
+
+/** Tokens are text whatever is in them. */
+function tokensOf(picture) {
+  const shades = picture.kind === "attention" ? theme.attention : chances(theme);
+  return textOf(picture).map(({ text, shade, role }) => {
+    const token = document.createElement("bdi");
+    token.textContent = text;
+    if (role) token.className = `is-${role}`;
+    if (shade !== null) {
+      token.style.backgroundColor = shades.css[shade];
+      token.style.color = shades.light[shade] ? "#000000" : "#ffffff";
+    }
+    return token;
+  });
+}
+
+function chances({ output, panel }) {
+  const css = ramp([panel, output]);
+  return { css, light: css.map(isLight) };
+}
