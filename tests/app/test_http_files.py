@@ -146,7 +146,7 @@ def test_a_file_opens_on_another_server_under_the_same_name(app: Flask, shared: 
 
 def test_what_kvscope_run_writes_is_taken_without_words(app: Flask) -> None:
     client = app.test_client()
-    response = send(client, RECORDING.read_bytes())
+    response = send(client, join(frame.payload for frame in split(RECORDING.read_bytes())))
     assert response.status_code == 201, response.text
     manifest = client.get(f"/api/sessions/{response.json['id']}").json
     assert (manifest["title"], manifest["notes"], manifest["steps"]) == ("", [], 16)
