@@ -12,6 +12,7 @@ from app import (
     http_files,
     http_gallery,
     http_oembed,
+    http_openapi,
     http_pages,
     http_runs,
     http_sessions,
@@ -78,6 +79,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_sessions.blueprint(runs, sessions, engine, maker))
+    app.register_blueprint(http_openapi.blueprint())
     app.register_blueprint(http_files.blueprint(sessions, engine, settings.data_dir))
     app.register_blueprint(http_oembed.blueprint(sessions))
     app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))

@@ -12,11 +12,13 @@ from threading import Lock
 
 from flask import Blueprint, Response, request
 
+from app.api_schemas import one_of
 from app.database import StoreError
 from app.engine_link import EngineLink
 from app.http_log import BINARY
 from app.http_sessions import REVALIDATED
 from app.http_share import kept
+from app.openapi import Answer, describe, json_answer
 from app.problems import Problem
 from app.run_lookup import RunLookup
 from app.session_files import NotStored, of_session
@@ -47,6 +49,14 @@ class FileRoutes:
         self._sessions, self._lookup, self._folder = sessions, lookup, folder
         self._reading = Lock()
 
+    @describe(
+        "A saved session as one page that needs no server",
+        {200: Answer("HTML, to be saved", {"text/html": {}}, ("Content-Disposition",))},
+        *(400, 404, 409),
+        query={"level": one_of(*LEVELS, description="how much of what is stored is in it; all when absent")},
+        optional=("level",),
+        revalidated=True,
+    )
     def page(self, session: str) -> Response:
         """`GET /api/sessions/<id>.html?level=`"""
         self._lookup.known(session)
@@ -70,6 +80,12 @@ class FileRoutes:
         response.make_conditional(request)
         return response
 
+    @describe(
+        "Take a session back from either of its files",
+        {201: json_answer("it is saved", "Shared", "Location")},
+        *(413, 415, 422, 429, 507),
+        body={BINARY: {}},
+    )
     def keep(self) -> Response:
         """`POST /api/sessions`: the body is the file."""
         # A form of a page elsewhere can send other types without being asked whether it may.

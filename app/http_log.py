@@ -10,12 +10,15 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
+from app.api_schemas import AFTER, CANDIDATE, HEAD, LAYER, POSITION, STEP, whole
 from app.engine_link import EngineLink
+from app.openapi import binary_answer, describe, json_answer
 from app.run_lookup import Log, RunLookup
 from app.run_request import query_integer, read_candidate
 from model.frames import to_stream
 
 BINARY = "application/octet-stream"
+EXACT_PROBLEMS = (404, 409, 422, 429, 503)
 
 
 class LogRoutes:
@@ -29,6 +32,14 @@ class LogRoutes:
         for route in (self.frames, self.head, self.block, self.algebra, self.candidates, self.lens):
             routes.get(f"/<log>/{route.__name__}")(route)
 
+    @describe(
+        "The stream of frames",
+        {200: binary_answer("each frame's length as unsigned 32-bit little-endian, then the frame")},
+        *(404, 422),
+        query={"after": AFTER},
+        optional=("after",),
+        revalidated=True,
+    )
     def frames(self, log: str) -> Response:
         """`GET …/frames?after=`"""
         head = self._lookup.known(log)
@@ -43,6 +54,13 @@ class LogRoutes:
             response.make_conditional(request)
         return response
 
+    @describe(
+        "One attention head in one step, exactly",
+        {200: binary_answer("a safetensors file")},
+        *EXACT_PROBLEMS,
+        query={"step": STEP, "layer": LAYER, "head": HEAD},
+        revalidated=True,
+    )
     def head(self, log: str) -> Response:
         """`GET …/head?step=&layer=&head=`"""
         opening, ids, step = self._lookup.step(log, _step)
@@ -51,6 +69,13 @@ class LogRoutes:
         first_query = 0 if step == 0 else len(ids) - 1
         return self._exact(log, opening, lambda: self._engine.call("head", ids, first_query, layer, head))
 
+    @describe(
+        "Every value inside a layer for one token, exactly",
+        {200: binary_answer("a safetensors file")},
+        *EXACT_PROBLEMS,
+        query={"step": STEP, "layer": LAYER, "position": POSITION},
+        revalidated=True,
+    )
     def block(self, log: str) -> Response:
         """`GET …/block?step=&layer=&position=`"""
         opening, ids, _ = self._lookup.step(log, _step)
@@ -58,6 +83,13 @@ class LogRoutes:
         position = _index("position", len(ids))
         return self._exact(log, opening, lambda: self._engine.call("block", ids, layer, position))
 
+    @describe(
+        "One head in a step of decode, with the cache and without",
+        {200: binary_answer("a safetensors file")},
+        *EXACT_PROBLEMS,
+        query={"step": whole(1), "layer": LAYER, "head": HEAD},
+        revalidated=True,
+    )
     def algebra(self, log: str) -> Response:
         """`GET …/algebra?step=&layer=&head=`"""
         opening, ids, _ = self._lookup.step(log, _step, first=1)
@@ -65,12 +97,26 @@ class LogRoutes:
         head = _index("head", opening["model"]["heads"])
         return self._exact(log, opening, lambda: self._engine.call("algebra", ids, layer, head))
 
+    @describe(
+        "How likely tokens of one's own were as the next one",
+        {200: json_answer("the tokens that the text begins with", "Candidates")},
+        *EXACT_PROBLEMS,
+        query={"step": STEP, "text": CANDIDATE},
+        revalidated=True,
+    )
     def candidates(self, log: str) -> Response:
         """`GET …/candidates?step=&text=`"""
         opening, ids, _ = self._lookup.step(log, _step)
         text = read_candidate(request.args.get("text"))
         return self._exact(log, opening, lambda: self._engine.call("candidates", ids, text))
 
+    @describe(
+        "The next token as it would be after each layer (logit lens)",
+        {200: json_answer("the likeliest tokens after each layer", "Lens")},
+        *EXACT_PROBLEMS,
+        query={"step": STEP},
+        revalidated=True,
+    )
     def lens(self, log: str) -> Response:
         """`GET …/lens?step=`"""
         opening, ids, step = self._lookup.step(log, _step)

@@ -7,6 +7,8 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
 
+from app.api_schemas import one_of, whole
+from app.openapi import describe, json_answer
 from app.problems import Problem
 from app.session_card import title_of
 from app.sessions import SessionStore
@@ -17,6 +19,8 @@ PARAMETERS = ("step", "layer", "head", "query", "key", "view", "hide", "theme", 
 WIDTH, HEIGHT = 800, 600
 """What an embed gets where there is room, in CSS pixels."""
 THUMBNAIL = 1200, 630
+PIXELS = whole(1, 999_999_999)
+FORMAT = one_of("json", description="another one is a 501")
 CACHED_S = 24 * 60 * 60
 
 
@@ -25,6 +29,13 @@ def blueprint(sessions: SessionStore) -> Blueprint:
     routes = Blueprint("oembed", __name__)
 
     @routes.get("/oembed")
+    @describe(
+        "How to embed the session that an address leads to (oEmbed)",
+        {200: json_answer("its frame", "OEmbed")},
+        *(400, 404, 410, 500, 501),
+        query={"url": {"type": "string", "minLength": 1}, "maxwidth": PIXELS, "maxheight": PIXELS, "format": FORMAT},
+        optional=("maxwidth", "maxheight", "format"),
+    )
     def oembed() -> Response:
         if request.args.get("format", "json") != "json":
             raise Problem(501, "Only JSON is served.", field="format", limit=["json"])

@@ -11,6 +11,7 @@ from flask import Blueprint, Response, g, jsonify, render_template, request, url
 
 from app.engine_link import EngineLink
 from app.live import Live
+from app.openapi import Answer, describe, json_answer
 from app.page_source import SHEETS, own_version
 from app.paths import static_dir
 from app.recordings import Example
@@ -81,10 +82,15 @@ def blueprint(
         return saved(session, embed=True)
 
     @routes.get("/healthz")
+    @describe("Whether the server answers", {200: json_answer("it does", "Health")})
     def healthz() -> Response:
         return jsonify(status="ok", version=bootstrap["version"])
 
     @routes.get("/readyz")
+    @describe(
+        "Whether the model can be used",
+        {200: json_answer("it can", "Readiness"), 503: json_answer("not now, and why", "Readiness")},
+    )
     def readyz() -> Response:
         readiness = engine.readiness
         response = jsonify(**asdict(readiness), model=engine.info)
@@ -93,6 +99,9 @@ def blueprint(
         return response
 
     @routes.get("/metrics")
+    @describe(
+        "Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": {"type": "string"}})}
+    )
     def metrics() -> Response:
         """Prometheus text exposition format 0.0.4."""
         stored = runs.totals()

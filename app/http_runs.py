@@ -6,9 +6,10 @@ from flask import Blueprint, Response, jsonify
 
 from app.engine_link import EngineLink, EngineUnavailable
 from app.http_log import LogRoutes
+from app.openapi import describe, json_answer
 from app.problems import Problem
 from app.run_log import RunLog
-from app.run_lookup import RunLookup, created, json_body, page_of
+from app.run_lookup import STARTING_PROBLEMS, RunLookup, created, json_body, page_of
 from app.run_request import integer, new_id, read_action, read_object, read_run
 from model.api import ForkRequest
 
@@ -34,6 +35,7 @@ class RunRoutes:
         self._runs, self._engine = runs, engine
         self._lookup = RunLookup(runs, engine)
 
+    @describe("Start a run", {201: json_answer("it runs", "Created", "Location")}, *STARTING_PROBLEMS, body="NewRun")
     def create(self) -> Response:
         """`POST /api/runs`"""
         run_request, model = read_run(json_body(), new_id())
@@ -46,6 +48,7 @@ class RunRoutes:
         self._engine.start_run(run_request)
         return created(run_request.run)
 
+    @describe("What a run is and how far it is", {200: json_answer("its settings and its state", "RunStatus")}, 404)
     def status(self, run: str) -> Response:
         """`GET /api/runs/<id>`"""
         head = self._lookup.known(run)
@@ -65,6 +68,12 @@ class RunRoutes:
             **{name: opening[name] for name in settings},
         )
 
+    @describe(
+        "Pause, resume, step or stop a run",
+        {200: json_answer("its new state", "Controlled")},
+        *(400, 404, 409, 413, 415, 422, 503),
+        body="Control",
+    )
     def control(self, run: str) -> Response:
         """`POST /api/runs/<id>/control`"""
         head = self._lookup.known(run)
@@ -73,6 +82,12 @@ class RunRoutes:
             raise Problem(409, "The run has ended.", field="action")
         return jsonify(id=run, status=self._engine.control(run, action))
 
+    @describe(
+        "Put another token in the place of one that a run chose, and go on from there in a new run",
+        {201: json_answer("it runs", "Created", "Location")},
+        *(404, 409, *STARTING_PROBLEMS),
+        body="Fork",
+    )
     def fork(self, run: str) -> Response:
         """`POST /api/runs/<id>/fork`"""
         opening, chosen = self._lookup.original(run), self._runs.chosen(run)

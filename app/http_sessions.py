@@ -6,9 +6,11 @@ from itertools import chain, islice
 
 from flask import Blueprint, Response, jsonify, request
 
+from app.api_schemas import LAYER, STEP
 from app.engine_link import EngineLink
 from app.http_log import BINARY, LogRoutes
 from app.http_share import ShareRoutes
+from app.openapi import Answer, binary_answer, describe, json_answer
 from app.opening_head import NothingToShow, opening_head
 from app.paths import static_dir
 from app.problems import Problem
@@ -52,11 +54,18 @@ class SessionRoutes:
         self._sessions = sessions
         self.lookup = RunLookup(sessions, engine, noun="session")
 
+    @describe("The manifest of a saved session", {200: json_answer("it", "Session")}, 404, revalidated=True)
     def manifest(self, session: str) -> Response:
         """`GET /api/sessions/<id>`"""
         self.lookup.known(session)
         return _revalidated(jsonify(self._sessions.manifest(session)))
 
+    @describe(
+        "A saved session in one file",
+        {200: binary_answer("a safetensors file", "Content-Disposition")},
+        404,
+        revalidated=True,
+    )
     def archive(self, session: str) -> Response:
         """`GET /api/sessions/<id>.safetensors`"""
         self.lookup.known(session)
@@ -65,24 +74,12 @@ class SessionRoutes:
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
         return _revalidated(response)
 
-    def values(self, session: str) -> Response:
-        """`GET /api/sessions/<id>/values?step=&layer=`: one frame; without `step` a stream of those of every step."""
-        self.lookup.known(session)
-        manifest = self._sessions.manifest(session)
-        if not manifest.get("values"):
-            raise Problem(404, "No exact values are stored with this session.", field="values")
-        layer = query_integer(request.args.get("layer"), "layer", 0, manifest["model"]["layers"] - 1)
-        one = "step" in request.args
-        step = query_integer(request.args["step"], "step", 0, manifest["steps"] - 1) if one else None
-        found = self._sessions.values(session, layer=layer, step=step)
-        first = list(islice(found, 1))  # what cannot be read is said while an error can still be sent
-        response = Response(first if one else to_stream(chain(first, found)), mimetype=BINARY)
-        response.implicit_sequence_conversion = one
-        response.headers["Cache-Control"] = REVALIDATED
-        response.set_etag(f"{session}-values-{layer}-{'all' if step is None else step}")
-        response.make_conditional(request)
-        return response
-
+    @describe(
+        "A picture of a saved session, 1200 × 630",
+        {200: Answer("where the head that the session opens with looks", {"image/png": {}})},
+        404,
+        revalidated=True,
+    )
     def thumbnail(self, session: str) -> Response:
         """`GET /api/sessions/<id>.png`"""
         # Not before it is wanted: most servers are asked for the page first, and should answer at once.
@@ -104,6 +101,33 @@ class SessionRoutes:
         response.set_etag(tag)
         return response
 
+    @describe(
+        "Exact values of a layer that are stored with a session",
+        {200: binary_answer("the frame of one step; without `step` a stream of those of every step")},
+        *(404, 422),
+        query={"layer": LAYER, "step": STEP},
+        optional=("step",),
+        revalidated=True,
+    )
+    def values(self, session: str) -> Response:
+        """`GET /api/sessions/<id>/values?step=&layer=`: one frame; without `step` a stream of those of every step."""
+        self.lookup.known(session)
+        manifest = self._sessions.manifest(session)
+        if not manifest.get("values"):
+            raise Problem(404, "No exact values are stored with this session.", field="values")
+        layer = query_integer(request.args.get("layer"), "layer", 0, manifest["model"]["layers"] - 1)
+        one = "step" in request.args
+        step = query_integer(request.args["step"], "step", 0, manifest["steps"] - 1) if one else None
+        found = self._sessions.values(session, layer=layer, step=step)
+        first = list(islice(found, 1))  # what cannot be read is said while an error can still be sent
+        response = Response(first if one else to_stream(chain(first, found)), mimetype=BINARY)
+        response.implicit_sequence_conversion = one
+        response.headers["Cache-Control"] = REVALIDATED
+        response.set_etag(f"{session}-values-{layer}-{'all' if step is None else step}")
+        response.make_conditional(request)
+        return response
+
+    @describe("Delete a saved session", {204: Answer("it is gone")}, *(401, 403, 404, 503), token=True)
     def delete(self, session: str) -> Response:
         """`DELETE /api/sessions/<id>`"""
         self.lookup.known(session)

@@ -7,6 +7,7 @@ from typing import Any
 from flask import Response, jsonify, request, url_for
 
 from app.engine_link import EngineLink
+from app.openapi import describe, json_answer
 from app.problems import Problem
 from app.run_log import Head, RunLog
 from app.run_lookup import RunLookup, json_body
@@ -26,6 +27,11 @@ class ShareRoutes:
         self._sessions, self._engine, self._maker = sessions, engine, maker
         self._lookup = RunLookup(runs, engine)
 
+    @describe(
+        "What an ended run would take as a session, by how much of its exact values is stored",
+        {200: json_answer("each level's size, and how far one is computed", "ShareChoices")},
+        *(404, 409),
+    )
     def choices(self, run: str) -> Response:
         """`GET /api/runs/<id>/share`: what each level takes, and how far the one that is being computed is."""
         opening, head = self._shareable(run)
@@ -40,6 +46,12 @@ class ShareRoutes:
         response.headers["Cache-Control"] = "no-store"
         return response
 
+    @describe(
+        "Save an ended run",
+        {201: json_answer("it is saved", "Shared", "Location")},
+        *(400, 404, 409, 413, 415, 422, 429, 503),
+        body="Share",
+    )
     def share(self, run: str) -> Response:
         """`POST /api/runs/<id>/share`"""
         opening, head = self._shareable(run)

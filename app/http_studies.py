@@ -7,9 +7,10 @@ from typing import Any
 from flask import Blueprint, Response, jsonify
 
 from app.engine_link import EngineLink
+from app.openapi import describe, json_answer
 from app.problems import Problem
 from app.run_log import RunLog
-from app.run_lookup import RunLookup, created, json_body
+from app.run_lookup import STARTING_PROBLEMS, RunLookup, created, json_body
 from app.run_request import integer, new_id, read_beam, read_twin
 from model.api import BeamRequest, TwinRequest
 from model.frames import header
@@ -32,6 +33,12 @@ class StudyRoutes:
         self._runs, self._engine = runs, engine
         self._lookup = RunLookup(runs, engine)
 
+    @describe(
+        "Run the same again without a cache, or with one that forgets",
+        {201: json_answer("it runs", "Created", "Location")},
+        *(404, 409, *STARTING_PROBLEMS),
+        body="Twin",
+    )
     def twin(self, run: str) -> Response:
         """`POST /api/runs/<id>/twin`"""
         opening, caching = self._lookup.original(run), read_twin(json_body())
@@ -46,6 +53,12 @@ class StudyRoutes:
         self._engine.study_run(TwinRequest(twin, run, caching, tuple(frames)))
         return created(twin)
 
+    @describe(
+        "Search with beams from a step on",
+        {201: json_answer("it runs", "Created", "Location")},
+        *(404, 409, *STARTING_PROBLEMS),
+        body="Beam",
+    )
     def beam(self, run: str) -> Response:
         """`POST /api/runs/<id>/beam`"""
         self._lookup.known(run)
@@ -57,6 +70,7 @@ class StudyRoutes:
         self._engine.study_run(BeamRequest(search, run, step, beams, length, ids, opened))
         return created(search)
 
+    @describe("All runs that a fork or a study connects with this one", {200: json_answer("the runs", "Family")}, 404)
     def family(self, run: str) -> Response:
         """`GET /api/runs/<id>/family`"""
         self._lookup.known(run)

@@ -11,6 +11,9 @@ from app.engine_link import EngineLink, EngineUnavailable
 from app.problems import Problem, unknown
 from app.run_log import Head
 
+STARTING_PROBLEMS = (400, 413, 415, 422, 429, 503)
+"""Statuses of whatever starts a run."""
+
 
 class Log(Protocol):
     """What is read of runs, and of saved sessions in the same way (run_log.RunLog says what each method does)."""

@@ -6,6 +6,7 @@ Everything a client can get wrong ends in a Problem that names the field and the
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Collection
 from typing import Any
@@ -30,6 +31,9 @@ TWINS: tuple[Caching, ...] = ("none", "forgotten")
 MAX_SEED = 2**31 - 1
 MAX_TOP_K = 1000
 MAX_TEMPERATURE = 5
+
+QUERY_INTEGER = re.compile(r"-?[0-9]{1,30}")
+"""No underscores, spaces or digits of other scripts, which `int` takes."""
 
 RUN_FIELDS = ("prompt", "chat", "max_new_tokens", "strategy", "temperature", "top_k", "top_p", "seed", "model")
 
@@ -139,11 +143,9 @@ def query_integer(text: str | None, name: str, low: int, high: int, default: int
     """The same for a value of a query string."""
     if text is None:
         return integer({}, name, low, high, default)
-    try:
-        value = int(text)
-    except ValueError:
-        raise Problem(422, f"{name} must be an integer.", field=name, limit=[low, high]) from None
-    return integer({name: value}, name, low, high)
+    if not QUERY_INTEGER.fullmatch(text):
+        raise Problem(422, f"{name} must be an integer.", field=name, limit=[low, high])
+    return integer({name: int(text)}, name, low, high)
 
 
 def _prompt(fields: dict[str, Any]) -> str:

@@ -5,8 +5,12 @@
 
 import { VIEWS } from "./model/views.js";
 
+/** No run has a step, layer, head or position above it. */
+const MOST = 999_999;
+
+/** A place in the run. A whole number that no run has is brought to the nearest that one may have. */
 const natural = {
-  parse: (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined),
+  parse: (text) => (/^-?[0-9]{1,300}$/.test(text) ? Math.min(Math.max(Number(text), 0), MOST) : undefined),
   format: (value) => (Number.isInteger(value) && value >= 0 ? String(value) : undefined),
 };
 
@@ -26,7 +30,8 @@ export const PROPERTIES = {
 
 /**
  * @param {string} hash with or without its `#`
- * @returns {Object} the properties that are there and well formed; unknown names and bad values are left out
+ * @returns {Object} the properties that are there and well formed; unknown names and bad values are left out, and of a name
+ *   that is there more than once the last good value counts
  */
 export function parseHash(hash) {
   const values = {};

@@ -57,7 +57,7 @@ export function createSession({ store, client, saved = null, storage, delay }) {
     let waiting = Object.keys(link).length > 0;
     const settle = () => {
       if (!waiting) return;
-      const there = run.steps.length > (link.step ?? 0) && run.positions > (link.query ?? 0);
+      const there = run.steps.length > (link.step ?? 0) && run.positions > Math.max(link.query ?? 0, link.key ?? 0);
       if (!there && !run.close) return;
       waiting = false;
       applyLink(link);

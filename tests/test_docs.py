@@ -48,7 +48,15 @@ def test_every_path_in_the_layout_exists() -> None:
 
 @pytest.mark.parametrize(
     "document",
-    ["README.md", "CHANGELOG.md", "docs/frames.md", "docs/sessions.md", "docs/embed.md", "docs/architecture.md"],
+    [
+        "README.md",
+        "CHANGELOG.md",
+        "docs/frames.md",
+        "docs/sessions.md",
+        "docs/api.md",
+        "docs/embed.md",
+        "docs/architecture.md",
+    ],
 )
 def test_every_relative_link_leads_to_a_file(document: str) -> None:
     path = ROOT / document

@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { bytesShort, counted } from "../model/format.js";
+import { momentOf } from "../model/sharing.js";
 import { OpenFile } from "./file/open-file.js";
 import { SaveFileButton } from "./file/save-file.js";
-import { momentOf } from "../model/sharing.js";
 import { Icon } from "./icons.js";
 import { EmbedButton } from "./share/embed-button.js";
 
@@ -18,15 +18,13 @@ export function Header({ state, dispatch, session, client }) {
       <h1 class="wordmark">KV<span>Scope</span></h1>
       ${
         state.run?.saved
-          ? html`<${Saved}
-              saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client}
-            />`
+          ? html`<${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
           : html`<p class="header-say">a real model answering, token by token</p>
               <div class="openers">
                 <${Recorded} state=${state} session=${session} />
                 ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
-              </div>
-              ${!state.file && html`<a class="header-link" href=${GALLERY}>Gallery</a>`}`
+                ${!state.file && html`<a class="header-link" href=${GALLERY}>Gallery</a>`}
+              </div>`
       }
       <div class="header-end">
         ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${Model} state=${state} />`}
@@ -66,8 +64,7 @@ function Saved({ saved, moment, alone, client }) {
       ${
         alone &&
         html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
-          <${SaveFileButton} id=${id} client=${client} />
-          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a>`
+          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a><${SaveFileButton} id=${id} client=${client} />`
       }
     </div>
   `;

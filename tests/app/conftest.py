@@ -21,6 +21,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from app.settings import Settings
 from model import frames as codec
+from tests.app.contract import ContractClient
 from tests.app.postgres import cluster, database, postgresql
 
 __all__ = ["cluster", "database", "postgresql"]
@@ -54,6 +55,7 @@ def settings(tmp_path: Path) -> Settings:
 def started(settings: Settings, ready: bool = True) -> Flask:
     """An application with its engine started and, if asked for, loaded."""
     app = create_app(settings)
+    app.test_client_class = ContractClient
     app.extensions["kvscope"].start()
     if ready:
         eventually(lambda: app.extensions["kvscope"].engine.readiness.state == "ready")

@@ -1,7 +1,7 @@
 """Stands in for the model where tests are about the web: real frames, made without torch.
 
-`model` says how it behaves: "delay=0.01,bytes=60000" waits so long per step and makes `layer` frames of about that
-size; "refused", "broken" and "dead" do not load. The prompt "boom" makes `start` fail with a fault of the engine's own.
+`model` says how it behaves: "delay=0.01,bytes=60000" waits so long per step and makes `layer` frames larger by so
+much; "refused", "broken" and "dead" do not load. The prompt "boom" makes `start` fail with a fault of the engine's own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from model.api import BeamRequest, ForkRequest, Frame, Progress, Refused, RunReq
 from model.frames import encode, header, relabel, token_ids
 
 LAYERS, HEADS, HEAD_DIM, VOCAB = 2, 3, 4, 1000
+MOST_TOKENS = 100
+"""Of a prompt, the rest of which is passed over: its weights then fit one frame."""
 
 
 def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> FakeService:
@@ -32,7 +34,7 @@ def load_service(model: str | None, device: str, progress: Callable[[Progress], 
     options = dict(option.split("=") for option in (model or "").split(",") if option)
     time.sleep(float(options.get("load", 0)))
     progress(Progress("loading", 10, 10, "Loading the fake"))
-    return FakeService(float(options.get("delay", 0)), int(options.get("bytes", 600)))
+    return FakeService(float(options.get("delay", 0)), int(options.get("bytes", 0)))
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class FakeService:
             raise ZeroDivisionError("boom")
         if request.prompt.startswith("long"):
             raise Refused("prompt", "The prompt is 600 tokens long; the limit is 512.", limit=512, status=413)
-        ids = [ord(character) % VOCAB for character in request.prompt]
+        ids = [ord(character) % VOCAB for character in request.prompt[:MOST_TOKENS]]
         data = {
             "model": self.info,
             "prompt": request.prompt,
@@ -200,14 +202,24 @@ class FakeService:
         chosen = (state.ids[-1] + 1) % VOCAB
         if state.searching:
             return self._search(run, state, chosen)
-        attention = np.full((self._layer_bytes,), state.step % 256, np.uint8)
-        layer = encode(run, state.seq, "layer", {"step": state.step}, {"attention": attention})
+        layer = encode(run, state.seq, "layer", *self._weights(state))
         data = {"step": state.step, "position": len(state.ids) - 1, "token": _token(chosen)}
         step = encode(run, state.seq + 1, "step", data, {"top_ids": np.array([chosen], np.int32)})
         state.ids.append(chosen)
         state.seq += 2
         state.step += 1
         return [layer, step, *([self._close(run, "length")] if state.step == state.most else [])]
+
+    def _weights(self, state: FakeRun) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Every key that a row may look at gets the step's number."""
+        keys = len(state.ids)
+        first = keys - 1 if state.step else 0
+        seen = np.arange(keys) <= np.arange(first, keys)[:, None]
+        tensors = {"attention": np.tile(seen * np.uint8(state.step % 256), (LAYERS, HEADS, 1, 1))}
+        if self._layer_bytes:
+            tensors["filler"] = np.zeros(self._layer_bytes, np.uint8)
+        place = {"first_layer": 0, "first_head": 0, "first_query": first}
+        return {"step": state.step, **place, "companding": "sqrt"}, tensors
 
     def _search(self, run: str, state: FakeRun, chosen: int) -> list[Frame]:
         node = {"id": state.step, "parent": state.step - 1 if state.step else None, "token": _token(chosen)}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -25,7 +26,7 @@ from app.settings import Settings
 from app.thumbnail import _visible
 from model import frames as codec
 from tests.app.conftest import FAKE, started
-from tests.app.test_http_runs import problem
+from tests.app.test_http_runs import finished, frames, problem
 from tests.app.test_http_sessions import WORDS, bootstrap, damage, delete, share
 
 RECORDED = "09a1cb39aa7e090a"
@@ -271,7 +272,14 @@ def test_the_head_is_the_one_the_page_opens_with(recorded: FlaskClient, recorded
 
 
 def test_frames_that_hold_no_attention_are_no_fault(client: FlaskClient) -> None:
-    problem(client.get(f"/api/sessions/{share(client)['id']}.png"), 404, "session")
+    store = client.application.extensions["kvscope"].sessions
+    log = frames(client, finished(client))
+    for seq, head in enumerate(map(codec.header, log)):
+        if head.kind == "layer":
+            log[seq] = codec.encode(head.run, seq, "layer", head.data, {"attention": np.zeros(6, np.uint8)}).payload
+    words = {"title": "", "notes": [], "open": dict.fromkeys(OPENS)}
+    session, _ = store.keep(words, lambda: iter(log))
+    problem(client.get(f"/api/sessions/{session}.png"), 404, "session")
     with pytest.raises(NothingToShow):
         opening_head([], dict.fromkeys(OPENS))
 

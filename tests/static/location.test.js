@@ -15,10 +15,14 @@ test("what is not there is not written", () => {
 });
 
 test("unknown names and malformed values are left out", () => {
-  const hash = "#step=-1&layer=1e3&head=%20&query=99999999&key=4x&view=%3Cscript%3E&toString=1&valueOf=2&constructor=3";
+  const hash = "#step=&layer=1e3&head=%20&query=1.5&key=4x&view=%3Cscript%3E&toString=1&valueOf=2&constructor=3";
   assert.deepEqual(parseHash(hash), {});
   assert.deepEqual(parseHash("#step=2&layer=x"), { step: 2 });
   assert.deepEqual(parseHash(""), {});
+});
+
+test("numbers that no run has are brought to the nearest that one may have", () => {
+  assert.deepEqual(parseHash(`#step=-1&layer=99999999&head=-0&query=${"9".repeat(300)}`), { step: 0, layer: 999_999, head: 0, query: 999_999 });
 });
 
 test("the run is named by the address", () => {

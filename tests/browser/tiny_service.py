@@ -1,0 +1,27 @@
+"""The real engine with a tiny random model, slow enough that a page sees its steps arrive one after another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from model.api import Frame, Progress, Service
+from model.service import ModelService
+from tests.model.tiny import tiny_checkpoint
+
+STEP_S = 0.03
+
+
+class SlowService(ModelService):
+    """A step takes at least STEP_S."""
+
+    def advance(self) -> list[Frame]:
+        time.sleep(STEP_S)
+        return super().advance()
+
+
+def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> Service:
+    """Like model.api.load_service. Every byte of a text is a token; some runs end by a token of their own."""
+    service = SlowService(tiny_checkpoint(eos=(0, 17, 45, 70)), "cpu")
+    progress(Progress("ready", 1, 1, "tiny is ready"))
+    return service
