@@ -23,7 +23,7 @@ export function Header({ state, dispatch, session, client }) {
               <div class="openers">
                 <${Recorded} state=${state} session=${session} />
                 ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
-                <a class="header-link" href=${GALLERY}>Gallery</a>
+                ${!state.file && html`<a class="header-link" href=${GALLERY}>Gallery</a>`}
               </div>`
       }
       <div class="header-end">
