@@ -1,22 +1,13 @@
 /** What an embed's address asks for, and what it and the page around it may say to each other (docs/embed.md). Pure. */
 
+import { PROPERTIES } from "../location.js";
 import { SPEEDS } from "../player.js";
-import { VIEWS } from "./views.js";
 
 /** Parts of the page that an embed can be without. */
 export const HIDEABLE = ["prompt", "controls", "header", "notes"];
+const THEMES = ["auto", "light", "dark"];
 /** Marks a message as one of this protocol, in its first version. */
 export const PROTOCOL = 1;
-/** No run has a step, layer, head or position above it. */
-const MOST = 999_999;
-const PLACE = ["step", "layer", "head", "query", "key"];
-
-/** @returns {number|undefined} a whole number within 0…MOST; undefined for what is no whole number */
-function natural(text) {
-  return /^[+-]?\d{1,300}$/.test(text) ? Math.min(Math.max(Number(text), 0), MOST) : undefined;
-}
-
-const oneOf = (names) => (text) => (names.includes(text) ? text : undefined);
 
 /** @returns {number|undefined} the speed nearest to the one named */
 function speed(text) {
@@ -26,11 +17,13 @@ function speed(text) {
   return SPEEDS.reduce((best, offered) => (distance(offered) < distance(best) ? offered : best));
 }
 
+/** Places and views are read as in the page's own address. */
+const LINK = Object.fromEntries(Object.entries(PROPERTIES).map(([name, { parse }]) => [name, parse]));
+
 const READERS = {
-  ...Object.fromEntries(PLACE.map((name) => [name, natural])),
-  view: oneOf(VIEWS),
+  ...LINK,
   hide: (text) => HIDEABLE.filter((part) => text.split(",").includes(part)),
-  theme: oneOf(["auto", "light", "dark"]),
+  theme: (text) => (THEMES.includes(text) ? text : undefined),
   autoplay: (text) => ({ "": true, 1: true, true: true, 0: false, false: false })[text],
   speed,
 };
@@ -64,9 +57,9 @@ export function commandOf(data) {
 /** The places that a message names; what cannot be read is left out, what is out of bounds is brought inside. */
 function linkOf(data) {
   const link = {};
-  for (const name of [...PLACE, "view"]) {
+  for (const [name, read] of Object.entries(LINK)) {
     const given = data[name];
-    const value = typeof given === "number" || typeof given === "string" ? READERS[name](String(given)) : undefined;
+    const value = typeof given === "number" || typeof given === "string" ? read(String(given)) : undefined;
     if (value !== undefined) link[name] = value;
   }
   return link;

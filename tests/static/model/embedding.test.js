@@ -21,8 +21,8 @@ test("an address can ask for everything there is", () => {
 });
 
 test("numbers out of bounds are brought inside, what is no number is ignored", () => {
-  assert.deepEqual(embedOfSearch("?step=-3&layer=99999999999999999999999&head=%2B2").link, { step: 0, layer: 999_999, head: 2 });
-  for (const bad of ["", "x", "1.5", "1e3", "0x1", " 1", "١", "NaN", "1,2"]) {
+  assert.deepEqual(embedOfSearch("?step=-3&layer=99999999999999999999999").link, { step: 0, layer: 999_999 });
+  for (const bad of ["", "x", "1.5", "1e3", "0x1", " 1", "١", "NaN", "1,2", "+2"]) {
     assert.deepEqual(embedOfSearch(`?step=${encodeURIComponent(bad)}`).link, {}, bad);
   }
 });
