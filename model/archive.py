@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from model.frames import serialize
 from model.log_check import version
 from model.strict import BadFile, Layout, Tensor, layout, read_json
 
+if TYPE_CHECKING:
+    import numpy as np
+
 MOST_FRAMES = 20_000
 MOST_VALUES = 40_000
 ENTRY, VALUES_ENTRY = re.compile(r"\d{6}"), re.compile(r"values-\d{6}-\d{4}")
-TYPES: dict[str, np.dtype[Any]] = {
-    "U8": np.dtype("u1"),
-    "F16": np.dtype("<f2"),
-    "F32": np.dtype("<f4"),
-    "I32": np.dtype("<i4"),
-}
+TYPES = {"U8": "u1", "F16": "<f2", "F32": "<f4", "I32": "<i4"}
 
 
 class Archive:
@@ -75,6 +71,8 @@ class Archive:
         return serialize({name: self._array(tensor) for name, tensor in self._tensors[key].items()}, fields)
 
     def _array(self, tensor: Tensor) -> np.ndarray:
+        import numpy as np
+
         found: np.ndarray = np.frombuffer(self._buffer[tensor.begin : tensor.end], TYPES[tensor.dtype])
         return found.reshape(tensor.shape)
 

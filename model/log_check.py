@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from model.frames import MAX_FRAME_BYTES, VALUES, VERSION
 from model.strict import (
     BadFile,
@@ -230,6 +228,8 @@ class LogCheck:
 
     def _refuse_overlaps(self, rows: range, where: str) -> None:
         """As many rows as the step has are there; none of them may be there twice."""
+        import numpy as np
+
         shape = self.opening["model"]["layers"], self.opening["model"]["heads"], len(rows)
         if prod(shape) > MOST_CELLS:
             raise BadFile(where, f"ends a step of {prod(shape)} rows of attention; at most {MOST_CELLS} are taken")

@@ -13,6 +13,8 @@ from tests.app.conftest import ROOT
 
 pytestmark = pytest.mark.processes
 
+INTERFACE = {"api", "frames", "archive", "log_check", "strict"}
+"""Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")
 WEB = ("flask", "flask_socketio", "socketio", "sqlalchemy", "gunicorn", "app")
 
@@ -25,7 +27,11 @@ def loaded_by(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["cli", "factory", "server", "capture", "live", "http_runs", "http_sessions", "http_pages", "recordings"]
+    "module",
+    [
+        *("cli", "factory", "server", "capture", "live", "http_runs", "http_sessions", "http_files", "http_pages"),
+        "recordings",
+    ],
 )
 def test_the_web_process_loads_no_tensor_library(module: str) -> None:
     assert not loaded_by(f"import app.{module}").intersection(TENSORS)
@@ -66,8 +72,9 @@ def test_no_source_of_the_model_names_the_web() -> None:
     assert {path: names & set(WEB) for path, names in imports_of("model").items() if names & set(WEB)} == {}
 
 
-def test_the_web_knows_of_the_model_only_its_interface_and_its_frames() -> None:
+def test_the_web_knows_of_the_model_only_its_interface_and_its_files() -> None:
     for path in sorted((ROOT / "app").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "model":
-                assert node.module in ("model.api", "model.frames") or {a.name for a in node.names} == {"frames"}, path
+                parts = {node.module.partition(".")[2]} if node.module != "model" else {a.name for a in node.names}
+                assert parts <= INTERFACE, path
