@@ -4,7 +4,7 @@
  */
 
 /** Time for rendering in one frame of 16 ms, after which what is left waits for the next. */
-const BUDGET_MS = 4;
+const BUDGET_MS = 8;
 
 /**
  * The parts of the page, in the order in which they are shown. The first sees the newest state in every frame. The

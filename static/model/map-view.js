@@ -51,9 +51,9 @@ export function normRanges(run) {
   const ofHeads = (read, heads) => robustRange(promptValues(run, heads, read));
   return {
     residual: residualRange(run),
-    q: run.qNorm(0, 0, 0) === null ? null : ofHeads((...at) => run.qNorm(...at), run.heads),
-    k: ofHeads((...at) => run.kNorm(...at), run.kvHeads),
-    v: ofHeads((...at) => run.vNorm(...at), run.kvHeads),
+    q: run.qNorm(0, 0, 0) === null ? null : ofHeads((layer, head, row) => run.qNorm(layer, head, row), run.heads),
+    k: ofHeads((layer, head, row) => run.kNorm(layer, head, row), run.kvHeads),
+    v: ofHeads((layer, head, row) => run.vNorm(layer, head, row), run.kvHeads),
   };
 }
 

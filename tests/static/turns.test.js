@@ -65,7 +65,7 @@ test("what is quick is shown in one frame, in the order of the parts, and then t
 });
 
 test("what is slow takes several frames; nothing is told before every part shows it", async () => {
-  const page = made({ costMs: 3 });
+  const page = made({ costMs: 5 });
   await page.settle();
   page.change(1);
   await page.frame();
@@ -84,7 +84,7 @@ test("a part that takes longer than a frame's time is still shown, one in a fram
 });
 
 test("news in every frame neither holds back the first part nor leaves out the others", async () => {
-  const page = made({ costMs: 3 });
+  const page = made({ costMs: 5 });
   for (let step = 1; step <= 40; step += 1) {
     page.change(step);
     await page.frame();
