@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,8 @@ def test_kill_9_while_sharing(serve: Serve, tmp_path: Path) -> None:
     server, chance = start(serve), random.Random(3)
     run = server.start_run(prompt="Once upon a time", max_new_tokens=200)
     frames = [unlinked(payload) for payload in server.finished(run)]
+    assert server.get("gallery").ok
+    recorded = parts_stored(tmp_path / "data")
     began = time.monotonic()
     kept = {server.post(f"api/runs/{run}/share", {"title": "timed"}).json()["id"]}
     takes = time.monotonic() - began
@@ -109,10 +112,13 @@ def test_kill_9_while_sharing(serve: Serve, tmp_path: Path) -> None:
             kept.add(session)
     for session in kept:
         assert list(from_stream(server.get(f"api/sessions/{session}/frames").content)) == frames
-    parts = "SELECT session, count(*) FROM session_parts GROUP BY session"
-    with sqlite3.connect(tmp_path / "data" / "runs.sqlite") as database:
-        assert dict(database.execute(parts)) == dict.fromkeys(kept, len(frames))
-    database.close()
+    assert parts_stored(tmp_path / "data") == recorded | dict.fromkeys(kept, len(frames))
+
+
+def parts_stored(data: Path) -> dict[str, int]:
+    """How many parts each session has in the database."""
+    with closing(sqlite3.connect(data / "runs.sqlite")) as database:
+        return dict(database.execute("SELECT session, count(*) FROM session_parts GROUP BY session"))
 
 
 SHARE_AND_DIE = """
