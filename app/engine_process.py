@@ -21,7 +21,7 @@ from model.api import Refused, Service
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam")
 CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "algebra", "candidates", "lens", "values")
 
-NICENESS = 10
+NICENESS = 15
 """Of 19. The browser that shows a run is often on the same machine, and both cores are busy with the next step."""
 
 log = logging.getLogger(__name__)

@@ -29,6 +29,7 @@ from tests.browser.server import Server
 PROMPT_TOKENS = 64
 NEW_TOKENS = 64
 LEVELS = ("attention", "qkv", "block")
+SETTLE_MS = 500
 HOST_PAGE = "<!doctype html><title>A page with a link</title><a href='{link}'>the run</a>"
 SHOWN = """
 document.addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
@@ -121,7 +122,8 @@ def click_to_picture(chromium: Browser, url: str, session: str) -> float:
     page.add_init_script(SHOWN)
     page.set_content(HOST_PAGE.format(link=f"{url}s/{session}"))
     page.get_by_role("link").click()
-    page.wait_for_function("window.shownAfterMs > 0")
+    page.locator("html[data-run]:not([data-state=loading])").wait_for(state="attached")
+    page.wait_for_timeout(SETTLE_MS)
     took = float(page.evaluate("window.shownAfterMs"))
     context.close()
     return took
