@@ -24,7 +24,7 @@ from app.run_log import RunLog
 from app.sessions import SessionStore
 from model import frames as codec
 from tests.bench.page import prompt_of
-from tests.browser.server import Server
+from tests.browser.server import ROOT, Server
 
 PROMPT_TOKENS = 64
 NEW_TOKENS = 64
@@ -45,9 +45,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.links", description=__doc__)
     parser.add_argument("--sessions", type=int, default=1000, help="how many others are stored")
     parser.add_argument("--times", type=int, default=9, help="how often the link is opened")
+    parser.add_argument("--code", type=Path, default=ROOT, help="folder of the package app, as of an unpacked wheel")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = Server(Path(folder))
+        server = Server(Path(folder), code=options.code)
         try:
             server.wait_until_ready()
             sessions = share(server)
