@@ -36,7 +36,7 @@ def serve(connection: Connection, service: str, model: str | None, device: str) 
     loaded = _load(connection, service, model, device)
     if loaded is None:
         return
-    connection.send(Ready(loaded.info))
+    _send(connection, Ready(loaded.info))
     while True:
         waiting = calls.qsize() if loaded.busy else 1
         for _ in range(waiting):
@@ -44,7 +44,7 @@ def serve(connection: Connection, service: str, model: str | None, device: str) 
         if loaded.busy:
             frames = loaded.advance()
             if frames:
-                connection.send(Frames(tuple(frames)))
+                _send(connection, Frames(tuple(frames)))
 
 
 def resolve(dotted: str) -> Callable[..., Any]:
@@ -66,15 +66,23 @@ def _receive(connection: Connection, calls: SimpleQueue[Call]) -> None:
         os._exit(0)
 
 
+def _send(connection: Connection, message: Any) -> None:
+    """Tell the web process. Where its end shows here before `_receive` sees it, this process ends as it would there."""
+    try:
+        connection.send(message)
+    except ConnectionError:
+        os._exit(0)
+
+
 def _load(connection: Connection, service: str, model: str | None, device: str) -> Service | None:
     try:
-        loaded: Service = resolve(service)(model, device, lambda progress: connection.send(Loading(progress)))
+        loaded: Service = resolve(service)(model, device, lambda progress: _send(connection, Loading(progress)))
         return loaded
     except Refused as refused:
-        connection.send(LoadFailed(refused.message))
+        _send(connection, LoadFailed(refused.message))
     except Exception as error:
         log.exception("the model could not be loaded")
-        connection.send(LoadFailed(f"The model could not be loaded: {type(error).__name__}: {error}"))
+        _send(connection, LoadFailed(f"The model could not be loaded: {type(error).__name__}: {error}"))
     return None
 
 
@@ -84,11 +92,11 @@ def _answer(connection: Connection, service: Service, call: Call) -> None:
             raise ValueError(f"no such call: {call.method}")
         value = getattr(service, call.method)(*call.arguments)
         if call.method in CALLS_WITH_FRAMES:
-            connection.send(Frames(tuple(value)))
+            _send(connection, Frames(tuple(value)))
             value = None
-        connection.send(Result(call.number, value))
+        _send(connection, Result(call.number, value))
     except Refused as refused:
-        connection.send(Failure(call.number, refused))
+        _send(connection, Failure(call.number, refused))
     except Exception as error:
         log.exception("call %s failed", call.method)
-        connection.send(Failure(call.number, RuntimeError(f"{type(error).__name__}: {error}")))
+        _send(connection, Failure(call.number, RuntimeError(f"{type(error).__name__}: {error}")))
