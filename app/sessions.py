@@ -219,11 +219,7 @@ class SessionStore:
         """
         stored = self.manifest(session).get("values") or {"parts": []}
         wanted = [part for part in stored["parts"] if part["layer"] == layer and step in (None, part["step"])]
-        for part, payload in session_values.read(self._engine, session, wanted):
-            if payload is None:
-                self.manifest(session)  # it may have been deleted since
-                raise Damaged(session, session_values.part_name(part))
-            yield payload
+        yield from self._read_values(session, wanted)
 
     def all_values(self, session: str) -> Iterator[bytes]:
         """Payloads of all `values` frames, in the manifest's order; none where none are stored.
@@ -231,11 +227,7 @@ class SessionStore:
         Raises KeyError, Deleted, and Damaged at the first that is, once those before it are yielded.
         """
         stored = self.manifest(session).get("values")
-        for part, payload in session_values.read(self._engine, session, stored["parts"] if stored else []):
-            if payload is None:
-                self.manifest(session)  # it may have been deleted since
-                raise Damaged(session, session_values.part_name(part))
-            yield payload
+        yield from self._read_values(session, stored["parts"] if stored else [])
 
     def damage(self, session: str) -> list[str]:
         """What is wrong with a stored session: the parts that are damaged, "id" if it is not that of the content.
@@ -280,6 +272,13 @@ class SessionStore:
 
     def _unlinked(self, run: str) -> Callable[[], Iterator[bytes]]:
         return lambda: map(unlinked, self._runs.all_frames(run))
+
+    def _read_values(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
+        for part, payload in session_values.read(self._engine, session, parts):
+            if payload is None:
+                self.manifest(session)  # it may have been deleted since
+                raise Damaged(session, session_values.part_name(part))
+            yield payload
 
     def _read(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
         for at in range(0, len(parts), PAGE):
