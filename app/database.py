@@ -5,6 +5,7 @@ Its schema is made and brought up to date by the migrations in app/migrations, u
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ FILE = "runs.sqlite"
 POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
 MIGRATING, SERVING = 0x6B765363, 0x6B765364
 """PostgreSQL's advisory locks: for as long as the schema is changed, and for as long as a server is there."""
+BUSY_S = 5.0
+"""How long to wait for another connection's lock on an SQLite file."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its database."""
 
@@ -117,12 +120,22 @@ def _hidden(url: str) -> str:
         return "The database at DATABASE_URL"
 
 
-def _set_pragmas(connection: Any, _record: Any) -> None:
+def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
     """WAL lets readers and the writer work at once; NORMAL keeps every commit through a kill -9 (a power cut may cost
     the last ones).
     """
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute(f"PRAGMA busy_timeout={BUSY_S * 1000:.0f}")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    # SQLite does not wait in this one if another connection is about to write, only if it is writing.
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
 
 
 def _bring_up_to_date(engine: sa.Engine) -> None:

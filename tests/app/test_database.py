@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier, Thread, Timer
 
 import pytest
 import sqlalchemy as sa
@@ -167,6 +168,16 @@ def test_several_who_open_it_first_at_once_make_it_once(tmp_path: Path, database
     assert len(opened) == 4
     for engine in opened:
         engine.dispose()
+
+
+def test_a_file_that_another_is_about_to_write_is_waited_for(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    done = Timer(0.3, other.rollback)
+    done.start()
+    connect(tmp_path).dispose()
+    done.join()
+    other.close()
 
 
 def test_a_database_of_a_later_version_is_left_alone(tmp_path: Path, database: str | None) -> None:
