@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.server import Server
+
+
+def expect_same_text(one: Locator, other: Locator) -> None:
+    """Two pages come to show the same. Each draws as its values arrive, so one of them may be later."""
+    deadline = time.monotonic() + 10
+    while (texts := (one.all_inner_texts(), other.all_inner_texts()))[0] != texts[1] and time.monotonic() < deadline:
+        one.page.wait_for_timeout(50)
+    assert texts[0] == texts[1]
 
 
 class Stage:
@@ -90,7 +99,9 @@ class Stage:
         expect(self.page.locator(", ".join(f"html[data-state={phase}]" for phase in phases))).to_be_attached()
 
     def expect_step(self, step: int) -> None:
+        """The slider leads; the page is shown part by part, and its root says when the last part shows the step."""
         expect(self.slider).to_have_value(str(step))
+        expect(self.page.locator(f'html[data-step="{step}"]')).to_be_attached()
 
     def skip_to_the_end(self) -> None:
         """Without watching the steps go by."""

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.complaints import Complaints
 from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.browser.stage import Stage, expect_same_text
 from tests.browser.test_accessibility import DESKTOP, PHONE, violations
 from tests.browser.test_export import PNG_START, save
 from tests.browser.test_sharing import HOSTILE, note, open_link, share
@@ -119,7 +119,7 @@ def test_it_shows_what_the_link_shows(
     link, mine = pages
     for name in ("Model map", "Timeline", "Next token", "KV cache", "Time"):
         # A wide view takes the place of some.
-        assert mine.region(name).all_inner_texts() == link.region(name).all_inner_texts(), name
+        expect_same_text(mine.region(name), link.region(name))
     for name in ("Model map", *(["Inspector"] if view in IN_THE_FRAMES else [])):
         tables = [Path(save(stage, name, "CSV").path()).read_text("utf-8") for stage in pages]
         assert tables[0] == tables[1] != ""

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.complaints import Complaints
 from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.browser.stage import Stage, expect_same_text
 from tests.browser.test_accessibility import DESKTOP, PHONE, violations
 from tests.browser.test_export_file import PLACE, WORDS, Asked, export, open_file
 from tests.browser.test_sharing import HOSTILE, open_link, share
@@ -82,7 +82,7 @@ def test_a_file_shows_the_numbers_that_its_size_allows(
         expect(inspector).not_to_contain_text("not stored")
         for shown in (inspector, link.region("Inspector")):
             expect(shown.get_by_role("table").first).to_be_visible()
-        assert inspector.inner_text() == link.region("Inspector").inner_text()
+        expect_same_text(inspector, link.region("Inspector"))
     page.evaluate("hash => { location.hash = hash }", PLACE + "block")
     expect(inspector).to_contain_text("stored with this session")
     block = inspector.get_by_text("not stored")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.complaints import Complaints
 from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.browser.stage import Stage, expect_same_text
 
 LAST = 5
 """The last step of `short_run`."""
@@ -107,7 +107,7 @@ def test_a_second_viewer_of_the_link_sees_the_same(
     other.expect_step(2)
     for name in ("Inspector", "Next token", "KV cache", "Time"):
         expect(stage.region(name)).not_to_contain_text("Asking the model")
-        expect(other.region(name)).to_have_text(stage.region(name).inner_text(), use_inner_text=True)
+        expect_same_text(other.region(name), stage.region(name))
 
 
 def test_a_viewer_who_comes_late_to_a_growing_run_sees_it_from_its_start_to_its_end(

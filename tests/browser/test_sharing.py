@@ -17,7 +17,7 @@ from app.sessions import label_of
 from model.frames import from_stream, relabel
 from tests.browser.complaints import Complaints
 from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.browser.stage import Stage, expect_same_text
 from tests.browser.test_accessibility import DESKTOP, PHONE
 
 PLACE = "#step=3&layer=13&head=8&query=8&key=1&view=head"
@@ -96,7 +96,7 @@ def test_a_shared_moment_opens_from_its_link_in_another_browser(
     expect(other.region("Inspector")).to_contain_text("softmax over 9 keys")
     page.wait_for_url(re.compile(r"/s/[a-z2-7]+#step=3&layer=13&head=8&query=8&key=1&view=head$"))
     for name in ("This query and this key", "KV cache", "Time"):
-        assert other.region(name).inner_text() == stage.region(name).inner_text()
+        expect_same_text(other.region(name), stage.region(name))
     assert opened == []
 
 

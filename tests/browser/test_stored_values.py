@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.complaints import Complaints
 from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.browser.stage import Stage, expect_same_text
 from tests.browser.test_accessibility import PHONE
 from tests.browser.test_block import rows_of, wait_for_values
 from tests.browser.test_sharing import dialog, open_link, share, violations
@@ -100,9 +100,8 @@ def test_a_pair_shows_the_numbers_of_the_live_page(
     for name in ("Dot product", "Softmax and mix"):
         for stage in (live, saved):
             expect(stage.region(name)).to_contain_text(re.compile(r"\d\.\d"))
-    assert live.region("Dot product").inner_text() == saved.region("Dot product").inner_text()
-    tables = [stage.region("Softmax and mix").get_by_role("table").inner_text() for stage in (live, saved)]
-    assert tables[0] == tables[1]
+    expect_same_text(*(stage.region("Dot product") for stage in (live, saved)))
+    expect_same_text(*(stage.region("Softmax and mix").get_by_role("table") for stage in (live, saved)))
     expect(saved.region("Softmax and mix")).to_contain_text("the model's own, stored with this session")
     expect(saved.region("Softmax and mix")).not_to_contain_text("The model's own output")
     said = saved.region("Softmax and mix").get_by_text("8 bits").inner_text()
@@ -157,7 +156,7 @@ def test_the_guesses_after_each_layer_are_those_of_the_live_page(both: Callable[
     live, saved = here.open(2, "model", 12)
     for stage in (live, saved):
         expect(stage.region("Inspector")).to_contain_text("best guess after layer")
-    assert live.region("Inspector").inner_text() == saved.region("Inspector").inner_text()
+    expect_same_text(*(stage.region("Inspector") for stage in (live, saved)))
     assert not [url for url in here.asked if "/lens?" in url]
 
 
