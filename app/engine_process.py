@@ -8,9 +8,10 @@ from __future__ import annotations
 import importlib
 import logging
 import os
-import signal
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -24,13 +25,15 @@ CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "algebra", "candidates"
 NICENESS = 15
 """Of 19. The browser that shows a run is often on the same machine, and both cores are busy with the next step."""
 
+AUTOGROUP = Path("/proc/self/autogroup")
+"""Where Linux keeps the niceness of this process's session (man 7 sched, "The autogroup feature")."""
+
 log = logging.getLogger(__name__)
 
 
 def serve(connection: Connection, service: str, model: str | None, device: str) -> None:
     """Run until the other end of `connection` closes. `service` names the loader, `module:function`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal group; the web process decides
-    os.nice(NICENESS)
+    _step_back()
     calls: SimpleQueue[Call] = SimpleQueue()
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
     loaded = _load(connection, service, model, device)
@@ -45,6 +48,18 @@ def serve(connection: Connection, service: str, model: str | None, device: str) 
             frames = loaded.advance()
             if frames:
                 _send(connection, Frames(tuple(frames)))
+
+
+def _step_back() -> None:
+    """Leave the processors to others, and the terminal's Ctrl-C to the web process, which decides.
+
+    Both need a session of its own: Linux shares the processors between sessions first, and a process's own niceness
+    counts only against others of its session, never against a browser.
+    """
+    os.setsid()
+    os.nice(NICENESS)
+    with suppress(OSError):  # macOS, and a Linux without autogroups, where a process's own niceness is what counts
+        AUTOGROUP.write_text(str(NICENESS))
 
 
 def resolve(dotted: str) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import resource
 import signal
 import socket
@@ -16,7 +17,7 @@ import psutil
 import pytest
 import requests
 
-from app.engine_process import NICENESS
+from app.engine_process import AUTOGROUP, NICENESS
 from app.server import pass_over_departures
 from model.frames import header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
@@ -107,7 +108,12 @@ def test_kill_9_of_the_server_interrupts_a_study_that_can_be_made_again(serve: S
 def test_the_engine_leaves_the_processor_to_whoever_shows_its_runs(serve: Serve) -> None:
     server = serve()
     server.start_run()
-    assert engine_of(server).nice() == min(19, psutil.Process(server.process.pid).nice() + NICENESS)
+    engine = engine_of(server)
+    assert engine.nice() == min(19, psutil.Process(server.process.pid).nice() + NICENESS)
+    assert os.getsid(engine.pid) == engine.pid != os.getsid(server.process.pid)
+    if AUTOGROUP.exists():
+        group = AUTOGROUP.parent.parent / str(engine.pid) / AUTOGROUP.name
+        assert group.read_text().endswith(f" nice {NICENESS}\n")
 
 
 def test_kill_9_of_the_worker_alone_is_survived(serve: Serve) -> None:
