@@ -4,7 +4,13 @@ import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { readTheme } from "../draw/theme.js";
 
-/** @returns {[Object, {width: number, height: number}|null]} a ref, and the size of its element in CSS pixels */
+/** A line of text elsewhere that is a little higher, for one letter, must not make every drawing anew, in px. */
+const HEIGHT_STEP_PX = 4;
+
+/**
+ * @returns {[Object, {width: number, height: number}|null]} a ref, and the size of its element in CSS pixels; `height` in
+ *   whole steps of HEIGHT_STEP_PX, none larger than the element
+ */
 export function useSize() {
   const ref = useRef(null);
   const [size, setSize] = useState(null);
@@ -13,13 +19,23 @@ export function useSize() {
     if (!element) return undefined;
     const measure = () => {
       const width = element.clientWidth;
-      const height = element.clientHeight;
+      const height = Math.floor(element.clientHeight / HEIGHT_STEP_PX) * HEIGHT_STEP_PX;
       if (width && height) setSize((old) => (old?.width === width && old.height === height ? old : { width, height }));
     };
-    const observer = new ResizeObserver(measure);
-    // It tells the first size too, in the same frame: asking for that here would lay out the page once more.
+    let frame = 0;
+    // It tells the first size too: asking for that here would lay out the page once more. What is drawn at a new size is
+    // left to the next frame: this one has laid out the page already, and would have to again.
+    const observer = new ResizeObserver(() => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        measure();
+      });
+    });
     observer.observe(element);
-    return () => observer.disconnect();
+    return () => {
+      observer.disconnect();
+      cancelAnimationFrame(frame);
+    };
   }, []);
   return [ref, size];
 }

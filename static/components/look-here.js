@@ -15,7 +15,7 @@ export function LookHere({ state, dispatch }) {
     () => (measured && query !== null && key !== null ? strongestOn(run, query, key) : null),
     [run, measured, query, key],
   );
-  if (!run?.steps.length) return null;
+  if (!run?.open || (run.close && !run.steps.length)) return null;
   const shown = chosen && !items.some((item) => sameCell(item, chosen)) ? [...items, chosen] : items;
 
   const show = (item) => {
@@ -37,7 +37,7 @@ export function LookHere({ state, dispatch }) {
               <${Item} item=${item} current=${isCurrent(item, selection)} onShow=${() => show(item)} />
             </li>`)}
           </ul>`
-        : html`<p>${emptyText(measured)}</p>`
+        : html`<p>${emptyText(run, measured)}</p>`
     }
   </section>`;
 }
@@ -62,7 +62,8 @@ const NAMES = {
   cell: "The head that looks here most",
 };
 
-function emptyText(measured) {
+function emptyText(run, measured) {
+  if (!run.steps.length) return "Heads that do something special are listed here, once the prompt has gone through.";
   return measured
     ? "Nothing stands out yet: with a few more tokens, heads that do something special are listed here."
     : "Measuring every head …";

@@ -1,13 +1,13 @@
 /** The map: every layer, head and cached position of one step in one grid. */
 
 import { html } from "htm/preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
-import { drawMap, mapSize, paintLayer } from "../draw/map.js";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { drawMap, mapParts, mapSize, paintMapPart, paintWaitingLayer } from "../draw/map.js";
 import { drawQueries, queriesShown } from "../draw/map-query.js";
 import { hitMap, mapGeometry } from "../draw/map-geometry.js";
 import { mapShades } from "../draw/map-shades.js";
 import { factsAt, headSentence, kvHeadOf } from "../model/map-facts.js";
-import { mapView, normRanges } from "../model/map-view.js";
+import { hasQueries, mapView, normRanges, queryRange, waitingView } from "../model/map-view.js";
 import { Tooltip } from "./bits.js";
 import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
 import { MapLabels, QueryLabel } from "./map-labels.js";
@@ -18,64 +18,89 @@ import { usePainting } from "./use-painting.js";
 export function Map({ state, dispatch }) {
   const [ref, size] = useSize();
   const { run } = state;
-  const ready = Boolean(run?.steps.length);
+  const begun = Boolean(run?.steps.length);
+  const waiting = !begun && Boolean(run?.open) && !run.close;
+  const ranges = useRanges(run, begun);
   return html`<section class="map" aria-label="Model map">
     <div class="map-box" ref=${ref}>
-      ${ready && size ? html`<${Grid}
-        state=${state} dispatch=${dispatch} size=${size}
-      />` : html`<${Empty} run=${run} phase=${state.phase} />`}
+      ${(begun || waiting) && size ? html`<${Grid}
+        state=${state} dispatch=${dispatch} size=${size} ranges=${ranges}
+      />` : html`<${Empty} phase=${state.phase} />`}
+      ${waiting && html`<${Prefilling} run=${run} />`}
     </div>
   </section>`;
 }
 
-function Empty({ run, phase }) {
-  if (!run?.open || run.close) {
-    const text =
-      phase === "loading"
-        ? "The model is loading."
-        : "Run a prompt: every layer, every head and every cached key and value appears here.";
-    return html`<p class="empty">${text}</p>`;
-  }
-  return html`<div class="empty">
+/** @returns {Object|null} the scales of a run that has begun, made in a task of their own and shown in a later frame */
+function useRanges(run, begun) {
+  const [made, setMade] = useState({ run: null, ranges: null });
+  useEffect(() => {
+    if (!begun) return undefined;
+    let frame = 0;
+    const timer = setTimeout(() => {
+      const ranges = normRanges(run);
+      frame = requestAnimationFrame(() => setMade({ run, ranges }));
+    });
+    return () => {
+      clearTimeout(timer);
+      cancelAnimationFrame(frame);
+    };
+  }, [run, begun]);
+  return made.run === run ? made.ranges : null;
+}
+
+function Empty({ phase }) {
+  const text =
+    phase === "loading"
+      ? "The model is loading."
+      : "Run a prompt: every layer, every head and every cached key and value appears here.";
+  return html`<p class="empty">${text}</p>`;
+}
+
+function Prefilling({ run }) {
+  return html`<div class="empty is-over-map">
     <p>Prefill: ${run.partialRows} of ${run.promptLength} prompt rows have gone through the model.</p>
     <progress max=${run.promptLength} value=${run.partialRows}></progress>
   </div>`;
 }
 
-function Grid({ state, dispatch, size }) {
+/** @param {{ranges: Object|null}} props null: the places are there, and nothing is in them yet */
+function Grid({ state, dispatch, size, ranges }) {
   const { run, step, reveal, layerStop, selection, hover } = state;
   const theme = useTheme();
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
   const [focused, setFocused] = useState(false);
 
-  const view = useMemo(() => mapView(run, step), [run, step]);
-  const ranges = useMemo(() => normRanges(run), [run]);
-  const shades = useMemo(() => mapShades(run, ranges), [run, ranges]);
+  const view = useMemo(() => (ranges ? mapView(run, step) : waitingView(run)), [run, step, ranges]);
+  const withQueries = useMemo(() => hasQueries(run), [run, ranges]);
+  const rangeOfQueries = useMemo(() => onceAsked(() => queryRange(run)), [run]);
+  const shades = useMemo(() => ranges && mapShades(run, ranges), [run, ranges]);
   const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, view]);
   const picture = useMemo(
     () => ({
       ...mapSize({ geometry, ratio }),
-      parts: view.layers,
-      paint: (target, layer) => paintLayer(target, view, layer, { shades, theme }, { geometry, ratio }),
+      parts: shades ? mapParts(view) : view.layers,
+      paint: (target, part) =>
+        (shades ? paintMapPart : paintWaitingLayer)(target, view, part, { shades, theme }, { geometry, ratio }),
       continues: view.prefill ? null : run.id,
     }),
     [run, view, shades, theme, geometry, ratio],
   );
   const { image, painted } = usePainting(picture);
   const queries = useMemo(
-    () => (ranges.q ? queriesShown({ reveal, layerStop, layers: view.layers }) : []),
-    [ranges, reveal, layerStop, view],
+    () => (ranges && withQueries ? queriesShown({ reveal, layerStop, layers: view.layers }) : []),
+    [ranges, withQueries, reveal, layerStop, view],
   );
   const draw = useCallback(
     (context) => {
-      drawMap(context, image, { view, reveal, theme }, { geometry });
-      if (queries.length) drawQueries(context, queries, { view, range: ranges.q, theme }, { geometry });
+      drawMap(context, image, { view, reveal: shades ? reveal : view.layers, theme }, { geometry });
+      if (queries.length) drawQueries(context, queries, { view, range: rangeOfQueries(), theme }, { geometry });
     },
-    [image, painted, view, ranges, reveal, queries, theme, geometry],
+    [image, painted, view, shades, rangeOfQueries, reveal, queries, theme, geometry],
   );
 
-  const risen = reveal >= view.layers && !layerStop;
+  const risen = ranges !== null && reveal >= view.layers && !layerStop;
   const labels = useMemo(
     () =>
       html`<${MapLabels}
@@ -85,12 +110,15 @@ function Grid({ state, dispatch, size }) {
     [geometry, run, step, view, selection, hover, risen],
   );
   const legend = useMemo(
-    () => html`<${MapLegend} geometry=${geometry} ranges=${ranges} theme=${theme} />`,
-    [geometry, ranges, theme],
+    () =>
+      html`<${MapLegend}
+        geometry=${geometry} ranges=${ranges} withQueries=${withQueries} theme=${theme}
+      />`,
+    [geometry, ranges, withQueries, theme],
   );
 
   const under = ({ x, y }) => {
-    const hit = hitMap(geometry, view, x, y);
+    const hit = ranges && hitMap(geometry, view, x, y);
     return { hit, facts: hit && layerShown(hit, view, reveal) ? factsAt(run, step, hit) : null };
   };
   const onPointerMove = (event) => {
@@ -133,6 +161,11 @@ function Grid({ state, dispatch, size }) {
       ${pointed && html`<${Tooltip} at=${pointer} box=${geometry} ...${pointed} />`}
     </div>
     <p id="map-selected" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${sentence}</p>`;
+}
+
+function onceAsked(make) {
+  let made;
+  return () => (made ??= make());
 }
 
 /** Rows above the edge of a step that is still rising hold nothing of this step yet. */

@@ -1,8 +1,8 @@
 /**
  * The map's cells. Pure: (data, scales, size) → pixels.
  *
- * A step is painted once, at rest, a layer at a time; `drawMap` puts it on the canvas and leaves out what has not been
- * computed yet.
+ * A step is painted once, at rest, a part of a layer at a time; `drawMap` puts it on the canvas and leaves out what has
+ * not been computed yet.
  */
 
 import { columnOf, halfOf, rowOf, stripOf } from "./map-geometry.js";
@@ -16,17 +16,24 @@ export function mapSize({ geometry, ratio }) {
   return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };
 }
 
+/** @returns {number} into how many parts a step is painted: per layer its rows, and each of its heads */
+export function mapParts(view) {
+  return view.layers * (1 + view.heads);
+}
+
 /**
- * Paint one layer's row over whatever was there.
+ * Paint one part over whatever was there.
  *
  * @param {{data: Uint32Array, width: number, height: number}} target of the map's size
  * @param {Object} view from mapView
- * @param {number} layer
+ * @param {number} part below `mapParts(view)`, the first layer's first
  * @param {{shades: Object, theme: Object}} scales `shades` from mapShades
  * @param {{geometry: Object, ratio: number}} size `ratio`: device pixels per CSS pixel
  * @returns {{y0: number, y1: number}} the device pixel rows that hold it
  */
-export function paintLayer(target, view, layer, { shades, theme }, { geometry, ratio }) {
+export function paintMapPart(target, view, part, { shades, theme }, { geometry, ratio }) {
+  const layer = Math.floor(part / (1 + view.heads));
+  const head = (part % (1 + view.heads)) - 1;
   const device = (box) => ({
     x0: Math.round(box.x0 * ratio),
     x1: Math.round(box.x1 * ratio),
@@ -34,26 +41,39 @@ export function paintLayer(target, view, layer, { shades, theme }, { geometry, r
     y1: Math.round(box.y1 * ratio),
   });
   const row = rowOf(geometry, layer);
-  const whole = device({ ...geometry.residual, ...row });
-  target.data.fill(0, whole.y0 * target.width, whole.y1 * target.width);
-  paintResidual(target, view, whole, { shades: shades.residual(layer, view.positions), theme, ratio });
-  for (let head = 0; head < view.heads; head++) {
-    paintStrip(target, view, layer, head, device({ ...stripOf(geometry, head), ...row }), theme);
+  if (head >= 0) {
+    const strip = device({ ...stripOf(geometry, head), ...row });
+    clear(target, strip);
+    paintStrip(target, view, layer, head, strip, theme);
+    return strip;
   }
+  const residual = device({ ...geometry.residual, ...row });
+  clear(target, residual);
+  paintResidual(target, view, residual, { shades: shades.residual(layer, view.positions), theme, ratio });
   const half = halfOf(row);
-  paintShelf(target, view, device({ ...geometry.cache, y0: row.y0, y1: half }), {
-    shades: shades.k(layer, view.positions),
-    cached: theme.cachedK,
-    theme,
-    ratio,
-  });
-  paintShelf(target, view, device({ ...geometry.cache, y0: half, y1: row.y1 }), {
-    shades: shades.v(layer, view.positions),
-    cached: theme.cachedV,
-    theme,
-    ratio,
-  });
-  return { y0: whole.y0, y1: whole.y1 };
+  const [upper, lower] = [
+    device({ ...geometry.cache, y0: row.y0, y1: half }),
+    device({ ...geometry.cache, y0: half, y1: row.y1 }),
+  ];
+  clear(target, { ...upper, y1: lower.y1 });
+  paintShelf(target, view, upper, { shades: shades.k(layer, view.positions), cached: theme.cachedK, theme, ratio });
+  paintShelf(target, view, lower, { shades: shades.v(layer, view.positions), cached: theme.cachedV, theme, ratio });
+  return residual;
+}
+
+/** Paint a layer of a step that is not complete yet: its places, with nothing in them. As `paintMapPart`. */
+export function paintWaitingLayer(target, view, layer, { theme }, { geometry, ratio }) {
+  const row = rowOf(geometry, layer);
+  const [y0, y1] = [Math.round(row.y0 * ratio), Math.round(row.y1 * ratio)];
+  const strips = Array.from({ length: view.heads }, (_, head) => stripOf(geometry, head));
+  for (const { x0, x1 } of [geometry.residual, ...strips, geometry.cache]) {
+    fill(target, Math.round(x0 * ratio), y0, Math.round(x1 * ratio), y1, theme.track);
+  }
+  return { y0, y1 };
+}
+
+function clear(target, { x0, y0, x1, y1 }) {
+  fill(target, x0, y0, x1, y1, 0);
 }
 
 function paintResidual(target, view, box, { shades, theme, ratio }) {

@@ -17,6 +17,20 @@ export function columnsFor(positions, blockSize) {
   return blocks * blockSize;
 }
 
+/** @returns {Object} as `mapView` of the first step will be, as far as that is known before it is complete; nothing to read */
+export function waitingView(run) {
+  return {
+    layers: run.layers,
+    heads: run.heads,
+    kvHeads: run.kvHeads,
+    columns: columnsFor(run.promptLength, run.open.block_size),
+    positions: run.promptLength,
+    firstQuery: 0,
+    prefill: true,
+    reserved: 0,
+  };
+}
+
 /**
  * @param {Object} run
  * @param {number} step index of a complete step
@@ -42,19 +56,26 @@ export function mapView(run, step) {
 const ROWS_FOR_A_SCALE = 16;
 
 /**
- * Scales of the lengths, from the prompt's rows alone, so that they stand still while the run grows.
+ * Scales of the lengths that stay, from the prompt's rows alone, so that they stand still while the run grows.
  *
- * @returns {{residual: {low, high}, q: {low, high}|null, k: {low, high}, v: {low, high}}} `q` is null for a log that
- *   lacks the lengths of Q
+ * @returns {{residual: {low, high}, k: {low, high}, v: {low, high}}}
  */
 export function normRanges(run) {
-  const ofHeads = (read, heads) => robustRange(promptValues(run, heads, read));
   return {
     residual: residualRange(run),
-    q: run.qNorm(0, 0, 0) === null ? null : ofHeads((layer, head, row) => run.qNorm(layer, head, row), run.heads),
-    k: ofHeads((layer, head, row) => run.kNorm(layer, head, row), run.kvHeads),
-    v: ofHeads((layer, head, row) => run.vNorm(layer, head, row), run.kvHeads),
+    k: robustRange(promptValues(run, run.kvHeads, (layer, head, row) => run.kNorm(layer, head, row))),
+    v: robustRange(promptValues(run, run.kvHeads, (layer, head, row) => run.vNorm(layer, head, row))),
   };
+}
+
+/** @returns {boolean} whether the log has the lengths of Q */
+export function hasQueries(run) {
+  return run.qNorm(0, 0, 0) !== null;
+}
+
+/** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; apart, because Q is only there while a step moves */
+export function queryRange(run) {
+  return robustRange(promptValues(run, run.heads, (layer, head, row) => run.qNorm(layer, head, row)));
 }
 
 /** @returns {{low, high}} scale of the residual rows' lengths, as in `normRanges` */

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -68,10 +68,22 @@ class Server:
 
     def kill_engine(self) -> None:
         """kill -9 of the process that holds the model."""
+        self._engine().send_signal(signal.SIGKILL)
+
+    @contextmanager
+    def engine_asleep(self) -> Iterator[None]:
+        """The process that holds the model does nothing while this lasts."""
+        engine = self._engine()
+        engine.suspend()
+        try:
+            yield
+        finally:
+            engine.resume()
+
+    def _engine(self) -> psutil.Process:
         assert self._process is not None
         children = psutil.Process(self._process.pid).children(recursive=True)
-        engine = max(children, key=lambda process: process.memory_info().rss)
-        engine.send_signal(signal.SIGKILL)
+        return max(children, key=lambda process: process.memory_info().rss)
 
     @property
     def ready(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from playwright.sync_api import expect
@@ -24,6 +25,30 @@ def test_a_typed_prompt_is_run_and_plays_to_its_end_without_another_touch(stage:
     for chip, step in zip(stage.chips.all(), log.steps, strict=True):
         expect(chip).to_contain_text(step["token"]["text"].strip())
     stage.expect_step(3)
+
+
+def test_while_a_prompt_goes_through_the_map_has_its_places_and_says_how_far_it_is(stage: Stage) -> None:
+    server = stage.server
+    run = server.start_run(" ".join(["It was the best of times, it was the worst of times,"] * 30), max_new_tokens=2)
+    rows = r"Prefill: (\d+) of (\d+) prompt rows have gone through the model"
+    eventually(lambda: server.status(run)["last_seq"] > 0)
+    with server.engine_asleep():
+        assert server.status(run)["steps"] == 0
+        stage.page.goto(f"{server.url}?run={run}")
+        expect(stage.region("Model map")).to_contain_text(re.compile(rows))
+        told = re.search(rows, stage.region("Model map").inner_text())
+        assert told
+        assert 0 < int(told[1]) < int(told[2]) == len(server.log(run).open["tokens"])
+        expect(stage.region("Model map").get_by_role("progressbar")).to_have_attribute("value", told[1])
+        for title in ("Residual stream", "Attention: who looks at whom", "KV cache: one shelf per layer"):
+            expect(stage.region("Model map").get_by_role("heading", name=title)).to_be_visible()
+        expect(stage.region("Look here")).to_contain_text("once the prompt has gone through")
+        stage.map.hover(position={"x": 100, "y": 100})
+        expect(stage.page.get_by_role("tooltip")).to_have_count(0)
+        empty = stage.picture("Model map")
+    expect(stage.ending).to_be_visible(timeout=60_000)
+    expect(stage.region("Model map").get_by_role("progressbar")).to_have_count(0)
+    assert stage.picture("Model map") != empty
 
 
 def test_pause_stops_the_engine_and_play_lets_it_go_on(stage: Stage) -> None:

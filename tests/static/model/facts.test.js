@@ -11,7 +11,7 @@ import {
   topKeys,
   whereKeyStands,
 } from "../../../static/model/map-facts.js";
-import { columnsFor, mapView, normRanges } from "../../../static/model/map-view.js";
+import { columnsFor, hasQueries, mapView, normRanges, queryRange, waitingView } from "../../../static/model/map-view.js";
 import { median, timeFacts } from "../../../static/model/time-facts.js";
 import { madeRun } from "../made-run.js";
 
@@ -131,6 +131,13 @@ test("scales of length come from the prompt alone, so they stand still while the
   const long = animal();
   const short = animal({ words: ["The", " animal", " it", " was"] });
   assert.deepEqual(normRanges(long), normRanges(short));
+  assert.ok(hasQueries(long));
+  assert.deepEqual(queryRange(long), queryRange(short));
+});
+
+test("before the first step is complete the map has the places that it will have then", () => {
+  const { row, q, reserved, ...known } = mapView(animal(), 0);
+  assert.deepEqual(waitingView(animal()), { ...known, reserved: 0 });
 });
 
 test("a step's view shows its positions, not those of later steps", () => {
