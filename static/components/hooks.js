@@ -17,19 +17,16 @@ export function useSize() {
   useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return undefined;
-    const measure = () => {
-      const width = element.clientWidth;
-      const height = Math.floor(element.clientHeight / HEIGHT_STEP_PX) * HEIGHT_STEP_PX;
-      if (width && height) setSize((old) => (old?.width === width && old.height === height ? old : { width, height }));
-    };
+    const take = (width, height) =>
+      setSize((old) => (old?.width === width && old.height === height ? old : { width, height }));
     let frame = 0;
     // It tells the first size too: asking for that here would lay out the page once more. What is drawn at a new size is
     // left to the next frame: this one has laid out the page already, and would have to again.
     const observer = new ResizeObserver(() => {
-      frame ||= requestAnimationFrame(() => {
-        frame = 0;
-        measure();
-      });
+      const width = element.clientWidth;
+      const height = Math.floor(element.clientHeight / HEIGHT_STEP_PX) * HEIGHT_STEP_PX;
+      cancelAnimationFrame(frame);
+      if (width && height) frame = requestAnimationFrame(() => take(width, height));
     });
     observer.observe(element);
     return () => {
