@@ -15,7 +15,7 @@ export function Inspector(props) {
     ${
       run?.steps.length
         ? html`<${View} ...${props} />`
-        : html`<p class="empty">Choose a head on the map to see where it looks.</p>`
+        : html`<p class="empty">With the first step, this shows where each head looks.</p>`
     }
   </section>`;
 }

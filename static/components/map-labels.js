@@ -20,7 +20,7 @@ export function MapLabels({ geometry, run, step, view, selection, hover, risen }
   return html`<${Titles} geometry=${geometry} view=${view} /><svg
     class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true"
   >
-    <${RowMark} geometry=${geometry} layer=${selection.layer} />
+    ${selection.layer !== null && html`<${RowMark} geometry=${geometry} layer=${selection.layer} />`}
     <${LayerNames} geometry=${geometry} selected=${selection.layer} hovered=${hover?.layer} />
     <${HeadNames} geometry=${geometry} selected=${selection.head} hovered=${hover?.head} />
     <${ColumnNames}
@@ -138,7 +138,7 @@ function ColumnNames({ group, geometry, run, view, marked }) {
 /** The selected head, what it reads, and whatever is hovered anywhere on the page. */
 function Marks({ geometry, run, view, selection, hover }) {
   const places = [
-    { place: { ...selection, query: selection.query }, kind: "is-selected" },
+    ...(selection.layer === null ? [] : [{ place: selection, kind: "is-selected" }]),
     ...(hover ? [{ place: hover, kind: "is-hovered" }] : []),
   ];
   return places.map(({ place, kind }) => {

@@ -64,6 +64,9 @@ function Prefilling({ run }) {
   </div>`;
 }
 
+/** What is selected where there is nothing to select yet. */
+const NOTHING = { layer: null, head: null, query: null, key: null };
+
 /** @param {{ranges: Object|null}} props null: the places are there, and nothing is in them yet */
 function Grid({ state, dispatch, size, ranges }) {
   const { run, step, reveal, layerStop, selection, hover } = state;
@@ -104,10 +107,10 @@ function Grid({ state, dispatch, size, ranges }) {
   const labels = useMemo(
     () =>
       html`<${MapLabels}
-        geometry=${geometry} run=${run} step=${step} view=${view} selection=${selection} hover=${hover}
-        risen=${risen}
+        geometry=${geometry} run=${run} step=${step} view=${view} selection=${ranges ? selection : NOTHING}
+        hover=${hover} risen=${risen}
       />`,
-    [geometry, run, step, view, selection, hover, risen],
+    [geometry, run, step, view, ranges, selection, hover, risen],
   );
   const legend = useMemo(
     () =>
