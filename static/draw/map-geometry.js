@@ -7,7 +7,8 @@
 import { cellsAt } from "./pixels.js";
 
 const HEAD_PX = 50;
-const COLUMN_LABELS_PX = 70;
+/** Tilted tokens, and beside them the legend of four lines. */
+const COLUMN_LABELS_PX = 80;
 const GUTTER_PX = 30;
 const GAP_PX = 30;
 const COMPACT_GUTTER_PX = 28;
