@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { bringIntoSight } from "./in-sight.js";
 
 /** @param {{panels: Object[], stage: Object, view: string, opens?: string}} props `view`: what the inspector shows; `opens`: the
  *   id of the panel to begin with, the first where there is none */
@@ -26,7 +27,7 @@ export function Tabs({ panels, stage, view, opens }) {
   useEffect(() => {
     if (shown.current === view) return;
     shown.current = view;
-    stage.current.querySelector("#panel-inspector").scrollIntoView({ block: "nearest", inline: "nearest" });
+    bringIntoSight(stage.current.querySelector("#panel-inspector"));
   }, [view, stage]);
 
   const show = (index) => stage.current.scrollTo({ left: index * stage.current.clientWidth });
