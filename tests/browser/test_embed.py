@@ -274,9 +274,11 @@ def test_the_keyboard_goes_in_and_out_and_the_arrows_stay_where_the_focus_is(
     shown.expect_step(3)
     keys, page = shown.page.keyboard, shown.page
     page.get_by_role("button", name="before").focus()
+    page.evaluate("addEventListener('scrollend', () => (document.title = 'scrolled'), { once: true })")
     keys.press("ArrowRight")
     keys.press("ArrowDown")
-    page.wait_for_function("scrollY > 0")
+    expect(page).to_have_title("scrolled")
+    assert page.evaluate("scrollY") > 0
     shown.expect_step(3)
     keys.press("Tab")
     skip = shown.embed.get_by_role("button", name=re.compile("^Skip to the end"))
