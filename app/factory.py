@@ -9,6 +9,7 @@ from flask import Flask
 
 from app import (
     compression,
+    frame_compression,
     http_files,
     http_gallery,
     http_oembed,
@@ -76,6 +77,7 @@ def build(settings: Settings) -> Flask:
     security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
     live.init_app(app)
+    frame_compression.init_app(app)
     app.register_blueprint(http_runs.blueprint(runs, engine))
     app.register_blueprint(http_studies.blueprint(runs, engine))
     app.register_blueprint(http_sessions.blueprint(runs, sessions, engine, maker))

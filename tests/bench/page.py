@@ -144,19 +144,45 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
     with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view=head") as page:
         report("temperature slider to painted", Spread(page.evaluate(SLIDE, 40)), page)
         report_both("script per frame, playing", script_per_frame(chromium, page, lambda: play(page)), page)
-    live(server, chromium, prompt_of(server, positions - LIVE_TOKENS))
+    prompt = prompt_of(server, positions - LIVE_TOKENS)
+    live_typed(server, chromium, prompt)
+    live_linked(server, chromium, prompt)
     memory(server, chromium, run)
 
 
-def live(server: Server, chromium: Browser, prompt: str) -> None:
-    """A run watched while it decodes, following the newest step."""
+def live_typed(server: Server, chromium: Browser, prompt: str) -> None:
+    """A run that is started on the page and watched while it decodes, following the newest step."""
+    with visit(chromium, server.url) as page:
+        shown = page.locator("html").get_attribute("data-run")
+        page.get_by_label("Prompt", exact=True).fill(prompt)
+        tokens = page.get_by_role("form", name="New run").get_by_label("new tokens")
+        tokens.fill(str(LIVE_TOKENS))
+        tokens.blur()
+
+        def start() -> None:
+            page.get_by_role("button", name="Run", exact=True).click()
+            page.locator(f"html:not([data-run='{shown}'])").wait_for(state="attached", timeout=120_000)
+            follow(page)
+
+        report_live("decoding live", chromium, page, start)
+
+
+def live_linked(server: Server, chromium: Browser, prompt: str) -> None:
+    """A run watched by somebody who opens its link while the prompt goes through: the page has shown nothing before."""
     run = server.start_run(prompt, max_new_tokens=LIVE_TOKENS)
     with visit(chromium, f"{server.url}?run={run}") as page:
-        page.get_by_role("button", name="Live", exact=True).click()
-        closed = page.locator("html[data-state=done]")
-        spent = script_per_frame(chromium, page, lambda: closed.wait_for(timeout=120_000))
-        report_both("script per frame, decoding live", spent, page)
-        report("step frame received to painted", Spread(page.evaluate("window.painted")), page)
+        report_live("opened by link while live", chromium, page, lambda: follow(page))
+
+
+def follow(page: Page) -> None:
+    page.get_by_role("button", name="Live", exact=True).click()
+    page.locator("html[data-state=done]").wait_for(timeout=120_000)
+
+
+def report_live(what: str, chromium: Browser, page: Page, act: Callable[[], None]) -> None:
+    page.evaluate("window.longTasks.length = window.painted.length = 0")
+    report_both(f"script per frame, {what}", script_per_frame(chromium, page, act), page)
+    report("step frame received to painted", Spread(page.evaluate("window.painted")), page)
 
 
 def memory(server: Server, chromium: Browser, run: str) -> None:
