@@ -46,7 +46,7 @@ function choice({ token }) {
 
 const OUTCOMES = {
   eos: "With it the answer ends.",
-  length: "The limit of new tokens is reached.",
+  length: "Token limit reached.",
   stopped: "Here it was stopped.",
   failed: "Here the run failed.",
   interrupted: "Here it was interrupted.",

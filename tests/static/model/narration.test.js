@@ -39,7 +39,7 @@ test("a token that a branch put there was not chosen", () => {
 
 test("the last step tells why it is the last, the others do not", () => {
   const close = { reason: "length", error: null };
-  assert.match(told(2, { close }), /The limit of new tokens is reached\.$/);
+  assert.match(told(2, { close }), /Token limit reached\.$/);
   assert.doesNotMatch(told(1, { close }), /limit/);
   assert.match(told(2, { close: { reason: "eos" } }), /With it the answer ends\.$/);
 });
