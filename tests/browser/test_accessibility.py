@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import Server
+from tests.browser.server import Server, eventually
 from tests.browser.stage import Stage
 
 VIEWS = ["model", "block", "head", "pair", "tokens", "cache", "time"]
@@ -81,8 +81,7 @@ def test_text_of_twice_the_size_fits_a_phone(new_page: Callable[..., Page], serv
     page = new_page(viewport={"width": 390, "height": 844}, has_touch=True)
     stage = open_view(page, server, short_run, "head")
     page.evaluate("document.documentElement.style.setProperty('zoom', '2')")
-    page.wait_for_timeout(300)
-    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    eventually(lambda: page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
     tabs = page.get_by_role("navigation", name="Panels").get_by_role("button")
     for tab in tabs.all():
         tab.tap()

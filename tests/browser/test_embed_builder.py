@@ -141,6 +141,7 @@ def test_every_place_has_its_own_text_and_it_is_copied(
     assert len(set(texts.values())) == len(texts)
     form.get_by_label("Paste into").select_option("Jupyter notebook")
     form.get_by_role("button", name="Copy text to paste").click()
+    expect(form.get_by_role("button", name="Copied text to paste")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == texts["Jupyter notebook"]
 
 

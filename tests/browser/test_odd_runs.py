@@ -354,9 +354,10 @@ def test_a_canvas_the_browser_has_lost_is_drawn_again(stage: Stage, short_run: s
     drawn = 0
     for view in VIEWS:
         look(stage, Odd(stage.server, short_run), view, 3)
-        stage.page.wait_for_timeout(250)  # the map is painted over some frames
         for canvas in stage.page.locator("canvas").all():
-            before = canvas.evaluate(picture)
+            before = None
+            while before != (before := canvas.evaluate(picture)):
+                stage.page.wait_for_timeout(250)  # the map is painted over some frames
             canvas.evaluate(LOSE)
             assert canvas.evaluate(picture) != before, f"{view}: it was blank to begin with"
             canvas.evaluate(RESTORE)

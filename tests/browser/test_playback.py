@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.complaints import Complaints
-from tests.browser.server import Server
+from tests.browser.server import Server, eventually
 from tests.browser.stage import Stage, expect_same_text
 
 LAST = 5
@@ -136,7 +136,6 @@ def test_a_long_prompt_is_painted_to_its_last_layer(stage: Stage) -> None:
     run = stage.run("alpha beta gamma delta river stone " * 40, 1)
     stage.skip_to_the_end()
     assert stage.server.status(run)["prompt_tokens"] > 200
-    stage.page.wait_for_timeout(1000)  # it is painted in slices, one per animation frame
     empty_lines = """canvas => {
       const { width, height } = canvas;
       const pixels = canvas.getContext("2d").getImageData(0, 0, width, height).data;
@@ -148,4 +147,5 @@ def test_a_long_prompt_is_painted_to_its_last_layer(stage: Stage) -> None:
       }
       return empty / height;
     }"""
-    assert stage.map.locator("canvas").evaluate(empty_lines) < 0.15
+    # It is painted in slices, one per animation frame.
+    eventually(lambda: stage.map.locator("canvas").evaluate(empty_lines) < 0.15)
