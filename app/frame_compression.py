@@ -28,8 +28,8 @@ def init_app(app: Flask) -> None:
 
 def _offered_elsewhere(inner: WSGIApplication) -> WSGIApplication:
     def call(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if is_here(environ):
-            environ.pop(OFFER, None)
+        if OFFER in environ and is_here(environ):
+            del environ[OFFER]
         return inner(environ, start_response)
 
     return call

@@ -22,6 +22,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, Response, sync_playwright
 
 from tests.browser.server import ROOT, Server
+from tests.browser.stage import Stage
 
 POSITIONS = 512
 NEW_TOKENS = 48
@@ -153,14 +154,13 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
 def live_typed(server: Server, chromium: Browser, prompt: str) -> None:
     """A run that is started on the page and watched while it decodes, following the newest step."""
     with visit(chromium, server.url) as page:
-        shown = page.locator("html").get_attribute("data-run")
-        page.get_by_label("Prompt", exact=True).fill(prompt)
-        tokens = page.get_by_role("form", name="New run").get_by_label("new tokens")
-        tokens.fill(str(LIVE_TOKENS))
-        tokens.blur()
+        stage = Stage(page, server)
+        shown = stage.run_id
+        stage.type_prompt(prompt)
+        stage.set_number("new tokens", LIVE_TOKENS)
 
         def start() -> None:
-            page.get_by_role("button", name="Run", exact=True).click()
+            stage.button("Run").click()
             page.locator(f"html:not([data-run='{shown}'])").wait_for(state="attached", timeout=120_000)
             follow(page)
 
