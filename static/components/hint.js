@@ -94,10 +94,12 @@ function closeWhenLeft(anchor, close) {
     close();
   };
   const onPress = (event) => anchor.contains(event.target) || close();
+  // Others scroll of their own accord: the chips do with every step that is played.
+  const onScroll = (event) => event.target.contains(anchor) && close();
   const listeners = [
     ["keydown", onKey],
     ["pointerdown", onPress],
-    ["scroll", close],
+    ["scroll", onScroll],
     ["resize", close],
   ];
   for (const [name, listener] of listeners) window.addEventListener(name, listener, true);

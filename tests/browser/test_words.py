@@ -120,6 +120,25 @@ def test_a_term_is_defined_by_hover_by_focus_and_by_tap(
     expect(page.get_by_role("tooltip")).to_have_count(0)
 
 
+def test_a_definition_closes_when_its_word_is_scrolled_away_and_not_when_the_chips_scroll(
+    new_page: Callable[..., Page], stage: Stage, short_run: str
+) -> None:
+    """The chips follow each step that is played, so they would take away whatever is being read."""
+    page = new_page(viewport={"width": 390, "height": 500}, has_touch=True, is_mobile=True)
+    phone = Stage(page, stage.server).open_finished(short_run)
+    definition = page.get_by_role("tooltip")
+    chips = phone.region("Timeline").get_by_role("list")
+    phone.region("Model map").get_by_role("button", name="KV cache", exact=True).tap()
+    expect(definition).to_be_visible()
+
+    scrolled = "new Promise((resolve) => addEventListener('scroll', resolve, {capture: true, once: true}))"
+    chips.evaluate(f"async (chips) => {{ const scrolled = {scrolled}; chips.scrollLeft += 40; await scrolled; }}")
+    expect(definition).to_be_visible()
+
+    page.evaluate(f"async () => {{ const scrolled = {scrolled}; scrollBy(0, 200); await scrolled; }}")
+    expect(definition).to_have_count(0)
+
+
 def test_a_label_that_is_a_term_still_names_its_field(stage: Stage, short_run: str) -> None:
     stage.open(short_run, PLACE)
     form = stage.page.get_by_role("form", name="New run")
