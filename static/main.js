@@ -108,6 +108,7 @@ createPlayer({
 });
 const turns = createTurns({
   store,
+  sceneOf: ({ run }) => `${run?.id} ${Boolean(run?.steps.length)}`,
   onShown: announce,
   clock: {
     requestFrame: window.requestAnimationFrame.bind(window),

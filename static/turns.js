@@ -1,58 +1,110 @@
 /**
  * The page is shown part by part: in each animation frame as many parts as its time allows, the others in the next ones.
- * A step that changes everything is then never one long task, and what moves is not held up by what is read.
+ * A step that changes everything is then never one long task, and what moves is not held up by what is read. All else
+ * that wants a share of a frame, the slices of a painting above all, is in the same queue: what kept to a time of its
+ * own would be one task with the rest of its frame. What makes a part anew, whose style, layout and code are all new to the
+ * browser, is the last thing of its frame.
  */
 
-/** Time for rendering in one frame of 16 ms, after which what is left waits for the next. */
+/**
+ * Time for rendering in one frame of 16 ms. What would need more waits for the next, going by the shorter of its last two
+ * turns: a turn is also long when other programs have the processors.
+ */
 const BUDGET_MS = 8;
 
 /**
  * The parts of the page, in the order in which they are shown. The first sees the newest state in every frame. The
- * others see it once each, over one frame or several: that is a round, after which the next begins if there is news.
+ * others see it one after the other, over one frame or several, round and round as long as there is news.
  */
 export const TURNS = ["map", "timeline", "inspector", "nextToken", "kvCache", "time", "rest"];
 
 /**
  * @param {Object} parts
  * @param {{state: () => Object, subscribe: Function}} parts.store
- * @param {(state: Object) => void} parts.onShown is told the state of each round once every part shows it or a newer one
+ * @param {(state: Object) => string} parts.sceneOf names what a state is a picture of: with another scene, parts are made anew
+ * @param {(state: Object) => void} parts.onShown is told each state that every part shows, or shows a newer one than
  * @param {{requestFrame: Function, cancelFrame: Function, now: () => number}} parts.clock
- * @returns {{state: () => Object, join: Function, stop: () => void}}
+ * @returns {{state: () => Object, join: Function, later: Function, stop: () => void}}
  */
-export function createTurns({ store, onShown, clock }) {
+export function createTurns({ store, sceneOf, onShown, clock }) {
   const listeners = Object.fromEntries(TURNS.map((turn) => [turn, new Set()]));
+  const [first, ...others] = TURNS;
+  /** The state that each of the others showed last. Which of them is next saw its own before all of the rest. */
+  const seen = new Map(others.map((turn) => [turn, null]));
+  /** How long its last turn took, and the one before, in ms. */
+  const took = new Map(others.map((turn) => [turn, [0, 0]]));
+  /** Whether it makes something anew, by job. */
+  const jobs = new Map();
   let frame = 0;
-  let shown = null;
-  let round = null;
+  let place = 0;
   let stopped = false;
+
+  const shownByAll = () => seen.get(others[place]);
+  const hasNews = () => shownByAll() !== store.state();
 
   const schedule = () => {
     if (!frame && !stopped) frame = clock.requestFrame(onFrame);
   };
 
-  const showTurn = async (turn) => {
-    for (const listener of [...listeners[turn]]) listener(store.state());
-    // What the listeners asked for is rendered in a microtask of its own, which comes before what follows here.
+  /** What it is about to do asks for is rendered in a microtask of its own, which comes before what follows it here. */
+  const rendered = async (act) => {
+    act();
     await null;
   };
 
+  const tell = (turn) => {
+    for (const listener of [...listeners[turn]]) listener(store.state());
+  };
+
+  const doJob = () => {
+    const [job] = jobs.keys();
+    jobs.delete(job);
+    job();
+  };
+
+  const showPart = async (turn) => {
+    const before = shownByAll();
+    const start = clock.now();
+    seen.set(turn, store.state());
+    await rendered(() => tell(turn));
+    took.set(turn, [clock.now() - start, took.get(turn)[0]]);
+    place = (place + 1) % others.length;
+    if (!stopped && shownByAll() && shownByAll() !== before) onShown(shownByAll());
+    if (!hasNews()) place = 0;
+  };
+
+  const isAnew = (turn) => {
+    const before = seen.get(turn);
+    return !before || sceneOf(before) !== sceneOf(store.state());
+  };
+
   const onFrame = async () => {
-    const end = clock.now() + BUDGET_MS;
-    round ??= { state: store.state(), next: 1 };
-    await showTurn(TURNS[0]);
-    // One more in every frame, however long the first takes, or the others would wait for ever.
-    do {
-      await showTurn(TURNS[round.next]);
-      round.next += 1;
-    } while (round.next < TURNS.length && clock.now() < end && !stopped);
-    frame = 0;
-    if (stopped) return;
-    if (round.next === TURNS.length) {
-      shown = round.state;
-      round = null;
-      onShown(shown);
+    try {
+      await spend(clock.now() + BUDGET_MS);
+    } finally {
+      frame = 0;
+      if (hasNews() || jobs.size) schedule();
     }
-    if (store.state() !== shown) schedule();
+  };
+
+  const spend = async (end) => {
+    const state = store.state();
+    const [makesAnew] = jobs.values();
+    // Together: a slice of the first part's painting and its turn then are one rendering.
+    await rendered(() => {
+      if (jobs.size) doJob();
+      if (hasNews()) tell(first);
+    });
+    if (makesAnew) return;
+    // One of the others in every frame, however long the first takes, or they would wait for ever. News out of the
+    // page itself waits for the next frame, where the first part is first to show it.
+    for (let begun = false; hasNews() && store.state() === state && !stopped; begun = true) {
+      const turn = others[place];
+      const anew = isAnew(turn);
+      if (begun && (anew || clock.now() + Math.min(...took.get(turn)) > end)) return;
+      await showPart(turn);
+      if (anew) return;
+    }
   };
 
   const unsubscribe = store.subscribe(schedule);
@@ -68,6 +120,17 @@ export function createTurns({ store, onShown, clock }) {
     join(turn, listener) {
       listeners[turn].add(listener);
       return () => listeners[turn].delete(listener);
+    },
+
+    /**
+     * @param {() => void} job is done once, in a later frame: one in each, those first that were asked for first
+     * @param {{anew?: boolean}} how `anew`: it makes something anew; none but the first part is shown in that frame
+     * @returns {() => void} takes it back
+     */
+    later(job, { anew = false } = {}) {
+      jobs.set(job, anew);
+      schedule();
+      return () => jobs.delete(job);
     },
 
     stop() {

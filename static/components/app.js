@@ -22,7 +22,7 @@ import { Tabs } from "./tabs.js";
 import { Glossary } from "./term.js";
 import { Time } from "./time.js";
 import { Timeline } from "./timeline.js";
-import { Turn } from "./turn.js";
+import { Later, Turn } from "./turn.js";
 import { useGlossary } from "./use-glossary.js";
 
 const PANELS = [
@@ -49,7 +49,7 @@ export function App({ turns, embed = null, host = null, ...parts }) {
   const saver = (panel) => html`<${Turn} of=${PanelSaver} turn="rest" turns=${turns} panel=${panel} ...${parts} />`;
   useFrameHeight(stage, host);
 
-  return html`<${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${colours}>
+  return html`<${Later.Provider} value=${turns.later}><${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${colours}>
     <div class="page">
       ${embed && html`<${SkipToEnd} />`}
       <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />
@@ -74,7 +74,7 @@ export function App({ turns, embed = null, host = null, ...parts }) {
       ${embed && html`<${WheelHint} /><${SkipToStart} />`}
       ${!embed && !file && html`<${Turn} of=${ShareDialog} turn="rest" turns=${turns} ...${parts} />`}
     </div>
-  <//><//>`;
+  <//><//><//>`;
 }
 
 /** What decides how the page as a whole looks. It changes seldom, and with the map. */

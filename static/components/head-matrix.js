@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { drawMatrix, matrixSize, paintMatrix } from "../draw/matrix.js";
+import { drawMatrix, matrixParts, matrixSize, paintMatrixPart } from "../draw/matrix.js";
 import { hitMatrix, hitRowName, matrixGeometry, windowAround } from "../draw/matrix-geometry.js";
 import { fixed, quoted } from "../model/format.js";
 import { strongestCell } from "../model/map-facts.js";
@@ -64,16 +64,16 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   const picture = useMemo(
     () => ({
       ...matrixSize({ geometry, ratio }),
-      parts: 1,
-      paint: (target) => paintMatrix(target, row, { theme }, { geometry, ratio }),
+      parts: matrixParts({ geometry, ratio }),
+      paint: (target, part) => paintMatrixPart(target, row, part, { theme }, { geometry, ratio }),
       continues: null,
     }),
     [row, theme, geometry, ratio],
   );
-  const { image } = usePainting(picture);
+  const { image, painted } = usePainting(picture);
   const draw = useCallback(
     (context) => drawMatrix(context, image, { row, theme }, { geometry }),
-    [image, row, theme, geometry],
+    [image, painted, row, theme, geometry],
   );
 
   const under = ({ x, y }) => {

@@ -3,6 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { readTheme } from "../draw/theme.js";
+import { useLater } from "./turn.js";
 
 /** A line of text elsewhere that is a little higher, for one letter, must not make every drawing anew, in px. */
 const HEIGHT_STEP_PX = 4;
@@ -14,26 +15,27 @@ const HEIGHT_STEP_PX = 4;
 export function useSize() {
   const ref = useRef(null);
   const [size, setSize] = useState(null);
+  const later = useLater();
   useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return undefined;
     const take = (width, height) =>
       setSize((old) => (old?.width === width && old.height === height ? old : { width, height }));
-    let frame = 0;
+    let forget = () => {};
     // It tells the first size too: asking for that here would lay out the page once more. What is drawn at a new size is
-    // left to the next frame: this one has laid out the page already, and would have to again.
+    // left to a later frame: this one has laid out the page already, and would have to again.
     const observer = new ResizeObserver(() => {
       const width = element.clientWidth;
       const height = Math.floor(element.clientHeight / HEIGHT_STEP_PX) * HEIGHT_STEP_PX;
-      cancelAnimationFrame(frame);
-      if (width && height) frame = requestAnimationFrame(() => take(width, height));
+      forget();
+      if (width && height) forget = later(() => take(width, height), { anew: true });
     });
     observer.observe(element);
     return () => {
       observer.disconnect();
-      cancelAnimationFrame(frame);
+      forget();
     };
-  }, []);
+  }, [later]);
   return [ref, size];
 }
 

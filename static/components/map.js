@@ -13,6 +13,7 @@ import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
 import { MapLabels, QueryLabel } from "./map-labels.js";
 import { MapLegend } from "./map-legend.js";
 import { Surface } from "./surface.js";
+import { useLater } from "./turn.js";
 import { usePainting } from "./use-painting.js";
 
 export function Map({ state, dispatch }) {
@@ -34,18 +35,19 @@ export function Map({ state, dispatch }) {
 /** @returns {Object|null} the scales of a run that has begun, made in a task of their own and shown in a later frame */
 function useRanges(run, begun) {
   const [made, setMade] = useState({ run: null, ranges: null });
+  const later = useLater();
   useEffect(() => {
     if (!begun) return undefined;
-    let frame = 0;
+    let forget = () => {};
     const timer = setTimeout(() => {
       const ranges = normRanges(run);
-      frame = requestAnimationFrame(() => setMade({ run, ranges }));
+      forget = later(() => setMade({ run, ranges }), { anew: true });
     });
     return () => {
       clearTimeout(timer);
-      cancelAnimationFrame(frame);
+      forget();
     };
-  }, [run, begun]);
+  }, [run, begun, later]);
   return made.run === run ? made.ranges : null;
 }
 

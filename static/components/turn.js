@@ -1,7 +1,16 @@
 /** A part of the page that is rendered when its turn comes. */
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useLayoutEffect, useState } from "preact/hooks";
+
+/** `later` of the page's turns, for all of the page. */
+export const Later = createContext(null);
+
+/** @returns {(job: () => void, how?: {anew?: boolean}) => () => void} as `later` of `createTurns` */
+export function useLater() {
+  return useContext(Later);
+}
 
 /** The clock changes these on every frame; most parts draw neither. */
 const EVERY_FRAME = ["progress", "reveal"];

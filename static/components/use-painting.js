@@ -1,10 +1,11 @@
-/** Paints a picture part by part, some of it in each animation frame, so that a large one never holds the page up. */
+/** Paints a picture part by part, a slice in each animation frame, so that a large one never holds the page up. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { IN_MEMORY } from "./surface.js";
+import { useLater } from "./turn.js";
 
-/** Time for painting in one frame of 16 ms. */
-const BUDGET_MS = 3;
+/** Time for one slice of a painting, of the time that a frame has for all of the page. */
+const SLICE_MS = 3;
 
 /**
  * @param {Object} picture a new object is a new picture, so memoise it
@@ -20,6 +21,7 @@ const BUDGET_MS = 3;
 export function usePainting(picture) {
   const before = useRef(null);
   const [, setPainted] = useState(0);
+  const later = useLater();
   const painting = useMemo(() => begin(picture, before.current), [picture]);
   before.current = painting;
 
@@ -28,11 +30,11 @@ export function usePainting(picture) {
     const next = () => {
       paintOn(painting);
       setPainted((count) => count + 1);
-      frame = painting.painted < picture.parts ? requestAnimationFrame(next) : 0;
+      if (painting.painted < picture.parts) forget = later(next);
     };
-    let frame = requestAnimationFrame(next);
-    return () => cancelAnimationFrame(frame);
-  }, [painting]);
+    let forget = later(next);
+    return () => forget();
+  }, [painting, later]);
 
   return painting;
 }
@@ -58,10 +60,10 @@ function surfaceFor({ width, height, continues }, before) {
   return { image, context: image.getContext("2d", IN_MEMORY), target, pixels };
 }
 
-/** Paints as many of the parts that are left as the budget allows, one at least. */
+/** Paints as many of the parts that are left as a slice allows, one at least. */
 function paintOn(painting) {
   const { picture, context, target, pixels } = painting;
-  const end = performance.now() + BUDGET_MS;
+  const end = performance.now() + SLICE_MS;
   let [top, bottom] = [target.height, 0];
   do {
     const { y0, y1 } = picture.paint(target, painting.painted);

@@ -4,6 +4,7 @@ import { queryBox } from "./matrix-geometry.js";
 import { paintLane } from "./pixels.js";
 
 const HATCH_PX = 7;
+const BAND_PX = 64;
 const WRITTEN_FROM_PX = 25;
 const WRITTEN_FROM_SHARE = 0.005;
 
@@ -12,17 +13,23 @@ export function matrixSize({ geometry, ratio }) {
   return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };
 }
 
+/** @returns {number} into how many parts a matrix is painted: bands of BAND_PX device pixels */
+export function matrixParts({ geometry, ratio }) {
+  return Math.ceil(matrixSize({ geometry, ratio }).height / BAND_PX);
+}
+
 /**
- * Cells of every row in sight, over whatever was there. Masked cells stay unpainted.
+ * Cells of the rows in sight that begin in one band, over an empty matrix. Masked cells stay unpainted.
  *
- * @param {{data: Uint32Array, width: number, height: number}} target of the matrix's size
+ * @param {{data: Uint32Array, width: number, height: number}} target of the matrix's size; the first part empties it
  * @param {(query: number) => Uint8Array} row companded weights of a query
+ * @param {number} part below `matrixParts`, the topmost first
  * @param {{theme: Object}} scales
  * @param {{geometry: Object, ratio: number}} size
- * @returns {{y0: number, y1: number}} the device pixels that are painted
+ * @returns {{y0: number, y1: number}} the device pixel rows that changed
  */
-export function paintMatrix(target, row, { theme }, { geometry, ratio }) {
-  target.data.fill(0);
+export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio }) {
+  if (part === 0) target.data.fill(0);
   const paint = (shades, y0, y1) =>
     paintLane(target, {
       x0: Math.round(geometry.left * ratio),
@@ -35,15 +42,20 @@ export function paintMatrix(target, row, { theme }, { geometry, ratio }) {
     });
   const { queries, newest, decode, cell } = geometry;
   const gap = cell * ratio >= 8 ? 1 : 0;
-  for (let query = queries[0]; query <= queries[1];) {
-    const y0 = Math.round(queryBox(geometry, query).y0 * ratio);
+  const [from, to] = [part * BAND_PX, (part + 1) * BAND_PX];
+  const topOf = (query) => Math.round(queryBox(geometry, query).y0 * ratio);
+  let query = queries[0];
+  while (query <= queries[1] && topOf(query) < from) query++;
+  while (query <= queries[1] && topOf(query) < to) {
+    const y0 = topOf(query);
     const strongest = gatherRows(row, geometry, query, y0, ratio);
     const y1 = Math.max(y0 + 1, Math.round(queryBox(geometry, strongest.last).y1 * ratio) - gap);
     paint(strongest.shades, y0, y1);
     query = strongest.last + 1;
   }
-  if (decode) paint(row(newest), Math.round(geometry.newestTop * ratio), Math.round(geometry.bottom * ratio));
-  return { y0: 0, y1: target.height };
+  const newestTop = decode ? topOf(newest) : to;
+  if (newestTop >= from && newestTop < to) paint(row(newest), newestTop, Math.round(geometry.bottom * ratio));
+  return { y0: from, y1: target.height };
 }
 
 /** Rows that begin on the same device pixel, as one row of their largest weights. */

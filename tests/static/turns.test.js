@@ -6,7 +6,7 @@ const FIRST = TURNS[0];
 
 /** A store, a clock whose frames are run by hand, and parts that each take `costMs` to show what they are told. */
 function made({ costMs = 0 } = {}) {
-  let state = { step: 0 };
+  let state = { step: 0, scene: "" };
   let now = 0;
   let requested = [];
   const subscribers = new Set();
@@ -18,6 +18,7 @@ function made({ costMs = 0 } = {}) {
   const seen = Object.fromEntries(TURNS.map((turn) => [turn, []]));
   const turns = createTurns({
     store,
+    sceneOf: ({ scene }) => scene,
     onShown: ({ step }) => told.push(step),
     clock: {
       requestFrame: (callback) => requested.push(callback),
@@ -36,8 +37,9 @@ function made({ costMs = 0 } = {}) {
     told,
     seen,
     subscribers,
-    change(step) {
-      state = { step };
+    spend: (ms) => (now += ms),
+    change(step, scene = state.scene) {
+      state = { step, scene };
       for (const listener of subscribers) listener(state);
     },
     async frame() {
@@ -83,6 +85,17 @@ test("a part that takes longer than a frame's time is still shown, one in a fram
   assert.deepEqual(page.told, [0]);
 });
 
+test("a part does not begin in a frame that has less time left than it took in its last two turns", async () => {
+  const page = made({ costMs: 3 });
+  await page.settle();
+  page.change(1);
+  await page.settle();
+  page.change(2);
+  await page.frame();
+  const showing = TURNS.filter((turn) => page.seen[turn].at(-1) === 2);
+  assert.deepEqual(showing, TURNS.slice(0, 2), "a third would end after 9 ms, of 8");
+});
+
 test("news in every frame neither holds back the first part nor leaves out the others", async () => {
   const page = made({ costMs: 5 });
   for (let step = 1; step <= 40; step += 1) {
@@ -95,6 +108,104 @@ test("news in every frame neither holds back the first part nor leaves out the o
   await page.settle();
   for (const turn of TURNS) assert.equal(page.seen[turn].at(-1), 40, turn);
   assert.equal(page.told.at(-1), 40);
+});
+
+test("what makes the parts anew has each of them in a frame of its own", async () => {
+  const page = made();
+  await page.settle();
+  page.change(1, "another run");
+  assert.equal(await page.settle(), TURNS.length - 1, "the first part is shown in every frame");
+  for (const turn of TURNS) assert.equal(page.seen[turn].at(-1), 1, turn);
+  page.change(2, "another run");
+  assert.equal(await page.settle(), 1);
+});
+
+test("one job is done in each frame, of whose time the parts have the rest", async () => {
+  const page = made({ costMs: 3 });
+  await page.settle();
+  const done = [];
+  const job = (name) => () => {
+    done.push(name);
+    page.spend(3);
+  };
+  page.change(1);
+  page.turns.later(job("a"));
+  page.turns.later(job("b"));
+  await page.frame();
+  assert.deepEqual(done, ["a"], "a job, the first part and one more fill the frame");
+  assert.equal(page.seen[TURNS[1]].at(-1), 1);
+  assert.equal(page.seen[TURNS[2]].at(-1), 0);
+  await page.settle();
+  assert.deepEqual(done, ["a", "b"]);
+  assert.deepEqual(page.told, [0, 1]);
+});
+
+test("a job is done without news too, once, and not when it was taken back", async () => {
+  const page = made();
+  await page.settle();
+  const seen = page.seen[FIRST].length;
+  const done = [];
+  page.turns.later(() => done.push("kept"));
+  const forget = page.turns.later(() => done.push("taken back"));
+  forget();
+  assert.equal(await page.settle(), 1);
+  assert.deepEqual(done, ["kept"]);
+  assert.equal(page.seen[FIRST].length, seen, "no part is shown again for it");
+});
+
+test("a job that makes something anew has a frame to itself", async () => {
+  const page = made();
+  await page.settle();
+  const done = [];
+  page.turns.later(() => done.push("slice"));
+  page.turns.later(() => done.push("drawing"), { anew: true });
+  page.turns.later(() => done.push("slice"));
+  await page.frame();
+  assert.deepEqual(done, ["slice"]);
+  await page.frame();
+  assert.deepEqual(done, ["slice", "drawing"]);
+  await page.settle();
+  assert.deepEqual(done, ["slice", "drawing", "slice"]);
+});
+
+test("a job that fails holds up nothing else", async () => {
+  const page = made();
+  await page.settle();
+  page.turns.later(() => {
+    throw new Error("no picture");
+  });
+  page.change(1);
+  await assert.rejects(page.frame(), /no picture/);
+  await page.settle();
+  for (const turn of TURNS) assert.equal(page.seen[turn].at(-1), 1, turn);
+});
+
+test("no state is told before the first part shows it, not even one that comes out of another part", async () => {
+  const page = made();
+  await page.settle();
+  const leave = page.turns.join("timeline", ({ step }) => step === 1 && page.change(2));
+  page.change(1);
+  while (page.told.at(-1) !== 2) {
+    await page.frame();
+    assert.ok(page.seen[FIRST].at(-1) >= page.told.at(-1));
+  }
+  leave();
+});
+
+test("news in the middle of a round is told after one round, not after the rest of that and another", async () => {
+  const page = made({ costMs: 5 });
+  await page.settle();
+  page.change(1);
+  await page.frame();
+  await page.frame();
+  page.change(2);
+  let frames = 0;
+  while (page.told.at(-1) !== 2) {
+    await page.frame();
+    frames += 1;
+  }
+  assert.equal(frames, TURNS.length - 1, "one of the others in each frame");
+  assert.deepEqual(page.told, [0, 1, 2]);
 });
 
 test("a part that left is told nothing, and stopping takes everything back", async () => {
