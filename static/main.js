@@ -108,7 +108,6 @@ createPlayer({
 });
 const turns = createTurns({
   store,
-  sceneOf: ({ run }) => `${run?.id} ${Boolean(run?.steps.length)}`,
   onShown: announce,
   clock: {
     requestFrame: window.requestAnimationFrame.bind(window),

@@ -73,7 +73,7 @@ export function createSession({ store, client, saved = null, storage, delay }) {
         }
         const rows = run.partialRows;
         run.push(frame);
-        if (frame.kind === "layer" && run.partialRows === rows) return;
+        if (frame.kind === "layer" && !(run.awaited && run.partialRows > rows)) return;
         dispatch({ type: "grew" });
         if (frame.kind === "open") dispatch({ type: "settingsOfRun", open: frame.data });
         if (frame.kind === "open" && visited && !run.saved) askWhetherPaused(id);

@@ -162,16 +162,13 @@ function clamp(value, low, high) {
 }
 
 function clampSelection(selection, run) {
-  if (!run?.positions) return selection;
+  if (!run?.open) return selection;
   const { layer, head, query, key } = selection;
-  const bounded = {
-    ...selection,
-    layer: clamp(layer, 0, run.layers - 1),
-    head: clamp(head, 0, run.heads - 1),
-    query: query === null ? null : clamp(query, 0, run.positions - 1),
-  };
-  const newest = bounded.query ?? run.positions - 1;
-  bounded.key = key === null ? null : clamp(key, 0, newest);
+  const bounded = { ...selection, layer: clamp(layer, 0, run.layers - 1), head: clamp(head, 0, run.heads - 1) };
+  if (run.positions) {
+    bounded.query = query === null ? null : clamp(query, 0, run.positions - 1);
+    bounded.key = key === null ? null : clamp(key, 0, bounded.query ?? run.positions - 1);
+  }
   const same = Object.keys(bounded).every((name) => bounded[name] === selection[name]);
   return same ? selection : bounded;
 }

@@ -2,15 +2,17 @@
  * The page is shown part by part: in each animation frame as many parts as its time allows, the others in the next ones.
  * A step that changes everything is then never one long task, and what moves is not held up by what is read. All else
  * that wants a share of a frame, the slices of a painting above all, is in the same queue: what kept to a time of its
- * own would be one task with the rest of its frame. What makes a part anew, whose style, layout and code are all new to the
- * browser, is the last thing of its frame.
+ * own would be one task with the rest of its frame. What makes something anew, whose style, layout and code are all new to
+ * the browser, leaves its frame only what surely fits.
  */
 
 /**
  * Time for rendering in one frame of 16 ms. What would need more waits for the next, going by the shorter of its last two
  * turns: a turn is also long when other programs have the processors.
  */
-const BUDGET_MS = 8;
+const BUDGET_MS = 7;
+/** What nobody waits for is done in a frame that has nothing else to show, or after so many frames. */
+const PATIENCE_FRAMES = 12;
 
 /**
  * The parts of the page, in the order in which they are shown. The first sees the newest state in every frame. The
@@ -21,12 +23,11 @@ export const TURNS = ["map", "timeline", "inspector", "nextToken", "kvCache", "t
 /**
  * @param {Object} parts
  * @param {{state: () => Object, subscribe: Function}} parts.store
- * @param {(state: Object) => string} parts.sceneOf names what a state is a picture of: with another scene, parts are made anew
  * @param {(state: Object) => void} parts.onShown is told each state that every part shows, or shows a newer one than
  * @param {{requestFrame: Function, cancelFrame: Function, now: () => number}} parts.clock
  * @returns {{state: () => Object, join: Function, later: Function, stop: () => void}}
  */
-export function createTurns({ store, sceneOf, onShown, clock }) {
+export function createTurns({ store, onShown, clock }) {
   const listeners = Object.fromEntries(TURNS.map((turn) => [turn, new Set()]));
   const [first, ...others] = TURNS;
   /** The state that each of the others showed last. Which of them is next saw its own before all of the rest. */
@@ -35,6 +36,8 @@ export function createTurns({ store, sceneOf, onShown, clock }) {
   const took = new Map(others.map((turn) => [turn, [0, 0]]));
   /** Whether it makes something anew, by job. */
   const jobs = new Map();
+  const spare = new Set();
+  let passed = 0;
   let frame = 0;
   let place = 0;
   let stopped = false;
@@ -56,9 +59,9 @@ export function createTurns({ store, sceneOf, onShown, clock }) {
     for (const listener of [...listeners[turn]]) listener(store.state());
   };
 
-  const doJob = () => {
-    const [job] = jobs.keys();
-    jobs.delete(job);
+  const doFirst = (queue) => {
+    const [job] = queue.keys();
+    queue.delete(job);
     job();
   };
 
@@ -73,37 +76,37 @@ export function createTurns({ store, sceneOf, onShown, clock }) {
     if (!hasNews()) place = 0;
   };
 
-  const isAnew = (turn) => {
-    const before = seen.get(turn);
-    return !before || sceneOf(before) !== sceneOf(store.state());
-  };
-
   const onFrame = async () => {
     try {
-      await spend(clock.now() + BUDGET_MS);
+      await show(clock.now() + BUDGET_MS);
+      if (spare.size && !stopped) await useSpare();
     } finally {
       frame = 0;
-      if (hasNews() || jobs.size) schedule();
+      if (hasNews() || jobs.size || spare.size) schedule();
     }
   };
 
-  const spend = async (end) => {
+  const useSpare = async () => {
+    passed += 1;
+    if ((hasNews() || jobs.size) && passed < PATIENCE_FRAMES) return;
+    passed = 0;
+    await rendered(() => doFirst(spare));
+  };
+
+  const show = async (end) => {
     const state = store.state();
-    const [makesAnew] = jobs.values();
+    const [makesAnew = false] = jobs.values();
     // Together: a slice of the first part's painting and its turn then are one rendering.
     await rendered(() => {
-      if (jobs.size) doJob();
+      if (jobs.size) doFirst(jobs);
       if (hasNews()) tell(first);
     });
-    if (makesAnew) return;
     // One of the others in every frame, however long the first takes, or they would wait for ever. News out of the
     // page itself waits for the next frame, where the first part is first to show it.
-    for (let begun = false; hasNews() && store.state() === state && !stopped; begun = true) {
+    for (let begun = makesAnew; hasNews() && store.state() === state && !stopped; begun = true) {
       const turn = others[place];
-      const anew = isAnew(turn);
-      if (begun && (anew || clock.now() + Math.min(...took.get(turn)) > end)) return;
+      if (begun && clock.now() + Math.min(...took.get(turn)) > end) return;
       await showPart(turn);
-      if (anew) return;
     }
   };
 
@@ -124,13 +127,16 @@ export function createTurns({ store, sceneOf, onShown, clock }) {
 
     /**
      * @param {() => void} job is done once, in a later frame: one in each, those first that were asked for first
-     * @param {{anew?: boolean}} how `anew`: it makes something anew; none but the first part is shown in that frame
+     * @param {Object} [how]
+     * @param {boolean} [how.anew] it makes something anew: of the others, only those are shown in that frame that fit in
+     * @param {boolean} [how.spare] nobody waits for it: in a frame with nothing else to show
      * @returns {() => void} takes it back
      */
-    later(job, { anew = false } = {}) {
-      jobs.set(job, anew);
+    later(job, { anew = false, spare: isSpare = false } = {}) {
+      if (isSpare) spare.add(job);
+      else jobs.set(job, anew);
       schedule();
-      return () => jobs.delete(job);
+      return () => (isSpare ? spare : jobs).delete(job);
     },
 
     stop() {

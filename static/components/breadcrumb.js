@@ -13,13 +13,14 @@ const PANELS = [
 export function Breadcrumb({ run, focus, view, dispatch }) {
   const { layer, head, query, key, preview } = focus;
   const go = (to) => dispatch({ type: "select", selection: { view: to } });
+  const token = (position) => html`<${Token} token=${run.tokens[position]} limit=${8} />`;
   const part = (to, content) =>
     html`<button type="button" aria-current=${view === to ? "page" : undefined} onClick=${() => go(to)}>${content}</button>`;
   return html`<nav class="breadcrumb" aria-label="Zoom">
     <span class="crumbs">
       ${part("model", "Model")} <i>▸</i> ${part("block", `Layer ${layer}`)} <i>▸</i> ${part("head", `Head ${head}`)}
       ${" "}<i>▸</i>${" "}
-      ${part("pair", html`<${Token} token=${run.tokens[query]} limit=${8} /> → <${Token} token=${run.tokens[key]} limit=${8} />`)}
+      ${part("pair", key === null ? "Query → key" : html`${token(query)} → ${token(key)}`)}
       ${preview && html`<span class="preview">preview: click to keep</span>`}
     </span>
     <span class="crumb-panels">${PANELS.map(({ view: to, text }) => part(to, text))}</span>

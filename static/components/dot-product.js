@@ -15,6 +15,7 @@ export function DotProduct({ state, focus, exact, dispatch }) {
   const { layer, head, query, key } = focus;
   const { status, values, row, stored } = exact;
   const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, query, key]);
+  if (key === null) return html`<section class="dot-card" aria-label="This query and this key"><${Awaited} /></section>`;
   const names = { query: bareLabel(run.tokens[query], 12), key: bareLabel(run.tokens[key], 12) };
   const origin = originOf(run, state.step, { query, key, stored: stored && Boolean(values) });
   const weight = run.weight(layer, head, query, key);
@@ -24,6 +25,15 @@ export function DotProduct({ state, focus, exact, dispatch }) {
       ? html`<${Exact} pair=${pair} names=${names} origin=${origin} onOpen=${onOpen} />`
       : html`<${Wire} status=${status} names=${names} weight=${weight} origin=${origin} />`}
   </section>`;
+}
+
+/** What a cell will be opened into. */
+function Awaited() {
+  return html`<p class="dot-line">
+      <${Vector} name="q" /> · <${Vector} name="k" /> ÷ √d → softmax → <b class="word-output">weight</b>
+    </p>
+    <p class="dot-line">output += <b class="word-output">weight</b> × <${Vector} name="v" /></p>
+    <p class="dot-hint">That is how each cell is made, from three vectors. Their numbers are here once the prompt has gone through.</p>`;
 }
 
 function Exact({ pair, names, origin, onOpen }) {

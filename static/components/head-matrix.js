@@ -16,6 +16,8 @@ const WINDOW_TOKENS = 24;
 const MARGIN = { left: 74, top: 58, right: 24, bottom: 2 };
 const NARROW_MARGIN = { left: 62, top: 52, right: 16, bottom: 2 };
 const NARROW_PX = 330;
+/** A row of a step that is still to come. */
+const NO_WEIGHTS = new Uint8Array();
 
 /** @param {{close: boolean}} props `close`: a window around the chosen cell instead of the whole matrix */
 export function HeadMatrix({ run, focus, hover, close, dispatch }) {
@@ -40,6 +42,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
   const { layer, head, newest, query, key } = focus;
+  const awaited = key === null;
 
   const [queries, keys] = close
     ? [windowAround(query, WINDOW_TOKENS, newest), windowAround(key, WINDOW_TOKENS, newest)]
@@ -60,7 +63,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
       }),
     [size, run, newest, window],
   );
-  const row = useCallback((at) => run.row(layer, head, at), [run, layer, head]);
+  const row = useCallback((at) => run.row(layer, head, at) ?? NO_WEIGHTS, [run, awaited, layer, head]);
   const picture = useMemo(
     () => ({
       ...matrixSize({ geometry, ratio }),
@@ -77,6 +80,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   );
 
   const under = ({ x, y }) => {
+    if (awaited) return { hit: null, cell: null };
     const hit = hitMatrix(geometry, x, y) ?? hitRowName(geometry, x, y);
     return { hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
   };
@@ -130,6 +134,7 @@ function cellFacts(run, { queries, keys, row = false }, cell) {
 }
 
 function cellInWords(run, { layer, head, query, key }) {
+  if (key === null) return "No weights yet";
   const weight = fixed(run.weight(layer, head, query, key), 3);
   return `Query ${query}, ${quoted(run.tokens[query])}; key ${key}, ${quoted(run.tokens[key])}; weight ${weight}`;
 }
@@ -147,6 +152,7 @@ function onMatrixKey(event, focus, dispatch) {
   if ((!move && !enters) || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   event.stopPropagation();
+  if (focus.key === null) return;
   if (enters) {
     dispatch({ type: "enter", selection: { query: focus.query, key: focus.key, view: "pair" } });
     return;

@@ -19,16 +19,18 @@ export function useSize() {
   useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return undefined;
-    const take = (width, height) =>
-      setSize((old) => (old?.width === width && old.height === height ? old : { width, height }));
+    let wanted = null;
     let forget = () => {};
     // It tells the first size too: asking for that here would lay out the page once more. What is drawn at a new size is
     // left to a later frame: this one has laid out the page already, and would have to again.
     const observer = new ResizeObserver(() => {
       const width = element.clientWidth;
       const height = Math.floor(element.clientHeight / HEIGHT_STEP_PX) * HEIGHT_STEP_PX;
+      if (!width || !height || (wanted?.width === width && wanted.height === height)) return;
+      const size = { width, height };
+      wanted = size;
       forget();
-      if (width && height) forget = later(() => take(width, height), { anew: true });
+      forget = later(() => setSize(size), { anew: true });
     });
     observer.observe(element);
     return () => {

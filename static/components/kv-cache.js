@@ -1,7 +1,7 @@
 /** What the KV cache holds at this step: bytes as measured, the formula beside them, and the blocks they lie in. */
 
 import { html } from "htm/preact";
-import { cacheAccount } from "../model/cache-facts.js";
+import { cacheAccount, cacheBytes, cacheForecast } from "../model/cache-facts.js";
 import { bytes, counted, fixed, integer } from "../model/format.js";
 import { Badge, Fact } from "./bits.js";
 import { OpenView } from "./open-view.js";
@@ -12,22 +12,25 @@ export function KvCache({ state, dispatch }) {
   const { run, step } = state;
   return html`<section class="facts" aria-label="KV cache">
     ${
-      run?.steps.length
+      run?.awaited || run?.steps.length
         ? html`<${Account} run=${run} step=${step} dispatch=${dispatch} />`
         : html`<h2>KV cache</h2>
-          <p class="facts-empty">Its bytes appear with the first step.</p>`
+          <p class="facts-empty">Its bytes appear with the first step of a run.</p>`
     }
   </section>`;
 }
 
+/** While the run is awaited, what its first step will write, by the formula alone. */
 function Account({ run, step, dispatch }) {
-  const { rows, positions, written, used, reserved, blocks, blockSize, allHeads } = cacheAccount(run, step);
+  const { awaited } = run;
+  const account = awaited ? cacheForecast(run) : cacheAccount(run, step);
+  const { rows, positions, written, used, reserved, room, blocks, blockSize, allHeads } = account;
   const { layers, heads, kv_heads: kvHeads, head_dim: headDim, element_bytes: elementBytes } = run.open.model;
   const agrees = [written, used, reserved].every(({ measured, formula }) => measured === formula);
   return html`<div class="facts-head">
       <h2>
-        <${Term} id="kv-cache">KV cache<//> <${Badge} origin="measured" />${" "}
-        <small>${agrees ? "✓ the formula agrees" : "✗ the formula does not agree"}</small>
+        <${Term} id="kv-cache">KV cache<//> <${Badge} origin=${awaited ? "computed" : "measured"} />${" "}
+        <small>${awaited ? "by the formula" : agrees ? "✓ the formula agrees" : "✗ the formula does not agree"}</small>
       </h2>
       <${OpenView} view="cache" dispatch=${dispatch}>Why a cache?<//>
     </div>
@@ -42,8 +45,14 @@ function Account({ run, step, dispatch }) {
           counted(elementBytes, "byte"),
         ]} /> = <${Checked} ...${written} />
       <//>
-      <${Fact} name="cache now">${counted(positions, "position")} · <${Checked} ...${used} /><//>
-      <${Fact} name="reserved" term="reserved">${counted(blocks.length, "block")} × ${blockSize} · <${Checked} ...${reserved} /><//>
+      <${Fact} name="cache now">
+        ${
+          awaited
+            ? `${counted(run.partialRows, "position")} · ${bytes(cacheBytes(run.open.model, run.partialRows))}`
+            : html`${counted(positions, "position")} · <${Checked} ...${used} />`
+        }
+      <//>
+      <${Fact} name="reserved" term="reserved">${counted(room, "block")} × ${blockSize} · <${Checked} ...${reserved} /><//>
       <${Fact} name="block table" term="block-table" class="block-table">
         <${BlockTable} blocks=${blocks} blockSize=${blockSize} /><span>${integer(reserved.unused)} unused</span>
       <//>
@@ -62,8 +71,9 @@ function Factors({ parts }) {
   return parts.map((part, i) => html`<span class="factor" key=${part}>${i > 0 && "× "}${part}</span> `);
 }
 
-/** Measured bytes, with the formula's verdict. */
+/** Measured bytes, with the formula's verdict; before there are any, the formula's. */
 function Checked({ measured, formula }) {
+  if (measured === null) return html`<b>${bytes(formula)}</b>`;
   if (measured === formula)
     return html`<b>${bytes(measured)}</b> <span
       class="check-good" title=${`the formula gives ${bytes(formula)} too`}

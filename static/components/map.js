@@ -20,14 +20,13 @@ export function Map({ state, dispatch }) {
   const [ref, size] = useSize();
   const { run } = state;
   const begun = Boolean(run?.steps.length);
-  const waiting = !begun && Boolean(run?.open) && !run.close;
   const ranges = useRanges(run, begun);
   return html`<section class="map" aria-label="Model map">
     <div class="map-box" ref=${ref}>
-      ${(begun || waiting) && size ? html`<${Grid}
+      ${(begun || run?.awaited) && size ? html`<${Grid}
         state=${state} dispatch=${dispatch} size=${size} ranges=${ranges}
       />` : html`<${Empty} phase=${state.phase} />`}
-      ${waiting && html`<${Prefilling} run=${run} />`}
+      ${run?.awaited && html`<${Prefilling} run=${run} />`}
     </div>
   </section>`;
 }

@@ -21,8 +21,8 @@ export function MatrixLabels({ geometry, run, focus, hover }) {
       y2=${geometry.lineY}
     />`}
     <${Notes} geometry=${geometry} run=${run} />
-    <${Crosshair} geometry=${geometry} query=${marked.query} />
-    <${Mark} geometry=${geometry} query=${focus.query} cell=${focus.key} kind="is-selected" />
+    ${focus.key !== null && html`<${Crosshair} geometry=${geometry} query=${marked.query} />
+      <${Mark} geometry=${geometry} query=${focus.query} cell=${focus.key} kind="is-selected" />`}
     ${hover?.key !== undefined && hover.query !== undefined && html`<${Mark}
       geometry=${geometry} query=${hover.query} cell=${hover.key} kind="is-hovered"
     />`}

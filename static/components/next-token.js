@@ -19,47 +19,62 @@ export function NextToken({ state, dispatch, session }) {
   const { run } = state;
   return html`<section class="next-token facts" aria-label="Next token">
     ${
-      run?.steps.length
+      run?.awaited || run?.steps.length
         ? html`<${Candidates} state=${state} dispatch=${dispatch} session=${session} />`
         : html`<h2>Next token</h2>
-          <p class="facts-empty">The model's candidates appear with the first step.</p>`
+          <p class="facts-empty">The model's candidates appear with the first step of a run.</p>`
     }
   </section>`;
 }
 
+/** While the run is awaited, the places for the candidates, and the sliders. */
 function Candidates({ state, dispatch, session }) {
-  const { run, step, sampling: next, branching } = state;
-  const { data, topIds, topLogits, tailCounts } = run.steps[step];
+  const { run, step, sampling: next } = state;
   const used = run.open.sampling;
   const settings = state.whatIf ?? used;
-  const result = distribution({ topLogits, tailCounts, tail: data.tail }, settings);
-  const listed = Math.min(SHOWN, data.top_tokens.length);
-  const chosen = topIds.indexOf(data.token.id);
-  const rows = Array.from({ length: listed }, (_, rank) => ({ rank, token: data.top_tokens[rank] }));
-  if (chosen >= listed) rows[listed - 1] = { rank: chosen, token: data.token };
-  const most = Math.max(...result.final);
   const after = run.tokens[run.lastQueryOfStep(step)];
+  const { candidates, sum } = run.awaited ? places() : listed(state, settings, session);
   return html`<div class="facts-head">
       <h2>Next token after ${quoted(after)} <small>step ${step}</small> <${Badge} origin="computed" /></h2>
       <${OpenView} view="tokens" dispatch=${dispatch}>Why this token?<//>
     </div>
     <div class="next-body">
-      <ol class="candidates">
-        ${rows.map(({ rank, token }) => html`<${Candidate}
-          key=${rank} rank=${rank} token=${token} chosen=${rank === chosen ? data.token : null} logit=${topLogits[rank]}
-          result=${result} most=${most} refusal=${branchRefusal(run, step, token)} branching=${branching}
-          onBranch=${() => session.branch(token)}
-        />`)}
-      </ol>
+      <ol class="candidates">${candidates}</ol>
       <div class="next-side">
         <${SamplingSliders} settings=${settings} dispatch=${dispatch} />
         <${WhatIf} settings=${settings} used=${used} next=${next} dispatch=${dispatch} />
       </div>
     </div>
-    <p class="next-sum" title=${NOTE}>
-      ${summary(result, data, run, rows.length)}
-      ${chosen < 0 && ` ${data.token.forced ? "This branch was given" : "The run took"} ${quoted(data.token)}, which is not among the ${topIds.length} largest.`}
-    </p>`;
+    <p class="next-sum" title=${NOTE}>${sum}</p>`;
+}
+
+function places() {
+  return {
+    candidates: Array.from({ length: SHOWN }, (_, rank) => html`<li key=${rank}>
+      <span class="candidate"><span class="token">…</span><span class="candidate-bar"></span><b>…</b></span>
+    </li>`),
+    sum: "The model's candidates appear with the first step.",
+  };
+}
+
+/** The candidates of the step in sight, and a line that sums them and the others up. */
+function listed({ run, step, branching }, settings, session) {
+  const { data, topIds, topLogits, tailCounts } = run.steps[step];
+  const result = distribution({ topLogits, tailCounts, tail: data.tail }, settings);
+  const count = Math.min(SHOWN, data.top_tokens.length);
+  const chosen = topIds.indexOf(data.token.id);
+  const rows = Array.from({ length: count }, (_, rank) => ({ rank, token: data.top_tokens[rank] }));
+  if (chosen >= count) rows[count - 1] = { rank: chosen, token: data.token };
+  const most = Math.max(...result.final);
+  return {
+    candidates: rows.map(({ rank, token }) => html`<${Candidate}
+      key=${rank} rank=${rank} token=${token} chosen=${rank === chosen ? data.token : null} logit=${topLogits[rank]}
+      result=${result} most=${most} refusal=${branchRefusal(run, step, token)} branching=${branching}
+      onBranch=${() => session.branch(token)}
+    />`),
+    sum: html`${summary(result, data, run, count)}
+      ${chosen < 0 && ` ${data.token.forced ? "This branch was given" : "The run took"} ${quoted(data.token)}, which is not among the ${topIds.length} largest.`}`,
+  };
 }
 
 function Candidate({ rank, token, chosen, logit, result, most, refusal, branching, onBranch }) {

@@ -18,12 +18,22 @@ export function Time({ state, dispatch, client }) {
   return html`<section class="facts" aria-label="Time">
     <div class="facts-head">
       <h2>Time <${Badge} origin="measured" /></h2>
-      ${run?.steps.length > 0 && html`<${OpenView} view="time" dispatch=${dispatch}>Where does it go?<//>`}
+      ${(run?.awaited || run?.steps.length > 0) && html`<${OpenView} view="time" dispatch=${dispatch}>Where does it go?<//>`}
     </div>
-    ${run?.steps.length ? html`<${Times}
-      state=${state} run=${run} step=${step} dispatch=${dispatch} client=${client}
-    />` : html`<p class="facts-empty">Measured with the first step.</p>`}
+    ${run?.awaited && html`<${Awaited} run=${run} />`}
+    ${run?.steps.length > 0 && html`<${Times} state=${state} run=${run} step=${step} dispatch=${dispatch} client=${client} />`}
+    ${!run?.awaited && !run?.steps.length && html`<p class="facts-empty">Measured with the first step of a run.</p>`}
   </section>`;
+}
+
+/** What will be measured. */
+function Awaited({ run }) {
+  return html`<dl>
+    <${Fact} name=${`prefill, ${counted(run.promptLength, "token")} (TTFT)`} term="ttft">${counted(run.partialRows, "row")} so far<//>
+    <${Fact} name="forward, capture, sample" term="capture">…<//>
+    <${Fact} name="memory read" term="bytes-read" origin="computed">…<//>
+    <${Fact} name="arithmetic" term="arithmetic-intensity" origin="computed">…<//>
+  </dl>`;
 }
 
 function Times({ state, run, step, dispatch, client }) {

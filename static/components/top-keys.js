@@ -9,7 +9,7 @@ const SHOWN = 5;
 
 export function TopKeys({ run, focus, dispatch }) {
   const { layer, head, query, key: chosen, preview } = focus;
-  const keys = topKeys(run, layer, head, query, SHOWN);
+  const keys = chosen === null ? [] : topKeys(run, layer, head, query, SHOWN);
   const rest = 1 - keys.reduce((total, { weight }) => total + weight, 0);
   const left = query + 1 - keys.length;
   const onAll = () => dispatch({ type: "enter", selection: { query, key: chosen, view: "pair" } });
@@ -19,6 +19,7 @@ export function TopKeys({ run, focus, dispatch }) {
       ${quoted(run.tokens[query], 14)} looks at
     </caption>
     <tbody>
+      ${chosen === null && Array.from({ length: Math.min(SHOWN, query + 1) }, (_, i) => html`<tr key=${i}><th scope="row">…</th><td>…</td></tr>`)}
       ${keys.map(
         ({ key, weight }) => html`<tr key=${key} class=${key === chosen ? "is-chosen" : ""}>
           <th scope="row">
@@ -32,7 +33,7 @@ export function TopKeys({ run, focus, dispatch }) {
       )}
     </tbody>
     ${
-      left > 0 &&
+      keys.length > 0 && left > 0 &&
       html`<tfoot>
       <tr>
         <th scope="row">

@@ -7,7 +7,7 @@ import { useContext, useLayoutEffect, useState } from "preact/hooks";
 /** `later` of the page's turns, for all of the page. */
 export const Later = createContext(null);
 
-/** @returns {(job: () => void, how?: {anew?: boolean}) => () => void} as `later` of `createTurns` */
+/** @returns {(job: () => void, how?: {anew?: boolean, spare?: boolean}) => () => void} as `later` of `createTurns` */
 export function useLater() {
   return useContext(Later);
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { addRows, emptyTally, headsWorthSeeing } from "../model/look-here.js";
+import { useLater } from "./turn.js";
 
 /** The longest one turn takes, in ms: less than half of an animation frame. */
 const TURN_MS = 6;
@@ -16,26 +17,34 @@ const PAUSE_MS = 400;
 export function useHeadsWorthSeeing(run, positions) {
   const tally = useRef(null);
   const [found, setFound] = useState({ run: null, items: [], measured: 0 });
+  const later = useLater();
 
   useEffect(() => {
     if (!positions) return undefined;
     if (tally.current?.run !== run) tally.current = { run, values: emptyTally(run), due: 0 };
     const { values, due } = tally.current;
     const rows = addRows(values, run, positions);
+    let forget = () => {};
     const turn = () => {
       const end = performance.now() + TURN_MS;
       let done = false;
       while (!done && performance.now() < end) done = rows.next().done;
       if (!done) {
-        timer = setTimeout(turn);
+        forget = later(turn, { spare: true });
         return;
       }
       tally.current.due = performance.now() + PAUSE_MS;
       setFound({ run, items: headsWorthSeeing(values, run), measured: positions });
     };
-    let timer = setTimeout(turn, Math.max(0, due - performance.now()));
-    return () => clearTimeout(timer);
-  }, [run, positions]);
+    const begin = () => {
+      forget = later(turn, { spare: true });
+    };
+    const timer = setTimeout(begin, Math.max(0, due - performance.now()));
+    return () => {
+      clearTimeout(timer);
+      forget();
+    };
+  }, [run, positions, later]);
 
   return found.run === run ? found : { items: [], measured: 0 };
 }

@@ -35,6 +35,11 @@ export class Run {
     return this.open !== null && this.close === null && this.saved === null;
   }
 
+  /** Whether it has been begun and its first step is still to come: the prompt waits, or goes through the model. */
+  get awaited() {
+    return this.open !== null && this.close === null && this.steps.length === 0;
+  }
+
   get layers() {
     return this.open?.model.layers ?? 0;
   }

@@ -15,32 +15,51 @@ export function cacheBytes(model, positions) {
  * @param {number} step index of a complete step
  * @returns {{rows: number, positions: number, written: {measured: number, formula: number},
  *   used: {measured: number, formula: number}, reserved: {measured: number, formula: number, positions: number, unused: number},
- *   blocks: {id: number, filled: number, sharedBy: number}[], blockSize: number, allHeads: {bytes: number, ratio: number}}}
- *   `allHeads`: the same cache if every query head had a K/V head of its own (multi-head attention)
+ *   room: number, blocks: {id: number, filled: number, sharedBy: number}[], blockSize: number, allHeads: {bytes: number, ratio: number}}}
+ *   `room`: blocks reserved; `allHeads`: the same cache if every query head had a K/V head of its own (multi-head attention)
  */
 export function cacheAccount(run, step) {
-  const { model, block_size: blockSize } = run.open;
   const { rows, data } = run.steps[step];
   const { kv } = data;
-  const formula = cacheBytes(model, kv.positions);
-  const room = kv.blocks * blockSize;
+  const blocks = kv.block_table.map((id, i) => ({
+    id,
+    filled: Math.min(run.open.block_size, Math.max(0, kv.positions - i * run.open.block_size)),
+    sharedBy: kv.refcounts[i],
+  }));
+  const measured = { written: kv.bytes_written, used: kv.bytes_used, reserved: kv.bytes_reserved };
+  return accountOf(run.open, { rows, positions: kv.positions, room: kv.blocks, blocks }, measured);
+}
+
+/**
+ * What the first step will write, by the formula.
+ *
+ * @param {Object} run whose `open` frame is there
+ * @returns {Object} as `cacheAccount`, `measured` null throughout, and no blocks: which ones it gets is not known before
+ */
+export function cacheForecast(run) {
+  const rows = run.promptLength;
+  const room = Math.ceil(rows / run.open.block_size);
+  return accountOf(run.open, { rows, positions: rows, room, blocks: [] }, { written: null, used: null, reserved: null });
+}
+
+/** `room`: how many blocks are reserved. */
+function accountOf({ model, block_size: blockSize }, { rows, positions, room, blocks }, measured) {
+  const formula = cacheBytes(model, positions);
+  const reserved = room * blockSize;
   const ratio = model.heads / model.kv_heads;
   return {
     rows,
-    positions: kv.positions,
-    written: { measured: kv.bytes_written, formula: cacheBytes(model, rows) },
-    used: { measured: kv.bytes_used, formula },
+    positions,
+    written: { measured: measured.written, formula: cacheBytes(model, rows) },
+    used: { measured: measured.used, formula },
     reserved: {
-      measured: kv.bytes_reserved,
-      formula: cacheBytes(model, room),
-      positions: room,
-      unused: room - kv.positions,
+      measured: measured.reserved,
+      formula: cacheBytes(model, reserved),
+      positions: reserved,
+      unused: reserved - positions,
     },
-    blocks: kv.block_table.map((id, i) => ({
-      id,
-      filled: Math.min(blockSize, Math.max(0, kv.positions - i * blockSize)),
-      sharedBy: kv.refcounts[i],
-    })),
+    room,
+    blocks,
     blockSize,
     allHeads: { bytes: formula * ratio, ratio },
   };

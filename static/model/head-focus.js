@@ -5,13 +5,16 @@
 import { topKeys } from "./map-facts.js";
 
 /**
- * @param {Object} state of the store, with a run that has a step
- * @returns {{layer: number, head: number, newest: number, query: number, key: number, locked: boolean, preview: boolean}}
+ * @param {Object} state of the store, with a run that has a step or is awaited
+ * @returns {{layer: number, head: number, newest: number, query: number, key: number|null, locked: boolean, preview: boolean}}
  *   `locked`: a key was chosen by click; `preview`: another head is under the pointer, with one of its cells;
- *   `newest`: last row in sight
+ *   `newest`: last row in sight; `key` is null while the run is awaited: nothing can be chosen yet
  */
 export function headFocus({ run, step, selection, hover }) {
   const newest = run.lastQueryOfStep(step);
+  if (run.awaited) {
+    return { layer: selection.layer, head: selection.head, newest, query: newest, key: null, locked: false, preview: false };
+  }
   const preview = hover?.head !== undefined && (hover.layer !== selection.layer || hover.head !== selection.head);
   const layer = preview ? hover.layer : selection.layer;
   const head = preview ? hover.head : selection.head;

@@ -6,7 +6,7 @@ const FIRST = TURNS[0];
 
 /** A store, a clock whose frames are run by hand, and parts that each take `costMs` to show what they are told. */
 function made({ costMs = 0 } = {}) {
-  let state = { step: 0, scene: "" };
+  let state = { step: 0 };
   let now = 0;
   let requested = [];
   const subscribers = new Set();
@@ -18,7 +18,6 @@ function made({ costMs = 0 } = {}) {
   const seen = Object.fromEntries(TURNS.map((turn) => [turn, []]));
   const turns = createTurns({
     store,
-    sceneOf: ({ scene }) => scene,
     onShown: ({ step }) => told.push(step),
     clock: {
       requestFrame: (callback) => requested.push(callback),
@@ -38,8 +37,8 @@ function made({ costMs = 0 } = {}) {
     seen,
     subscribers,
     spend: (ms) => (now += ms),
-    change(step, scene = state.scene) {
-      state = { step, scene };
+    change(step) {
+      state = { step };
       for (const listener of subscribers) listener(state);
     },
     async frame() {
@@ -110,16 +109,6 @@ test("news in every frame neither holds back the first part nor leaves out the o
   assert.equal(page.told.at(-1), 40);
 });
 
-test("what makes the parts anew has each of them in a frame of its own", async () => {
-  const page = made();
-  await page.settle();
-  page.change(1, "another run");
-  assert.equal(await page.settle(), TURNS.length - 1, "the first part is shown in every frame");
-  for (const turn of TURNS) assert.equal(page.seen[turn].at(-1), 1, turn);
-  page.change(2, "another run");
-  assert.equal(await page.settle(), 1);
-});
-
 test("one job is done in each frame, of whose time the parts have the rest", async () => {
   const page = made({ costMs: 3 });
   await page.settle();
@@ -153,19 +142,56 @@ test("a job is done without news too, once, and not when it was taken back", asy
   assert.equal(page.seen[FIRST].length, seen, "no part is shown again for it");
 });
 
-test("a job that makes something anew has a frame to itself", async () => {
-  const page = made();
+test("beside a job that makes something anew, of the others only those are shown that surely fit", async () => {
+  const page = made({ costMs: 3 });
   await page.settle();
   const done = [];
-  page.turns.later(() => done.push("slice"));
-  page.turns.later(() => done.push("drawing"), { anew: true });
-  page.turns.later(() => done.push("slice"));
+  const anew = (ms) => {
+    page.change(page.told.at(-1) + 1);
+    page.turns.later(() => done.push(page.spend(ms)), { anew: true });
+  };
+  anew(20);
   await page.frame();
-  assert.deepEqual(done, ["slice"]);
-  await page.frame();
-  assert.deepEqual(done, ["slice", "drawing"]);
+  assert.equal(done.length, 1);
+  for (const turn of TURNS.slice(1)) assert.equal(page.seen[turn].at(-1), 0, turn);
   await page.settle();
-  assert.deepEqual(done, ["slice", "drawing", "slice"]);
+  anew(0);
+  await page.frame();
+  assert.equal(page.seen[TURNS[1]].at(-1), 2);
+  assert.equal(page.seen[TURNS[2]].at(-1), 1);
+});
+
+test("what nobody waits for is done in frames that have nothing else to show", async () => {
+  const page = made({ costMs: 5 });
+  await page.settle();
+  const done = [];
+  page.change(1);
+  page.turns.later(() => done.push("slice"));
+  page.turns.later(() => done.push("spare"), { spare: true });
+  const forget = page.turns.later(() => done.push("taken back"), { spare: true });
+  while (page.told.at(-1) !== 1) {
+    assert.ok(!done.includes("spare"));
+    await page.frame();
+  }
+  forget();
+  await page.settle();
+  assert.deepEqual(done, ["slice", "spare"]);
+});
+
+test("and at the latest after some frames, however much news there is", async () => {
+  const page = made({ costMs: 5 });
+  await page.settle();
+  let done = 0;
+  const again = () => {
+    done += 1;
+    page.turns.later(again, { spare: true });
+  };
+  page.turns.later(again, { spare: true });
+  for (let step = 1; step <= 60; step += 1) {
+    page.change(step);
+    await page.frame();
+  }
+  assert.ok(done >= 3 && done <= 8, `${done} times in 60 frames`);
 });
 
 test("a job that fails holds up nothing else", async () => {

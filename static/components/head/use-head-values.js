@@ -15,12 +15,12 @@ import { useModelValues } from "../use-model-values.js";
  *   "damaged": as `useModelValues` gives them
  */
 export function useHeadValues({ run, playing, readiness, selection }, focus, client, wanted) {
-  const { layer, head, query, locked, preview } = focus;
+  const { layer, head, query, key, locked, preview } = focus;
   const step = run.stepOfQuery(query);
-  const settled = !preview && (!playing || (locked && selection.query !== null));
+  const settled = key !== null && !preview && (!playing || (locked && selection.query !== null));
   const asked = wanted && settled ? { run: run.id, step, layer, head } : null;
   const { status, values, stored } = useModelValues({ run, readiness }, client.head, asked, "head");
-  const row = query - run.steps[step].firstQuery;
+  const row = key === null ? 0 : query - run.steps[step].firstQuery;
   if (status !== "unavailable") return { status, values, row, stored };
   return { status: settled ? "failed" : "idle", values, row, stored };
 }

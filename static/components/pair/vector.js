@@ -5,10 +5,10 @@ import { useTerm } from "../term.js";
 
 const TERMS = { q: "query", k: "key", v: "value" };
 
-/** @param {{name: "q"|"k"|"v", of: string}} props `of`: the token's label */
-export function Vector({ name, of }) {
+/** @param {{name: "q"|"k"|"v", of: string|null}} props `of`: the token's label; null: of any */
+export function Vector({ name, of = null }) {
   const { setOpen, props } = useTerm(TERMS[name]);
   return html`<span class=${`vector ${name === "q" ? "word-computed" : "word-cached"}`} ...${props}
-    onClick=${() => setOpen(true)}>${name}<sub><bdi>${of}</bdi></sub></span
+    onClick=${() => setOpen(true)}>${name}${of !== null && html`<sub><bdi>${of}</bdi></sub>`}</span
   >`;
 }

@@ -13,13 +13,15 @@ import { TopKeys } from "../top-keys.js";
 /** More tokens than this and cells get too small to point at: a window around the chosen cell is offered. */
 const READABLE_TOKENS = 48;
 
+/** While the run is awaited, `focus.key` is null: the places stand, and what will be in them is said. */
 export function HeadView({ state, focus, exact, dispatch }) {
   const [close, setClose] = useState(false);
   const { run, hover } = state;
   const { layer, head, query, newest } = focus;
+  const awaited = focus.key === null;
   const many = newest >= READABLE_TOKENS;
   return html`
-    <h2>${headSentence(run, layer, head, query)}</h2>
+    <h2>${awaited ? "With the first step, this shows where a head looks." : headSentence(run, layer, head, query)}</h2>
     <p class="head-how"><${Links} run=${run} cell=${state.selection} focus=${focus} dispatch=${dispatch} /></p>
     <div class="inspector-body">
       <${HeadMatrix}
@@ -28,7 +30,7 @@ export function HeadView({ state, focus, exact, dispatch }) {
       <div class="inspector-side">
         <${TopKeys} run=${run} focus=${focus} dispatch=${dispatch} />
         ${many &&
-        html`<button type="button" class="matrix-zoom" aria-pressed=${close} onClick=${() => setClose(!close)}>
+        html`<button type="button" class="matrix-zoom" aria-pressed=${close} disabled=${awaited} onClick=${() => setClose(!close)}>
           ${close ? "Whole matrix" : "Zoom to cell"}
         </button>`}
         <${KvSharing} run=${run} focus=${focus} dispatch=${dispatch} />
@@ -41,7 +43,11 @@ export function HeadView({ state, focus, exact, dispatch }) {
 /** How to read the matrix; once a cell is chosen, which head of the whole model gives it the most weight, and the way there. */
 function Links({ run, cell, focus, dispatch }) {
   const { query, key } = cell;
-  const top = useMemo(() => (query === null || key === null ? null : strongestOn(run, query, key)), [run, query, key]);
+  const top = useMemo(
+    () => (query === null || key === null || focus.key === null ? null : strongestOn(run, query, key)),
+    [run, focus.key === null, query, key],
+  );
+  if (focus.key === null) return "Rows are queries, columns keys: a token can look at itself and at those before it.";
   if (!top) return "Rows are queries, columns keys. Click a cell: which head looks there most?";
   const { layer, head, share } = top;
   const all = counted(run.layers * run.heads, "head");

@@ -186,3 +186,8 @@ test("one dot product adds up from its terms", () => {
   assert.equal(pair.keys, 3);
   assert.deepEqual([...pair.products], [2, -2, -3, 2]);
 });
+
+test("before the first step the focus is on the last row of the prompt, and on no key", () => {
+  const focus = focusOf({ run: { ...animal(), awaited: true, steps: [] }, step: 0, selection: { layer: 1, head: 3, query: 5, key: 5 } });
+  assert.deepEqual(focus, { layer: 1, head: 3, newest: 3, query: 3, key: null, locked: false, preview: false });
+});

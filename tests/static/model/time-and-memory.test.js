@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cacheBytes, cacheGrowth, otherCaches } from "../../../static/model/cache-facts.js";
+import { cacheAccount, cacheBytes, cacheForecast, cacheGrowth, otherCaches } from "../../../static/model/cache-facts.js";
 import { phaseFacts } from "../../../static/model/time-facts.js";
 import { madeRun } from "../made-run.js";
 
@@ -48,4 +48,15 @@ test("growth is what was measured, step by step", () => {
     run.steps.map(({ data }, step) => [step, data.kv.bytes_used]),
   );
   assert.ok(reserved.every(({ y }, step) => y >= used[step].y));
+});
+
+test("what the first step will write is forecast as it is measured afterwards, but for its blocks", () => {
+  const { blocks, written, used, reserved, ...same } = cacheForecast(run);
+  const account = cacheAccount(run, 0);
+  assert.deepEqual(blocks, []);
+  for (const [name, { measured, ...forecast }] of Object.entries({ written, used, reserved })) {
+    assert.equal(measured, null);
+    assert.deepEqual({ ...forecast, measured: forecast.formula }, account[name]);
+  }
+  assert.deepEqual({ ...same, blocks: account.blocks, written: account.written, used: account.used, reserved: account.reserved }, account);
 });
