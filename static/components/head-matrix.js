@@ -16,8 +16,6 @@ const WINDOW_TOKENS = 24;
 const MARGIN = { left: 74, top: 58, right: 24, bottom: 2 };
 const NARROW_MARGIN = { left: 62, top: 52, right: 16, bottom: 2 };
 const NARROW_PX = 330;
-/** A row of a step that is still to come. */
-const NO_WEIGHTS = new Uint8Array();
 
 /** @param {{close: boolean}} props `close`: a window around the chosen cell instead of the whole matrix */
 export function HeadMatrix({ run, focus, hover, close, dispatch }) {
@@ -63,7 +61,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
       }),
     [size, run, newest, window],
   );
-  const row = useCallback((at) => run.row(layer, head, at) ?? NO_WEIGHTS, [run, awaited, layer, head]);
+  const row = useCallback((at) => run.row(layer, head, at), [run, awaited, layer, head]);
   const picture = useMemo(
     () => ({
       ...matrixSize({ geometry, ratio }),

@@ -1,7 +1,7 @@
 /** One head's attention matrix. Pure: (data, scales, size) → pixels. */
 
 import { queryBox } from "./matrix-geometry.js";
-import { paintLane } from "./pixels.js";
+import { fill, paintLane } from "./pixels.js";
 
 const HATCH_PX = 7;
 const BAND_PX = 64;
@@ -19,10 +19,11 @@ export function matrixParts({ geometry, ratio }) {
 }
 
 /**
- * Cells of the rows in sight that begin in one band, over an empty matrix. Masked cells stay unpainted.
+ * Cells of the rows in sight that begin in one band, over an empty matrix. Masked cells stay unpainted; rows that are still
+ * to come are places with nothing in them.
  *
  * @param {{data: Uint32Array, width: number, height: number}} target of the matrix's size; the first part empties it
- * @param {(query: number) => Uint8Array} row companded weights of a query
+ * @param {(query: number) => Uint8Array|null} row companded weights of a query; null: of none, for the first step is to come
  * @param {number} part below `matrixParts`, the topmost first
  * @param {{theme: Object}} scales
  * @param {{geometry: Object, ratio: number}} size
@@ -40,7 +41,11 @@ export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio 
       shades: shades.subarray(geometry.keys[0], geometry.keys[1] + 1),
       colours: theme.attention.packed,
     });
-  const { queries, newest, decode, cell } = geometry;
+  const { queries, keys, newest, decode, cell } = geometry;
+  const places = (query, y0, y1) => {
+    const width = Math.max(0, Math.min(keys[1], query) + 1 - keys[0]) * cell;
+    fill(target, Math.round(geometry.left * ratio), y0, Math.round((geometry.left + width) * ratio), y1, theme.track);
+  };
   const gap = cell * ratio >= 8 ? 1 : 0;
   const [from, to] = [part * BAND_PX, (part + 1) * BAND_PX];
   const topOf = (query) => Math.round(queryBox(geometry, query).y0 * ratio);
@@ -50,7 +55,8 @@ export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio 
     const y0 = topOf(query);
     const strongest = gatherRows(row, geometry, query, y0, ratio);
     const y1 = Math.max(y0 + 1, Math.round(queryBox(geometry, strongest.last).y1 * ratio) - gap);
-    paint(strongest.shades, y0, y1);
+    if (strongest.shades) paint(strongest.shades, y0, y1);
+    else places(strongest.last, y0, y1);
     query = strongest.last + 1;
   }
   const newestTop = decode ? topOf(newest) : to;
@@ -62,7 +68,7 @@ export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio 
 function gatherRows(row, geometry, first, y0, ratio) {
   let last = first;
   while (last < geometry.queries[1] && Math.round(queryBox(geometry, last + 1).y0 * ratio) === y0) last++;
-  if (last === first) return { shades: row(first), last };
+  if (last === first || !row(first)) return { shades: row(first), last };
   const shades = new Uint8Array(last + 1);
   for (let query = first; query <= last; query++) {
     const weights = row(query);

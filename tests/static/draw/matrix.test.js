@@ -6,7 +6,8 @@ import { pixels } from "../../../static/draw/pixels.js";
 
 const MARGIN = { left: 10, top: 7, right: 3, bottom: 2 };
 /** Colour n + 1 is shade n, so that no cell has the colour of what is not painted. */
-const THEME = { attention: { packed: Uint32Array.from({ length: 256 }, (_, shade) => shade + 1) } };
+const TRACK = 500;
+const THEME = { track: TRACK, attention: { packed: Uint32Array.from({ length: 256 }, (_, shade) => shade + 1) } };
 
 /** The matrix as a canvas shows it that gets, part by part, the pixel rows that the part says have changed. */
 function painted({ tokens, promptLength, width, height, ratio, shade }) {
@@ -16,7 +17,7 @@ function painted({ tokens, promptLength, width, height, ratio, shade }) {
   const { width: wide, height: high } = matrixSize(size);
   const target = pixels(wide, high);
   target.data.fill(999);
-  const row = (query) => Uint8Array.from({ length: query + 1 }, (_, key) => shade(query, key));
+  const row = (query) => shade && Uint8Array.from({ length: query + 1 }, (_, key) => shade(query, key));
   const canvas = new Uint32Array(wide * high);
   for (let part = 0; part < matrixParts(size); part++) {
     const { y0, y1 } = paintMatrixPart(target, row, part, { theme: THEME }, size);
@@ -55,5 +56,17 @@ test("a lone strong weight is seen where several rows share a pixel, on both sid
     const shade = (query, key) => (query === strong && key === 0 ? 200 : 0);
     const { geometry, at } = painted({ tokens, promptLength: tokens, width: 230, height: 230, ratio: 1, shade });
     assert.equal(at(MARGIN.left + 0.1, Math.round(queryBox(geometry, strong).y0)), 201, `query ${strong}`);
+  }
+});
+
+test("before there are weights, what may be looked at is a place without a shade", () => {
+  for (const tokens of [1, 12, 40, 400]) {
+    const { geometry, at } = painted({ tokens, promptLength: tokens, width: 300, height: 300, ratio: 1, shade: null });
+    for (let query = 0; query < tokens; query++) {
+      const row = Math.round(queryBox(geometry, query).y0);
+      assert.equal(at(geometry.left + 0.1, row), TRACK, `query ${query} of ${tokens}`);
+      const masked = Math.ceil(geometry.left + (query + 2) * geometry.cell) + 1;
+      if (masked < geometry.right) assert.equal(at(masked, row), 0, `after query ${query} of ${tokens}`);
+    }
   }
 });
