@@ -14,7 +14,7 @@ import shutil
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ SCRIPT = {
 FRAME = "FireAnimationFrame"
 SAME_FRAME_US = 4000
 """Callbacks of one animation frame follow each other at once."""
+ON_PROCESSOR = "  of it on a processor"
 VIEWS = ("head", "pair", "block", "model", "tokens", "cache", "time")
 
 WATCH = """
@@ -153,25 +154,35 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
 
 def live_typed(server: Server, chromium: Browser, prompt: str) -> None:
     """A run that is started on the page and watched while it decodes, following the newest step."""
-    with visit(chromium, server.url) as page:
-        stage = Stage(page, server)
-        shown = stage.run_id
-        stage.type_prompt(prompt)
-        stage.set_number("new tokens", LIVE_TOKENS)
 
-        def start() -> None:
-            stage.button("Run").click()
-            page.locator(f"html:not([data-run='{shown}'])").wait_for(state="attached", timeout=120_000)
-            follow(page)
+    @contextmanager
+    def typed() -> Iterator[tuple[Page, Callable[[], None]]]:
+        with visit(chromium, server.url) as page:
+            stage = Stage(page, server)
+            shown = stage.run_id
+            stage.type_prompt(prompt)
+            stage.set_number("new tokens", LIVE_TOKENS)
 
-        report_live("decoding live", chromium, page, start)
+            def start() -> None:
+                stage.button("Run").click()
+                page.locator(f"html:not([data-run='{shown}'])").wait_for(state="attached", timeout=120_000)
+                follow(page)
+
+            yield page, start
+
+    report_live("decoding live", chromium, typed)
 
 
 def live_linked(server: Server, chromium: Browser, prompt: str) -> None:
     """A run watched by somebody who opens its link while the prompt goes through: the page has shown nothing before."""
-    run = server.start_run(prompt, max_new_tokens=LIVE_TOKENS)
-    with visit(chromium, f"{server.url}?run={run}") as page:
-        report_live("opened by link while live", chromium, page, lambda: follow(page))
+
+    @contextmanager
+    def linked() -> Iterator[tuple[Page, Callable[[], None]]]:
+        run = server.start_run(prompt, max_new_tokens=LIVE_TOKENS)
+        with visit(chromium, f"{server.url}?run={run}") as page:
+            yield page, lambda: follow(page)
+
+    report_live("opened by link while live", chromium, linked)
 
 
 def follow(page: Page) -> None:
@@ -181,10 +192,18 @@ def follow(page: Page) -> None:
     page.locator("html[data-state=done]").wait_for(timeout=120_000)
 
 
-def report_live(what: str, chromium: Browser, page: Page, act: Callable[[], None]) -> None:
-    page.evaluate("window.longTasks.length = window.painted.length = 0")
-    report_both(f"script per frame, {what}", script_per_frame(chromium, page, act), page)
-    report("step frame received to painted", Spread(page.evaluate("window.painted")), page)
+def report_live(
+    what: str, chromium: Browser, begun: Callable[[], AbstractContextManager[tuple[Page, Callable[[], None]]]]
+) -> None:
+    """Two runs: one traced, for the script, and one that is not, for what a trace makes later and longer."""
+    with begun() as (page, act):
+        wall, processor = script_per_frame(chromium, page, act)
+    print(f"{f'script per frame, {what}':44}{wall}")
+    print(f"{ON_PROCESSOR:44}{processor}")
+    with begun() as (page, act):
+        page.evaluate("window.longTasks.length = window.painted.length = 0")
+        act()
+        report("step frame received to painted", Spread(page.evaluate("window.painted")), page)
 
 
 def memory(server: Server, chromium: Browser, run: str) -> None:
@@ -218,7 +237,7 @@ def report(what: str, spread: Spread, page: Page) -> None:
 def report_both(what: str, spreads: tuple[Spread, Spread], page: Page) -> None:
     wall, processor = spreads
     report(what, wall, page)
-    print(f"{'  of it on a processor':44}{processor}")
+    print(f"{ON_PROCESSOR:44}{processor}")
 
 
 @contextmanager

@@ -127,7 +127,7 @@ def test_a_definition_closes_when_its_word_is_scrolled_away_and_not_when_the_chi
     page = new_page(viewport={"width": 390, "height": 500}, has_touch=True, is_mobile=True)
     phone = Stage(page, stage.server).open_finished(short_run)
     definition = page.get_by_role("tooltip")
-    chips = phone.region("Timeline").get_by_role("list")
+    chips = phone.region("Timeline").get_by_role("list").first
     phone.region("Model map").get_by_role("button", name="KV cache", exact=True).tap()
     expect(definition).to_be_visible()
 
