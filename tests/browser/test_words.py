@@ -131,11 +131,14 @@ def test_a_definition_closes_when_its_word_is_scrolled_away_and_not_when_the_chi
     phone.region("Model map").get_by_role("button", name="KV cache", exact=True).tap()
     expect(definition).to_be_visible()
 
-    scrolled = "new Promise((resolve) => addEventListener('scroll', resolve, {capture: true, once: true}))"
-    chips.evaluate(f"async (chips) => {{ const scrolled = {scrolled}; chips.scrollLeft += 40; await scrolled; }}")
+    def scroll(how: str) -> None:
+        scrolled = "new Promise((resolve) => addEventListener('scroll', resolve, {capture: true, once: true}))"
+        chips.evaluate(f"async (chips) => {{ const scrolled = {scrolled}; {how}; await scrolled; }}")
+
+    scroll("chips.scrollLeft += 40")
     expect(definition).to_be_visible()
 
-    page.evaluate(f"async () => {{ const scrolled = {scrolled}; scrollBy(0, 200); await scrolled; }}")
+    scroll("scrollTo(0, scrollY > 50 ? 0 : 200)")
     expect(definition).to_have_count(0)
 
 
