@@ -92,7 +92,7 @@ test("a part does not begin in a frame that has less time left than it took in i
   page.change(2);
   await page.frame();
   const showing = TURNS.filter((turn) => page.seen[turn].at(-1) === 2);
-  assert.deepEqual(showing, TURNS.slice(0, 2), "a third would end after 9 ms, of 8");
+  assert.deepEqual(showing, TURNS.slice(0, 2), "a third would end after 9 ms, of 7");
 });
 
 test("news in every frame neither holds back the first part nor leaves out the others", async () => {
