@@ -6,10 +6,13 @@
  */
 
 import { FrameSplitter, asBytes, decodeFrame, decodeSafetensors } from "./frames.js";
+import { nextTask } from "./next-task.js";
 import { createStored } from "./stored.js";
 
 /** How often a run is asked for over HTTP while the socket cannot be had, in ms. */
 const POLL_MS = 700;
+/** How long stored frames are read without a pause, in ms. */
+const READING_MS = 8;
 
 /** A refusal, as the server's problem document (RFC 9457) tells it. */
 export class Problem extends Error {
@@ -214,14 +217,20 @@ const ofSession = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 
 const fileOf = (id, kind, level) => `${ofSession(id)}.${kind}${level ? `?level=${level}` : ""}`;
 
-/** Hands on the frames of a stream as they arrive. */
+/** Hands on the frames of a stream as they arrive: a long run comes in hundreds at once, and the page is to live on. */
 async function readFrames(response, onFrame) {
   const splitter = new FrameSplitter();
   const reader = response.body.getReader();
+  let end = performance.now() + READING_MS;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    for (const payload of splitter.push(value)) onFrame(decodeFrame(payload));
+    for (const payload of splitter.push(value)) {
+      onFrame(decodeFrame(payload));
+      if (performance.now() < end) continue;
+      await nextTask();
+      end = performance.now() + READING_MS;
+    }
   }
 }
 

@@ -102,33 +102,38 @@ export function asBytes(payload) {
  * Feed it chunks with `push`; `rest` is the number of bytes held for a frame that is not whole yet.
  */
 export class FrameSplitter {
-  #held = new Uint8Array(0);
+  /** What is being filled: a length, or the frame that it announced. Every byte is copied once, whatever the cuts. */
+  #target = new Uint8Array(STREAM_LENGTH_BYTES);
+  #filled = 0;
+  #inFrame = false;
 
   get rest() {
-    return this.#held.byteLength;
+    return this.#filled + (this.#inFrame ? STREAM_LENGTH_BYTES : 0);
   }
 
-  /** @param {Uint8Array} chunk  @returns {Uint8Array[]} the payloads that are complete now */
+  /**
+   * @param {Uint8Array} chunk
+   * @returns {Uint8Array[]} the payloads that are complete now, each in a buffer of its own from its first byte on
+   * @throws {RangeError} when a frame is announced that no memory could hold
+   */
   push(chunk) {
-    const bytes = concatenate(this.#held, chunk);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const payloads = [];
-    let at = 0;
-    while (at + STREAM_LENGTH_BYTES <= bytes.byteLength) {
-      const end = at + STREAM_LENGTH_BYTES + view.getUint32(at, true);
-      if (end > bytes.byteLength) break;
-      payloads.push(bytes.subarray(at + STREAM_LENGTH_BYTES, end));
-      at = end;
+    for (let at = 0; at < chunk.byteLength; ) {
+      const part = chunk.subarray(at, at + this.#target.byteLength - this.#filled);
+      this.#target.set(part, this.#filled);
+      this.#filled += part.byteLength;
+      at += part.byteLength;
+      if (this.#filled === this.#target.byteLength) this.#finish(payloads);
     }
-    this.#held = bytes.slice(at);
     return payloads;
   }
-}
 
-function concatenate(a, b) {
-  if (a.byteLength === 0) return b;
-  const joined = new Uint8Array(a.byteLength + b.byteLength);
-  joined.set(a);
-  joined.set(b, a.byteLength);
-  return joined;
+  #finish(payloads) {
+    const whole = this.#target;
+    if (this.#inFrame) payloads.push(whole);
+    const length = this.#inFrame ? STREAM_LENGTH_BYTES : new DataView(whole.buffer).getUint32(0, true);
+    this.#target = new Uint8Array(length);
+    this.#filled = 0;
+    this.#inFrame = !this.#inFrame;
+  }
 }

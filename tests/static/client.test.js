@@ -53,6 +53,24 @@ test("a closed run is read over HTTP alone", async () => {
   assert.deepEqual(parts.server.signals.map(({ aborted }) => aborted), [false], "an answer that has all is read to its end");
 });
 
+test("while many stored frames are read, the page's other tasks have their turn", async () => {
+  const parts = wire({ stored: PAYLOADS.length });
+  let others = 0;
+  const before = [];
+  parts.client.watch("r1", -1, {
+    onFrame() {
+      before.push(others);
+      setImmediate(() => (others += 1));
+      for (const end = performance.now() + 12; performance.now() < end; );
+    },
+    onConnection: () => {},
+    onProblem: () => {},
+  });
+  await settled();
+  assert.equal(before.length, PAYLOADS.length);
+  assert.ok(before.at(-1) >= PAYLOADS.length - 2, `${before}`);
+});
+
 test("a live run goes on over the socket after what is stored, each frame once", async () => {
   const parts = wire({ stored: 4 });
   const { got } = watching(parts);

@@ -64,6 +64,14 @@ test("a stream gives the same frames however the network cuts it", () => {
   }
 });
 
+test("a frame of a stream is in a buffer of its own, where its tensors can be read as they lie", () => {
+  const bytes = stream(smallRun());
+  for (const payload of new FrameSplitter().push(bytes)) {
+    assert.equal(payload.byteOffset, 0);
+    assert.equal(payload.buffer.byteLength, payload.byteLength);
+  }
+});
+
 test("a stream that ends inside a frame leaves a rest and no half frame", () => {
   const bytes = stream(smallRun());
   const splitter = new FrameSplitter();
