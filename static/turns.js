@@ -3,7 +3,8 @@
  * A step that changes everything is then never one long task, and what moves is not held up by what is read. All else
  * that wants a share of a frame, the slices of a painting above all, is in the same queue: what kept to a time of its
  * own would be one task with the rest of its frame. What makes something anew, whose style, layout and code are all new to
- * the browser, leaves its frame only what surely fits.
+ * the browser, leaves its frame only what surely fits; and where a scene begins, which makes every part anew, each part has
+ * a frame to itself.
  */
 
 /**
@@ -23,17 +24,21 @@ export const TURNS = ["map", "timeline", "inspector", "nextToken", "kvCache", "t
 /**
  * @param {Object} parts
  * @param {{state: () => Object, subscribe: Function}} parts.store
+ * @param {(state: Object) => string|null} parts.sceneOf names what the parts are made for: another name makes them anew. null:
+ *   there is nothing to make
  * @param {(state: Object) => void} parts.onShown is told each state that every part shows, or shows a newer one than
  * @param {{requestFrame: Function, cancelFrame: Function, now: () => number}} parts.clock
  * @returns {{state: () => Object, join: Function, later: Function, stop: () => void}}
  */
-export function createTurns({ store, onShown, clock }) {
+export function createTurns({ store, sceneOf, onShown, clock }) {
   const listeners = Object.fromEntries(TURNS.map((turn) => [turn, new Set()]));
   const [first, ...others] = TURNS;
   /** The state that each of the others showed last. Which of them is next saw its own before all of the rest. */
   const seen = new Map(others.map((turn) => [turn, null]));
   /** How long its last turn took, and the one before, in ms. */
   const took = new Map(others.map((turn) => [turn, [0, 0]]));
+  /** The scene that each part showed last. A state may grow in place: its scene's name is asked for as it is shown. */
+  const scenes = new Map();
   /** Whether it makes something anew, by job. */
   const jobs = new Map();
   const spare = new Set();
@@ -58,6 +63,8 @@ export function createTurns({ store, onShown, clock }) {
   const tell = (turn) => {
     for (const listener of [...listeners[turn]]) listener(store.state());
   };
+
+  const isNewTo = (turn, scene) => scene !== null && scenes.get(turn) !== scene;
 
   const doFirst = (queue) => {
     const [job] = queue.keys();
@@ -95,18 +102,28 @@ export function createTurns({ store, onShown, clock }) {
 
   const show = async (end) => {
     const state = store.state();
+    const scene = sceneOf(state);
     const [makesAnew = false] = jobs.values();
+    if (hasNews() && isNewTo(first, scene)) {
+      scenes.set(first, scene);
+      await rendered(() => tell(first));
+      return;
+    }
+    const partAnew = hasNews() && isNewTo(others[place], scene);
     // Together: a slice of the first part's painting and its turn then are one rendering.
     await rendered(() => {
-      if (jobs.size) doFirst(jobs);
+      if (jobs.size && (makesAnew || !partAnew)) doFirst(jobs);
       if (hasNews()) tell(first);
     });
     // One of the others in every frame, however long the first takes, or they would wait for ever. News out of the
     // page itself waits for the next frame, where the first part is first to show it.
     for (let begun = makesAnew; hasNews() && store.state() === state && !stopped; begun = true) {
       const turn = others[place];
-      if (begun && clock.now() + Math.min(...took.get(turn)) > end) return;
+      const anew = isNewTo(turn, scene);
+      if (begun && (anew || clock.now() + Math.min(...took.get(turn)) > end)) return;
+      scenes.set(turn, scene);
       await showPart(turn);
+      if (anew) return;
     }
   };
 

@@ -1,7 +1,7 @@
 /** The whole page: header, messages, prompt, timeline, and the five regions of the stage. */
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { isWide } from "../model/views.js";
 import { EmbedHeader, SkipToEnd, SkipToStart } from "./embed/embed-header.js";
 import { useFrameHeight } from "./embed/use-frame-height.js";
@@ -22,7 +22,7 @@ import { Tabs } from "./tabs.js";
 import { Glossary } from "./term.js";
 import { Time } from "./time.js";
 import { Timeline } from "./timeline.js";
-import { Later, Turn } from "./turn.js";
+import { Later, Turn, useChoice } from "./turn.js";
 import { useGlossary } from "./use-glossary.js";
 
 const PANELS = [
@@ -34,6 +34,8 @@ const PANELS = [
 ];
 
 /**
+ * It has no state of its own, so it is rendered once: each part of the page is rendered again by itself.
+ *
  * @param {Object} props
  * @param {Object} props.turns as `createTurns` gives them
  * @param {Object|null} props.embed of the store, for a page inside another one; it stays what it is
@@ -41,23 +43,20 @@ const PANELS = [
  */
 export function App({ turns, embed = null, host = null, ...parts }) {
   const stage = useRef(null);
-  const glossary = useGlossary(parts.client);
   // Whether the page is a file does not change.
   const { file } = turns.state();
-  const { theme, view } = useFrame(turns);
-  const colours = usePageTheme(theme);
   const saver = (panel) => html`<${Turn} of=${PanelSaver} turn="rest" turns=${turns} panel=${panel} ...${parts} />`;
   useFrameHeight(stage, host);
 
-  return html`<${Later.Provider} value=${turns.later}><${Glossary.Provider} value=${glossary}><${Theme.Provider} value=${colours}>
+  return html`<${Later.Provider} value=${turns.later}><${Definitions} client=${parts.client}><${Colours} turns=${turns}>
     <div class="page">
       ${embed && html`<${SkipToEnd} />`}
       <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />
       <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
       ${!embed && !file && html`<${Turn} of=${PromptBar} turn="rest" turns=${turns} ...${parts} />`}
       <${Turn} of=${Timeline} turn="timeline" turns=${turns} ...${parts} />
-      <${Tabs} panels=${PANELS} stage=${stage} view=${view} opens=${embed?.opens} />
-      <main class="stage" data-wide=${isWide(view)} ref=${stage}>
+      <${ViewTabs} turns=${turns} stage=${stage} opens=${embed?.opens} />
+      <${Stage} turns=${turns} element=${stage}>
         <div class="panel panel-map" id="panel-map">
           <${Turn} of=${LookHere} turn="rest" turns=${turns} ...${parts} />
           <${Turn} of=${Map} turn="map" turns=${turns} moving ...${parts} />
@@ -69,7 +68,7 @@ export function App({ turns, embed = null, host = null, ...parts }) {
           <div class="panel panel-kv-cache" id="panel-kv-cache"><${Turn} of=${KvCache} turn="kvCache" turns=${turns} ...${parts} />${saver("KV cache")}</div>
           <div class="panel panel-time" id="panel-time"><${Turn} of=${Time} turn="time" turns=${turns} ...${parts} />${saver("Time")}</div>
         </div>
-      </main>
+      <//>
       <${Help} />
       ${embed && html`<${WheelHint} /><${SkipToStart} />`}
       ${!embed && !file && html`<${Turn} of=${ShareDialog} turn="rest" turns=${turns} ...${parts} />`}
@@ -77,18 +76,24 @@ export function App({ turns, embed = null, host = null, ...parts }) {
   <//><//><//>`;
 }
 
-/** What decides how the page as a whole looks. It changes seldom, and with the map. */
-function useFrame(turns) {
-  const of = ({ theme, selection }) => ({ theme, view: selection.view });
-  const [frame, setFrame] = useState(() => of(turns.state()));
-  useLayoutEffect(
-    () =>
-      turns.join("map", (state) => {
-        const { theme, view } = of(state);
-        setFrame((old) => (old.theme === theme && old.view === view ? old : { theme, view }));
-      }),
-    [turns],
-  );
-  return frame;
+function Definitions({ client, children }) {
+  return html`<${Glossary.Provider} value=${useGlossary(client)}>${children}<//>`;
 }
 
+function Colours({ turns, children }) {
+  const theme = usePageTheme(useChoice(turns, "map", themeOf));
+  return html`<${Theme.Provider} value=${theme}>${children}<//>`;
+}
+
+function ViewTabs({ turns, ...props }) {
+  return html`<${Tabs} panels=${PANELS} view=${useChoice(turns, "map", viewOf)} ...${props} />`;
+}
+
+/** A wide view leaves the map a rail. */
+function Stage({ turns, element, children }) {
+  const view = useChoice(turns, "map", viewOf);
+  return html`<main class="stage" data-wide=${isWide(view)} ref=${element}>${children}</main>`;
+}
+
+const themeOf = ({ theme }) => theme;
+const viewOf = ({ selection }) => selection.view;

@@ -1,4 +1,7 @@
-/** Heads worth seeing in this run, found by measurement: one line of buttons over the map. */
+/**
+ * Heads worth seeing in this run, found by measurement: one line of buttons over the map. The line is always there: the
+ * map under it would be made again with its size.
+ */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -15,7 +18,6 @@ export function LookHere({ state, dispatch }) {
     () => (measured && query !== null && key !== null ? strongestOn(run, query, key) : null),
     [run, measured, query, key],
   );
-  if (!run?.open || (run.close && !run.steps.length)) return null;
   const shown = chosen && !items.some((item) => sameCell(item, chosen)) ? [...items, chosen] : items;
 
   const show = (item) => {
@@ -63,7 +65,11 @@ const NAMES = {
 };
 
 function emptyText(run, measured) {
-  if (!run.steps.length) return "Heads that do something special are listed here, once the prompt has gone through.";
+  if (!run?.steps.length) {
+    return run?.close
+      ? "Nothing can be measured: the run ended before its first step."
+      : "Heads that do something special are listed here, once the prompt has gone through.";
+  }
   return measured
     ? "Nothing stands out yet: with a few more tokens, heads that do something special are listed here."
     : "Measuring every head …";

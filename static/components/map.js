@@ -13,7 +13,7 @@ import { pointInside, useRatio, useSize, useTheme } from "./hooks.js";
 import { MapLabels, QueryLabel } from "./map-labels.js";
 import { MapLegend } from "./map-legend.js";
 import { Surface } from "./surface.js";
-import { useLater } from "./turn.js";
+import { useGradually, useLater } from "./turn.js";
 import { usePainting } from "./use-painting.js";
 
 export function Map({ state, dispatch }) {
@@ -104,21 +104,24 @@ function Grid({ state, dispatch, size, ranges }) {
     [image, painted, view, shades, rangeOfQueries, reveal, queries, theme, geometry],
   );
 
+  const written = useGradually(1, { first: 0, more: 1 }) === 1;
   const risen = ranges !== null && reveal >= view.layers && !layerStop;
   const labels = useMemo(
     () =>
+      written &&
       html`<${MapLabels}
         geometry=${geometry} run=${run} step=${step} view=${view} selection=${ranges ? selection : NOTHING}
         hover=${hover} risen=${risen}
       />`,
-    [geometry, run, step, view, ranges, selection, hover, risen],
+    [written, geometry, run, step, view, ranges, selection, hover, risen],
   );
   const legend = useMemo(
     () =>
+      written &&
       html`<${MapLegend}
         geometry=${geometry} ranges=${ranges} withQueries=${withQueries} theme=${theme}
       />`,
-    [geometry, ranges, withQueries, theme],
+    [written, geometry, ranges, withQueries, theme],
   );
 
   const under = ({ x, y }) => {

@@ -12,9 +12,12 @@ import { useScroll } from "./hooks.js";
 import { Notes } from "./notes.js";
 import { Still } from "./still.js";
 import { Transport } from "./transport.js";
+import { useGradually } from "./turn.js";
 
 /** Where there is room, the current chips are kept this far from the ends of the list, in CSS pixels. */
 const SIGHT_PX = 70;
+/** Tokens of a prompt that are rendered in one frame. */
+const TOKENS_AT_ONCE = 80;
 /** A sentence waits this long for the next one, so that a fast run does not flood a screen reader, in ms. */
 const SENTENCE_MS = 120;
 
@@ -57,20 +60,27 @@ function Prefill({ state, dispatch }) {
   `;
 }
 
-/** Hundreds of tokens that never change, so they are rendered once per run. */
+/** Hundreds of tokens that never change, so they are rendered once per run, and not in one frame. */
 function PromptTokens({ run }) {
-  return useMemo(() => {
-    const prompt = run.tokens.slice(0, run.promptLength);
-    const tokens = prompt.map(
-      (token, position) => html`
-        <bdi key=${position} class=${token.special ? "is-special" : ""} title=${`position ${position}, id ${token.id}`}
-          >${tokenText(token)}</bdi
-        >
-      `,
-    );
-    const name = `Prompt, ${counted(prompt.length, "token")}`;
-    return html`<div class="prefill-tokens" role="group" tabindex="0" aria-label=${name}>${tokens}</div>`;
-  }, [run]);
+  const count = useGradually(run.promptLength, { first: TOKENS_AT_ONCE, more: TOKENS_AT_ONCE, of: run });
+  const parts = Array.from(
+    { length: Math.ceil(count / TOKENS_AT_ONCE) },
+    (_, part) => html`<${Still} of=${PromptPart} key=${part} run=${run} begin=${part * TOKENS_AT_ONCE} />`,
+  );
+  const name = `Prompt, ${counted(run.promptLength, "token")}`;
+  return html`<div class="prefill-tokens" role="group" tabindex="0" aria-label=${name}>${parts}</div>`;
+}
+
+function PromptPart({ run, begin }) {
+  const end = Math.min(begin + TOKENS_AT_ONCE, run.promptLength);
+  return run.tokens.slice(begin, end).map((token, i) => {
+    const position = begin + i;
+    return html`
+      <bdi key=${position} class=${token.special ? "is-special" : ""} title=${`position ${position}, id ${token.id}`}
+        >${tokenText(token)}</bdi
+      >
+    `;
+  });
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { createContext } from "preact";
-import { useContext, useLayoutEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useState } from "preact/hooks";
 
 /** `later` of the page's turns, for all of the page. */
 export const Later = createContext(null);
@@ -10,6 +10,25 @@ export const Later = createContext(null);
 /** @returns {(job: () => void, how?: {anew?: boolean, spare?: boolean}) => () => void} as `later` of `createTurns` */
 export function useLater() {
   return useContext(Later);
+}
+
+/**
+ * What is made anew need not all be made in one frame: that would be one long task.
+ *
+ * @param {number} count of entries to make
+ * @param {{first: number, more: number, of?: *}} how many at once, and how many in each frame after it; `of`: what they
+ *   are made for, where that changes
+ * @returns {number} how many to make by now
+ */
+export function useGradually(count, { first, more, of = null }) {
+  const [made, setMade] = useState({ of, count: first });
+  const later = useLater();
+  const now = Math.min(count, made.of === of ? made.count : first);
+  useEffect(() => {
+    if (now === count) return undefined;
+    return later(() => setMade({ of, count: now + more }), { anew: true });
+  }, [of, now, count, more, later]);
+  return now;
 }
 
 /** The clock changes these on every frame; most parts draw neither. */
@@ -29,6 +48,20 @@ export function useTurn(turns, turn, moving = false) {
     return turns.join(turn, show);
   }, [turns, turn, moving]);
   return state;
+}
+
+/**
+ * @param {(state: Object) => *} choose a function that stays the same
+ * @returns {*} what it chose of the state as of that turn. Its component is rendered again only when that is another.
+ */
+export function useChoice(turns, turn, choose) {
+  const [choice, setChoice] = useState(() => choose(turns.state()));
+  useLayoutEffect(() => {
+    const show = (state) => setChoice(() => choose(state));
+    show(turns.state());
+    return turns.join(turn, show);
+  }, [turns, turn, choose]);
+  return choice;
 }
 
 /**

@@ -7,6 +7,7 @@ const FIRST = TURNS[0];
 /** A store, a clock whose frames are run by hand, and parts that each take `costMs` to show what they are told. */
 function made({ costMs = 0 } = {}) {
   let state = { step: 0 };
+  let scene = null;
   let now = 0;
   let requested = [];
   const subscribers = new Set();
@@ -18,6 +19,7 @@ function made({ costMs = 0 } = {}) {
   const seen = Object.fromEntries(TURNS.map((turn) => [turn, []]));
   const turns = createTurns({
     store,
+    sceneOf: () => scene,
     onShown: ({ step }) => told.push(step),
     clock: {
       requestFrame: (callback) => requested.push(callback),
@@ -37,8 +39,9 @@ function made({ costMs = 0 } = {}) {
     seen,
     subscribers,
     spend: (ms) => (now += ms),
-    change(step) {
+    change(step, { of = scene } = {}) {
       state = { step };
+      scene = of;
       for (const listener of subscribers) listener(state);
     },
     async frame() {
@@ -159,6 +162,45 @@ test("beside a job that makes something anew, of the others only those are shown
   await page.frame();
   assert.equal(page.seen[TURNS[1]].at(-1), 2);
   assert.equal(page.seen[TURNS[2]].at(-1), 1);
+});
+
+test("where a scene begins every part has a frame to itself, the first before the others; after that they share again", async () => {
+  const page = made();
+  await page.settle();
+  page.change(1, { of: "a run" });
+  for (const [place, turn] of TURNS.entries()) {
+    assert.equal(page.seen[turn].at(-1), 0, turn);
+    await page.frame();
+    const showing = TURNS.filter((other) => page.seen[other].at(-1) === 1);
+    assert.deepEqual(showing, TURNS.slice(0, place + 1));
+  }
+  assert.deepEqual(page.told, [0, 1]);
+  page.change(2);
+  await page.frame();
+  assert.deepEqual(page.told, [0, 1, 2], "the same scene goes on");
+});
+
+test("a part that a scene makes anew leaves jobs to other frames", async () => {
+  const page = made();
+  await page.settle();
+  const done = [];
+  page.turns.later(() => done.push("size"), { anew: true });
+  page.change(1, { of: "a run" });
+  await page.frame();
+  assert.deepEqual([done, page.seen[FIRST].at(-1)], [[], 1]);
+  await page.frame();
+  assert.deepEqual([done, page.seen[TURNS[1]].at(-1)], [["size"], 0]);
+  await page.settle();
+  for (const turn of TURNS) assert.equal(page.seen[turn].at(-1), 1, turn);
+});
+
+test("where there is nothing to make, what is quick is shown in one frame", async () => {
+  const page = made();
+  page.change(0, { of: "a run" });
+  await page.settle();
+  page.change(1, { of: null });
+  await page.frame();
+  assert.equal(page.told.at(-1), 1);
 });
 
 test("what nobody waits for is done in frames that have nothing else to show", async () => {
