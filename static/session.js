@@ -17,6 +17,12 @@ const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
 const OWNED_KEY = "kvscope.owned-run";
 const NO_BRANCH = "The branch could not be started";
 
+/** Which head a link means can be shown as soon as its run is open; the rest of it has to be there first. */
+function placeOf({ layer, head, ...rest }) {
+  const named = Object.entries({ layer, head }).filter(([, number]) => number !== undefined);
+  return { head: Object.fromEntries(named), rest };
+}
+
 /**
  * @param {Object} parts
  * @param {Object} parts.store
@@ -54,13 +60,24 @@ export function createSession({ store, client, saved = null, storage, delay }) {
     stopWatching();
     const run = new Run(id, id === saved?.run ? saved : null);
     dispatch({ type: "opened", run, playing, view: link.view });
-    let waiting = Object.keys(link).length > 0;
+    const { head, rest } = placeOf(link);
+    let waiting = Object.keys(rest).length > 0;
+    let atOpening = null;
+    const onOpen = (open) => {
+      dispatch({ type: "settingsOfRun", open });
+      applyLink(head);
+      atOpening = state().selection;
+      if (visited && !run.saved) askWhetherPaused(id);
+    };
+    /** Neither the link nor anybody since has chosen a head. */
+    const unchosen = () =>
+      Object.keys(head).length === 0 && ["layer", "head"].every((name) => state().selection[name] === atOpening[name]);
     const settle = () => {
       if (!waiting) return;
       const there = run.steps.length > (link.step ?? 0) && run.positions > Math.max(link.query ?? 0, link.key ?? 0);
       if (!there && !run.close) return;
       waiting = false;
-      applyLink(link);
+      applyLink(rest);
       // A step that was asked for is where it plays from, not where it stays.
       if (playing && link.step !== undefined) dispatch({ type: "play" });
     };
@@ -75,9 +92,8 @@ export function createSession({ store, client, saved = null, storage, delay }) {
         run.push(frame);
         if (frame.kind === "layer" && !(run.awaited && run.partialRows > rows)) return;
         dispatch({ type: "grew" });
-        if (frame.kind === "open") dispatch({ type: "settingsOfRun", open: frame.data });
-        if (frame.kind === "open" && visited && !run.saved) askWhetherPaused(id);
-        if (frame.kind === "step") onStep(run, link);
+        if (frame.kind === "open") onOpen(frame.data);
+        if (frame.kind === "step") onStep(run, unchosen);
         if (frame.kind === "close") onClose(run);
         settle();
       },
@@ -88,8 +104,8 @@ export function createSession({ store, client, saved = null, storage, delay }) {
     });
   };
 
-  const onStep = (run, link) => {
-    if (run.steps.length === 1 && link.layer === undefined && link.head === undefined) {
+  const onStep = (run, unchosen) => {
+    if (run.steps.length === 1 && unchosen()) {
       const head = tellingHead(run);
       if (head) dispatch({ type: "select", selection: head });
     }

@@ -13,7 +13,7 @@ export function Inspector(props) {
   const { run } = props.state;
   return html`<section class="inspector" aria-label="Inspector">
     ${
-      run?.awaited || run?.steps.length
+      run?.shows
         ? html`<${View} ...${props} />`
         : html`<p class="empty">With the first step of a run, this shows where each head looks.</p>`
     }

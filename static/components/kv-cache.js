@@ -12,7 +12,7 @@ export function KvCache({ state, dispatch }) {
   const { run, step } = state;
   return html`<section class="facts" aria-label="KV cache">
     ${
-      run?.awaited || run?.steps.length
+      run?.shows
         ? html`<${Account} run=${run} step=${step} dispatch=${dispatch} />`
         : html`<h2>KV cache</h2>
           <p class="facts-empty">Its bytes appear with the first step of a run.</p>`

@@ -23,7 +23,7 @@ export function Map({ state, dispatch }) {
   const ranges = useRanges(run, begun);
   return html`<section class="map" aria-label="Model map">
     <div class="map-box" ref=${ref}>
-      ${(begun || run?.awaited) && size ? html`<${Grid}
+      ${run?.shows && size ? html`<${Grid}
         state=${state} dispatch=${dispatch} size=${size} ranges=${ranges}
       />` : html`<${Empty} phase=${state.phase} />`}
       ${run?.awaited && html`<${Prefilling} run=${run} />`}

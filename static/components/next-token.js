@@ -19,7 +19,7 @@ export function NextToken({ state, dispatch, session }) {
   const { run } = state;
   return html`<section class="next-token facts" aria-label="Next token">
     ${
-      run?.awaited || run?.steps.length
+      run?.shows
         ? html`<${Candidates} state=${state} dispatch=${dispatch} session=${session} />`
         : html`<h2>Next token</h2>
           <p class="facts-empty">The model's candidates appear with the first step of a run.</p>`

@@ -18,11 +18,11 @@ export function Time({ state, dispatch, client }) {
   return html`<section class="facts" aria-label="Time">
     <div class="facts-head">
       <h2>Time <${Badge} origin="measured" /></h2>
-      ${(run?.awaited || run?.steps.length > 0) && html`<${OpenView} view="time" dispatch=${dispatch}>Where does it go?<//>`}
+      ${run?.shows && html`<${OpenView} view="time" dispatch=${dispatch}>Where does it go?<//>`}
     </div>
     ${run?.awaited && html`<${Awaited} run=${run} />`}
     ${run?.steps.length > 0 && html`<${Times} state=${state} run=${run} step=${step} dispatch=${dispatch} client=${client} />`}
-    ${!run?.awaited && !run?.steps.length && html`<p class="facts-empty">Measured with the first step of a run.</p>`}
+    ${!run?.shows && html`<p class="facts-empty">Measured with the first step of a run.</p>`}
   </section>`;
 }
 

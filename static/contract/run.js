@@ -40,6 +40,11 @@ export class Run {
     return this.open !== null && this.close === null && this.steps.length === 0;
   }
 
+  /** Whether there is something to show of it: the places of what is awaited, or steps. */
+  get shows() {
+    return this.awaited || this.steps.length > 0;
+  }
+
   get layers() {
     return this.open?.model.layers ?? 0;
   }

@@ -97,6 +97,28 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
     expect(waiting.matrix).not_to_contain_text("No weights yet")
 
 
+def test_a_head_that_is_linked_to_or_chosen_while_a_prompt_goes_through_stays(
+    new_page: Callable[..., Page], stage: Stage
+) -> None:
+    server = stage.server
+    run = server.start_run(" ".join(["It was the best of times, it was the worst of times,"] * 30), max_new_tokens=2)
+    eventually(lambda: server.status(run)["last_seq"] > 0)
+    linked, chosen = Stage(new_page(), server), Stage(new_page(), server)
+    with server.engine_asleep():
+        linked.page.goto(f"{server.url}?run={run}#layer=4&head=5")
+        chosen.page.goto(f"{server.url}?run={run}")
+        for watched in (linked, chosen):
+            expect(watched.region("Inspector")).to_contain_text("With the first step, this shows where a head looks.")
+        for name in ("Layer 4", "Head 5"):
+            expect(linked.region("Inspector").get_by_role("button", name=name, exact=True)).to_be_visible()
+        expect(linked.region("Inspector")).to_contain_text("Heads 3, 4 and 5 read the same K and V")
+        chosen.map.press("ArrowRight")
+        expect(chosen.region("Inspector").get_by_role("button", name="Head 1", exact=True)).to_be_visible()
+    for watched, head in ((linked, "Head 5 of layer 4: "), (chosen, "Head 1 of layer 0: ")):
+        expect(watched.ending).to_be_visible(timeout=60_000)
+        expect(watched.region("Inspector").get_by_role("heading")).to_contain_text(head)
+
+
 def test_pause_stops_the_engine_and_play_lets_it_go_on(stage: Stage) -> None:
     stage.open()
     run = stage.run("Once upon a time", LONG)

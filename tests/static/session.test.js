@@ -208,6 +208,18 @@ test("a link comes back to its step and selection as soon as they are there", as
   assert.deepEqual(store.state().selection, { layer: 1, head: 0, query: 3, key: 2, view: "head" });
 });
 
+test("a link's head is chosen before the first step is there, and then left to whoever looks at it", async () => {
+  const { session, store, bring } = harness();
+  session.begin("r1", { layer: 1, head: 1, key: 2 });
+  await settled();
+  bring(0, 1);
+  const { layer, head } = store.state().selection;
+  assert.deepEqual([layer, head], [1, 1]);
+  store.dispatch({ type: "select", selection: { layer: 0 } });
+  bring(1, 4);
+  assert.deepEqual(store.state().selection, { layer: 0, head: 1, query: null, key: 2, view: "head" });
+});
+
 test("a link beyond the run's end shows its end", async () => {
   const { session, store, bring } = harness();
   session.begin("r1", { step: 50, layer: 40 });
