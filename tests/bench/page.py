@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Response, sync_playwright
+from playwright.sync_api import Browser, Page, Response, ViewportSize, sync_playwright
 
 from tests.browser.server import ROOT, Server
 from tests.browser.stage import Stage
@@ -27,6 +27,10 @@ from tests.browser.stage import Stage
 POSITIONS = 512
 NEW_TOKENS = 48
 LIVE_TOKENS = 96
+SHORT_TOKENS = 12
+OPENINGS = 5
+OPENING_MS = 6000
+WINDOW: ViewportSize = {"width": 1440, "height": 900}
 WORDS = 270
 """Of a text that makes fewer tokens than a prompt may have."""
 MAIN_THREAD = "CrRendererMain"
@@ -42,7 +46,7 @@ VIEWS = ("head", "pair", "block", "model", "tokens", "cache", "time")
 
 WATCH = """
 window.longTasks = [];
-new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((task) => task.duration)))
+new PerformanceObserver((list) => window.longTasks.push(...list.getEntries()))
   .observe({type: 'longtask', buffered: true});
 window.arrivals = new Map();
 window.painted = [];
@@ -67,6 +71,11 @@ document.addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
   requestAnimationFrame(() => setTimeout(() => window.painted.push(performance.now() - at)));
 }).observe(document.documentElement, {attributeFilter: ['data-step']}));
 """
+
+AFTER_LOAD = """() => {
+  const {loadEventEnd} = performance.getEntriesByType('navigation')[0];
+  return window.longTasks.filter(({startTime}) => startTime >= loadEventEnd).map(({duration}) => duration);
+}"""
 
 SCRUB = """(passes) => new Promise((done) => {
   const slider = document.querySelector('input[type=range][aria-label=Step]');
@@ -150,6 +159,31 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
     live_typed(server, chromium, prompt)
     live_linked(server, chromium, prompt)
     memory(server, chromium, run)
+    openings("a page with a recorded run, and that run", chromium, lambda: server.url)
+    openings("a finished run of that length", chromium, lambda: f"{server.url}?run={run}#step=20&view=head")
+    openings(
+        "a run whose prompt goes through",
+        chromium,
+        lambda: f"{server.url}?run={server.start_run(prompt, max_new_tokens=SHORT_TOKENS)}",
+    )
+
+
+def openings(what: str, chromium: Browser, begun: Callable[[], str]) -> None:
+    """The address that `begun` gives is opened in a browser that has just been started: nothing is warm. All long tasks
+    count from the page's load event on.
+    """
+    longest = []
+    for _ in range(OPENINGS):
+        browser = chromium.browser_type.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_context(viewport=WINDOW).new_page()
+        page.add_init_script(WATCH)
+        page.goto(begun())
+        page.wait_for_timeout(OPENING_MS)
+        longest.append(max(page.evaluate(AFTER_LOAD), default=0))
+        page.locator("html[data-state=done], html[data-state=paused]").wait_for(timeout=120_000)
+        browser.close()
+    tasks = ", ".join(f"{length:.0f}" if length else "none" for length in sorted(longest))
+    print(f"longest task over 50 ms after load, opening {what}, ms: {tasks}")
 
 
 def live_typed(server: Server, chromium: Browser, prompt: str) -> None:
@@ -229,7 +263,7 @@ def play(page: Page) -> None:
 
 
 def report(what: str, spread: Spread, page: Page) -> None:
-    long = page.evaluate("window.longTasks.splice(0)")
+    long = page.evaluate("window.longTasks.splice(0).map(({duration}) => duration)")
     tasks = f"   tasks over 50 ms: {len(long)}" + (f" (longest {max(long):.0f} ms)" if long else "")
     print(f"{what:44}{spread}{tasks}")
 
@@ -243,7 +277,7 @@ def report_both(what: str, spreads: tuple[Spread, Spread], page: Page) -> None:
 @contextmanager
 def visit(chromium: Browser, url: str) -> Iterator[Page]:
     """A page that shows the run, at rest; long tasks of loading are forgotten."""
-    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    context = chromium.new_context(viewport=WINDOW)
     page = context.new_page()
     page.add_init_script(WATCH)
     page.goto(url)
