@@ -145,8 +145,8 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
     server.wait_until_ready()
     run = server.finished_run(prompt_of(server, positions - NEW_TOKENS), max_new_tokens=NEW_TOKENS)
     opened = server.log(run).open
-    model, prompt = opened["model"], len(opened["tokens"])
-    print(f"run: {model['layers']} layers, {model['heads']} heads, {prompt} + {NEW_TOKENS} tokens")
+    model, tokens = opened["model"], len(opened["tokens"])
+    print(f"run: {model['layers']} layers, {model['heads']} heads, {tokens} + {NEW_TOKENS} tokens")
     print(f"{'':46}median      95%      max   ms")
     for view in VIEWS:
         with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view={view}") as page:
