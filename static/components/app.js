@@ -53,7 +53,7 @@ export function App({ turns, embed = null, host = null, ...parts }) {
       ${embed && html`<${SkipToEnd} />`}
       <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />
       <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
-      ${!embed && !file && html`<${Turn} of=${PromptBar} turn="rest" turns=${turns} ...${parts} />`}
+      ${!embed && !file && html`<${Turn} of=${PromptBar} turn="timeline" turns=${turns} ...${parts} />`}
       <${Turn} of=${Timeline} turn="timeline" turns=${turns} ...${parts} />
       <${ViewTabs} turns=${turns} stage=${stage} opens=${embed?.opens} />
       <${Stage} turns=${turns} element=${stage}>
