@@ -354,14 +354,14 @@ def test_a_canvas_the_browser_has_lost_is_drawn_again(stage: Stage, short_run: s
     drawn = 0
     for view in VIEWS:
         look(stage, Odd(stage.server, short_run), view, 3)
-        for canvas in stage.page.locator("canvas").all():
-            before = None
-            while before != (before := canvas.evaluate(picture)):
-                stage.page.wait_for_timeout(250)  # the map is painted over some frames
+        before = None
+        while before != (before := stage.page.locator("canvas").evaluate_all(f"all => all.map({picture})")):
+            stage.page.wait_for_timeout(600)  # they are painted over some frames
+        for canvas, painted in zip(stage.page.locator("canvas").all(), before, strict=True):
             canvas.evaluate(LOSE)
-            assert canvas.evaluate(picture) != before, f"{view}: it was blank to begin with"
+            assert canvas.evaluate(picture) != painted, f"{view}: it was blank to begin with"
             canvas.evaluate(RESTORE)
-            assert canvas.evaluate(picture) == before, view
+            assert canvas.evaluate(picture) == painted, view
             drawn += 1
     assert drawn > len(VIEWS)  # the map, and what the views draw themselves
 
