@@ -123,7 +123,7 @@ export class FrameSplitter {
       this.#target.set(part, this.#filled);
       this.#filled += part.byteLength;
       at += part.byteLength;
-      if (this.#filled === this.#target.byteLength) this.#finish(payloads);
+      while (this.#filled === this.#target.byteLength) this.#finish(payloads);
     }
     return payloads;
   }

@@ -72,6 +72,12 @@ test("a frame of a stream is in a buffer of its own, where its tensors can be re
   }
 });
 
+test("an empty frame at the end of a stream is handed on, to be refused", () => {
+  const [payload, ...more] = new FrameSplitter().push(new Uint8Array(4));
+  assert.deepEqual([payload?.byteLength, more], [0, []]);
+  assert.throws(() => decodeFrame(payload), RangeError);
+});
+
 test("a stream that ends inside a frame leaves a rest and no half frame", () => {
   const bytes = stream(smallRun());
   const splitter = new FrameSplitter();
