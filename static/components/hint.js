@@ -10,6 +10,8 @@ const CLOSE_MS = 160;
 /** Distance from the element, and from the window's edges, in CSS pixels. */
 const GAP_PX = 7;
 const EDGE_PX = 8;
+/** An element that has moved by more, in CSS pixels, has left its hint. */
+const MOVED_PX = 2;
 
 /**
  * @param {Object} content what `HintBody` shows; while it is null nothing opens
@@ -87,6 +89,11 @@ function placeHint(box, { left, top, bottom }) {
 
 /** Esc closes it and does nothing else; so does whatever moves the element away or is pressed elsewhere. */
 function closeWhenLeft(anchor, close) {
+  const before = anchor.getBoundingClientRect();
+  const hasMoved = () => {
+    const { left, top } = anchor.getBoundingClientRect();
+    return Math.hypot(left - before.left, top - before.top) > MOVED_PX;
+  };
   const onKey = (event) => {
     if (event.key !== "Escape") return;
     event.stopPropagation();
@@ -94,8 +101,9 @@ function closeWhenLeft(anchor, close) {
     close();
   };
   const onPress = (event) => anchor.contains(event.target) || close();
-  // Others scroll of their own accord: the chips do with every step that is played.
-  const onScroll = (event) => event.target.contains(anchor) && close();
+  // Others scroll of their own accord: the chips do with every step that is played, and the browser does to keep what
+  // is read in its place when something over it grows. A scroll from before the hint is told of only after it too.
+  const onScroll = (event) => event.target.contains(anchor) && hasMoved() && close();
   const listeners = [
     ["keydown", onKey],
     ["pointerdown", onPress],

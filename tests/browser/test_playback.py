@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.complaints import Complaints
+from tests.browser.pixels import seen
 from tests.browser.server import Server, eventually
 from tests.browser.stage import Stage, expect_same_text
 
@@ -136,16 +137,14 @@ def test_a_long_prompt_is_painted_to_its_last_layer(stage: Stage) -> None:
     run = stage.run("alpha beta gamma delta river stone " * 40, 1)
     stage.skip_to_the_end()
     assert stage.server.status(run)["prompt_tokens"] > 200
-    empty_lines = """canvas => {
-      const { width, height } = canvas;
-      const pixels = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+    empty_lines = """({ width, height, data }) => {
       let empty = 0;
       for (let y = Math.round(height * 0.12); y < height * 0.8; y++) {
         let painted = 0;
-        for (let x = 0; x < width; x++) if (pixels[4 * (y * width + x) + 3]) painted++;
+        for (let x = 0; x < width; x++) if (data[4 * (y * width + x) + 3]) painted++;
         if (painted < width / 3) empty++;
       }
       return empty / height;
     }"""
     # It is painted in slices, one per animation frame.
-    eventually(lambda: stage.map.locator("canvas").evaluate(empty_lines) < 0.15)
+    eventually(lambda: seen(stage.map.locator("canvas"), empty_lines) < 0.15)

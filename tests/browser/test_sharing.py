@@ -16,6 +16,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from app.sessions import label_of
 from model.frames import from_stream, relabel
 from tests.browser.complaints import Complaints
+from tests.browser.pixels import colours
 from tests.browser.server import Server, eventually
 from tests.browser.stage import Stage, expect_same_text
 from tests.browser.test_accessibility import DESKTOP, PHONE
@@ -297,8 +298,7 @@ def test_a_sandboxed_frame_without_storage_shows_the_run(
         inside.evaluate("(() => { try { return String(localStorage) } catch (error) { return error.name } })()")
         == "SecurityError"
     )
-    colours = "canvas => new Set(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data).size"
-    eventually(lambda: frame.get_by_role("region", name="Model map").locator("canvas").first.evaluate(colours) > 20)
+    eventually(lambda: colours(frame.get_by_role("region", name="Model map").locator("canvas").first) > 20)
     frame.get_by_role("button", name="Dark theme").click()
     expect(frame.locator("html[data-theme=dark]")).to_be_attached()
     frame.get_by_role("button", name="Next step", exact=True).click()
