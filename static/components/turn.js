@@ -2,10 +2,18 @@
 
 import { html } from "htm/preact";
 import { createContext } from "preact";
-import { useContext, useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** `later` of the page's turns, for all of the page. */
 export const Later = createContext(null);
+
+/** Whether a part shows all that has happened by now. Its turn may be long in coming, on a page that has much to show. */
+const Current = createContext(() => true);
+
+/** @returns {() => boolean} whether the part that this stands in shows the newest state, but for the clock */
+export function useIsCurrent() {
+  return useContext(Current);
+}
 
 /** @returns {(job: () => void, how?: {anew?: boolean, spare?: boolean}) => () => void} as `later` of `createTurns` */
 export function useLater() {
@@ -70,7 +78,10 @@ export function useChoice(turns, turn, choose) {
  */
 export function Turn({ of: Part, turns, turn, moving, ...props }) {
   const state = useTurn(turns, turn, moving);
-  return html`<${Part} state=${state} ...${props} />`;
+  const shown = useRef(state);
+  shown.current = state;
+  const isCurrent = useCallback(() => !differs(shown.current, turns.state()), [turns]);
+  return html`<${Current.Provider} value=${isCurrent}><${Part} state=${state} ...${props} /><//>`;
 }
 
 function differs(before, after) {

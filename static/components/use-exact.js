@@ -1,6 +1,7 @@
 /** Exact values from inside the model, fetched when they are wanted and kept for a while. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useIsCurrent } from "./turn.js";
 
 /** Wait this long for the choice to settle, so that walking over cells does not ask for every one. */
 const SETTLE_MS = 180;
@@ -18,6 +19,7 @@ export function useExact(load, wanted) {
   const kept = useRef(new Map());
   const [failure, setFailure] = useState(null);
   const [, setArrived] = useState(0);
+  const isCurrent = useIsCurrent();
   const name = wanted ? Object.values(wanted).join("/") : null;
 
   useEffect(() => {
@@ -35,12 +37,17 @@ export function useExact(load, wanted) {
         if (NOT_NOW.includes(problem.status)) timer = setTimeout(ask, RETRY_MS);
       }
     };
-    timer = setTimeout(ask, SETTLE_MS);
+    // What is wanted here may have been left already: the model would compute it, for seconds on a busy machine.
+    const askOnceCurrent = () => {
+      if (isCurrent()) ask();
+      else timer = setTimeout(askOnceCurrent, SETTLE_MS);
+    };
+    timer = setTimeout(askOnceCurrent, SETTLE_MS);
     return () => {
       over = true;
       clearTimeout(timer);
     };
-  }, [name, load]);
+  }, [name, load, isCurrent]);
 
   if (!name) return { status: "idle", values: null, problem: null };
   const values = kept.current.get(name) ?? null;

@@ -132,6 +132,37 @@ def test_a_link_to_no_run_says_so_and_leaves_the_page_usable(stage: Stage, compl
     stage.expect_phase("done")
 
 
+SCRUB_FOR_MS = """(duration) => new Promise((done) => {
+  const slider = document.querySelector('input[type=range][aria-label=Step]');
+  const last = Number(slider.max);
+  const end = performance.now() + duration;
+  const move = () => {
+    const over = performance.now() > end;
+    slider.value = String(over ? last : (Number(slider.value) + 1) % last);
+    slider.dispatchEvent(new Event('input', {bubbles: true}));
+    if (over) done();
+    else requestAnimationFrame(move);
+  };
+  move();
+})"""
+
+
+def test_scrubbing_slowly_shown_asks_for_nothing_that_is_passed_over(stage: Stage) -> None:
+    """The zoom lags behind the slider there, and the model would compute what nobody will see."""
+    page = stage.page
+    run = stage.server.finished_run("One, two, three,", max_new_tokens=32)
+    with page.expect_response("**/head?step=0&*"):
+        stage.open(run, "#step=0&layer=13&head=8&view=head")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/head?" in request.url else None)
+    processor = page.context.new_cdp_session(page)
+    processor.send("Emulation.setCPUThrottlingRate", {"rate": 20})
+    with page.expect_request("**/head?step=31&*"):
+        page.evaluate(SCRUB_FOR_MS, 3000)
+        processor.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+    assert [url for url in asked if "step=31&" not in url] == []
+
+
 def test_a_long_prompt_is_painted_to_its_last_layer(stage: Stage) -> None:
     stage.open()
     run = stage.run("alpha beta gamma delta river stone " * 40, 1)
