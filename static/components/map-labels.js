@@ -1,6 +1,7 @@
 /** Everything written or outlined on the map: titles, layers, heads, tokens, the selection. SVG over the canvas. */
 
 import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
 import { counted, percent, tokenLabel } from "../model/format.js";
 import { kvHeadOf } from "../model/map-facts.js";
 import { labelled } from "../draw/labels.js";
@@ -17,12 +18,19 @@ const TITLE_CHARACTER_PX = 6.6;
 const SUBTITLE_CHARACTER_PX = 5.2;
 
 export function MapLabels({ geometry, run, step, view, selection, hover, risen }) {
-  return html`<${Titles} geometry=${geometry} view=${view} /><svg
-    class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true"
-  >
-    ${selection.layer !== null && html`<${RowMark} geometry=${geometry} layer=${selection.layer} />`}
-    <${LayerNames} geometry=${geometry} selected=${selection.layer} hovered=${hover?.layer} />
-    <${HeadNames} geometry=${geometry} selected=${selection.head} hovered=${hover?.head} />
+  const { prefill } = view;
+  // A step changes only what is written under the columns.
+  const titles = useMemo(() => html`<${Titles} geometry=${geometry} prefill=${prefill} />`, [geometry, prefill]);
+  const rows = useMemo(
+    () => html`
+      ${selection.layer !== null && html`<${RowMark} geometry=${geometry} layer=${selection.layer} />`}
+      <${LayerNames} geometry=${geometry} selected=${selection.layer} hovered=${hover?.layer} />
+      <${HeadNames} geometry=${geometry} selected=${selection.head} hovered=${hover?.head} />
+    `,
+    [geometry, selection.layer, selection.head, hover?.layer, hover?.head],
+  );
+  return html`${titles}<svg class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
+    ${rows}
     <${ColumnNames}
       group="residual" geometry=${geometry} run=${run} view=${view}
       marked=${[hover?.query ?? selection.query]}
@@ -44,23 +52,23 @@ export function QueryLabel({ geometry, layer }) {
 }
 
 /** HTML, not SVG: their terms open definitions. `term` of each is the title's own beginning. */
-function Titles({ geometry, view }) {
-  const heads = counted(view.heads, "head");
+function Titles({ geometry, prefill }) {
+  const heads = counted(geometry.heads, "head");
   const titles = [
     { group: "residual", term: "residual-stream", head: "Residual stream", subtitle: "one column per token", short: "Residual" },
     {
       group: "attention",
       term: "attention",
       head: "Attention",
-      tail: view.prefill ? ": who looks at whom" : ": where the newest token looks",
-      subtitle: view.prefill ? `${heads} per layer, a triangle each` : `${heads} per layer, one strip each`,
+      tail: prefill ? ": who looks at whom" : ": where the newest token looks",
+      subtitle: prefill ? `${heads} per layer, a triangle each` : `${heads} per layer, one strip each`,
     },
     {
       group: "cache",
       term: "kv-cache",
       head: "KV cache",
       tail: ": one shelf per layer",
-      subtitle: `K over V, ${counted(view.kvHeads, "KV head")}, a column per position`,
+      subtitle: `K over V, ${counted(geometry.kvHeads, "KV head")}, a column per position`,
     },
   ];
   return titles.map(({ group, term, head, tail = "", subtitle, short = head }) => {

@@ -80,7 +80,7 @@ function Grid({ state, dispatch, size, ranges }) {
   const withQueries = useMemo(() => hasQueries(run), [run, ranges]);
   const rangeOfQueries = useMemo(() => onceAsked(() => queryRange(run)), [run]);
   const shades = useMemo(() => ranges && mapShades(run, ranges), [run, ranges]);
-  const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, view]);
+  const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, run, view.columns]);
   const picture = useMemo(
     () => ({
       ...mapSize({ geometry, ratio }),

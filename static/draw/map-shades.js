@@ -3,18 +3,21 @@
  * showed, and a logarithm for every cell of a long run at every step is what painting would mostly consist of.
  */
 
+import { gatherOnce } from "./pixels.js";
 import { logScale, shade } from "./scales.js";
 
 /**
  * @param {Object} run
  * @param {{residual: {low, high}, k: {low, high}, v: {low, high}}} ranges
- * @returns {{residual: Function, k: Function, v: Function}} each (layer, positions) → Uint8Array of the first
- *   `positions` positions; K and V have a shade per K/V head, all those of one position together. Valid until the next
- *   call with the same layer.
+ * @returns {{residual: Function, k: Function, v: Function, gathers: Object}} each (layer, positions) → Uint8Array of the
+ *   first `positions` positions; K and V have a shade per K/V head, all those of one position together. Valid until the next
+ *   call with the same layer. `gathers`: under the same names, by layer, what gathers the shades of a thin lane
  */
 export function mapShades(run, ranges) {
   const { layers, kvHeads } = run;
+  const everyLayer = () => Array.from({ length: layers }, gatherOnce);
   return {
+    gathers: { residual: everyLayer(), k: everyLayer(), v: everyLayer() },
     residual: residualShades(run, ranges.residual),
     k: grown(layers, kvHeads, ranges.k, (layer, head, position) => run.kNorm(layer, head, position)),
     v: grown(layers, kvHeads, ranges.v, (layer, head, position) => run.vNorm(layer, head, position)),

@@ -1,12 +1,12 @@
 /**
  * The map's cells. Pure: (data, scales, size) → pixels.
  *
- * A step is painted once, at rest, a part of a layer at a time; `drawMap` puts it on the canvas and leaves out what has
- * not been computed yet.
+ * A step is painted once, at rest, a layer or a part of one at a time; `drawMap` puts it on the canvas and leaves out what
+ * has not been computed yet.
  */
 
 import { columnOf, halfOf, rowOf, stripOf } from "./map-geometry.js";
-import { fill, paintLane } from "./pixels.js";
+import { fill, paintLane, repeatLine } from "./pixels.js";
 
 /** The newest column is never thinner than this, or it would be lost among hundreds. */
 const LEAST_NEW_PX = 3;
@@ -16,9 +16,9 @@ export function mapSize({ geometry, ratio }) {
   return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };
 }
 
-/** @returns {number} into how many parts a step is painted: per layer its rows, and each of its heads */
+/** @returns {number} into how many parts a step is painted: layers, and in prefill of each its rows and each of its heads */
 export function mapParts(view) {
-  return view.layers * (1 + view.heads);
+  return view.prefill ? view.layers * (1 + view.heads) : view.layers;
 }
 
 /**
@@ -31,33 +31,64 @@ export function mapParts(view) {
  * @param {{geometry: Object, ratio: number}} size `ratio`: device pixels per CSS pixel
  * @returns {{y0: number, y1: number}} the device pixel rows that hold it
  */
-export function paintMapPart(target, view, part, { shades, theme }, { geometry, ratio }) {
+export function paintMapPart(target, view, part, scales, { geometry, ratio }) {
+  if (!view.prefill) return paintDecodeLayer(target, view, scales, boxesOf(geometry, ratio, part));
   const layer = Math.floor(part / (1 + view.heads));
   const head = (part % (1 + view.heads)) - 1;
-  const device = (box) => ({
-    x0: Math.round(box.x0 * ratio),
-    x1: Math.round(box.x1 * ratio),
-    y0: Math.round(box.y0 * ratio),
-    y1: Math.round(box.y1 * ratio),
-  });
-  const row = rowOf(geometry, layer);
+  const boxes = boxesOf(geometry, ratio, layer);
   if (head >= 0) {
-    const strip = device({ ...stripOf(geometry, head), ...row });
+    const strip = boxes.strip(head);
     clear(target, strip);
-    paintStrip(target, view, layer, head, strip, theme);
+    paintTriangle(target, view, layer, head, strip, scales.theme);
     return strip;
   }
-  const residual = device({ ...geometry.residual, ...row });
+  const { residual, upper, lower } = boxes;
   clear(target, residual);
-  paintResidual(target, view, residual, { shades: shades.residual(layer, view.positions), theme, ratio });
-  const half = halfOf(row);
-  const [upper, lower] = [
-    device({ ...geometry.cache, y0: row.y0, y1: half }),
-    device({ ...geometry.cache, y0: half, y1: row.y1 }),
-  ];
+  paintResidual(target, view, residual, scales, boxes);
   clear(target, { ...upper, y1: lower.y1 });
-  paintShelf(target, view, upper, { shades: shades.k(layer, view.positions), cached: theme.cachedK, theme, ratio });
-  paintShelf(target, view, lower, { shades: shades.v(layer, view.positions), cached: theme.cachedV, theme, ratio });
+  paintShelf(target, view, upper, "k", scales, boxes);
+  paintShelf(target, view, lower, "v", scales, boxes);
+  return residual;
+}
+
+/** Where a layer is, in device pixels. `upper` and `lower`: its shelf's K and its V. */
+function boxesOf(geometry, ratio, layer) {
+  const row = rowOf(geometry, layer);
+  const half = halfOf(row);
+  const device = (columns, { y0, y1 }) => ({
+    x0: Math.round(columns.x0 * ratio),
+    x1: Math.round(columns.x1 * ratio),
+    y0: Math.round(y0 * ratio),
+    y1: Math.round(y1 * ratio),
+  });
+  return {
+    layer,
+    ratio,
+    residual: device(geometry.residual, row),
+    upper: device(geometry.cache, { y0: row.y0, y1: half }),
+    lower: device(geometry.cache, { y0: half, y1: row.y1 }),
+    strip: (head) => device(stripOf(geometry, head), row),
+  };
+}
+
+/** One query: nothing in a row changes from top to bottom but K to V. So one line of pixels is painted, and repeated. */
+function paintDecodeLayer(target, view, scales, boxes) {
+  const { residual, upper, lower, layer } = boxes;
+  const { y0, y1 } = residual;
+  const lineOf = (box, top = y0) => ({ ...box, y0: top, y1: top + 1 });
+  clear(target, { x0: residual.x0, x1: upper.x1, y0, y1: y0 + 1 });
+  paintResidual(target, view, lineOf(residual), scales, boxes);
+  for (let head = 0; head < view.heads; head++) {
+    const shades = view.row(layer, head, view.positions - 1);
+    const { packed: colours } = scales.theme.attention;
+    paintLane(target, { ...lineOf(boxes.strip(head)), capacity: view.positions, shades, colours });
+  }
+  paintShelf(target, view, lineOf(upper), "k", scales, boxes);
+  repeatLine(target, residual.x0, upper.x1, y0, y1);
+  if (lower.y1 > lower.y0) {
+    paintShelf(target, view, lineOf(lower, lower.y0), "v", scales, boxes);
+    repeatLine(target, lower.x0, lower.x1, lower.y0, lower.y1);
+  }
   return residual;
 }
 
@@ -76,12 +107,13 @@ function clear(target, { x0, y0, x1, y1 }) {
   fill(target, x0, y0, x1, y1, 0);
 }
 
-function paintResidual(target, view, box, { shades, theme, ratio }) {
+function paintResidual(target, view, box, { shades, theme }, { layer, ratio }) {
   const pitch = (box.x1 - box.x0) / view.columns;
   fill(target, Math.round(box.x0 + view.positions * pitch), box.y0, box.x1, box.y1, theme.track);
   paintOldAndNew(target, box, {
     capacity: view.columns,
-    shades,
+    shades: shades.residual(layer, view.positions),
+    gather: shades.gathers.residual[layer],
     firstNew: view.firstQuery,
     group: 1,
     theme,
@@ -90,7 +122,8 @@ function paintResidual(target, view, box, { shades, theme, ratio }) {
   });
 }
 
-function paintShelf(target, view, box, { shades, cached, theme, ratio }) {
+/** @param {"k"|"v"} kind */
+function paintShelf(target, view, box, kind, { shades, theme }, { layer, ratio }) {
   const { kvHeads, positions, columns, firstQuery } = view;
   const pitch = (box.x1 - box.x0) / columns;
   fill(
@@ -103,18 +136,20 @@ function paintShelf(target, view, box, { shades, cached, theme, ratio }) {
   );
   paintOldAndNew(target, box, {
     capacity: columns * kvHeads,
-    shades,
+    shades: shades[kind](layer, positions),
+    gather: shades.gathers[kind][layer],
     firstNew: firstQuery * kvHeads,
     group: kvHeads,
     theme,
-    cached,
+    cached: kind === "k" ? theme.cachedK : theme.cachedV,
     ratio,
   });
 }
 
-function paintOldAndNew(target, box, { capacity, shades, firstNew, group, theme, cached, ratio }) {
+function paintOldAndNew(target, box, { capacity, shades, gather, firstNew, group, theme, cached, ratio }) {
   const lane = { ...box, capacity, group };
-  if (firstNew > 0) paintLane(target, { ...lane, shades: shades.subarray(0, firstNew), colours: cached.packed });
+  const old = shades.subarray(0, firstNew);
+  if (old.length) paintLane(target, { ...lane, shades: old, gather, colours: cached.packed });
   const width = ((box.x1 - box.x0) / capacity) * (shades.length - firstNew);
   if (width >= LEAST_NEW_PX * ratio) {
     paintLane(target, { ...lane, shades, colours: theme.computedCell.packed, from: firstNew });
@@ -132,15 +167,10 @@ function paintOldAndNew(target, box, { capacity, shades, firstNew, group, theme,
   );
 }
 
-/** Decode: the newest row, keys left to right. Prefill: all rows, newest at the bottom; what is masked stays unpainted. */
-function paintStrip(target, view, layer, head, box, theme) {
-  const { positions, firstQuery, prefill } = view;
+/** Prefill: all rows, newest at the bottom, keys left to right; what is masked stays unpainted. */
+function paintTriangle(target, view, layer, head, box, theme) {
+  const { positions, firstQuery } = view;
   const colours = theme.attention.packed;
-  if (!prefill) {
-    const row = view.row(layer, head, positions - 1);
-    paintLane(target, { ...box, capacity: positions, shades: row, colours });
-    return;
-  }
   const height = box.y1 - box.y0;
   for (let y = 0; y < height; y++) {
     const first = firstQuery + Math.floor((y * positions) / height);

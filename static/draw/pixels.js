@@ -37,18 +37,25 @@ export function gapFor(size) {
  * @param {Uint32Array} lane.colours 256 colours
  * @param {number} [lane.group] cells that belong together: a gap only after every so many
  * @param {number} [lane.from] first cell to paint
+ * @param {Function} [lane.gather] as `gatherOnce()` gives it, for cells of which the first ones stay what they are
  */
-export function paintLane(target, { x0, x1, y0, y1, capacity, shades, colours, group = 1, from = 0 }) {
+export function paintLane(target, { x0, x1, y0, y1, capacity, shades, colours, group = 1, from = 0, gather = largestAt }) {
   const width = (x1 - x0) / capacity;
   const top = Math.max(0, y0);
   const bottom = Math.min(target.height, y1);
   if (bottom <= top) return;
   const line = target.data.subarray(top * target.width, (top + 1) * target.width);
-  const lane = { x0, x1, width, shades, colours, group, from };
+  const lane = { x0, x1, width, shades, colours, group, from, gather };
   const [left, right] = width >= 1 ? paintWide(line, lane) : paintGathered(line, lane);
-  const start = top * target.width + Math.max(0, left);
-  const end = top * target.width + Math.min(target.width, right);
-  for (let y = top + 1; y < bottom && start < end; y++) target.data.copyWithin(start + (y - top) * target.width, start, end);
+  repeatLine(target, left, right, top, bottom);
+}
+
+/** Copy the line of pixels at y0 in [x0, x1) to those below it, to y1; cut to the rectangle. */
+export function repeatLine(target, x0, x1, y0, y1) {
+  const start = y0 * target.width + Math.max(0, x0);
+  const end = y0 * target.width + Math.min(target.width, x1);
+  const bottom = Math.min(target.height, y1);
+  for (let y = y0 + 1; y < bottom && start < end; y++) target.data.copyWithin(start + (y - y0) * target.width, start, end);
 }
 
 /** One row of pixels of cells at least a pixel wide. @returns {[number, number]} the pixels from, to */
@@ -65,17 +72,40 @@ function paintWide(line, { x0, width, shades, colours, group, from }) {
 }
 
 /** One row of pixels of cells narrower than a pixel. @returns {[number, number]} the pixels from, to */
-function paintGathered(line, { x0, x1, width, shades, colours, from }) {
+function paintGathered(line, lane) {
+  const { x0, x1, width, shades, colours, from, gather } = lane;
   const start = Math.floor(x0 + from * width);
   const end = Math.min(x1, Math.ceil(x0 + shades.length * width));
-  for (let x = Math.max(0, start); x < end; x++) {
-    const first = Math.max(from, Math.floor((x - x0) / width));
-    const last = Math.min(shades.length, Math.max(first + 1, Math.ceil((x + 1 - x0) / width)));
-    let shade = 0;
-    for (let cell = first; cell < last; cell++) if (shades[cell] > shade) shade = shades[cell];
-    if (x < line.length) line[x] = colours[shade];
-  }
+  const right = Math.min(end, line.length);
+  for (let x = Math.max(0, start); x < right; x++) line[x] = colours[gather(x, lane)];
   return [start, end];
+}
+
+/** The largest shade of the cells under a pixel. */
+function largestAt(x, { x0, width, shades, from }) {
+  const first = Math.max(from, Math.floor((x - x0) / width));
+  const last = Math.min(shades.length, Math.max(first + 1, Math.ceil((x + 1 - x0) / width)));
+  let shade = 0;
+  for (let cell = first; cell < last; cell++) if (shades[cell] > shade) shade = shades[cell];
+  return shade;
+}
+
+/**
+ * Of cells that stay what they are while others come after them, what a pixel gathers is found out once.
+ *
+ * @returns {(x: number, lane: Object) => number} for `paintLane`, of always the same cells, however many of them
+ */
+export function gatherOnce() {
+  const NEVER = -1;
+  let [left, pitch, known] = [0, 0, new Int16Array(0)];
+  return (x, lane) => {
+    const { x0, x1, width, shades } = lane;
+    if (x0 !== left || width !== pitch) [left, pitch, known] = [x0, width, new Int16Array(Math.ceil(x1 - x0)).fill(NEVER)];
+    const isFull = x0 + shades.length * width >= x + 1;
+    if (!isFull) return largestAt(x, lane);
+    if (known[x - x0] === NEVER) known[x - x0] = largestAt(x, lane);
+    return known[x - x0];
+  };
 }
 
 /** The cells under one pixel of such a line: [first, last], both inclusive, or null past the last cell. */

@@ -4,7 +4,7 @@ import { hitBars } from "../../../static/draw/bars.js";
 import { labelled } from "../../../static/draw/labels.js";
 import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../static/draw/map-geometry.js";
 import { hitMatrix, hitRowName, keyBox, matrixGeometry, queryBox, windowAround } from "../../../static/draw/matrix-geometry.js";
-import { cellsAt, paintLane, pixels } from "../../../static/draw/pixels.js";
+import { cellsAt, gatherOnce, paintLane, pixels } from "../../../static/draw/pixels.js";
 import { logScale, robustRange, shade } from "../../../static/draw/scales.js";
 import { signedShade } from "../../../static/draw/tiles.js";
 
@@ -229,4 +229,25 @@ test("a bar is hit over its own place", () => {
   assert.equal(hitBars(4, 400, 15), 1);
   assert.equal(hitBars(4, 400, 60), null);
   assert.equal(hitBars(800, 400, 200), 400);
+});
+
+test("cells gathered once are what they are gathered anew, as they grow, shrink and move", () => {
+  const shades = Uint8Array.from({ length: 400 }, (_, cell) => (cell * 37) % 251);
+  const colours = Uint32Array.from({ length: 256 }, (_, shade) => shade);
+  const gather = gatherOnce();
+  const lines = [
+    { count: 90, x1: 61 },
+    { count: 91, x1: 61 },
+    { count: 400, x1: 61 },
+    { count: 17, x1: 61 },
+    { count: 17, x1: 80 },
+    { count: 300, x1: 80 },
+  ];
+  for (const { count, x1 } of lines) {
+    const lane = { x0: 3, x1, y0: 0, y1: 2, capacity: 400, shades: shades.subarray(0, count), colours };
+    const [once, anew] = [pixels(90, 2), pixels(90, 2)];
+    paintLane(once, { ...lane, gather });
+    paintLane(anew, lane);
+    assert.deepEqual(once, anew, `${count} cells up to ${x1}`);
+  }
 });
