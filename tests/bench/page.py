@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Response, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, Request, Response, ViewportSize, sync_playwright
 
 from tests.browser.server import ROOT, Server
 from tests.browser.stage import Stage
@@ -276,13 +276,19 @@ def report_both(what: str, spreads: tuple[Spread, Spread], page: Page) -> None:
 
 @contextmanager
 def visit(chromium: Browser, url: str) -> Iterator[Page]:
-    """A page that shows the run, at rest; long tasks of loading are forgotten."""
+    """A page that shows the run, at rest: the model has answered too. Long tasks of loading are forgotten."""
     context = chromium.new_context(viewport=WINDOW)
     page = context.new_page()
     page.add_init_script(WATCH)
+    unanswered: set[Request] = set()
+    page.on("request", lambda request: unanswered.add(request))
+    page.on("requestfinished", lambda request: unanswered.discard(request))
+    page.on("requestfailed", lambda request: unanswered.discard(request))
     page.goto(url)
     page.get_by_role("slider", name="Step", exact=True).wait_for()
     page.wait_for_timeout(2500)
+    while unanswered:
+        page.wait_for_timeout(100)
     page.evaluate("window.longTasks.length = 0")
     yield page
     context.close()
