@@ -94,13 +94,10 @@ function paintDecodeLayer(target, view, scales, boxes) {
 
 /** Paint a layer of a step that is not complete yet: its places, with nothing in them. As `paintMapPart`. */
 export function paintWaitingLayer(target, view, layer, { theme }, { geometry, ratio }) {
-  const row = rowOf(geometry, layer);
-  const [y0, y1] = [Math.round(row.y0 * ratio), Math.round(row.y1 * ratio)];
-  const strips = Array.from({ length: view.heads }, (_, head) => stripOf(geometry, head));
-  for (const { x0, x1 } of [geometry.residual, ...strips, geometry.cache]) {
-    fill(target, Math.round(x0 * ratio), y0, Math.round(x1 * ratio), y1, theme.track);
-  }
-  return { y0, y1 };
+  const { residual, upper, lower, strip } = boxesOf(geometry, ratio, layer);
+  const strips = Array.from({ length: view.heads }, (_, head) => strip(head));
+  for (const { x0, y0, x1, y1 } of [residual, ...strips, upper, lower]) fill(target, x0, y0, x1, y1, theme.track);
+  return residual;
 }
 
 function clear(target, { x0, y0, x1, y1 }) {

@@ -39,8 +39,8 @@ function painted(step, { shades, target, ratio = 1 }) {
 }
 
 const newShades = () => mapShades(run, { residual: RANGE, k: RANGE, v: RANGE });
-const kindsIn = ({ on, width = on.width }, { x0, x1 }, y) =>
-  [...on.data.subarray(y * width + Math.round(x0), y * width + Math.round(x1))].map((colour) => Math.floor(colour / 1000));
+const kindsIn = ({ data, width }, { x0, x1 }, y) =>
+  [...data.subarray(y * width + Math.round(x0), y * width + Math.round(x1))].map((colour) => Math.floor(colour / 1000));
 
 test("a decode step has its row, its weights and K over V, from the top of a layer's row to its end", () => {
   const { on, view, geometry } = painted(4, { shades: newShades() });
@@ -48,20 +48,20 @@ test("a decode step has its row, its weights and K over V, from the top of a lay
     const row = rowOf(geometry, layer);
     const [top, half, bottom] = [Math.round(row.y0), Math.round(halfOf(row)), Math.round(row.y1)];
     for (let y = top; y < bottom; y++) {
-      const residual = kindsIn({ on }, geometry.residual, y);
+      const residual = kindsIn(on, geometry.residual, y);
       assert.equal(residual[0], ROW);
       assert.ok(residual.includes(NEW));
       assert.equal(residual.at(-1), TRACK);
       for (let head = 0; head < HEADS; head++) {
-        const weights = new Set(kindsIn({ on }, stripOf(geometry, head), y));
+        const weights = new Set(kindsIn(on, stripOf(geometry, head), y));
         assert.deepEqual([...weights], [WEIGHT]);
       }
-      const shelf = kindsIn({ on }, geometry.cache, y);
+      const shelf = kindsIn(on, geometry.cache, y);
       assert.equal(shelf[0], y < half ? K : V);
       assert.ok(shelf.includes(NEW));
       assert.ok(shelf.includes(RESERVED) === view.reserved > view.positions);
     }
-    if (layer) assert.ok(kindsIn({ on }, { x0: 0, x1: geometry.width }, bottom).every((kind) => kind === 0));
+    if (layer) assert.ok(kindsIn(on, { x0: 0, x1: geometry.width }, bottom).every((kind) => kind === 0));
   }
 });
 
