@@ -54,8 +54,11 @@ def _step_back() -> None:
     """Leave the processors to others, and the terminal's Ctrl-C to the web process, which decides.
 
     Both need a session of its own: Linux shares the processors between sessions first, and a process's own niceness
-    counts only against others of its session, never against a browser.
+    counts only against others of its session, never against a browser. Threads that step back must not spin while they
+    wait for one that is kept from running: unless the operator says otherwise, those of the service, which is imported
+    after this, sleep.
     """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.setsid()
     os.nice(NICENESS)
     with suppress(OSError):  # macOS, and a Linux without autogroups, where a process's own niceness is what counts

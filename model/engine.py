@@ -26,6 +26,7 @@ from model.ragged import Entry, make_batch
 from model.records import CloseRecord, KVState, Record, RowsRecord, StepRecord, Timing
 from model.run import Recorded, Run, blocks_of_run
 from model.sampling import choose, put
+from model.threads import threads_for
 from model.transformer import Transformer
 from model.work import Work
 
@@ -179,7 +180,8 @@ class Engine:
         Whatever a pass raises ends the runs in it as failed, and no others.
         """
         ready = [run for run in self.runs.values() if run.ready]
-        records = self._advance_runs(ready) if ready else []
+        with threads_for(sum(len(run.ids) - run.fed for run in ready)):
+            records = self._advance_runs(ready) if ready else []
         for search in [search for search in self.searches.values() if search.ready]:
             records += self._advance_search(search)
         return records

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARING_CORES = {"OMP_WAIT_POLICY": "passive"}
-"""The tests' engines share the cores with a browser; docs/architecture.md has what spinning threads cost then."""
+"""As in the engine process; docs/architecture.md says why. Tests also run models in their own."""
 Command = list[str]
 
 
