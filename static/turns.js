@@ -11,7 +11,7 @@
  * Time for rendering in one frame of 16 ms. What would need more waits for the next, going by the shorter of its last two
  * turns: a turn is also long when other programs have the processors.
  */
-const BUDGET_MS = 6;
+const BUDGET_MS = 7;
 /** What nobody waits for is done in a frame that has nothing else to show, or after so many frames. */
 const PATIENCE_FRAMES = 12;
 
