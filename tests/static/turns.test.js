@@ -194,6 +194,20 @@ test("a part that a scene makes anew leaves jobs to other frames", async () => {
   for (const turn of TURNS) assert.equal(page.seen[turn].at(-1), 1, turn);
 });
 
+test("a job that makes nothing anew, such as a slice of a painting, waits until a scene's parts are made", async () => {
+  const page = made();
+  await page.settle();
+  const done = [];
+  page.change(1, { of: "a run" });
+  page.turns.later(() => done.push("slice"));
+  for (const turn of TURNS) {
+    await page.frame();
+    assert.deepEqual([page.seen[turn].at(-1), done], [1, []], turn);
+  }
+  await page.frame();
+  assert.deepEqual(done, ["slice"]);
+});
+
 test("where there is nothing to make, what is quick is shown in one frame", async () => {
   const page = made();
   page.change(0, { of: "a run" });
