@@ -21,6 +21,8 @@ export function useExact(load, wanted) {
   const [, setArrived] = useState(0);
   const isCurrent = useIsCurrent();
   const name = wanted ? Object.values(wanted).join("/") : null;
+  const newest = useRef(name);
+  newest.current = name;
 
   useEffect(() => {
     if (!name || kept.current.has(name)) return undefined;
@@ -39,6 +41,8 @@ export function useExact(load, wanted) {
     };
     // What is wanted here may have been left already: the model would compute it, for seconds on a busy machine.
     const askOnceCurrent = () => {
+      // Something else is wanted since the last rendering; what ends this waiting comes only after it was painted.
+      if (newest.current !== name) return;
       if (isCurrent()) ask();
       else timer = setTimeout(askOnceCurrent, SETTLE_MS);
     };

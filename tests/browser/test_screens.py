@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import Server
@@ -25,6 +27,27 @@ def test_a_phone_shows_every_panel_and_never_scrolls_sideways(
         expect(stage.region(name)).to_be_in_viewport(ratio=0.2)
         expect(tab).to_have_attribute("aria-current", "true")
         assert stage.overflow() <= 0
+
+
+LAYOUT_SHIFTS = """window.shifts = [];
+new PerformanceObserver((list) => {
+  const classOf = ({ node }) => node?.className;
+  for (const { value, sources } of list.getEntries()) shifts.push({ value, of: sources.map(classOf) });
+}).observe({ type: "layout-shift", buffered: true })"""
+GOOD_LAYOUT_SHIFT = 0.1
+"""The most that Core Web Vitals call good: shares of the window's area that moved, times how far."""
+
+
+@pytest.mark.parametrize("screen", [PHONE, {}], ids=["phone", "desktop"])
+def test_nothing_jumps_while_a_run_is_opened(
+    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any]
+) -> None:
+    page = new_page(**screen)
+    page.add_init_script(LAYOUT_SHIFTS)
+    Stage(page, server).open_finished(short_run)
+    expect(page.get_by_role("region", name="Look here").get_by_role("button").first).to_be_visible()
+    shifts = page.evaluate("shifts")
+    assert sum(shift["value"] for shift in shifts) < GOOD_LAYOUT_SHIFT, shifts
 
 
 def test_a_phone_runs_a_prompt(new_page: Callable[..., Page], server: Server) -> None:
