@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import SMALL_RUN
 from tests.browser.server import Server
 from tests.browser.stage import Stage
 
@@ -40,11 +41,13 @@ GOOD_LAYOUT_SHIFT = 0.1
 
 @pytest.mark.parametrize("screen", [PHONE, {}], ids=["phone", "desktop"])
 def test_nothing_jumps_while_a_run_is_opened(
-    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any]
+    new_page: Callable[..., Page], server: Server, screen: dict[str, Any]
 ) -> None:
+    """A run of its own: one that other tests branched has a tree, which comes when the server has found its family."""
+    run = server.finished_run(SMALL_RUN, max_new_tokens=3)
     page = new_page(**screen)
     page.add_init_script(LAYOUT_SHIFTS)
-    Stage(page, server).open_finished(short_run)
+    Stage(page, server).open_finished(run)
     expect(page.get_by_role("region", name="Look here").get_by_role("button").first).to_be_visible()
     shifts = page.evaluate("shifts")
     assert sum(shift["value"] for shift in shifts) < GOOD_LAYOUT_SHIFT, shifts
