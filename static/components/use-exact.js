@@ -1,6 +1,6 @@
 /** Exact values from inside the model, fetched when they are wanted and kept for a while. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useIsCurrent } from "./turn.js";
 
 /** Wait this long for the choice to settle, so that walking over cells does not ask for every one. */
@@ -21,10 +21,9 @@ export function useExact(load, wanted) {
   const [, setArrived] = useState(0);
   const isCurrent = useIsCurrent();
   const name = wanted ? Object.values(wanted).join("/") : null;
-  const newest = useRef(name);
-  newest.current = name;
 
-  useEffect(() => {
+  // What is left is not asked for, even in the frame that leaves it: an effect would be cleared only after its painting.
+  useLayoutEffect(() => {
     if (!name || kept.current.has(name)) return undefined;
     let over = false;
     let timer = null;
@@ -41,8 +40,6 @@ export function useExact(load, wanted) {
     };
     // What is wanted here may have been left already: the model would compute it, for seconds on a busy machine.
     const askOnceCurrent = () => {
-      // Something else is wanted since the last rendering; what ends this waiting comes only after it was painted.
-      if (newest.current !== name) return;
       if (isCurrent()) ask();
       else timer = setTimeout(askOnceCurrent, SETTLE_MS);
     };
