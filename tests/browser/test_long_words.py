@@ -36,3 +36,20 @@ def test_the_longest_words_are_text_inside_the_page(
     assert stage.overflow() <= 0
     stage.button("Next step").click()
     stage.expect_step(1)
+
+
+@pytest.mark.parametrize("width", [768, 1280, 1440])
+@pytest.mark.parametrize("loading", [False, True], ids=["starting", "loading"])
+def test_the_longest_title_leaves_the_header_its_buttons_while_the_model_is_not_ready(
+    new_page: Callable[..., Page], server: Server, short_run: str, loading: bool, width: int
+) -> None:
+    shared = share(server, short_run, title=filled(UNBROKEN, 200), open={"step": 0})
+    page = new_page(viewport={"width": width, "height": 900})
+    message = "Reading the weights" if loading else ""
+    standing = {"state": "loading", "message": message, "done": 1_000_000 * loading, "total": 538_060_032 * loading}
+    page.route("**/readyz", lambda route: route.fulfill(status=503, json=standing))
+    stage = open_link(page, server, shared.id)
+    expect(page.get_by_role("group", name="Model")).to_contain_text(message or "starting")
+    assert stage.overflow() <= 0
+    for name in ("Dark theme", "Help"):
+        expect(stage.button(name)).to_be_in_viewport(ratio=1)
