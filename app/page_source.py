@@ -15,7 +15,8 @@ from pathlib import Path, PurePosixPath
 
 ENTRY = "main.js"
 SHEETS = (
-    *("base", "layout", "prompt-bar", "timeline", "map", "inspector", "panels", "charts", "words", "share", "files"),
+    *("base", "layout", "prompt-bar", "timeline", "branches", "map", "inspector", "panels", "charts", "words"),
+    *("share", "files"),
     *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
     *("present", "embed", "print"),
 )

@@ -1,44 +1,31 @@
 /** A run's twins: those the server knows already, and new ones. Nothing is kept here but which one is shown. */
 
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useState } from "preact/hooks";
 import { Run } from "../../contract/run.js";
 import { twinAmong } from "../../model/twin-facts.js";
+import { useFamily } from "../use-family.js";
 import { useLog } from "../use-log.js";
 
 const makeRun = (id) => new Run(id);
 
 /**
- * The runs connected with this one, asked for when it has ended: a running one has no twins, a saved one nothing beside it.
+ * The runs connected with `run`, asked for when it has ended: a running one has no twins.
  *
  * @param {*} again a new value asks once more
  * @returns {Object[]|null} null: not known yet
  */
-export function useFamily(client, run, again = null) {
-  const [found, setFound] = useState({ id: null, runs: null });
-  const ended = Boolean(run?.close) && !run.saved;
-  useEffect(() => {
-    if (!ended) return undefined;
-    let over = false;
-    const settle = (runs) => !over && setFound({ id: run.id, runs });
-    client.family(run.id).then(
-      ({ runs }) => settle(runs),
-      () => settle([]),
-    );
-    return () => {
-      over = true;
-    };
-  }, [client, run?.id, ended, again]);
-  return found.id === run?.id ? found.runs : null;
+export function useConnected(client, run, again = null) {
+  return useFamily(client, run.close ? run : null, again)?.runs ?? null;
 }
 
 /**
- * @param {{client: Object, run: Object, family: Object[]|null, cache: "none"|"forgotten"}} props
+ * @param {{client: Object, run: Object, connected: Object[]|null, cache: "none"|"forgotten"}} props
  * @returns {{log: Run|null, starting: boolean, problem: Error|null, start: () => void, stop: () => void}}
  *   `log` grows in place; null until its first frame is here
  */
-export function useTwin({ client, run, family, cache }) {
+export function useTwin({ client, run, connected, cache }) {
   const [own, setOwn] = useState({ id: null, starting: false, problem: null });
-  const id = own.id ?? (family ? twinAmong(family, run.id, cache) : null);
+  const id = own.id ?? (connected ? twinAmong(connected, run.id, cache) : null);
   const watched = useLog(client, id, makeRun);
   const start = useCallback(async () => {
     setOwn({ id: null, starting: true, problem: null });
@@ -62,8 +49,7 @@ export function useTwin({ client, run, family, cache }) {
 
 /** The finished twin without a cache, for a summary. @returns {Run|null} */
 export function useFinishedTwin({ client, run, again }) {
-  const family = useFamily(client, run, again);
-  const ended = family?.filter(({ reason }) => reason === "eos" || reason === "length");
+  const ended = useConnected(client, run, again)?.filter(({ reason }) => reason === "eos" || reason === "length");
   const { log } = useLog(client, ended ? twinAmong(ended, run.id, "none") : null, makeRun);
   return log?.close ? log : null;
 }

@@ -6,7 +6,7 @@ import { counted, quoted } from "../../model/format.js";
 import { Forgotten } from "../cache/forgotten.js";
 import { MemoryPart } from "../cache/memory-part.js";
 import { StepAlgebra } from "../cache/step-algebra.js";
-import { useFamily, useTwin } from "../cache/use-twin.js";
+import { useConnected, useTwin } from "../cache/use-twin.js";
 import { WhyCache } from "../cache/why-cache.js";
 import { useStages } from "../use-stages.js";
 
@@ -24,9 +24,9 @@ function Sheet({ state, focus, dispatch, client }) {
   const { run, step } = state;
   const ready = state.readiness.state === "ready";
   const recorded = state.examples.some(({ id }) => id === run.id);
-  const family = useFamily(client, run);
-  const none = useTwin({ client, run, family, cache: "none" });
-  const forgotten = useTwin({ client, run, family, cache: "forgotten" });
+  const connected = useConnected(client, run);
+  const none = useTwin({ client, run, connected, cache: "none" });
+  const forgotten = useTwin({ client, run, connected, cache: "forgotten" });
   const due = useStages(PARTS.length);
   const sheet = useRef(null);
   const jump = (id) => sheet.current.querySelector(`#cache-${id}`).scrollIntoView({ block: "start" });
