@@ -247,6 +247,31 @@ def test_the_dialog_says_what_each_choice_takes_and_how_far_it_is(
     )
 
 
+BUSY_WHEN_SEEN = """
+window.changes = [];
+window.IntersectionObserver = class extends IntersectionObserver {
+  constructor(tell) {
+    super((changes) => window.changes.push(...changes));
+    window.tell = () => tell(window.changes, this);
+  }
+};
+"""
+"""A page too busy to be told what comes into sight and goes, until `tell()`: of all of it at once."""
+
+
+def test_sizes_are_asked_for_when_the_dialog_opens_on_a_busy_page(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    page = new_page()
+    page.add_init_script(BUSY_WHEN_SEEN)
+    stage = Stage(page, server).open_finished(short_run)
+    page.wait_for_function("window.changes.length === 1 && !window.changes[0].isIntersecting")
+    stage.button("Share").click()
+    page.wait_for_function("window.changes.length === 2 && window.changes[1].isIntersecting")
+    page.evaluate("window.tell()")
+    expect(dialog(page).get_by_role("radio", name=re.compile(r"\d\s*[kM]?B\b"))).to_have_count(3)
+
+
 def test_a_choice_that_cannot_be_had_says_why(
     new_page: Callable[..., Page], elsewhere: Server, short_run: str, complaints: Complaints
 ) -> None:

@@ -74,7 +74,8 @@ function useChoices(run, client, seen, computing) {
 function useSeen(ref) {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
-    const observer = new IntersectionObserver(([{ isIntersecting }]) => setSeen(isIntersecting));
+    // On a busy page it tells of several changes at once, the newest last.
+    const observer = new IntersectionObserver((changes) => setSeen(changes.at(-1).isIntersecting));
     observer.observe(ref.current);
     return () => observer.disconnect();
   }, []);
