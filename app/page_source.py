@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 ENTRY = "main.js"
 SHEETS = (
     *("base", "layout", "prompt-bar", "timeline", "branches", "map", "inspector", "panels", "charts", "words"),
-    *("share", "files"),
+    *("share", "saved", "embed-builder", "files"),
     *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
     *("present", "embed", "print"),
 )
