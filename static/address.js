@@ -1,9 +1,12 @@
 /** Keeps the page's address and its state the same: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run, `#step=3…` in a file. */
 
 import { formatHash, parseHash, runOfSearch, savedOfPath } from "./location.js";
+import { moves } from "./player.js";
 
-/** Browsers refuse too many changes of the address in a row; one in this many ms is enough, in ms. */
+/** Browsers refuse too many changes of the address in a row (Safari: over 100 in 30 s), and each one costs them some ms. */
 const WRITE_MS = 300;
+/** The same while a run moves by itself: what is copied then is passed before it is pasted. */
+const MOVING_MS = 2000;
 
 /** @param {{id: string, run: string}|null} saved the saved session that the page was opened with */
 export function readAddress({ pathname, search, hash }, saved = null) {
@@ -28,18 +31,28 @@ export function addressOf({ run, step, selection, present }) {
  */
 export function followAddress({ window, store, session, saved = null }) {
   let timer = null;
+  let patient = false;
+  let written = null;
 
   const write = () => {
     timer = null;
     const address = addressOf(store.state());
     if (address === null) return;
     const before = readAddress(window.location, saved).run;
-    const sameRun = before === null || before === store.state().run.id;
+    written = store.state().run.id;
+    const sameRun = before === null || before === written;
     window.history[sameRun ? "replaceState" : "pushState"](null, "", address);
   };
 
+  /** A run that is not named yet is not waited with: a page that is loaded again is to show it. */
+  const canWait = (state) => state.run?.id === written && moves(state);
+
   const onState = () => {
-    timer ??= setTimeout(write, WRITE_MS);
+    const waits = canWait(store.state());
+    if (timer !== null && (waits || !patient)) return;
+    clearTimeout(timer);
+    patient = waits;
+    timer = setTimeout(write, waits ? MOVING_MS : WRITE_MS);
   };
 
   const onMove = () => {

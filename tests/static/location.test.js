@@ -54,29 +54,53 @@ test("the address of a saved run stays its link, large type and all", () => {
   assert.equal(addressOf({ ...state, present: true }), "/s/abcdefghij23?present=1#step=2&layer=1");
 });
 
-test("a new run leaves the link for an address of its own, and back leads to the saved run again", async () => {
+/** What `followAddress` writes of the states that a store is given, on a clock of its own. */
+function addressBar(t, { pathname = "/", search = "", hash = "" } = {}) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const changes = [];
   const visited = [];
   const listeners = {};
   const window = {
-    location: { pathname: "/s/abcdefghij23", search: "", hash: "#step=1" },
+    location: { pathname, search, hash },
     history: { pushState: (...given) => changes.push(["push", given[2]]), replaceState: (...given) => changes.push(["replace", given[2]]) },
     addEventListener: (name, listener) => (listeners[name] = listener),
     removeEventListener: () => {},
   };
-  let state = { run: { id: "a1", saved: SAVED, steps: [{}] }, step: 0, selection: {} };
+  let state;
   let changed;
   const store = { state: () => state, subscribe: (listener) => ((changed = listener), () => {}) };
   const session = { visit: (run, link) => visited.push([run, link]), applyLink: () => {} };
-  const stop = followAddress({ window, store, session, saved: SAVED });
-  const written = () => new Promise((resolve) => setTimeout(resolve, 350));
-  changed();
-  await written();
-  state = { ...state, run: { id: "b2", saved: null, steps: [{}] } };
-  changed();
-  await written();
+  const show = (given) => {
+    state = { selection: {}, progress: 1, ...given };
+    changed();
+  };
+  return { window, store, session, changes, visited, listeners, show, pass: (ms) => t.mock.timers.tick(ms) };
+}
+
+test("a new run leaves the link for an address of its own, and back leads to the saved run again", (t) => {
+  const { changes, visited, listeners, show, pass, ...page } = addressBar(t, { pathname: "/s/abcdefghij23", hash: "#step=1" });
+  const stop = followAddress({ ...page, saved: SAVED });
+  show({ run: { id: "a1", saved: SAVED, steps: [{}] }, step: 0 });
+  pass(300);
+  show({ run: { id: "b2", saved: null, steps: [{}] }, step: 0 });
+  pass(300);
   assert.deepEqual(changes, [["replace", "/s/abcdefghij23#step=0"], ["push", "/?run=b2#step=0"]]);
   listeners.popstate();
   assert.deepEqual(visited, [["a1", { step: 1 }]]);
+  stop();
+});
+
+test("a run that moves by itself changes the address every two seconds, once it is named, and when it stops at once", (t) => {
+  const { changes, show, pass, ...page } = addressBar(t, { search: "?run=a1" });
+  const stop = followAddress(page);
+  const run = { id: "a1", steps: [{}] };
+  for (let step = 0; step < 50; step += 1) {
+    show({ run, step, following: true });
+    pass(100);
+  }
+  assert.deepEqual(changes.splice(0), [3, 23, 43].map((step) => ["replace", `/?run=a1#step=${step - 1}`]));
+  show({ run, step: 49, following: false });
+  pass(300);
+  assert.deepEqual(changes, [["replace", "/?run=a1#step=49"]]);
   stop();
 });
