@@ -23,7 +23,7 @@ export function DotProduct({ state, focus, exact, dispatch }) {
   return html`<section class="dot-card" data-missing=${MISSING.includes(status) || undefined} aria-label="This query and this key">
     ${pair
       ? html`<${Exact} pair=${pair} names=${names} origin=${origin} onOpen=${onOpen} />`
-      : html`<${Wire} status=${status} names=${names} weight=${weight} origin=${origin} />`}
+      : html`<${Wire} status=${status} names=${names} weight=${weight} origin=${origin} headDim=${run.open.model.head_dim} />`}
   </section>`;
 }
 
@@ -50,16 +50,20 @@ function Exact({ pair, names, origin, onOpen }) {
     <${Vectors} pair=${pair} names=${names} onOpen=${onOpen} />`;
 }
 
+function vectorsOf({ query, key }) {
+  return [
+    { word: "q", name: html`<${Vector} name="q" of=${query} />` },
+    { word: "k", name: html`<${Vector} name="k" of=${key} />` },
+    { word: "v", name: html`<${Vector} name="v" of=${key} />` },
+    { word: "output", name: html`<span class="word-output">output</span>` },
+  ];
+}
+
 function Vectors({ pair, names, onOpen }) {
   const [chosen, setChosen] = useState(null);
   const order = useMemo(() => Array.from(pair.q, (_, dimension) => dimension), [pair.headDim]);
   const dimension = chosen ?? bySize(pair.products)[0];
-  const lines = [
-    { name: html`<${Vector} name="q" of=${names.query} />`, word: "q", values: pair.q },
-    { name: html`<${Vector} name="k" of=${names.key} />`, word: "k", values: pair.k },
-    { name: html`<${Vector} name="v" of=${names.key} />`, word: "v", values: pair.v },
-    { name: html`<span class="word-output">output</span>`, word: "output", values: pair.output },
-  ];
+  const lines = vectorsOf(names).map((vector) => ({ ...vector, values: pair[vector.word] }));
   const told = lines.map(({ word, values }) => `${word} ${fixed(values[dimension], 2)}`);
   return html`<${Dimensions}
       name=${`One of the ${pair.headDim} numbers of q, k, v and output`} text=${`i = ${dimension}: ${told.join(", ")}`}
@@ -82,12 +86,22 @@ const WIRE_NOTES = {
 /** Where no numbers will come, no room is kept for them. */
 const MISSING = ["none", "damaged", "failed"];
 
-function Wire({ status, names, weight, origin }) {
+function Wire({ status, names, weight, origin, headDim }) {
   return html`<p class="dot-line">
       <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} /> → ÷ √d → softmax →${" "}
       <b class="word-output">${fixed(weight, 3)}</b> ± 0.004 <${Badge} origin="computed" />
     </p>
-    <p class="dot-hint">${WIRE_NOTES[status]} <span class="dot-origin">${origin}</span></p>`;
+    <p class="dot-hint">${WIRE_NOTES[status]} <span class="dot-origin">${origin}</span></p>
+    ${!MISSING.includes(status) && html`<${Places} names=${names} headDim=${headDim} />`}`;
+}
+
+/** Where the numbers of the four vectors will be. */
+function Places({ names, headDim }) {
+  const vectors = vectorsOf(names);
+  return html`<div class="dimensions" aria-hidden="true">
+    <div class="dimension-names">${vectors.map(({ name }) => html`<span>${name}</span>`)}</div>
+    <div class="dimension-places" style=${`--numbers:${headDim}`}>${vectors.map(() => html`<i></i>`)}</div>
+  </div>`;
 }
 
 /** Where k and v of a key came from for a query, in the words of the step that is shown. */

@@ -80,6 +80,7 @@ function Recorded({ state, session }) {
   return html`
     <label class="recorded">
       <span>Recorded runs</span>
+      <${Icon} name="list" />
       <select onChange=${onChange} value=${shown ? state.run.id : ""}>
         <option value="" disabled hidden>choose one</option>
         ${state.examples.map(({ id, title }) => html`<option key=${id} value=${id}>${title}</option>`)}

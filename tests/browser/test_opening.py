@@ -61,10 +61,13 @@ def test_the_first_visit_plays_a_recorded_run_from_its_first_step_to_its_last(st
     assert int(stage.slider.input_value()) == len(stage.server.log(stage.run_id).steps) - 1
 
 
-def test_a_recorded_run_is_chosen_by_its_title(stage: Stage) -> None:
+@pytest.mark.parametrize("width", [1440, 390], ids=["desktop", "phone"])
+def test_a_recorded_run_is_chosen_by_its_title(stage: Stage, width: int) -> None:
+    stage.page.set_viewport_size({"width": width, "height": 844})
     stage.open()
     first = stage.run_id
     choice = stage.page.get_by_label("Recorded runs")
+    choice.click(trial=True)
     titles = [option.inner_text() for option in choice.get_by_role("option").all()]
     shown = choice.locator("option:checked").inner_text()
     choice.select_option(next(title for title in titles if title not in (shown, "choose one")))
