@@ -24,7 +24,8 @@ from app.run_log import RunLog
 MAX_QUEUED_PACKETS = 12
 """Packets that may wait in one viewer's send queue. A frame is two: the event and its bytes. Engine.IO's Python client
 takes at most 16 in one polling response, and a ping and acknowledgements may come between."""
-QUEUE_POLL_S = 0.02
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
+"""Between two looks whether a full queue has room again."""
 WAIT_S = 10.0
 MAX_WATCHES = 8
 MAX_MESSAGE_BYTES = 16 * 1024
@@ -79,13 +80,15 @@ class Watch:
 
     def _deliver(self, payload: bytes) -> bool:
         """Send a frame as soon as there is room for it; False when the watch was stopped instead."""
+        pause = SHORTEST_PAUSE_S
         while True:
             with self._lock:
                 if self._stopped:
                     return False
                 if self._send(payload):
                     return True
-            time.sleep(QUEUE_POLL_S)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
 
 
 @dataclass(frozen=True, slots=True)

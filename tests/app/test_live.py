@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from threading import Thread
+from pathlib import Path
+from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 import requests
 
+from app.live import Watch
+from app.run_log import RunLog
 from tests.app.conftest import LiveServer, eventually
+from tests.app.test_run_log import log_of
 from tests.app.viewer import Viewer, kind
 
 pytestmark = pytest.mark.processes
@@ -99,6 +104,31 @@ def test_a_slow_viewer_holds_nobody_up_and_misses_nothing(serve: Serve, view: Vi
     assert len(slow.frames) < 10
     slow.may_read.set()
     assert slow.wait_for_close() == seen
+
+
+def test_a_full_queue_is_looked_at_again_at_once_and_then_ever_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = RunLog(tmp_path)
+    runs.append(log_of("a", 1, closed=True))
+    pauses: list[float] = []
+    monkeypatch.setattr("app.live.time", SimpleNamespace(sleep=pauses.append))
+    refusals = {0: 7, 1: 1}  # by how many frames were sent
+    sent: list[bytes] = []
+
+    def send(payload: bytes) -> bool:
+        if refusals.get(len(sent), 0):
+            refusals[len(sent)] -= 1
+            return False
+        sent.append(payload)
+        return True
+
+    ended = Event()
+    Watch(runs, "a", -1, send).start(ended.set)
+    assert ended.wait(30)
+    assert sent == list(runs.all_frames("a"))
+    assert pauses == [0.001, 0.002, 0.004, 0.008, 0.016, 0.02, 0.02, 0.001]
+    runs.close()
 
 
 def test_one_socket_watches_several_runs(serve: Serve, view: View) -> None:
