@@ -224,6 +224,13 @@ def build_wheel(folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
+def unpacked_wheel(folder: Path) -> Path:
+    """The folder with that wheel's files."""
+    with zipfile.ZipFile(build_wheel(folder)) as wheel:
+        wheel.extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
 @pytest.mark.processes
 def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     before = files_of(STATIC)

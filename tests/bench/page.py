@@ -1,6 +1,7 @@
 """`python -m tests.bench.page`: what the page costs its viewer, in Chromium, on a run as long as runs get.
 
-The run is a real one of the default model (30 layers × 9 heads) that ends at 512 positions. Script time is read off
+The run is a real one of the default model (30 layers × 9 heads) that ends at 512 positions, served by a checkout; the
+size of the page's JavaScript is also that of an installation, where it is bundled and minified. Script time is read off
 Chromium's own trace: all of it on the page's main thread, from one animation frame to the next. A task over 50 ms is
 what the browser itself reports as a long task.
 """
@@ -14,8 +15,9 @@ import shutil
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from playwright.sync_api import Browser, Page, Request, Response, ViewportSize, 
 
 from tests.browser.server import ROOT, Server
 from tests.browser.stage import Stage
+from tests.test_packaging import unpacked_wheel
 
 POSITIONS = 512
 NEW_TOKENS = 48
@@ -130,18 +133,27 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=POSITIONS, help="positions of the run when it ends")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = Server(Path(folder))
         chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        try:
-            measure(server, chromium, options.positions)
-        finally:
-            chromium.close()
-            server.kill()
+        wheel = unpacked_wheel(Path(folder))
+        with closing(chromium):
+            with serving(Path(folder) / "installed", code=wheel) as server:
+                report_javascript("as it is installed", chromium, server)
+            with serving(Path(folder) / "checkout") as server:
+                report_javascript("of a checkout", chromium, server)
+                measure(server, chromium, options.positions)
+
+
+@contextmanager
+def serving(folder: Path, code: Path = ROOT) -> Iterator[Server]:
+    folder.mkdir()
+    server = Server(folder, code=code)
+    try:
+        yield server
+    finally:
+        server.kill()
 
 
 def measure(server: Server, chromium: Browser, positions: int) -> None:
-    opening, all_views = javascript(chromium, server.url)
-    print(f"JavaScript, gzipped: {opening / 1000:.1f} KB to open the page, {all_views / 1000:.1f} KB with every view")
     server.wait_until_ready()
     run = server.finished_run(prompt_of(server, positions - NEW_TOKENS), max_new_tokens=NEW_TOKENS)
     opened = server.log(run).open
@@ -150,7 +162,7 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
     print(f"{'':46}median      95%      max   ms")
     for view in VIEWS:
         with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view={view}") as page:
-            scrubbed = script_per_frame(chromium, page, lambda page=page: page.evaluate(SCRUB, 3))
+            scrubbed = script_per_frame(chromium, page, partial(page.evaluate, SCRUB, 3))
             report_both(f"script per frame, scrubbing, view {view}", scrubbed, page)
     with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view=head") as page:
         report("temperature slider to painted", Spread(page.evaluate(SLIDE, 40)), page)
@@ -339,8 +351,8 @@ def prompt_of(server: Server, tokens: int) -> str:
     return "".join(token["text"] for token in known[:tokens])
 
 
-def javascript(chromium: Browser, url: str) -> tuple[int, int]:
-    """Bytes of JavaScript, each file gzipped by itself: what opening the page loads, and that with every view."""
+def report_javascript(whose: str, chromium: Browser, server: Server) -> None:
+    """Each file gzipped by itself: what opening the page loads, and that with every view."""
     context = chromium.new_context()
     page = context.new_page()
     loaded: dict[str, int] = {}
@@ -350,7 +362,7 @@ def javascript(chromium: Browser, url: str) -> tuple[int, int]:
             loaded[response.url] = len(gzip.compress(response.body()))
 
     page.on("response", keep)
-    page.goto(url)
+    page.goto(server.url)
     page.get_by_role("slider", name="Step", exact=True).wait_for()
     page.wait_for_timeout(1500)
     opening = sum(loaded.values())
@@ -358,7 +370,8 @@ def javascript(chromium: Browser, url: str) -> tuple[int, int]:
         page.evaluate(f"location.hash = 'view={view}'")
         page.wait_for_timeout(700)
     context.close()
-    return opening, sum(loaded.values())
+    first, every = (f"{size / 1000:.1f} KB" for size in (opening, sum(loaded.values())))
+    print(f"JavaScript {whose}, gzipped: {first} to open the page, {every} with every view")
 
 
 if __name__ == "__main__":

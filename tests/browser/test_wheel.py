@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from tests.browser.stage import Stage
 from tests.browser.test_export import PNG_START, save
 from tests.browser.test_export_file import Asked, export, open_file
 from tests.browser.test_sharing import share
-from tests.test_packaging import STATIC, build_wheel
+from tests.test_packaging import STATIC, unpacked_wheel
 
 MOST_BYTES = 180_000
 """Of JavaScript that a viewer may have to load, each file gzipped by itself."""
@@ -32,10 +31,7 @@ pytestmark = pytest.mark.timeout(400)  # the build fetches the bundler, and the 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel's files."""
-    folder = tmp_path_factory.mktemp("wheel")
-    with zipfile.ZipFile(build_wheel(folder)) as wheel:
-        wheel.extractall(folder / "unpacked")
-    return folder / "unpacked"
+    return unpacked_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
