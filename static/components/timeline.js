@@ -18,7 +18,7 @@ import { useGradually } from "./turn.js";
 const SIGHT_PX = 70;
 /** Tokens of a prompt that are rendered in one frame. */
 const TOKENS_AT_ONCE = 80;
-/** A sentence waits this long for the next one, so that a fast run does not flood a screen reader, in ms. */
+/** A sentence is read out once it has stood this long, so that a fast run does not flood a screen reader, in ms. */
 const SENTENCE_MS = 120;
 
 export function Timeline({ state, dispatch, session, client }) {
@@ -188,13 +188,17 @@ function Scrubber({ state, dispatch }) {
   `;
 }
 
+/** Seen at once, or a fast run would be told by the sentence of another step. */
 function Narration({ sentence }) {
   const [said, setSaid] = useState(sentence);
   useEffect(() => {
     const timer = setTimeout(() => setSaid(sentence), SENTENCE_MS);
     return () => clearTimeout(timer);
   }, [sentence]);
-  return html`<p class="narration" aria-live="polite" title=${said}>${said}</p>`;
+  return html`
+    <p class="narration" aria-hidden="true" title=${sentence}>${sentence}</p>
+    <p class="visually-hidden" aria-live="polite">${said}</p>
+  `;
 }
 
 function Slowdown({ state }) {

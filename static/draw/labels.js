@@ -5,7 +5,8 @@ const MOST_SKIPPED = 3;
 const ROUND = [5, 10, 20, 25, 50, 100, 200, 250, 500];
 
 /**
- * All where there is room, else every so many, never closer than `leastPx` to one that must be there.
+ * All where there is room, else every so many, never closer than `leastPx` to one that must be there. Of those that must,
+ * the later in `always` stands where two are that close.
  *
  * @param {{first?: number, count: number, pitch: number, leastPx: number, always: (number|null|undefined)[]}} line
  *   positions first … first + count - 1; `pitch`: pixels from one to the next
@@ -13,14 +14,16 @@ const ROUND = [5, 10, 20, 25, 50, 100, 200, 250, 500];
  */
 export function labelled({ first = 0, count, pitch, leastPx, always }) {
   const inside = (position) => typeof position === "number" && position >= first && position < first + count;
-  const kept = [...new Set(always)].filter(inside);
+  const wanted = [...new Set(always.filter(inside))];
   const spread = Math.max(1, Math.ceil(leastPx / pitch));
   const named = spread <= MOST_SKIPPED;
   const every = named ? spread : (ROUND.find((step) => step >= 2 * spread) ?? 2 * spread);
   const start = named ? first : Math.ceil(first / every) * every;
+  const isFarFrom = (others, position) => others.every((other) => Math.abs(other - position) >= spread);
+  const kept = wanted.filter((position, i) => isFarFrom(wanted.slice(i + 1), position));
   const labels = kept.map((position) => ({ position, named: true }));
   for (let position = start; position < first + count; position += every) {
-    if (kept.every((other) => Math.abs(other - position) >= spread)) labels.push({ position, named });
+    if (isFarFrom(kept, position)) labels.push({ position, named });
   }
   return labels.sort((a, b) => a.position - b.position);
 }

@@ -2,7 +2,7 @@
  * What one place on the map says: which cell it is, its value, and where that value came from. Pure.
  */
 
-import { counted, fixed, quoted, significant } from "./format.js";
+import { counted, fixed, percent, quoted, significant } from "./format.js";
 
 /** @returns {number} the K/V head a query head reads (grouped-query attention: heads in equal consecutive groups) */
 export function kvHeadOf(run, head) {
@@ -130,7 +130,7 @@ export function headSentence(run, layer, head, query) {
   const [best] = topKeys(run, layer, head, query, 1);
   if (!best) return `Head ${head} of layer ${layer}`;
   const looker = quoted(run.tokens[query]);
-  const share = `${Math.round(best.weight * 100)} %`;
+  const share = percent(best.weight, 0);
   if (query === 0) return `Head ${head} of layer ${layer}: ${looker} is the first token and can look only at itself`;
   const target = best.key === query ? "itself" : quoted(run.tokens[best.key]);
   return `Head ${head} of layer ${layer}: ${looker} looks most at ${target} (${share})`;

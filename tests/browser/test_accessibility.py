@@ -95,6 +95,6 @@ def test_text_of_twice_the_size_fits_a_phone(new_page: Callable[..., Page], serv
 def test_the_map_and_the_matrix_say_in_words_what_they_show(stage: Stage, short_run: str) -> None:
     stage.open(short_run, PLACE + "head")
     stage.expect_step(3)
-    sentence = re.compile(r"^Head 2 of layer 13: “.+” looks most at “?.+”? \(\d+ %\)$")
+    sentence = re.compile(r"^Head 2 of layer 13: “.+” looks most at “?.+”? \(\d+\s%\)$")
     expect(stage.region("Model map").get_by_text(sentence)).to_be_attached()
     expect(stage.region("Inspector").get_by_role("table").first.get_by_role("row").nth(1)).to_be_visible()

@@ -129,7 +129,7 @@ def test_what_was_computed_in_step_3_that_was_not_there_in_step_2(stage: Stage, 
     assert (len(k2), len(k3)) == (old, old + 1), "one row of K is new"
     np.testing.assert_allclose(k3[:old], k2, atol=1e-4, err_msg="the older rows are those of the step before")
 
-    sentence = stage.region("Timeline").get_by_text(re.compile(f"^Step {STEP}, decode"))
+    sentence = stage.region("Timeline").get_by_role("paragraph").filter(has_text=f"Step {STEP}, decode")
     expect(sentence).to_contain_text(f"only “{token}” is computed")
     expect(sentence).to_contain_text(f"adds {data['kv']['bytes_written']:,}\u202fB to the cache")
     expect(sentence).to_contain_text(f"the {old} tokens before it are read from it")

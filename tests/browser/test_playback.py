@@ -45,6 +45,33 @@ def test_keys_walk_the_steps_layers_and_heads(stage: Stage, short_run: str) -> N
     stage.expect_step(2)
 
 
+def test_a_step_that_is_shown_is_told_even_if_the_next_follows_at_once(stage: Stage) -> None:
+    """The sentence may be ahead of the panels, never behind them; it is read out once the slider rests."""
+    stage.open()
+    expect(stage.ending).to_be_visible()
+    stage.slider.fill("0")
+    stage.expect_step(0)
+    seen = stage.page.evaluate(
+        """() => new Promise((done) => {
+          const slider = document.querySelector('input[type=range][aria-label=Step]');
+          const seen = [];
+          const move = () => {
+            const [, told] = /^Step ([0-9]+),/.exec(document.querySelector('[aria-label=Timeline] p').textContent);
+            seen.push([Number(document.documentElement.dataset.step), Number(told)]);
+            if (Number(slider.value) === Number(slider.max)) return done(seen);
+            slider.value = String(Number(slider.value) + 1);
+            slider.dispatchEvent(new Event('input', {bubbles: true}));
+            requestAnimationFrame(move);
+          };
+          move();
+        })"""
+    )
+    assert any(shown > 0 for shown, _ in seen), "no panel has followed the slider"
+    assert all(told >= shown for shown, told in seen)
+    last = len(seen) - 1
+    expect(stage.region("Timeline").get_by_role("paragraph")).to_contain_text(f"Step {last}, decode")
+
+
 def test_the_slider_shows_the_step_it_stands_at(stage: Stage, short_run: str) -> None:
     stage.open_finished(short_run)
     pictures = set()

@@ -189,6 +189,15 @@ test("a window shows the cells around a place and still the newest row", () => {
   assert.deepEqual(hitMatrix(geometry, geometry.left + 1, middle(newest.y0, newest.y1)).queries, [600, 600]);
 });
 
+test("of two labels that must be there but have no room side by side, the later in the list stands", () => {
+  const named = (always) =>
+    labelled({ count: 40, pitch: 3, leastPx: 10, always }).flatMap((label) => (label.named ? [label.position] : []));
+  assert.deepEqual(named([39, 37]), [37]);
+  assert.deepEqual(named([37, 39]), [39]);
+  assert.deepEqual(named([39, 35]), [35, 39]);
+  assert.deepEqual(named([39, 39]), [39]);
+});
+
 test("labels never crowd, those that must be there are, and too many tokens give way to positions", () => {
   const wide = labelled({ count: 14, pitch: 12, leastPx: 10, always: [13] });
   assert.equal(wide.length, 14);

@@ -22,8 +22,8 @@ const animal = (extra = {}) =>
   madeRun({ words: ["The", " animal", " it", " was", " too", " far"], promptLength: 4, row, ...extra });
 
 test("a head's sentence names what was measured, and knows itself and the first token", () => {
-  assert.equal(headSentence(animal(), 1, 3, 2), "Head 3 of layer 1: “it” looks most at “animal” (64 %)");
-  assert.equal(headSentence(animal(), 1, 3, 1), "Head 3 of layer 1: “animal” looks most at itself (64 %)");
+  assert.equal(headSentence(animal(), 1, 3, 2), "Head 3 of layer 1: “it” looks most at “animal” (64 %)");
+  assert.equal(headSentence(animal(), 1, 3, 1), "Head 3 of layer 1: “animal” looks most at itself (64 %)");
   assert.match(headSentence(animal(), 0, 0, 0), /first token and can look only at itself/);
 });
 
