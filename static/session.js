@@ -53,13 +53,13 @@ export function createSession({ store, client, saved = null, storage, delay }) {
   };
 
   /**
-   * @param {{playing: boolean, visited: boolean, link: Object}} how `visited`: it was not started here just now;
-   *   `link`: the step and selection to come back to, if any
+   * @param {{playing: boolean, visited: boolean, view: string, link: Object}} how `visited`: it was not started here just
+   *   now; `link`: the step and selection to come back to, if any; `view`: what to open where the link does not say
    */
-  const open = (id, { playing, visited, link = {} }) => {
+  const open = (id, { playing, visited, view, link = {} }) => {
     stopWatching();
     const run = new Run(id, id === saved?.run ? saved : null);
-    dispatch({ type: "opened", run, playing, view: link.view });
+    dispatch({ type: "opened", run, playing, view: link.view ?? view });
     const { head, rest } = placeOf(link);
     let waiting = Object.keys(rest).length > 0;
     let atOpening = null;
@@ -147,7 +147,7 @@ export function createSession({ store, client, saved = null, storage, delay }) {
     try {
       const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling });
       storage.setItem(OWNED_KEY, id);
-      if (!disposed) open(id, { playing: true, visited: false });
+      if (!disposed) open(id, { playing: true, visited: false, view: state().selection.view });
     } catch (problem) {
       if (problem.status === 503) hold();
       else dispatch({ type: "problem", problem });

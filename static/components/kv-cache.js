@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { cacheAccount, cacheBytes, cacheForecast } from "../model/cache-facts.js";
 import { bytes, counted, fixed, integer } from "../model/format.js";
+import { rowsWithoutCache } from "../model/twin-facts.js";
 import { Badge, Fact } from "./bits.js";
 import { OpenView } from "./open-view.js";
 import { Still } from "./still.js";
@@ -60,10 +61,15 @@ function Account({ run, step, dispatch }) {
       html`<${Fact} name=${`with ${heads} KV heads (MHA)`} term="mha" origin="computed">
         ${bytes(allHeads.bytes)} · ${fixed(allHeads.ratio, 1)}×
       <//>`}
-      <${Fact} name="without a cache" origin="computed">
-        ${counted(positions, "row")} to compute, ${integer(positions - rows)} again
+      <${Fact} name="without a cache" origin="computed" hint="rows through the model, from the prompt to this step">
+        ${awaited || step === 0 ? `${counted(positions, "row")}, as many` : html`<${RowsSoFar} run=${run} step=${step} />`}
       <//>
     </dl>`;
+}
+
+function RowsSoFar({ run, step }) {
+  const { cached, without } = rowsWithoutCache({ steps: run.steps.slice(0, step + 1) });
+  return `${counted(without, "row")} by now, not ${integer(cached)}`;
 }
 
 /** A product whose factors say what they count; a line may end after a factor, never within one. */

@@ -6,7 +6,7 @@ import { keyBox, queryBox } from "../draw/matrix-geometry.js";
 import { counted, tokenLabel } from "../model/format.js";
 
 const LEAST_ROW_PX = 11;
-const LEAST_COLUMN_PX = 10;
+const LEAST_COLUMN_PX = 12;
 const TILT_DEGREES = -58;
 /** Width of a character of a note, to leave out a note that has no room. */
 const NOTE_CHARACTER_PX = 5.4;

@@ -71,7 +71,7 @@ function WithoutCache({ run, step, client, view }) {
   const its = twin?.steps[step];
   if (!its)
     return html`<${Fact} name="same step, no cache" origin="computed" hint="the cache view can really run it">
-      ${counted(firstQuery + rows, "row")}, not ${rows}
+      ${firstQuery === 0 ? `${counted(rows, "row")}, as many` : `${counted(firstQuery + rows, "row")}, not ${rows}`}
     <//>`;
   const logits = logitDifference(run.steps[step], its);
   return html`<${Fact} name="same step, no cache" hint=${`its forward pass, really run; the largest difference over ${logits.compared} listed logits`}>

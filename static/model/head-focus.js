@@ -21,6 +21,6 @@ export function headFocus({ run, step, selection, hover }) {
   const query = Math.min((preview ? hover.query : null) ?? selection.query ?? newest, newest);
   const locked = selection.key !== null && selection.key <= query && !preview;
   const meant = preview ? hover.key : locked ? selection.key : undefined;
-  const key = meant <= query ? meant : topKeys(run, layer, head, query, 1)[0].key;
+  const key = meant <= query ? meant : topKeys(run.row(layer, head, query), 1)[0].key;
   return { layer, head, newest, query, key, locked, preview };
 }

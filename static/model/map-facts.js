@@ -111,29 +111,44 @@ function gathered([first, last], noun) {
   return last > first ? [`the largest of ${noun} ${first}–${last}, which share this pixel`] : [];
 }
 
-/** @returns {{key: number, weight: number}[]} the keys a query row looks at most, strongest first */
-export function topKeys(run, layer, head, query, count) {
+/**
+ * @param {{status: string, values: Object|null, row: number}} [exact] as `useHeadValues` gives it for this query
+ * @returns {{weights: Float32Array, exact: boolean}|null} the weight of each key of a query row: the model's own numbers, else
+ *   those of the log, within 0.004; null where the log has no such row
+ */
+export function rowWeights(run, layer, head, query, exact = null) {
+  if (exact?.status === "ready") {
+    const { shape, data } = exact.values.weights;
+    const start = exact.row * shape.at(-1);
+    return { weights: data.subarray(start, start + query + 1), exact: true };
+  }
   const row = run.row(layer, head, query);
-  if (!row) return [];
+  return row && { weights: Float32Array.from(row, (code) => (code / 255) ** 2), exact: false };
+}
+
+/**
+ * @param {ArrayLike<number>} weights of each key, or what rises with them
+ * @returns {{key: number, weight: number}[]} the keys with the largest, strongest first
+ */
+export function topKeys(weights, count) {
   const best = [];
-  for (let key = 0; key < row.length; key++) {
-    if (best.length === count && row[key] <= row[best[count - 1]]) continue;
-    const after = best.findIndex((other) => row[other] < row[key]);
+  for (let key = 0; key < weights.length; key++) {
+    if (best.length === count && weights[key] <= weights[best[count - 1]]) continue;
+    const after = best.findIndex((other) => weights[other] < weights[key]);
     best.splice(after < 0 ? best.length : after, 0, key);
     if (best.length > count) best.pop();
   }
-  return best.map((key) => ({ key, weight: (row[key] / 255) ** 2 }));
+  return best.map((key) => ({ key, weight: weights[key] }));
 }
 
-/** @returns {string} one measured sentence about a query row */
-export function headSentence(run, layer, head, query) {
-  const [best] = topKeys(run, layer, head, query, 1);
-  if (!best) return `Head ${head} of layer ${layer}`;
+/** @returns {string} one measured sentence about a query row; `row` as `rowWeights` gives it */
+export function headSentence(run, layer, head, query, row = rowWeights(run, layer, head, query)) {
+  if (!row) return `Head ${head} of layer ${layer}`;
   const looker = quoted(run.tokens[query]);
-  const share = percent(best.weight, 0);
   if (query === 0) return `Head ${head} of layer ${layer}: ${looker} is the first token and can look only at itself`;
+  const [best] = topKeys(row.weights, 1);
   const target = best.key === query ? "itself" : quoted(run.tokens[best.key]);
-  return `Head ${head} of layer ${layer}: ${looker} looks most at ${target} (${share})`;
+  return `Head ${head} of layer ${layer}: ${looker} looks most at ${target} (${percent(best.weight, 0)})`;
 }
 
 /** @returns {string} where that key stands, in words */

@@ -67,6 +67,20 @@ def test_a_chosen_cell_is_computed_from_the_models_own_float32(stage: Stage, sho
     assert abs(number(shown[4]) - float(values["weights"][row, key])) <= 0.00051
 
 
+def test_the_keys_looked_at_most_are_told_from_the_models_own_float32(stage: Stage, short_run: str) -> None:
+    """The log has a weight within 0.004, which is not what a tenth of a percent says."""
+    opened(stage, short_run)
+    row = stage.server.head(short_run, STEP, LAYER, HEAD)["weights"][-1]
+    strongest = np.argsort(-row, kind="stable")[:5]
+    inspector = stage.region("Inspector")
+    lines = inspector.get_by_role("table", name=re.compile("looks at$")).get_by_role("row")
+    expect(lines.first).to_be_visible()
+    for line, key in zip(lines.all()[:5], strongest, strict=True):
+        expect(line.get_by_role("rowheader")).to_contain_text(re.compile(rf" {key}$"))
+        expect(line.get_by_role("cell")).to_have_text(f"{100 * row[key]:.1f}\u202f%")
+    expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"({100 * row[strongest[0]]:.0f}\u202f%)")
+
+
 def test_the_map_names_what_is_under_the_pointer(stage: Stage, short_run: str) -> None:
     opened(stage, short_run)
     box = stage.map.bounding_box()

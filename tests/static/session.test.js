@@ -72,6 +72,19 @@ test("a prompt sent while the model loads is kept, and starts once when it is re
   assert.equal(store.state().held, false);
 });
 
+test("a run that is started opens in the view that was open", async () => {
+  const { store, session, bring } = harness();
+  session.begin(null, {});
+  await settled();
+  store.dispatch({ type: "select", selection: { view: "tokens" } });
+  store.dispatch({ type: "prompt", prompt: "hello" });
+  session.submit();
+  await settled();
+  bring(0, 1);
+  assert.equal(store.state().selection.view, "tokens");
+  session.dispose();
+});
+
 test("a prompt that was taken back does not start", async () => {
   const { store, session, calls } = harness({ states: ["loading", "loading", "ready"] });
   session.begin(null, {});

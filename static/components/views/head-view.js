@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { counted, percent, quoted } from "../../model/format.js";
 import { strongestOn } from "../../model/look-here.js";
-import { headSentence } from "../../model/map-facts.js";
+import { headSentence, rowWeights } from "../../model/map-facts.js";
 import { DotProduct } from "../dot-product.js";
 import { KvSharing } from "../head/kv-sharing.js";
 import { HeadMatrix } from "../head-matrix.js";
@@ -20,15 +20,16 @@ export function HeadView({ state, focus, exact, dispatch }) {
   const { layer, head, query, newest } = focus;
   const awaited = focus.key === null;
   const many = newest >= READABLE_TOKENS;
+  const row = awaited ? null : rowWeights(run, layer, head, query, exact);
   return html`
-    <h2>${awaited ? "With the first step, this shows where a head looks." : headSentence(run, layer, head, query)}</h2>
+    <h2>${awaited ? "With the first step, this shows where a head looks." : headSentence(run, layer, head, query, row)}</h2>
     <p class="head-how"><${Links} run=${run} cell=${state.selection} focus=${focus} dispatch=${dispatch} /></p>
     <div class="inspector-body">
       <${HeadMatrix}
         run=${run} focus=${focus} hover=${hover} close=${many && close} dispatch=${dispatch}
       />
       <div class="inspector-side">
-        <${TopKeys} run=${run} focus=${focus} dispatch=${dispatch} />
+        <${TopKeys} run=${run} focus=${focus} row=${row} dispatch=${dispatch} />
         ${many &&
         html`<button type="button" class="matrix-zoom" aria-pressed=${close} disabled=${awaited} onClick=${() => setClose(!close)}>
           ${close ? "Whole matrix" : "Zoom to cell"}

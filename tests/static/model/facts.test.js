@@ -8,6 +8,7 @@ import {
   headSentence,
   kvHeadOf,
   readersOf,
+  rowWeights,
   topKeys,
   whereKeyStands,
 } from "../../../static/model/map-facts.js";
@@ -27,16 +28,27 @@ test("a head's sentence names what was measured, and knows itself and the first 
   assert.match(headSentence(animal(), 0, 0, 0), /first token and can look only at itself/);
 });
 
+test("a row's weights are the model's own where they are there, else those of the log", () => {
+  const logged = rowWeights(animal(), 1, 3, 2);
+  assert.equal(logged.exact, false);
+  assert.ok(Math.abs(logged.weights[1] - 0.64) < 0.004);
+  const weights = { shape: [3, 4], data: Float32Array.from([1, 0, 0, 0, 0.5, 0.5, 0, 0, 0.1, 0.644, 0.256, 0]) };
+  const exact = { status: "ready", values: { weights }, row: 2 };
+  assert.deepEqual(rowWeights(animal(), 1, 3, 2, exact), { weights: weights.data.slice(8, 11), exact: true });
+  assert.equal(rowWeights(animal(), 1, 3, 2, { status: "loading", values: null, row: 2 }).exact, false);
+  assert.equal(rowWeights(animal(), 1, 3, 99), null);
+});
+
 test("top keys come strongest first, the earlier one of equals", () => {
   assert.deepEqual(
-    topKeys(animal(), 0, 0, 4, 3).map(({ key }) => key),
+    topKeys(animal().row(0, 0, 4), 3).map(({ key }) => key),
     [1, 4, 0],
   );
-  assert.deepEqual(topKeys(animal(), 0, 0, 99, 3), []);
+  assert.deepEqual(topKeys([], 3), []);
   const row = Uint8Array.from({ length: 97 }, (_, key) => (key * 37) % 11);
   const sorted = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
   for (const count of [1, 5, 97, 200]) {
-    const keys = topKeys({ row: () => row }, 0, 0, 96, count).map(({ key }) => key);
+    const keys = topKeys(row, count).map(({ key }) => key);
     assert.deepEqual(keys, sorted.slice(0, count));
   }
 });
