@@ -18,9 +18,9 @@ const OWNED_KEY = "kvscope.owned-run";
 const NO_BRANCH = "The branch could not be started";
 
 /** Which head a link means can be shown as soon as its run is open; the rest of it has to be there first. */
-function placeOf({ layer, head, ...rest }) {
-  const named = Object.entries({ layer, head }).filter(([, number]) => number !== undefined);
-  return { head: Object.fromEntries(named), rest };
+function placeOf({ layer, head, step, query, key }) {
+  const named = (place) => Object.fromEntries(Object.entries(place).filter(([, number]) => number !== undefined));
+  return { head: named({ layer, head }), rest: named({ step, query, key }) };
 }
 
 /**
@@ -72,7 +72,14 @@ export function createSession({ store, client, saved = null, storage, delay }) {
     /** Neither the link nor anybody since has chosen a head. */
     const unchosen = () =>
       Object.keys(head).length === 0 && ["layer", "head"].every((name) => state().selection[name] === atOpening[name]);
+    /** Where a viewer has gone meanwhile is not where a link wanted to go. */
+    const isWhereItOpened = () => {
+      const { step, following, selection, ...now } = state();
+      const stands = now.playing === playing && !following && (playing || step === 0);
+      return stands && ["query", "key"].every((name) => selection[name] === atOpening[name]);
+    };
     const settle = () => {
+      waiting &&= isWhereItOpened();
       if (!waiting) return;
       const there = run.steps.length > (link.step ?? 0) && run.positions > Math.max(link.query ?? 0, link.key ?? 0);
       if (!there && !run.close) return;

@@ -85,6 +85,7 @@ const REDUCERS = {
   opened: (_state, { run, playing, view = initialState.selection.view }) => ({
     run,
     connected: true,
+    problem: null,
     opening: false,
     branching: null,
     enginePaused: false,

@@ -71,8 +71,8 @@ export function useRatio() {
   return ratio;
 }
 
-/** Asking where things are makes the browser lay out the page, so scrolling is not done in every frame, in ms. */
-const SCROLL_MS = 100;
+/** Asking where things are makes the browser lay out the page, so it is asked once it has done so for the frame, in ms. */
+const SCROLL_MS = 16;
 
 /**
  * Runs `scroll` a little after something in `on` has changed, once for all changes until then.

@@ -84,7 +84,7 @@ function Candidate({ rank, token, chosen, logit, result, most, refusal, branchin
   const starting = branching?.id === token.id;
   const content = html`<${Token} token=${token} limit=${12} />
     <span class="candidate-bar"><i style=${`width:${width.toFixed(1)}%`}></i>${
-      starting ? html`<em>starting a branch…</em>` : cut && html`<em>cut by ${cut}</em>`
+      starting ? html`<em>starting a branch…</em>` : cut && html`<em>cut by ${cut}, was</em>`
     }</span>
     <b>${percent(share)}</b>
     <span class="candidate-logit" title="raw logit">${fixed(logit, 2)}</span>`;

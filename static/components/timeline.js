@@ -97,7 +97,7 @@ function Chips({ state, dispatch }) {
     return steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, noted, dispatch }));
   }, [run, steps.length, step, dispatch]);
   return html`
-    <ol class="chips" ref=${list}>
+    <ol class=${`chips ${run?.close ? "" : "is-growing"}`} ref=${list}>
       ${chips} ${run?.close && html`<li class="ending">${ending(run.close)}</li>`}
     </ol>
   `;

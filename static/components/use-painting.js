@@ -1,6 +1,6 @@
 /** Paints a picture part by part, a slice in each animation frame, so that a large one never holds the page up. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { IN_MEMORY } from "./surface.js";
 import { useLater } from "./turn.js";
 
@@ -25,7 +25,8 @@ export function usePainting(picture) {
   const painting = useMemo(() => begin(picture, before.current), [picture]);
   before.current = painting;
 
-  useEffect(() => {
+  // Taken back at once: what is left of an earlier picture must not come over this one, which has the same pixels.
+  useLayoutEffect(() => {
     if (painting.painted === picture.parts) return undefined;
     const next = () => {
       paintOn(painting);

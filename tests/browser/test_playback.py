@@ -72,6 +72,31 @@ def test_a_step_that_is_shown_is_told_even_if_the_next_follows_at_once(stage: St
     expect(stage.region("Timeline").get_by_role("paragraph")).to_contain_text(f"Step {last}, decode")
 
 
+def test_nothing_of_a_step_that_was_left_stays_on_the_map(stage: Stage) -> None:
+    """A long prompt's map is painted over several frames; the next step may be there before the last of them."""
+    run = stage.server.finished_run("A step is left before its picture is whole. " * 23, max_new_tokens=3)
+    stage.open(run, "#step=1&layer=13&head=8")
+    stage.expect_step(1)
+    stage.page.wait_for_timeout(1500)  # a canvas is drawn over several frames
+    whole = stage.picture("Model map")
+    for gap_ms in (60, 80, 100, 120):
+        stage.page.keyboard.press("Home")
+        stage.page.wait_for_timeout(gap_ms)
+        stage.page.keyboard.press("ArrowRight")
+        stage.expect_step(1)
+        eventually(lambda: stage.picture("Model map") == whole, 10)
+
+
+def test_a_link_between_tokens_is_told_only_where_the_step_has_both(stage: Stage, short_run: str) -> None:
+    newest = len(stage.server.log(short_run).open["tokens"]) + LAST - 1
+    stage.open(short_run, f"#step={LAST}&layer=13&head=8&query={newest}&key=1")
+    inspector = stage.region("Inspector")
+    expect(inspector).to_contain_text("the most")
+    stage.button("First step").click()
+    stage.expect_step(0)
+    expect(inspector).to_contain_text("Click a cell: which head looks there most?")
+
+
 def test_the_slider_shows_the_step_it_stands_at(stage: Stage, short_run: str) -> None:
     stage.open_finished(short_run)
     pictures = set()

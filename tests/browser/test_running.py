@@ -30,6 +30,28 @@ def test_a_typed_prompt_is_run_and_plays_to_its_end_without_another_touch(stage:
     stage.expect_step(3)
 
 
+def test_the_newest_token_of_a_live_run_is_in_sight(stage: Stage) -> None:
+    stage.open()
+    stage.run("Once upon a time there was a small robot", 48)
+    stage.button("Live").click()
+    seen = stage.page.evaluate(
+        """() => new Promise((done) => {
+          const list = document.querySelector('[aria-label=Timeline] ol');
+          const seen = [];
+          const look = () => {
+            const newest = [...list.querySelectorAll('button')].at(-1);
+            const overflows = list.scrollWidth > list.clientWidth;
+            if (overflows) seen.push(newest.getBoundingClientRect().left < list.getBoundingClientRect().right);
+            if (document.documentElement.dataset.state === 'done') done(seen);
+            else requestAnimationFrame(look);
+          };
+          look();
+        })"""
+    )
+    assert len(seen) > 20, "the tokens fit into the window"
+    assert sum(seen) / len(seen) > 0.9
+
+
 def test_while_a_prompt_goes_through_the_map_has_its_places_and_says_how_far_it_is(stage: Stage) -> None:
     server = stage.server
     run = server.start_run(" ".join(["It was the best of times, it was the worst of times,"] * 30), max_new_tokens=2)

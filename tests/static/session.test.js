@@ -233,6 +233,48 @@ test("a link's head is chosen before the first step is there, and then left to w
   assert.deepEqual(store.state().selection, { layer: 0, head: 1, query: null, key: 2, view: "head" });
 });
 
+test("a link whose step is not there yet leaves whoever has gone elsewhere meanwhile where they are", async () => {
+  const gone = {
+    "at the newest step": [({ session }) => session.follow(), ({ following, playing }) => following && playing],
+    "on a step back and forth": [({ session }) => session.next(), ({ step }) => step === 1],
+    "at another cell": [
+      ({ store }) => store.dispatch({ type: "select", selection: { query: 1, key: 0 } }),
+      ({ selection, step }) => selection.query === 1 && selection.key === 0 && step === 0,
+    ],
+  };
+  for (const [where, [go, stays]] of Object.entries(gone)) {
+    const parts = harness();
+    parts.session.begin("r1", { step: 2, query: 3, key: 2 });
+    await settled();
+    parts.bring(0, 6);
+    go(parts);
+    parts.bring(6, 9);
+    assert.ok(stays(parts.store.state()), where);
+    parts.session.dispose();
+  }
+});
+
+test("a link's view is left to whoever opens another while its step is awaited", async () => {
+  const { session, store, bring } = harness();
+  session.begin("r1", { step: 1, view: "tokens" });
+  await settled();
+  bring(0, 4);
+  assert.equal(store.state().selection.view, "tokens");
+  store.dispatch({ type: "select", selection: { view: "cache" } });
+  bring(4, 9);
+  assert.deepEqual([store.state().selection.view, store.state().step], ["cache", 1]);
+});
+
+test("a problem of one run is gone where another is opened", async () => {
+  const { session, store, watches } = harness();
+  session.begin("r0", {});
+  await settled();
+  watches.at(-1).handlers.onProblem({ title: "There is no run r0" });
+  assert.ok(store.state().problem);
+  session.visit("r1");
+  assert.equal(store.state().problem, null);
+});
+
 test("a link beyond the run's end shows its end", async () => {
   const { session, store, bring } = harness();
   session.begin("r1", { step: 50, layer: 40 });

@@ -41,13 +41,11 @@ export function HeadView({ state, focus, exact, dispatch }) {
   `;
 }
 
-/** How to read the matrix; once a cell is chosen, which head of the whole model gives it the most weight, and the way there. */
+/** How to read the matrix; once a cell is chosen that the step in sight has, which head of the whole model gives it the most weight, and the way there. */
 function Links({ run, cell, focus, dispatch }) {
   const { query, key } = cell;
-  const top = useMemo(
-    () => (query === null || key === null || focus.key === null ? null : strongestOn(run, query, key)),
-    [run, focus.key === null, query, key],
-  );
+  const isThere = query !== null && key !== null && focus.key !== null && query <= focus.newest;
+  const top = useMemo(() => (isThere ? strongestOn(run, query, key) : null), [run, isThere, query, key]);
   if (focus.key === null) return "Rows are queries, columns keys: a token can look at itself and at those before it.";
   if (!top) return "Rows are queries, columns keys. Click a cell: which head looks there most?";
   const { layer, head, share } = top;
