@@ -25,7 +25,7 @@ export function addressOf({ run, step, selection, present }) {
 
 /**
  * Writes the address as the state changes, and follows it when the viewer goes back or edits it.
- * A change of run is a new entry in the history; a change of step is not.
+ * A change of run is a new entry in the history; a change of step is not, nor is the run that a study's link leads to.
  *
  * @returns {() => void} stops both
  */
@@ -39,8 +39,10 @@ export function followAddress({ window, store, session, saved = null }) {
     const address = addressOf(store.state());
     if (address === null) return;
     const before = readAddress(window.location, saved).run;
-    written = store.state().run.id;
-    const sameRun = before === null || before === written;
+    const { run, insteadOf } = store.state();
+    written = run.id;
+    // A study's own entry would lead here again, whenever somebody goes back to it.
+    const sameRun = before === null || before === written || before === insteadOf;
     window.history[sameRun ? "replaceState" : "pushState"](null, "", address);
   };
 

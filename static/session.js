@@ -54,12 +54,13 @@ export function createSession({ store, client, saved = null, storage, delay }) {
 
   /**
    * @param {{playing: boolean, visited: boolean, view: string, link: Object}} how `visited`: it was not started here just
-   *   now; `link`: the step and selection to come back to, if any; `view`: what to open where the link does not say
+   *   now; `link`: the step and selection to come back to, if any; `view`: what to open where the link does not say;
+   *   `insteadOf`: the study whose link led here
    */
-  const open = (id, { playing, visited, view, link = {} }) => {
+  const open = (id, { playing, visited, view, insteadOf, link = {} }) => {
     stopWatching();
     const run = new Run(id, id === saved?.run ? saved : null);
-    dispatch({ type: "opened", run, playing, view: link.view ?? view });
+    dispatch({ type: "opened", run, playing, view: link.view ?? view, insteadOf });
     const { head, rest } = placeOf(link);
     let waiting = Object.keys(rest).length > 0;
     let atOpening = null;
@@ -92,7 +93,7 @@ export function createSession({ store, client, saved = null, storage, delay }) {
       onFrame(frame) {
         const study = frame.kind === "open" ? frame.data.study : null;
         if (study) {
-          session.visit(study.of, { view: STUDY_VIEWS[study.kind], ...link });
+          session.visit(study.of, { view: STUDY_VIEWS[study.kind], ...link }, id);
           return;
         }
         const rows = run.partialRows;
@@ -202,9 +203,9 @@ export function createSession({ store, client, saved = null, storage, delay }) {
 
     applyLink,
 
-    /** Shows a run that is already there: from its start, or at the step the link names. */
-    visit(id, link = {}) {
-      open(id, { playing: link.step === undefined, visited: true, link });
+    /** Shows a run that is already there: from its start, or at the step the link names. `insteadOf`: as in `open`. */
+    visit(id, link = {}, insteadOf = null) {
+      open(id, { playing: link.step === undefined, visited: true, insteadOf, link });
     },
 
     /** Shows a run of the same family at a step, with the same view of the same head. */

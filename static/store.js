@@ -1,12 +1,14 @@
 /**
  * The one store. `reduce` is pure; components get values and send actions.
  *
- * `run` itself grows in place; `version` changes whenever it does. `sampling` is what the next run will use; `whatIf`
- * is only looked at on the step in sight, null meaning the settings the run in sight was made with. `branching` is the
- * token that a branch is being started with. `layerStop`, while a step is walked layer by layer, is how many of its layers
- * are shown (1…layers); null when it is not. `sandboxed`: the page is in a frame without an origin, where nothing can be
- * started. `embed`: the page is part of another one, without what `hide` names and at the panel that `opens` names; null
- * when it stands by itself. `file`: the page is a file that has its run inside, without a server.
+ * `run` itself grows in place; `version` changes whenever it does. `insteadOf`: the study whose link led to it.
+ * `sampling` is what the next run will use; `whatIf` is only looked at on the step in sight, null meaning the settings
+ * the run in sight was made with. `branching` is the token that a branch is being started with. `twins` counts those
+ * started here: who shows a run's family asks for it again. `layerStop`, while a step is walked layer by layer, is how
+ * many of its layers are shown (1…layers); null when it is not. `sandboxed`: the page is in a frame without an origin,
+ * where nothing can be started. `embed`: the page is part of another one, without what `hide` names and at the panel
+ * that `opens` names; null when it stands by itself. `file`: the page is a file that has its run inside, without a
+ * server.
  */
 
 import { progressAt, revealAt, riseOf } from "./model/rise.js";
@@ -17,10 +19,12 @@ export const initialState = {
   examples: [],
   limits: { prompt_chars: 8192, prompt_tokens: 512, new_tokens: 256, file_bytes: 0 },
   run: null,
+  insteadOf: null,
   version: 0,
   connected: true,
   opening: false,
   branching: null,
+  twins: 0,
   held: false,
   enginePaused: false,
   wanted: false,
@@ -81,9 +85,11 @@ const REDUCERS = {
     following: false,
   }),
   opening: () => ({ opening: true, held: false, problem: null }),
+  twin: ({ twins }) => ({ twins: twins + 1 }),
   branching: (_state, { token }) => ({ branching: token, problem: null }),
-  opened: (_state, { run, playing, view = initialState.selection.view }) => ({
+  opened: (_state, { run, playing, view = initialState.selection.view, insteadOf = null }) => ({
     run,
+    insteadOf,
     connected: true,
     problem: null,
     opening: false,

@@ -1,7 +1,7 @@
 /** One head's attention matrix: canvas for the cells, SVG for labels and marks. */
 
 import { html } from "htm/preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { drawMatrix, matrixParts, matrixSize, paintMatrixPart } from "../draw/matrix.js";
 import { hitMatrix, hitRowName, matrixGeometry, windowAround } from "../draw/matrix-geometry.js";
 import { fixed, quoted } from "../model/format.js";
@@ -82,13 +82,16 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
     const hit = hitMatrix(geometry, x, y) ?? hitRowName(geometry, x, y);
     return { hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
   };
+  const pointAt = (cell) => {
+    const place = cell ? { layer, head, query: cell.query, key: cell.key } : null;
+    if (place?.query !== hover?.query || place?.key !== hover?.key) dispatch({ type: "hover", hover: place });
+  };
   const onPointerMove = (event) => {
     const at = pointInside(event);
     const { hit, cell } = under(at);
     if (!hit) return onPointerLeave();
     setPointer(at);
-    const place = cell ? { layer, head, query: cell.query, key: cell.key } : null;
-    if (place?.query !== hover?.query || place?.key !== hover?.key) dispatch({ type: "hover", hover: place });
+    pointAt(cell);
   };
   const onPointerLeave = () => {
     setPointer(null);
@@ -100,6 +103,10 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   };
 
   const pointed = pointer ? under(pointer) : { hit: null };
+  // Under a pointer that rests, another step has another cell.
+  useEffect(() => {
+    if (pointed.hit) pointAt(pointed.cell);
+  });
   return html`<div
     class="matrix-cells"
     onPointerMove=${onPointerMove}

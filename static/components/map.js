@@ -147,6 +147,10 @@ function Grid({ state, dispatch, size, ranges }) {
   const newest = view.positions - 1;
   const sentence = headSentence(run, selection.layer, selection.head, Math.min(selection.query ?? newest, newest));
   const pointed = pointer && under(pointer).facts;
+  // Under a pointer that rests, another step has another place.
+  useEffect(() => {
+    if (pointed && !samePlace(pointed.place, hover)) dispatch({ type: "hover", hover: pointed.place });
+  });
   return html`<div
       class="map-grid"
       id="map-grid"

@@ -59,14 +59,14 @@ function Times({ state, run, step, dispatch, client }) {
     <${Fact} name="arithmetic" term="arithmetic-intensity" origin="computed">
       ${short(flops, "FLOP")} · ${fixed(flops / read, flops < 10 * read ? 2 : 0)}/byte
     <//>
-    <${WithoutCache} run=${run} step=${step} client=${client} view=${state.selection.view} />
+    <${WithoutCache} run=${run} step=${step} client=${client} twins=${state.twins} />
     ${batch > 1 && html`<${Fact} name="shared with">${counted(batch - 1, "other run")} in the same forward pass<//>`}
   </dl>`;
 }
 
-/** `view`: a twin may have been run in the large view, so it is asked for again when the view changes. */
-function WithoutCache({ run, step, client, view }) {
-  const twin = useFinishedTwin({ client, run, again: view });
+/** `twins`: the family is asked for again when a twin was started in the large view. */
+function WithoutCache({ run, step, client, twins }) {
+  const twin = useFinishedTwin({ client, run, again: twins });
   const { firstQuery, rows } = run.steps[step];
   const its = twin?.steps[step];
   if (!its)

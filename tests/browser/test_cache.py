@@ -91,6 +91,9 @@ def test_a_twin_without_a_cache_is_really_run_and_compared(stage: Stage, run: st
     assert difference == pytest.approx(largest_difference(log, twin), rel=0.06)
     assert [step["token"]["id"] for step in twin.steps] == [step["token"]["id"] for step in log.steps]
     assert cells(table, "text") == [f"the same {steps} tokens"]
+    # On a phone it is one swipe away; here it is behind the large view.
+    time = stage.page.get_by_role("region", name="Time", exact=True, include_hidden=True)
+    expect(time).to_contain_text("logits ±")
 
 
 def test_a_twin_that_is_there_already_is_shown_here_and_in_the_time_panel(stage: Stage, run: str) -> None:

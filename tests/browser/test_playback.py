@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
@@ -87,6 +88,23 @@ def test_nothing_of_a_step_that_was_left_stays_on_the_map(stage: Stage) -> None:
         eventually(lambda: stage.picture("Model map") == whole, 10)
 
 
+def test_under_a_pointer_that_rests_map_and_inspector_tell_of_the_same_token(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, "#step=1&layer=13&head=8")
+    stage.expect_step(1)
+    box = stage.map.bounding_box()
+    assert box
+    stage.map.hover(position={"x": box["width"] * 0.45, "y": box["height"] * 0.35})
+    title = stage.map.get_by_text(re.compile(r"^Layer \d+, head \d+: .* looks at "))
+    expect(title).to_be_visible()
+    tokens = stage.server.log(short_run).tokens
+    for step in (2, LAST):
+        stage.slider.fill(str(step))
+        stage.expect_step(step)
+        looker = f"“{tokens[step - LAST - 2]['text'].strip()}”"
+        expect(title).to_contain_text(f": {looker} looks at")
+        expect(stage.region("Inspector").get_by_role("heading", level=2)).to_contain_text(f": {looker} looks most at")
+
+
 def test_a_link_between_tokens_is_told_only_where_the_step_has_both(stage: Stage, short_run: str) -> None:
     newest = len(stage.server.log(short_run).open["tokens"]) + LAST - 1
     stage.open(short_run, f"#step={LAST}&layer=13&head=8&query={newest}&key=1")
@@ -136,7 +154,7 @@ def test_a_link_comes_back_to_the_same_step_layer_head_query_and_key(stage: Stag
     stage.expect_step(4)
     inspector = stage.region("Inspector")
     before = inspector.get_by_text("Model ▸").inner_text()
-    assert before.startswith("Model ▸ Layer 13 ▸ Head 2")
+    assert " ".join(before.split()).startswith("Model ▸ Layer 13 ▸ Head 2")
     stage.slider.fill("3")
     stage.page.keyboard.press("]")
     expect(inspector).to_contain_text("Layer 13 ▸ Head 3")

@@ -90,6 +90,15 @@ test("a new run leaves the link for an address of its own, and back leads to the
   stop();
 });
 
+test("a study's link gives its place in the history to the run it leads to, or back would lead there again", (t) => {
+  const { changes, show, pass, ...page } = addressBar(t, { search: "?run=beam" });
+  const stop = followAddress(page);
+  show({ run: { id: "a1", steps: [{}] }, insteadOf: "beam", step: 0 });
+  pass(300);
+  assert.deepEqual(changes, [["replace", "/?run=a1#step=0"]]);
+  stop();
+});
+
 test("a run that moves by itself changes the address every two seconds, once it is named, and when it stops at once", (t) => {
   const { changes, show, pass, ...page } = addressBar(t, { search: "?run=a1" });
   const stop = followAddress(page);

@@ -408,7 +408,10 @@ test("the link of a twin or a beam search leads to the run it is of, in the view
     bring(0, FRAMES.length);
     await settled();
     assert.equal(store.state().run.id, "r1");
+    assert.equal(store.state().insteadOf, "s1");
     assert.equal(store.state().selection.view, view);
+    session.visit("r2");
+    assert.equal(store.state().insteadOf, null);
   }
 });
 

@@ -19,11 +19,11 @@ export function useConnected(client, run, again = null) {
 }
 
 /**
- * @param {{client: Object, run: Object, connected: Object[]|null, cache: "none"|"forgotten"}} props
+ * @param {{client: Object, run: Object, connected: Object[]|null, cache: "none"|"forgotten", dispatch: Function}} props
  * @returns {{log: Run|null, starting: boolean, problem: Error|null, start: () => void, stop: () => void}}
  *   `log` grows in place; null until its first frame is here
  */
-export function useTwin({ client, run, connected, cache }) {
+export function useTwin({ client, run, connected, cache, dispatch }) {
   const [own, setOwn] = useState({ id: null, starting: false, problem: null });
   const id = own.id ?? (connected ? twinAmong(connected, run.id, cache) : null);
   const watched = useLog(client, id, makeRun);
@@ -32,10 +32,11 @@ export function useTwin({ client, run, connected, cache }) {
     try {
       const twin = await client.twin(run.id, { cache });
       setOwn({ id: twin.id, starting: false, problem: null });
+      dispatch({ type: "twin" });
     } catch (problem) {
       setOwn({ id: null, starting: false, problem });
     }
-  }, [client, run.id, cache]);
+  }, [client, run.id, cache, dispatch]);
   const stop = useCallback(async () => {
     try {
       await client.control(id, "stop");

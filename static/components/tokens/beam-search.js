@@ -19,7 +19,7 @@ export function BeamSearch({ state, client }) {
   const { run, step } = state;
   const [asked, setAsked] = useState({ beams: 3, length: 8 });
   const [started, setStarted] = useState([]);
-  const [problem, setProblem] = useState(null);
+  const [refusal, setRefusal] = useState(null);
   const [starting, setStarting] = useState(false);
   const family = useFamily(client, run, started.length);
   const id = started.findLast((search) => search.run === run.id && search.step === step)?.id ?? lastSearch(family, run, step);
@@ -33,20 +33,22 @@ export function BeamSearch({ state, client }) {
       section.current.scrollIntoView({ block: "start", behavior: state.reducedMotion ? "auto" : "smooth" });
   }, [started.length, drawn]);
 
+  const refuse = (problem) => setRefusal({ run: run.id, step, problem });
+  const problem = refusal?.run === run.id && refusal.step === step ? refusal.problem : null;
   const search = async (event) => {
     event.preventDefault();
     if (starting) return;
     setStarting(true);
-    setProblem(null);
+    setRefusal(null);
     try {
       const { id: made } = await client.beam(run.id, { step, ...asked });
       setStarted((before) => [...before, { run: run.id, step, id: made }]);
     } catch ({ detail, title, retryAfter }) {
-      setProblem(`${detail || title}${retryAfter ? ` Try again in ${retryAfter} s.` : ""}`);
+      refuse(`${detail || title}${retryAfter ? ` Try again in ${retryAfter} s.` : ""}`);
     }
     setStarting(false);
   };
-  const stop = () => client.control(id, "stop").catch(({ detail }) => setProblem(detail));
+  const stop = () => client.control(id, "stop").catch(({ detail }) => refuse(detail));
   const grows = log?.open && !log.close;
 
   return html`<section class="beams" aria-label="Beam search" ref=${section}>
