@@ -53,9 +53,9 @@ export function createSession({ store, client, saved = null, storage, delay }) {
   };
 
   /**
-   * @param {{playing: boolean, visited: boolean, view: string, link: Object}} how `visited`: it was not started here just
-   *   now; `link`: the step and selection to come back to, if any; `view`: what to open where the link does not say;
-   *   `insteadOf`: the study whose link led here
+   * @param {{playing: boolean, visited: boolean, view?: string, insteadOf?: string, link?: Object}} how `visited`: it was
+   *   not started here just now; `link`: the step and selection to come back to; `view`: what to open where the link does
+   *   not say; `insteadOf`: the study whose link led here
    */
   const open = (id, { playing, visited, view, insteadOf, link = {} }) => {
     stopWatching();
@@ -75,9 +75,9 @@ export function createSession({ store, client, saved = null, storage, delay }) {
       Object.keys(head).length === 0 && ["layer", "head"].every((name) => state().selection[name] === atOpening[name]);
     /** Where a viewer has gone meanwhile is not where a link wanted to go. */
     const isWhereItOpened = () => {
-      const { step, following, selection, ...now } = state();
-      const stands = now.playing === playing && !following && (playing || step === 0);
-      return stands && ["query", "key"].every((name) => selection[name] === atOpening[name]);
+      const now = state();
+      const stands = now.playing === playing && !now.following && (playing || now.step === 0);
+      return stands && ["query", "key"].every((name) => now.selection[name] === atOpening[name]);
     };
     const settle = () => {
       waiting &&= isWhereItOpened();

@@ -170,7 +170,7 @@ def test_the_sentence_of_a_step_has_the_logs_numbers(stage: Stage, short_run: st
     stage.expect_step(step)
     log = stage.server.log(short_run)
     data = log.steps[step]
-    sentence = stage.region("Timeline").get_by_text(re.compile(f"^Step {step}, "))
+    sentence = stage.region("Timeline").get_by_role("paragraph").filter(has_text=f"Step {step}, ")
     expect(sentence).to_contain_text(f"{data['kv']['bytes_written']:,}\u202fB")
     expect(sentence).to_contain_text(f"({100 * data['token']['prob']:.0f}\u202f%)")
     said = f"the {data['position']} tokens before it" if step else f"all {len(log.open['tokens'])} prompt tokens"
