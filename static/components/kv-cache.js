@@ -62,13 +62,13 @@ function Account({ run, step, dispatch }) {
         ${bytes(allHeads.bytes)} · ${fixed(allHeads.ratio, 1)}×
       <//>`}
       <${Fact} name="without a cache" origin="computed" hint="rows through the model, from the prompt to this step">
-        ${awaited || step === 0 ? `${counted(positions, "row")}, as many` : html`<${RowsSoFar} run=${run} step=${step} />`}
+        ${awaited || step === 0 ? `${counted(positions, "row")}, as many` : rowsByNow(run, step)}
       <//>
     </dl>`;
 }
 
-function RowsSoFar({ run, step }) {
-  const { cached, without } = rowsWithoutCache({ steps: run.steps.slice(0, step + 1) });
+function rowsByNow(run, step) {
+  const { cached, without } = rowsWithoutCache(run, step + 1);
   return `${counted(without, "row")} by now, not ${integer(cached)}`;
 }
 

@@ -145,7 +145,10 @@ function Grid({ state, dispatch, size, ranges }) {
   };
 
   const newest = view.positions - 1;
-  const sentence = headSentence(run, selection.layer, selection.head, Math.min(selection.query ?? newest, newest));
+  const sentence = useMemo(
+    () => headSentence(run, selection.layer, selection.head, Math.min(selection.query ?? newest, newest)),
+    [run, view, selection],
+  );
   const pointed = pointer && under(pointer).facts;
   // Under a pointer that rests, another step has another place.
   useEffect(() => {

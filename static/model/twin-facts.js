@@ -66,12 +66,14 @@ function worse(a, b) {
 /**
  * What the run would compute without a cache: every position again in every step. Arithmetic, not a measurement.
  *
- * @returns {{cached: number, without: number, again: number}} rows over all steps
+ * @param {Object} run
+ * @param {number} [count] of steps, from the prompt on
+ * @returns {{cached: number, without: number, again: number}} rows over these steps
  */
-export function rowsWithoutCache(run) {
+export function rowsWithoutCache(run, count = run.steps.length) {
   let cached = 0;
   let without = 0;
-  for (const step of run.steps) {
+  for (const step of run.steps.slice(0, count)) {
     cached += rowsComputed(step);
     without += step.firstQuery + step.rows;
   }

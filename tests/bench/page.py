@@ -133,8 +133,8 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=POSITIONS, help="positions of the run when it ends")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         wheel = unpacked_wheel(Path(folder))
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         with closing(chromium):
             with serving(Path(folder) / "installed", code=wheel) as server:
                 report_javascript("as it is installed", chromium, server)
