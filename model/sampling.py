@@ -81,7 +81,9 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Ch
         token = int(logits.argmax())
         prob = float(raw[token])
         return Choice(token, prob, prob, entropy, log_z, len(logits), len(logits), 1.0, 1.0)
-    probs, order = with_temperature(wide, sampling.temperature).sort(descending=True, stable=True)
+    # By logits: probabilities of logits that hardly differ may round to the same number.
+    order = wide.argsort(descending=True, stable=True)
+    probs = with_temperature(wide, sampling.temperature)[order]
     kept_k = top_k(probs, sampling.top_k)
     mass_k = float(probs[:kept_k].sum())
     kept_p = top_p(probs[:kept_k] / mass_k, sampling.top_p)

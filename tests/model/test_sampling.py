@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -134,6 +134,7 @@ def test_logits_that_are_not_finite_raise(bad: float, strategy: str) -> None:
     st.floats(0, 1, exclude_min=True),
     st.integers(0, 2**31 - 1),
 )
+@example([0.0, 1.6826346057943516e-21], 1.0, 1, 1.0, 0)
 def test_any_settings_leave_a_sound_choice(
     logits: list[float], temperature: float, k: int, p: float, seed: int
 ) -> None:
