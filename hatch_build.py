@@ -101,9 +101,9 @@ def shipped_files(root: Path, bundle: Path) -> dict[str, str]:
             relative = path.relative_to(root)
             bundled = path.suffix in MODULES and relative.as_posix() not in FOR_OTHER_PAGES
             if path.is_file() and not bundled and NOT_SHIPPED.isdisjoint(relative.parts):
-                shipped[str(path)] = f"app/{relative.as_posix()}"
+                shipped[str(path)] = f"kvscope/app/{relative.as_posix()}"
     for path in sorted(bundle.rglob("*.js")):
-        shipped[str(path)] = f"app/static/{path.relative_to(bundle).as_posix()}"
+        shipped[str(path)] = f"kvscope/app/static/{path.relative_to(bundle).as_posix()}"
     return shipped
 
 

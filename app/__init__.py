@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flask import Flask
 
-    from app.settings import Settings
+    from kvscope.app.settings import Settings
 
 
 def create_app(settings: Settings) -> Flask:
@@ -18,6 +18,6 @@ def create_app(settings: Settings) -> Flask:
 
     Raises database.StoreError when the data folder cannot be used.
     """
-    from app.factory import build  # the engine process imports this package too and needs no web framework
+    from kvscope.app.factory import build  # the engine process imports this package too and needs no web framework
 
     return build(settings)

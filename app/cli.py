@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from app.settings import DEFAULT_KEEP_RUNS_DAYS, DEFAULT_SERVICE, MAX_KEEP_RUNS_DAYS, Settings, default_data_dir
+from kvscope.app.settings import DEFAULT_KEEP_RUNS_DAYS, DEFAULT_SERVICE, MAX_KEEP_RUNS_DAYS, Settings, default_data_dir
 
 MODELS = """\
 SmolLM2-135M-Instruct   the default: fetched once, then kept for use without a network
@@ -74,8 +74,8 @@ def main(context: click.Context, /, data: Path | None, **options: object) -> Non
 
 
 def _serve(settings: Settings) -> None:
-    from app.database import StoreError
-    from app.server import CannotServe, serve
+    from kvscope.app.server import CannotServe, serve
+    from kvscope.app.store.database import StoreError
 
     try:
         serve(settings)
@@ -98,10 +98,10 @@ def _serve(settings: Settings) -> None:
 @click.pass_obj
 def run(settings: Settings, /, prompt: str, out: Path, model: str | None, device: str | None, **fields: object) -> None:
     """Run PROMPT once, without a server, and write all its frames to one safetensors file."""
-    from app.capture import capture
-    from app.problems import Problem
-    from app.run_request import new_id, run_from
-    from model.api import Refused
+    from kvscope.app.engine.capture import capture
+    from kvscope.app.http.problems import Problem
+    from kvscope.app.http.requests import new_id, run_from
+    from kvscope.model.api import Refused
 
     try:
         request = run_from({"prompt": prompt, **fields}, new_id())
@@ -131,8 +131,8 @@ def models() -> None:
 @click.pass_obj
 def export(settings: Settings, /, name: str, out: Path, level: str | None) -> None:
     """Write the saved session or the ended run ID to one file: a page that plays by itself, or its data."""
-    from app.database import StoreError
-    from app.export import CannotExport, export
+    from kvscope.app.store.database import StoreError
+    from kvscope.app.travel.export import CannotExport, export
 
     try:
         size = export(settings.data_dir, settings.database_url, name, out, level)
@@ -146,8 +146,8 @@ def export(settings: Settings, /, name: str, out: Path, level: str | None) -> No
 @click.pass_obj
 def backup(settings: Settings, /, file: Path) -> None:
     """Write all runs and saved sessions to FILE, also while a server is at work."""
-    from app.backup import backup
-    from app.database import StoreError
+    from kvscope.app.store.backup import backup
+    from kvscope.app.store.database import StoreError
 
     try:
         content = backup(settings.data_dir, settings.database_url, file)
@@ -161,9 +161,9 @@ def backup(settings: Settings, /, file: Path) -> None:
 @click.pass_obj
 def restore(settings: Settings, /, file: Path) -> None:
     """Fill an empty data folder or database with what `backup` wrote to FILE."""
-    from app.backup import restore
-    from app.database import StoreError
-    from app.server import CannotServe, hold_folder
+    from kvscope.app.server import CannotServe, hold_folder
+    from kvscope.app.store.backup import restore
+    from kvscope.app.store.database import StoreError
 
     try:
         with hold_folder(settings.data_dir):

@@ -7,30 +7,30 @@ from dataclasses import dataclass
 
 from flask import Flask
 
-from app import (
+from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.values import ValueMaker
+from kvscope.app.http import (
     compression,
+    contract,
+    files,
     frame_compression,
-    http_files,
-    http_gallery,
-    http_oembed,
-    http_openapi,
-    http_pages,
-    http_runs,
-    http_sessions,
-    http_studies,
+    oembed,
+    pages,
     problems,
-    recordings,
     security,
+    studies,
 )
-from app.engine_link import EngineLink
-from app.expiry import Expiry
-from app.live import Live
-from app.paths import static_dir, templates_dir
-from app.run_log import RunLog
-from app.run_request import MAX_BODY_BYTES
-from app.sessions import SessionStore
-from app.settings import Settings
-from app.value_maker import ValueMaker
+from kvscope.app.http import gallery as gallery_page
+from kvscope.app.http import runs as run_routes
+from kvscope.app.http import sessions as session_routes
+from kvscope.app.http.live import Live
+from kvscope.app.http.requests import MAX_BODY_BYTES
+from kvscope.app.paths import static_dir, templates_dir
+from kvscope.app.settings import Settings
+from kvscope.app.store import gallery as recordings
+from kvscope.app.store.expiry import Expiry
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +78,14 @@ def build(settings: Settings) -> Flask:
     compression.init_app(app)
     live.init_app(app)
     frame_compression.init_app(app)
-    app.register_blueprint(http_runs.blueprint(runs, engine))
-    app.register_blueprint(http_studies.blueprint(runs, engine))
-    app.register_blueprint(http_sessions.blueprint(runs, sessions, engine, maker))
-    app.register_blueprint(http_openapi.blueprint())
-    app.register_blueprint(http_files.blueprint(sessions, engine, settings.data_dir))
-    app.register_blueprint(http_oembed.blueprint(sessions))
-    app.register_blueprint(http_pages.blueprint(runs, sessions, engine, live, examples))
-    app.register_blueprint(http_gallery.blueprint(gallery))
+    app.register_blueprint(run_routes.blueprint(runs, engine))
+    app.register_blueprint(studies.blueprint(runs, engine))
+    app.register_blueprint(session_routes.blueprint(runs, sessions, engine, maker))
+    app.register_blueprint(contract.blueprint())
+    app.register_blueprint(files.blueprint(sessions, engine, settings.data_dir))
+    app.register_blueprint(oembed.blueprint(sessions))
+    app.register_blueprint(pages.blueprint(runs, sessions, engine, live, examples))
+    app.register_blueprint(gallery_page.blueprint(gallery))
     return app
 
 

@@ -23,10 +23,10 @@ from typing import IO, Any, TypeVar
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
-from app import create_app
-from app.database import held
-from app.run_log import RunLog
-from app.settings import Settings
+from kvscope.app import create_app
+from kvscope.app.settings import Settings
+from kvscope.app.store.database import held
+from kvscope.app.store.runs import RunLog
 
 SPARE_THREADS = 100
 """Threads beside those that hold a viewer's socket."""

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DEFAULT_SERVICE = "model.api:load_service"
+DEFAULT_SERVICE = "kvscope.model.service:load_service"
 DEFAULT_KEEP_RUNS_DAYS = 90
 MAX_KEEP_RUNS_DAYS = 36_500
 
@@ -21,7 +21,7 @@ def default_data_dir() -> Path:
 class Settings:
     """`service` is the dotted name of what loads the model in the engine process:
 
-    `module:function`, like model.api.load_service.
+    `module:function`, like kvscope.model.service.load_service.
     """
 
     data_dir: Path = field(default_factory=default_data_dir)

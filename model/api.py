@@ -1,7 +1,7 @@
 """What the rest of the project may know of the model: plain dataclasses and bytes, no tensors.
 
-The web side imports only this module and `model.frames`; neither imports torch.
-`load_service` does, when called, and is called in the engine process.
+The web side imports only this module and `model.log`; neither imports torch. `model.service.load_service` makes a
+Service, in the engine process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_BEAMS = 8
 MAX_BEAM_LENGTH = 32
 
 Caching = Literal["kept", "none", "forgotten"]
-"""What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.Engine.admit)."""
+"""What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.engine.Engine.admit)."""
 
 ValueLevel = Literal["qkv", "block"]
 """How much of a step's exact values is kept: the rows of Q, K and V, or also what is inside each block."""
@@ -226,14 +226,3 @@ def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
         # Two halves, each with its row after the norm and its change; what comes in; one or two vectors of the MLP.
         row += 2 * (5 * model["d"] + (1 if model["arch"] == "gpt2" else 2) * model["d_mlp"])
     return int(rows * model["layers"] * row)
-
-
-def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> Service:
-    """Fetch if need be, load, and return a service. `model` None is the default model.
-
-    `device`: "auto", "cpu", "cuda" or "cuda:N". Raises `Refused` with one readable sentence when the model cannot be
-    had.
-    """
-    from model.service import ModelService
-
-    return ModelService.load(model, device, progress)

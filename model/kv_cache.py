@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from model.config import ModelConfig
+from kvscope.model.config import ModelConfig
 
 BLOCK_SIZE = 16
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 
-from model import frames
-from model.api import (
+from kvscope.model.activations.answers import LensRow, algebra_values, block_values, head_values, lens_rows, standings
+from kvscope.model.activations.step_values import step_values
+from kvscope.model.api import (
     MAX_BEAM_LENGTH,
     MAX_BEAMS,
     MAX_NEW_TOKENS,
@@ -27,15 +28,14 @@ from model.api import (
     TwinRequest,
     ValuesRequest,
 )
-from model.beam import blocks_of_search
-from model.checkpoint import Checkpoint, load
-from model.engine import Engine
-from model.inside import LensRow, algebra_values, block_values, head_values, lens_rows, standings
-from model.kv_cache import BLOCK_SIZE, CacheFull
-from model.recorder import Recorder, now
-from model.records import CloseRecord
-from model.step_values import step_values
-from model.transformer import Transformer
+from kvscope.model.checkpoint import Checkpoint, load
+from kvscope.model.engine.beam import blocks_of_search
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import CloseRecord
+from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
+from kvscope.model.log import frames
+from kvscope.model.log.recorder import Recorder, now
+from kvscope.model.transformer import Transformer
 
 CAPACITY_POSITIONS = 8192
 CAPACITY_BYTES = 2 << 30
@@ -371,3 +371,12 @@ def _refusing_when_full() -> Iterator[None]:
     except CacheFull as full:
         message = f"The KV cache has no room for this now: {full}. Wait for a run to end."
         raise Refused("run", message, status=429) from None
+
+
+def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> ModelService:
+    """Fetch if need be, load, and return a service. `model` None is the default model.
+
+    `device`: "auto", "cpu", "cuda" or "cuda:N". Raises `Refused` with one readable sentence when the model cannot be
+    had.
+    """
+    return ModelService.load(model, device, progress)

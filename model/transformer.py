@@ -23,10 +23,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.config import ModelConfig
-from model.hooks import HookPoint
-from model.kv_cache import KVCache
-from model.linear import Linear, can_pack, pack_all
+from kvscope.model.config import ModelConfig
+from kvscope.model.hooks import HookPoint
+from kvscope.model.kv_cache import KVCache
+from kvscope.model.linear import Linear, can_pack, pack_all
 
 
 @dataclass(frozen=True, slots=True)

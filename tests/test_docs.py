@@ -15,7 +15,7 @@ import click
 import pytest
 import requests
 
-from app.cli import main
+from kvscope.app.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -85,7 +85,7 @@ def test_the_command_table_names_every_command() -> None:
 @pytest.fixture
 def server_url(tmp_path: Path) -> Iterator[str]:
     """A server with the default model, ready for runs."""
-    command = [sys.executable, "-m", "app", "--port", "0", "--data", str(tmp_path / "data")]
+    command = [sys.executable, "-m", "kvscope", "--port", "0", "--data", str(tmp_path / "data")]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -119,7 +119,7 @@ def test_the_session_example_reads_what_kvscope_run_saves(tmp_path: Path) -> Non
     command = re.search(r"`kvscope (run [^`]+)`:\n\n```python", README)
     assert command
     python_path = {**os.environ, "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "app", *shlex.split(command[1])]
+    words = [sys.executable, "-m", "kvscope", *shlex.split(command[1])]
     subprocess.run(words, cwd=tmp_path, env=python_path, check=True, capture_output=True)
     lines = run_example(PYTHON_BLOCKS[1], tmp_path).splitlines()
     assert lines[0].startswith("step 0, from layer 0: attention (30, 9, 3, 3)")

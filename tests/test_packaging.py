@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import hatch_build
-from app import paths
+from kvscope.app import paths
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "static"
@@ -175,12 +175,12 @@ def test_a_wheel_ships_the_bundle_in_place_of_all_modules(small_static: Path, bu
     assert npm_runs(small_static) == 1
     shipped = {target: Path(source) for source, target in build_data["force_include"].items()}
     assert set(shipped) == {
-        *("app/static/main.js", "app/static/chunks/view-1.js"),
-        *("app/static/importmap.json", "app/static/vendor/lib/LICENSE"),
+        *("kvscope/app/static/main.js", "kvscope/app/static/chunks/view-1.js"),
+        *("kvscope/app/static/importmap.json", "kvscope/app/static/vendor/lib/LICENSE"),
     }
-    assert shipped["app/static/main.js"].read_text() == "bundled"
+    assert shipped["kvscope/app/static/main.js"].read_text() == "bundled"
     hook.finalize("standard", build_data, "")
-    assert not shipped["app/static/main.js"].exists()
+    assert not shipped["kvscope/app/static/main.js"].exists()
     assert "main.js" in files_of(small_static)
     assert "chunks/view-1.js" not in files_of(small_static)
 
@@ -236,21 +236,24 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     before = files_of(STATIC)
     names = set(zipfile.ZipFile(build_wheel(tmp_path)).namelist())
     assert files_of(STATIC) == before
-    page = {f"app/{folder}/{name}" for folder in ("static", "templates") for name in files_of(ROOT / folder)}
+    page = {f"kvscope/app/{folder}/{name}" for folder in ("static", "templates") for name in files_of(ROOT / folder)}
     tools = {"package.json", "package-lock.json", ".npmrc", hatch_build.STAMP}
     modules = {name for name in page if name.endswith(hatch_build.MODULES)}
     wanted = {name for name in page - modules if Path(name).name not in tools and "/node_modules/" not in name}
     assert wanted <= names
-    assert {f"app/static/vendor/{library}/LICENSE" for library in LIBRARIES["vendor"]} <= names
-    assert {"app/cli.py", "model/api.py", "app/templates/stage.html"} <= names
-    assert {f"app/recordings/{path.name}" for path in (ROOT / "app" / "recordings").glob("*.safetensors")} <= names
+    assert {f"kvscope/app/static/vendor/{library}/LICENSE" for library in LIBRARIES["vendor"]} <= names
+    assert {"kvscope/app/cli.py", "kvscope/model/api.py", "kvscope/app/templates/stage.html"} <= names
+    assert {
+        f"kvscope/app/recordings/{path.name}" for path in (ROOT / "app" / "recordings").glob("*.safetensors")
+    } <= names
     bundled = {name for name in names if name.endswith((*hatch_build.MODULES, ".map"))}
-    chunks = {name for name in bundled if re.fullmatch(r"app/static/chunks/[\w-]+-[0-9A-Z]{8}\.js", name)}
-    entries = {f"app/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
+    chunks = {name for name in bundled if re.fullmatch(r"kvscope/app/static/chunks/[\w-]+-[0-9A-Z]{8}\.js", name)}
+    entries = {f"kvscope/app/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
     assert bundled == entries | chunks
     views = {path.stem for path in (STATIC / "components" / "views").glob("*.js")}
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
-    assert not [name for name in names if "node_modules" in name or name.startswith("tests/")]
+    assert {name.split("/")[0].partition("-")[0] for name in names} == {"kvscope"}
+    assert not [name for name in names if "node_modules" in name]
 
 
 def test_the_page_is_found_in_a_checkout_and_in_an_installation(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import torch
 
-from model.api import Progress, Refused
-from model.checkpoint import fetch
-from model.checkpoint.gguf_file import read_gguf
-from model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
-from model.checkpoint.hf_folder import read_folder
-from model.checkpoint.hub import fetch_repository
-from model.checkpoint.tokenizer import Tokenizer
-from model.config import ModelConfig
+from kvscope.model.api import Progress, Refused
+from kvscope.model.checkpoint import fetch
+from kvscope.model.checkpoint.gguf_file import read_gguf
+from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
+from kvscope.model.checkpoint.hf_folder import read_folder
+from kvscope.model.checkpoint.hub import fetch_repository
+from kvscope.model.checkpoint.tokenizer import Tokenizer
+from kvscope.model.config import ModelConfig
 
 __all__ = ["Checkpoint", "Tokenizer", "load"]
 

@@ -11,7 +11,7 @@ import jinja2
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from model.api import Refused
+from kvscope.model.api import Refused
 
 
 class ChatTemplate:

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from gguf.quants import dequantize
 
-from model.api import Progress, Refused
-from model.checkpoint.gguf_header import Header, Malformed, TensorInfo, mapped, read_header
-from model.checkpoint.layout import fill, slots
-from model.config import ModelConfig
+from kvscope.model.api import Progress, Refused
+from kvscope.model.checkpoint.gguf_header import Header, Malformed, TensorInfo, mapped, read_header
+from kvscope.model.checkpoint.layout import fill, slots
+from kvscope.model.config import ModelConfig
 
 _MODULES = {
     "embed": "token_embd",

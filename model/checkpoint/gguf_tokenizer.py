@@ -11,8 +11,8 @@ from typing import Any
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
 
-from model.api import Refused
-from model.checkpoint.tokenizer import Extras, Tokenizer, byte_level, end_ids
+from kvscope.model.api import Refused
+from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_level, end_ids
 
 _WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"

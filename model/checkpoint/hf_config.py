@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from model.api import Refused
-from model.config import ModelConfig
+from kvscope.model.api import Refused
+from kvscope.model.config import ModelConfig
 
 _FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 _LLAMA3_KEYS = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")

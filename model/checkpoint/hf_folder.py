@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 
-from model.api import Progress, Refused
-from model.checkpoint.hf_config import config_from_hf
-from model.checkpoint.hf_tokenizer import tokenizer_from_hf
-from model.checkpoint.layout import fill, slots
-from model.checkpoint.tokenizer import Tokenizer
-from model.config import ModelConfig
+from kvscope.model.api import Progress, Refused
+from kvscope.model.checkpoint.hf_config import config_from_hf
+from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
+from kvscope.model.checkpoint.layout import fill, slots
+from kvscope.model.checkpoint.tokenizer import Tokenizer
+from kvscope.model.config import ModelConfig
 
 _LLAMA_MODULES = {
     "embed": "embed_tokens",

@@ -8,8 +8,8 @@ from typing import Any
 
 import tokenizers
 
-from model.api import Refused
-from model.checkpoint.tokenizer import Extras, Tokenizer, byte_fallback, byte_level, end_ids
+from kvscope.model.api import Refused
+from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_fallback, byte_level, end_ids
 
 _NAMES = ("bos_token", "eos_token", "unk_token", "pad_token")
 

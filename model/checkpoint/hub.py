@@ -6,7 +6,7 @@ import errno
 from collections.abc import Callable
 from pathlib import Path
 
-from model.api import Progress, Refused
+from kvscope.model.api import Progress, Refused
 
 _PATTERNS = [
     "config.json",

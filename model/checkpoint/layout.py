@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import torch
 
-from model.api import Progress, Refused
-from model.config import ModelConfig
+from kvscope.model.api import Progress, Refused
+from kvscope.model.config import ModelConfig
 
 _ELEMENT_BYTES = 4
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import tokenizers
 
-from model.checkpoint.chat import ChatTemplate
+from kvscope.model.checkpoint.chat import ChatTemplate
 
 _END_OF_TURN = ("<|im_end|>", "<|eot_id|>", "<|end|>", "<|end_of_turn|>", "<end_of_turn>")
 _SPACE_MARK = "▁"

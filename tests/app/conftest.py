@@ -18,10 +18,10 @@ import requests
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
-from app.settings import Settings
-from model import frames as codec
-from tests.app.contract import ContractClient
+from kvscope.app import create_app
+from kvscope.app.settings import Settings
+from kvscope.model.log import frames as codec
+from tests.app.http.contract import ContractClient
 from tests.app.postgres import cluster, database, postgresql
 
 __all__ = ["cluster", "database", "postgresql"]
@@ -105,7 +105,7 @@ class LiveServer:
         options += ["--model", model] if model is not None else []
         self._errors = (data.parent / "stderr").open("a+")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "app", *options],
+            [sys.executable, "-m", "kvscope", *options],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=self._errors,

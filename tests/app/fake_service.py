@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from model.api import BeamRequest, ForkRequest, Frame, Progress, Refused, RunRequest, TwinRequest, ValuesRequest
-from model.frames import encode, header, relabel, token_ids
+from kvscope.model.api import BeamRequest, ForkRequest, Frame, Progress, Refused, RunRequest, TwinRequest, ValuesRequest
+from kvscope.model.log.frames import encode, header, relabel, token_ids
 
 LAYERS, HEADS, HEAD_DIM, VOCAB = 2, 3, 4, 1000
 MOST_TOKENS = 100
@@ -23,7 +23,7 @@ MOST_TOKENS = 100
 
 
 def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> FakeService:
-    """Like model.api.load_service."""
+    """Like kvscope.model.service.load_service."""
     progress(Progress("fetching", 5, 10, "Fetching the fake"))
     if model == "refused":
         raise Refused("model", "fake.gguf is truncated: it ends at byte 12.")

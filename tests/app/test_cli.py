@@ -11,11 +11,11 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from app.cli import main
-from app.run_log import RunLog, runs_table
-from app.session_import import read_file
-from app.sessions import SessionStore
-from model.frames import header, relabel, split
+from kvscope.app.cli import main
+from kvscope.app.store.runs import RunLog, runs_table
+from kvscope.app.store.sessions import SessionStore
+from kvscope.app.travel.importing import read_file
+from kvscope.model.log.frames import header, relabel, split
 from tests.app.conftest import FAKE, ROOT, eventually
 
 RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
@@ -72,7 +72,7 @@ def test_a_refused_run_leaves_no_file_behind(tmp_path: Path) -> None:
 
 def test_ctrl_c_stops_a_run_and_keeps_what_there_is(tmp_path: Path) -> None:
     out = tmp_path / "f.safetensors"
-    command = [sys.executable, "-m", "app", "--service", FAKE, "run", "abc", "--out", str(out)]
+    command = [sys.executable, "-m", "kvscope", "--service", FAKE, "run", "abc", "--out", str(out)]
     command += ["--max-new-tokens", "256", "--model", "delay=0.05"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -100,7 +100,7 @@ def test_help_names_every_public_option() -> None:
 
 
 def test_the_url_is_the_first_line_printed(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "app", "--service", FAKE, "--port", "0", "--data", str(tmp_path)]
+    command = [sys.executable, "-m", "kvscope", "--service", FAKE, "--port", "0", "--data", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("http://127.0.0.1:")

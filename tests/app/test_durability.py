@@ -22,14 +22,22 @@ from pathlib import Path
 import pytest
 import requests
 
-from app.run_log import RunLog
-from app.session_values import origins_table, values_table
-from app.sessions import SessionStore, canonical, name_of, parts_table, sessions_table, tokens_table, unlinked
-from app.settings import DEFAULT_SERVICE
-from model.frames import from_stream, header
+from kvscope.app.settings import DEFAULT_SERVICE
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import (
+    SessionStore,
+    canonical,
+    name_of,
+    parts_table,
+    sessions_table,
+    tokens_table,
+    unlinked,
+)
+from kvscope.app.store.values import origins_table, values_table
+from kvscope.model.log.frames import from_stream, header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
+from tests.app.store.test_sessions import count, run_of
 from tests.app.test_server import check_interrupted, engine_of
-from tests.app.test_sessions import count, run_of
 from tests.app.viewer import Viewer
 
 TIMES = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "20"))
@@ -127,11 +135,11 @@ SHARE_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
 import sqlalchemy as sa
-from app.run_log import RunLog
-from app.session_values import Values, describe
-from app.session_values import origins_table, values_table
-from app.sessions import SessionStore, unlinked
-from model.frames import encode
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.values import Values, describe
+from kvscope.app.store.values import origins_table, values_table
+from kvscope.app.store.sessions import SessionStore, unlinked
+from kvscope.model.log.frames import encode
 
 log = RunLog(Path(sys.argv[1]), sys.argv[3] or None)
 store = SessionStore(log)

@@ -13,10 +13,10 @@ from tests.app.conftest import ROOT
 
 pytestmark = pytest.mark.processes
 
-INTERFACE = {"api", "frames", "archive", "log_check", "strict"}
+INTERFACE = ("api.", "log.frames", "log.archive", "log.check", "log.strict")
 """Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")
-WEB = ("flask", "flask_socketio", "socketio", "sqlalchemy", "gunicorn", "app")
+WEB = ("flask", "flask_socketio", "socketio", "sqlalchemy", "gunicorn")
 
 
 def loaded_by(code: str) -> set[str]:
@@ -29,19 +29,19 @@ def loaded_by(code: str) -> set[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        *("cli", "factory", "server", "capture", "live", "http_runs", "http_sessions", "http_files", "http_pages"),
-        "recordings",
+        *("cli", "factory", "server", "engine.capture", "store.gallery"),
+        *("http.live", "http.runs", "http.sessions", "http.files", "http.pages"),
     ],
 )
 def test_the_web_process_loads_no_tensor_library(module: str) -> None:
-    assert not loaded_by(f"import app.{module}").intersection(TENSORS)
+    assert not loaded_by(f"import kvscope.app.{module}").intersection(TENSORS)
 
 
 def test_an_application_without_recordings_to_store_loads_no_tensor_library(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from app import create_app
-from app.settings import Settings
+from kvscope.app import create_app
+from kvscope.app.settings import Settings
 client = create_app(Settings(data_dir=Path({str(tmp_path)!r}), recordings_dir=Path({str(tmp_path)!r}))).test_client()
 assert client.get("/").status_code == 200
 assert client.get("/api/runs/nobody").status_code == 404
@@ -50,31 +50,42 @@ assert client.get("/api/runs/nobody").status_code == 404
 
 
 def test_the_engine_process_loads_no_web_library_of_ours() -> None:
-    assert not loaded_by("import app.engine_process").intersection({*TENSORS, *WEB} - {"app"})
+    assert not loaded_by("import kvscope.app.engine.process").intersection({*TENSORS, *WEB})
 
 
 def imports_of(folder: str) -> dict[str, set[str]]:
-    """For each source file of a package, the top-level packages it imports anywhere, also inside functions."""
+    """For each source file of a folder, the modules it imports anywhere, also inside functions."""
     found = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
         nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
-        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-        names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
-        found[str(path.relative_to(ROOT))] = {name.partition(".")[0] for name in names}
+        names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        found[str(path.relative_to(ROOT))] = names
     return found
 
 
+def top_level(names: set[str]) -> set[str]:
+    return {name.partition(".")[0] for name in names}
+
+
 def test_no_source_of_the_web_names_a_tensor_library() -> None:
-    assert {path: names & set(TENSORS) for path, names in imports_of("app").items() if names & set(TENSORS)} == {}
+    assert {path for path, names in imports_of("app").items() if top_level(names) & set(TENSORS)} == set()
 
 
 def test_no_source_of_the_model_names_the_web() -> None:
-    assert {path: names & set(WEB) for path, names in imports_of("model").items() if names & set(WEB)} == {}
+    web = {
+        path
+        for path, names in imports_of("model").items()
+        if top_level(names) & set(WEB) or any(name.startswith("kvscope.app") for name in names)
+    }
+    assert web == set()
 
 
 def test_the_web_knows_of_the_model_only_its_interface_and_its_files() -> None:
-    for path in sorted((ROOT / "app").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "model":
-                parts = {node.module.partition(".")[2]} if node.module != "model" else {a.name for a in node.names}
-                assert parts <= INTERFACE, path
+    model = "kvscope.model."
+    for path, names in imports_of("app").items():
+        for name in names:
+            if name.startswith(model):
+                assert name.removeprefix(model).startswith(INTERFACE), path

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from app.settings import DEFAULT_SERVICE
-from model.frames import header, tensors, token_ids
+from kvscope.app.settings import DEFAULT_SERVICE
+from kvscope.model.log.frames import header, tensors, token_ids
 from tests.app.conftest import LiveServer
 from tests.app.viewer import Viewer
 

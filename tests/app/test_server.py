@@ -17,9 +17,9 @@ import psutil
 import pytest
 import requests
 
-from app.engine_process import AUTOGROUP, NICENESS
-from app.server import pass_over_departures
-from model.frames import header
+from kvscope.app.engine.process import AUTOGROUP, NICENESS
+from kvscope.app.server import pass_over_departures
+from kvscope.model.log.frames import header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
 from tests.app.viewer import Viewer
 
@@ -177,7 +177,7 @@ def test_an_engine_that_dies_while_loading_is_told_and_the_page_stays(serve: Ser
 
 def fails(*options: str, data: Path) -> str:
     """The one line with which the server refuses to start."""
-    command = [sys.executable, "-m", "app", "--data", str(data), "--service", FAKE, *options]
+    command = [sys.executable, "-m", "kvscope", "--data", str(data), "--service", FAKE, *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert done.stdout == ""

@@ -10,10 +10,10 @@ from functools import partial
 
 import torch
 
-from model.api import RunRequest, Sampling
-from model.checkpoint import load
-from model.checkpoint.fetch import fetch
-from model.service import ModelService
+from kvscope.model.api import RunRequest, Sampling
+from kvscope.model.checkpoint import load
+from kvscope.model.checkpoint.fetch import fetch
+from kvscope.model.service import ModelService
 
 EIGHT = 8
 TITLES = {

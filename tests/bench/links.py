@@ -19,10 +19,10 @@ import requests
 import sqlalchemy as sa
 from playwright.sync_api import Browser, sync_playwright
 
-from app.packing import pack
-from app.run_log import RunLog
-from app.sessions import SessionStore
-from model import frames as codec
+from kvscope.app.store.packing import pack
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore
+from kvscope.model.log import frames as codec
 from tests.bench.page import prompt_of
 from tests.browser.server import ROOT, Server
 

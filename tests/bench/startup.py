@@ -12,7 +12,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from model import frames
+from kvscope.model.log import frames
 
 PATIENCE_S = 120
 
@@ -30,7 +30,7 @@ def measure_startup(device: str) -> Startup:
     """Start a server of its own on a free port and end it. Raises TimeoutError."""
     with tempfile.TemporaryDirectory() as data:
         began = time.perf_counter()
-        command = [sys.executable, "-m", "app", "--port", "0", "--data", data, "--device", device]
+        command = [sys.executable, "-m", "kvscope", "--port", "0", "--data", data, "--device", device]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             assert server.stdout is not None

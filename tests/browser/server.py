@@ -15,7 +15,7 @@ from typing import IO, Any
 import psutil
 import requests
 
-from model import frames as codec
+from kvscope.model.log import frames as codec
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADING_S = 100
@@ -46,7 +46,16 @@ class Server:
     def start(self) -> None:
         """Start it, on the port it had before if it had one; back when it answers."""
         port = self.url.rstrip("/").rpartition(":")[2] or "0"
-        command = [sys.executable, "-m", "app", "--port", port, "--data", str(self._folder / "data"), *self._options]
+        command = [
+            sys.executable,
+            "-m",
+            "kvscope",
+            "--port",
+            port,
+            "--data",
+            str(self._folder / "data"),
+            *self._options,
+        ]
         self._errors = (self._folder / "stderr").open("a")
         self._process = subprocess.Popen(
             command, cwd=self._code, stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True

@@ -13,7 +13,7 @@ import pytest
 import requests
 from playwright.sync_api import Locator, Page, Route, expect
 
-from model import frames as codec
+from kvscope.model.log import frames as codec
 from tests.browser.stage import Stage
 
 LAYER, STEP = 13, 2

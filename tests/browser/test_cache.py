@@ -10,7 +10,7 @@ import pytest
 import requests
 from playwright.sync_api import Locator, expect
 
-from model import frames as codec
+from kvscope.model.log import frames as codec
 from tests.browser.server import Log, Server, eventually
 from tests.browser.stage import Stage
 

@@ -13,8 +13,8 @@ import requests
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
-from app.sessions import label_of
-from model.frames import from_stream, relabel
+from kvscope.app.store.sessions import label_of
+from kvscope.model.log.frames import from_stream, relabel
 from tests.browser.complaints import Complaints
 from tests.browser.pixels import colours
 from tests.browser.server import Server, eventually

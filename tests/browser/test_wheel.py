@@ -11,7 +11,7 @@ import pytest
 import requests
 from playwright.sync_api import Page, Request, Response, expect
 
-from model import frames as codec
+from kvscope.model.log import frames as codec
 from tests.browser.server import Server
 from tests.browser.stage import Stage
 from tests.browser.test_export import PNG_START, save
@@ -45,7 +45,7 @@ def wheel_server(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(scope="module")
 def recorded_run(unpacked: Path) -> str:
     """A run that ships with the project."""
-    session = (unpacked / "app" / "recordings" / "animal.safetensors").read_bytes()
+    session = (unpacked / "kvscope" / "app" / "recordings" / "animal.safetensors").read_bytes()
     return str(codec.raw_header(session)["__metadata__"]["run"])
 
 
@@ -76,7 +76,7 @@ class Traffic:
 
 def test_the_server_has_the_bundle_and_no_other_module(wheel_server: Server, unpacked: Path) -> None:
     served = requests.get(f"{wheel_server.url}static/main.js", timeout=30)
-    assert served.content == (unpacked / "app" / "static" / "main.js").read_bytes()
+    assert served.content == (unpacked / "kvscope" / "app" / "static" / "main.js").read_bytes()
     assert served.content != (STATIC / "main.js").read_bytes()
     for name in ("store.js", "components/app.js", "vendor/preact/dist/preact.mjs"):
         assert (STATIC / name).is_file()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from model import frames as codec
+from kvscope.model.log import frames as codec
 from tests.browser.server import ROOT, Log, Server
 from tests.browser.stage import Stage
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from model.api import Frame, Progress, Service
-from model.service import ModelService
+from kvscope.model.api import Frame, Progress, Service
+from kvscope.model.service import ModelService
 from tests.model.tiny import tiny_checkpoint
 
 STEP_S = 0.03
@@ -21,7 +21,7 @@ class SlowService(ModelService):
 
 
 def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> Service:
-    """Like model.api.load_service. Every byte of a text is a token; some runs end by a token of their own."""
+    """Like model.service.load_service. Every byte of a text is a token; some runs end by a token of their own."""
     service = SlowService(tiny_checkpoint(eos=(0, 17, 45, 70)), "cpu")
     progress(Progress("ready", 1, 1, "tiny is ready"))
     return service

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from model.hooks import HookPoint
+from kvscope.model.hooks import HookPoint
 
 
 @pytest.fixture(autouse=True)

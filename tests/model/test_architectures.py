@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoint import load
-from model.engine import Engine
-from model.kv_cache import Sequence
-from model.ragged import Entry, make_batch
-from model.transformer import Transformer
+from kvscope.model.checkpoint import load
+from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.engine.engine import Engine
+from kvscope.model.kv_cache import Sequence
+from kvscope.model.transformer import Transformer
 from tests.model.checkpoint.tiny import VOCAB, write_folder
 
 LLAMA3_ROPE = {

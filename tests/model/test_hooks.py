@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.engine import Engine
-from model.hooks import HookPoint, hook_points, observing
+from kvscope.model.engine.engine import Engine
+from kvscope.model.hooks import HookPoint, hook_points, observing
 from tests.model.tiny import prompt, shared_model, whole_logits
 
 

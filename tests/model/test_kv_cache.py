@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 from torch import Tensor
 
-from model.kv_cache import BLOCK_SIZE, CacheFull, KVCache, Sequence
+from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull, KVCache, Sequence
 from tests.model.tiny import tiny_config
 
 CONFIG = tiny_config()

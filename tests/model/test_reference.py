@@ -13,14 +13,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.api import Sampling
-from model.checkpoint import Checkpoint, load
-from model.checkpoint.fetch import fetch
-from model.engine import Engine
-from model.kv_cache import Sequence
-from model.ragged import Entry, make_batch
-from model.records import StepRecord
-from model.transformer import Transformer
+from kvscope.model.api import Sampling
+from kvscope.model.checkpoint import Checkpoint, load
+from kvscope.model.checkpoint.fetch import fetch
+from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import StepRecord
+from kvscope.model.kv_cache import Sequence
+from kvscope.model.transformer import Transformer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 

@@ -10,9 +10,8 @@ import safetensors.numpy
 import tokenizers
 from tokenizers import models
 
-import model.service
-from model import frames
-from model.api import (
+from kvscope.model import service as service_module
+from kvscope.model.api import (
     MAX_PROMPT_CHARS,
     BeamRequest,
     Caching,
@@ -24,12 +23,13 @@ from model.api import (
     Sampling,
     TwinRequest,
 )
-from model.capture import expand
-from model.checkpoint import Tokenizer
-from model.checkpoint.tokenizer import Extras
-from model.engine import Engine
-from model.hooks import observing
-from model.service import ModelService, pick_device
+from kvscope.model.checkpoint import Tokenizer
+from kvscope.model.checkpoint.tokenizer import Extras
+from kvscope.model.engine.capture import expand
+from kvscope.model.engine.engine import Engine
+from kvscope.model.hooks import observing
+from kvscope.model.log import frames
+from kvscope.model.service import ModelService, pick_device
 from tests.model.tiny import check_cache, greedy, shared_model, tiny_checkpoint
 
 TEXT = "The cat sat."
@@ -176,7 +176,7 @@ class TestRefusals:
         assert len(made.start(request(prompt="\\" * 2000))) == 1
 
     def test_a_full_cache_refuses_for_now_and_harms_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 96)
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 96)
         made = service()
         assert made.max_positions == 48
         log = made.start(request("a", max_new_tokens=30))
@@ -358,7 +358,7 @@ class TestFork:
         assert (refused.value.field, refused.value.status) == ("model", 409)
 
     def test_a_full_cache_refuses_a_fork_and_its_parent_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 96)
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 96)
         made = service()
         log = made.start(request(max_new_tokens=30))
         log += made.advance()
@@ -447,7 +447,7 @@ class TestTwin:
         check_cache(made.engine)
 
     def test_what_cannot_be_twinned_is_refused_and_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 96)
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 96)
         made = service()
         parent = run_to_end(made, request(max_new_tokens=30))
         made.start(request("b", max_new_tokens=30))
@@ -526,7 +526,7 @@ class TestBeam:
         assert not made.busy
 
     def test_near_the_end_of_the_context_that_bounds_the_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 256)
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 256)
         made = service()
         parent = run_to_end(made, request(prompt="x" * 100, max_new_tokens=28))
         ids = encoded("x" * 100) + chosen(parent)[:20]
@@ -538,7 +538,7 @@ class TestBeam:
         assert kinds(made.beam(asked) + finish(made)) == "o" + "b" * 8 + "c"
 
     def test_a_full_cache_refuses_for_now_and_another_model_for_good(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 256)
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 256)
         made = service()
         parent = run_to_end(made, request())
         made.start(request("b", "x" * 90, max_new_tokens=30))
@@ -617,7 +617,7 @@ class TestExactValues:
         assert (refused.value.field, refused.value.limit) == (field, limit)
 
     def test_a_run_can_be_looked_into_however_full_the_cache(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 256)
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 256)
         made = service()
         log = made.start(request(prompt="x" * 100, max_new_tokens=28))
         log += made.advance()
@@ -628,7 +628,7 @@ class TestExactValues:
         assert kinds(log + finish(made))[-1] == "c"
 
     def test_more_tokens_than_the_cache_holds_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.service, "CAPACITY_POSITIONS", 64)
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 64)
         made = service()
         with pytest.raises(Refused) as refused:
             made.lens([1] * 65, 0)
@@ -647,7 +647,7 @@ class TestLoad:
             return replay(self, ids, *rest)
 
         monkeypatch.setattr(Engine, "replay", counted)
-        monkeypatch.setattr(model.service, "load", lambda name, progress: tiny_checkpoint(**options))
+        monkeypatch.setattr(service_module, "load", lambda name, progress: tiny_checkpoint(**options))
         seen: list[Progress] = []
         made = ModelService.load("tiny", "cpu", seen.append)
         assert seen[-1] == Progress("ready", 1, 1, "tiny is ready on cpu")
@@ -655,6 +655,6 @@ class TestLoad:
         assert made.engine.cache.free_blocks == made.engine.cache.blocks
 
     def test_a_device_is_checked_before_anything_is_loaded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(model.service, "load", lambda name, progress: pytest.fail("loaded"))
+        monkeypatch.setattr(service_module, "load", lambda name, progress: pytest.fail("loaded"))
         with pytest.raises(Refused):
             ModelService.load(None, "tpu", lambda progress: None)

@@ -12,16 +12,16 @@ import torch
 from tokenizers import decoders, models, pre_tokenizers
 from torch import Tensor
 
-from model.api import Sampling
-from model.checkpoint import Checkpoint, Tokenizer
-from model.checkpoint.layout import slots
-from model.checkpoint.tokenizer import Extras, byte_alphabet, byte_level
-from model.config import ModelConfig
-from model.engine import Engine
-from model.kv_cache import KVCache, Sequence
-from model.ragged import Entry, make_batch
-from model.records import CloseRecord, Record, RowsRecord, StepRecord
-from model.transformer import Transformer
+from kvscope.model.api import Sampling
+from kvscope.model.checkpoint import Checkpoint, Tokenizer
+from kvscope.model.checkpoint.layout import slots
+from kvscope.model.checkpoint.tokenizer import Extras, byte_alphabet, byte_level
+from kvscope.model.config import ModelConfig
+from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import CloseRecord, Record, RowsRecord, StepRecord
+from kvscope.model.kv_cache import KVCache, Sequence
+from kvscope.model.transformer import Transformer
 
 GREEDY = Sampling()
 SAMPLED = Sampling("sample", temperature=1.5, top_k=50, top_p=0.95, seed=11)

@@ -15,11 +15,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from app.engine_process import resolve
-from app.run_request import new_id, run_from
-from app.sessions import SHORTEST_ID, canonical, name_of
-from app.settings import DEFAULT_SERVICE, Settings
-from model import frames as codec
+from kvscope.app.engine.process import resolve
+from kvscope.app.http.requests import new_id, run_from
+from kvscope.app.settings import DEFAULT_SERVICE, Settings
+from kvscope.app.store.sessions import SHORTEST_ID, canonical, name_of
+from kvscope.model.log import frames as codec
 from tests.record.measures import Recorded, holds, picture_of, render
 
 RECIPES = Path(__file__).with_name("recipes.toml")

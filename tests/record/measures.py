@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from model import frames as codec
+from kvscope.model.log import frames as codec
 
 NARROW_SPACE = "\u202f"
 SHOWN_SPACE = "␣"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app.opening_head import opening_head
-from model import frames as codec
+from kvscope.app.travel.opening_head import opening_head
+from kvscope.model.log import frames as codec
 
 FOLDER = Path(__file__).parent
 RECORDINGS = sorted((FOLDER.parents[1] / "app" / "recordings").glob("*.safetensors"))

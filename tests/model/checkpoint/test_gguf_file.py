@@ -12,9 +12,9 @@ from gguf import GGMLQuantizationType as Kind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.api import Progress, Refused
-from model.checkpoint.gguf_file import read_gguf
-from model.checkpoint.layout import slots
+from kvscope.model.api import Progress, Refused
+from kvscope.model.checkpoint.gguf_file import read_gguf
+from kvscope.model.checkpoint.layout import slots
 from tests.model.checkpoint.tiny import gguf_tensors, write_gguf
 
 
@@ -89,7 +89,7 @@ def test_quantized_tensors_equal_the_librarys_dequantization(tmp_path: Path, kin
 def test_a_tensor_larger_than_one_chunk_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = write_gguf(tmp_path / "a.gguf", kinds={"token_embd.weight": Kind.Q8_0})
     whole = read_gguf(tmp_path / "a.gguf", ignore).weights["embed.weight"]
-    monkeypatch.setattr("model.checkpoint.gguf_file._CHUNK_ELEMENTS", 7 * 32)
+    monkeypatch.setattr("kvscope.model.checkpoint.gguf_file._CHUNK_ELEMENTS", 7 * 32)
     pieces = read_gguf(tmp_path / "a.gguf", ignore).weights["embed.weight"]
     assert torch.equal(whole, pieces)
     assert np.abs(pieces.numpy() - stored["token_embd.weight"]).max() < 0.05

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.processes
 
 PROGRAM = """
 import sys
-from model.api import Refused
-from model.checkpoint import load
+from kvscope.model.api import Refused
+from kvscope.model.checkpoint import load
 try:
     loaded = load(sys.argv[1], lambda progress: None)
     print("loaded", loaded.name, loaded.config.arch, sorted(loaded.weights)[0])

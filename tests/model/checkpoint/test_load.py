@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.api import Progress, Refused
-from model.checkpoint import load
-from model.checkpoint.fetch import SHA256, sha256_of
+from kvscope.model.api import Progress, Refused
+from kvscope.model.checkpoint import load
+from kvscope.model.checkpoint.fetch import SHA256, sha256_of
 from tests.model.checkpoint.tiny import VOCAB, write_folder, write_gguf
 
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, normalizers, pre_tokenizers
 
-from model.api import Refused
-from model.checkpoint.chat import ChatTemplate
-from model.checkpoint.fetch import FILE, cache_folder, fetch
-from model.checkpoint.gguf_header import mapped, read_header
-from model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
-from model.checkpoint.hf_tokenizer import tokenizer_from_hf
-from model.checkpoint.tokenizer import Tokenizer, byte_alphabet
+from kvscope.model.api import Refused
+from kvscope.model.checkpoint.chat import ChatTemplate
+from kvscope.model.checkpoint.fetch import FILE, cache_folder, fetch
+from kvscope.model.checkpoint.gguf_header import mapped, read_header
+from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
+from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
+from kvscope.model.checkpoint.tokenizer import Tokenizer, byte_alphabet
 from tests.model.checkpoint.tiny import MERGES, SPECIALS, VOCAB, write_tokenizer
 
 TEXTS = [

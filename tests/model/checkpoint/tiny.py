@@ -13,7 +13,7 @@ import tokenizers
 import torch
 from tokenizers import decoders, models, pre_tokenizers
 
-from model.checkpoint.tokenizer import byte_alphabet
+from kvscope.model.checkpoint.tokenizer import byte_alphabet
 
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 MERGES = (("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("i", "n"))

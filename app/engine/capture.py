@@ -1,0 +1,81 @@
+"""`kvscope run`: one run in this process, without server or browser, written as one session file."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+from kvscope.app.engine.process import resolve
+from kvscope.model.api import Frame, Progress, RunRequest, Service
+from kvscope.model.log import frames as codec
+
+
+def capture(service: str, model: str | None, device: str, request: RunRequest, out: Path) -> None:
+    """Run `request` to its end and write its frames to `out`, joined. Ctrl-C stops the run and keeps what there is.
+
+    The text goes to standard output as it is generated, everything else to standard error. Raises Refused, OSError.
+    """
+    part = out.with_name(f"{out.name}.part")
+    with part.open("wb") as file:  # before the run, so that a file that cannot be written costs no minutes of work
+        try:
+            loaded: Service = resolve(service)(model, device, _show)
+            _clear_line()
+            frames = _run(loaded, request)
+            file.write(codec.join(frame.payload for frame in frames))
+        except BaseException:
+            part.unlink()
+            raise
+    part.replace(out)
+    close = codec.header(frames[-1].payload).data
+    ended = f"{close['reason']}: {close['error']}" if close["error"] else close["reason"]
+    _say(f"{out}: {close['steps']} steps, {len(frames)} frames, {out.stat().st_size:,} bytes, ended by {ended}\n")
+
+
+def _run(loaded: Service, request: RunRequest) -> list[Frame]:
+    kept = loaded.start(request)
+    with _interrupts() as interrupted:
+        while kept[-1].kind != "close":
+            made = loaded.advance()
+            kept += made
+            print("".join(map(_text, made)), end="", flush=True)
+            if interrupted.is_set() and kept[-1].kind != "close":
+                interrupted.clear()
+                loaded.control(request.run, "stop")
+    print(flush=True)
+    return kept
+
+
+@contextmanager
+def _interrupts() -> Iterator[Event]:
+    """An event that Ctrl-C sets, instead of raising in the middle of a step."""
+    event = Event()
+    before = signal.signal(signal.SIGINT, lambda *_: event.set())
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _text(frame: Frame) -> str:
+    return str(codec.header(frame.payload).data["token"]["text"]) if frame.kind == "step" else ""
+
+
+def _show(progress: Progress) -> None:
+    """One line that is written over; nothing where standard error is a file."""
+    if sys.stderr.isatty():
+        share = f" {100 * progress.done // progress.total} %" if progress.total else ""
+        _clear_line()
+        _say(progress.message + share)
+
+
+def _clear_line() -> None:
+    if sys.stderr.isatty():
+        _say("\r\033[K")
+
+
+def _say(text: str) -> None:
+    print(text, end="", file=sys.stderr, flush=True)

@@ -1,0 +1,64 @@
+"""What the web process and the engine process say to each other over their pipe.
+
+Every message is one of these classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kvscope.model.api import Frame, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Web to engine: call `method` of the service. Answered by a Result or a Failure with the same number."""
+
+    number: int
+    method: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """Engine to web: where loading the model stands."""
+
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Engine to web: the model is loaded. `info` is the `model` object of an `open` frame."""
+
+    info: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFailed:
+    """Engine to web: the model cannot be had; `message` is one readable sentence. The engine ends after it."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Engine to web: what one forward pass, start or fork gave, in log order per run."""
+
+    frames: tuple[Frame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Engine to web: what a call returned. Frames that the call gave were sent before it."""
+
+    number: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Engine to web: what a call raised: `Refused`, or `RuntimeError` for a fault of the engine's own."""
+
+    number: int
+    error: Exception

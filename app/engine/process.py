@@ -1,0 +1,120 @@
+"""The engine process: loads the model, then serves calls and advances runs until the web process is gone.
+
+Started by app.engine.link with the spawn method, because fork and CUDA do not mix.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+from kvscope.app.engine.messages import Call, Failure, Frames, LoadFailed, Loading, Ready, Result
+from kvscope.model.api import Refused, Service
+
+CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam")
+CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "algebra", "candidates", "lens", "values")
+
+NICENESS = 15
+"""Of 19. The browser that shows a run is often on the same machine, and both cores are busy with the next step."""
+
+AUTOGROUP = Path("/proc/self/autogroup")
+"""Where Linux keeps the niceness of this process's session (man 7 sched, "The autogroup feature")."""
+
+log = logging.getLogger(__name__)
+
+
+def serve(connection: Connection, service: str, model: str | None, device: str) -> None:
+    """Run until the other end of `connection` closes. `service` names the loader, `module:function`."""
+    _step_back()
+    calls: SimpleQueue[Call] = SimpleQueue()
+    Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
+    loaded = _load(connection, service, model, device)
+    if loaded is None:
+        return
+    _send(connection, Ready(loaded.info))
+    while True:
+        waiting = calls.qsize() if loaded.busy else 1
+        for _ in range(waiting):
+            _answer(connection, loaded, calls.get())
+        if loaded.busy:
+            frames = loaded.advance()
+            if frames:
+                _send(connection, Frames(tuple(frames)))
+
+
+def _step_back() -> None:
+    """Leave the processors to others, and the terminal's Ctrl-C to the web process, which decides.
+
+    Both need a session of its own: Linux shares the processors between sessions first, and a process's own niceness
+    counts only against others of its session, never against a browser. Threads that step back must not spin while they
+    wait for one that is kept from running: unless the operator says otherwise, those of the service, which is imported
+    after this, sleep.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.setsid()
+    os.nice(NICENESS)
+    with suppress(OSError):  # macOS, and a Linux without autogroups, where a process's own niceness is what counts
+        AUTOGROUP.write_text(str(NICENESS))
+
+
+def resolve(dotted: str) -> Callable[..., Any]:
+    """The object that `module:name` names. Raises ImportError or AttributeError."""
+    module, _, name = dotted.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def _receive(connection: Connection, calls: SimpleQueue[Call]) -> None:
+    """Queue what the web process asks.
+
+    Its end, even by kill -9, ends this process at once, whatever the other thread computes.
+    """
+    try:
+        while True:
+            calls.put(connection.recv())
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+def _send(connection: Connection, message: Any) -> None:
+    """Tell the web process. Where its end shows here before `_receive` sees it, this process ends as it would there."""
+    try:
+        connection.send(message)
+    except ConnectionError:
+        os._exit(0)
+
+
+def _load(connection: Connection, service: str, model: str | None, device: str) -> Service | None:
+    try:
+        loaded: Service = resolve(service)(model, device, lambda progress: _send(connection, Loading(progress)))
+        return loaded
+    except Refused as refused:
+        _send(connection, LoadFailed(refused.message))
+    except Exception as error:
+        log.exception("the model could not be loaded")
+        _send(connection, LoadFailed(f"The model could not be loaded: {type(error).__name__}: {error}"))
+    return None
+
+
+def _answer(connection: Connection, service: Service, call: Call) -> None:
+    try:
+        if call.method not in CALLS:
+            raise ValueError(f"no such call: {call.method}")
+        value = getattr(service, call.method)(*call.arguments)
+        if call.method in CALLS_WITH_FRAMES:
+            _send(connection, Frames(tuple(value)))
+            value = None
+        _send(connection, Result(call.number, value))
+    except Refused as refused:
+        _send(connection, Failure(call.number, refused))
+    except Exception as error:
+        log.exception("call %s failed", call.method)
+        _send(connection, Failure(call.number, RuntimeError(f"{type(error).__name__}: {error}")))

@@ -1,0 +1,90 @@
+"""Computes the exact values of a run for a session that is to keep them, a step at a time, so that other runs go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock
+from typing import IO, Any
+
+from kvscope.app.engine.link import EngineLink, EngineUnavailable
+from kvscope.app.store.database import StoreError, reason_of
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.values import Values, describe
+from kvscope.model.api import Frame, ValueLevel, ValuesRequest, value_bytes
+
+WAIT_S = 120.0
+"""How long a run waits while another's values are computed."""
+
+
+class ValueMaker:
+    """One run's values at a time; what is made waits on disk, in `folder`, until it is stored."""
+
+    def __init__(self, runs: RunLog, engine: EngineLink, folder: Path, most_bytes: int) -> None:
+        self._runs, self._engine, self._folder, self.most_bytes = runs, engine, folder, most_bytes
+        self._turn = Lock()
+        self._done: dict[str, int] = {}
+
+    def estimate(self, run: str, level: ValueLevel) -> int:
+        """About how many bytes they will take."""
+        opening = self._runs.opening(run)
+        rows = len(opening["tokens"]) + len(self._runs.chosen(run)) - 1
+        return value_bytes(opening["model"], rows, level)
+
+    def progress(self, run: str) -> int | None:
+        """How many steps are computed; None when no values of the run are being made."""
+        return self._done.get(run)
+
+    @contextmanager
+    def turn(self, run: str) -> Iterator[None]:
+        """While one run's values are made, the others wait. Raises EngineUnavailable when that takes too long."""
+        if not self._turn.acquire(timeout=WAIT_S):
+            raise EngineUnavailable("The values of another run are being computed.", retry_after=30)
+        self._done[run] = 0
+        try:
+            yield
+        finally:
+            self._done.pop(run)
+            self._turn.release()
+
+    @contextmanager
+    def made(self, run: str, label: str, level: ValueLevel) -> Iterator[Values]:
+        """The values of an ended run that has its turn, in frames of the run `label`; they are gone after the context.
+
+        Raises EngineUnavailable, Refused, StoreError.
+        """
+        try:
+            with _spool(self._folder) as file:
+                parts = []
+                for payload in self._frames(run, label, level):
+                    file.write(payload)
+                    parts.append(describe(payload))
+                file.flush()
+                yield Values(level, parts, lambda: _cut(file, parts))
+        except OSError as error:
+            raise StoreError(f"The values cannot be stored: {reason_of(error)}.") from None
+
+    def _frames(self, run: str, label: str, level: ValueLevel) -> Iterator[bytes]:
+        prompt = [token["id"] for token in self._runs.opening(run)["tokens"]]
+        chosen = [token for _, token in self._runs.chosen(run)]
+        for step, token in enumerate(chosen):
+            ids = prompt + chosen[:step]
+            first_query = 0 if step == 0 else len(ids) - 1
+            frames: list[Frame] = self._engine.call(
+                "values", ValuesRequest(label, step, ids, first_query, token, level)
+            )
+            for frame in frames:
+                yield frame.payload
+            self._done[run] = step + 1
+
+
+def _spool(folder: Path) -> IO[bytes]:
+    return TemporaryFile(dir=folder, prefix="values-")
+
+
+def _cut(file: IO[bytes], parts: list[dict[str, Any]]) -> Iterator[bytes]:
+    file.seek(0)
+    for part in parts:
+        yield file.read(part["bytes"])

@@ -1,0 +1,128 @@
+"""Sessions as files: `/api/sessions/<id>.html`, and `POST /api/sessions`, which takes either kind of file back."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from flask import Blueprint, Response, request
+
+from kvscope.app.engine.link import EngineLink
+from kvscope.app.http.log import BINARY
+from kvscope.app.http.lookup import RunLookup
+from kvscope.app.http.openapi import Answer, describe, json_answer
+from kvscope.app.http.problems import Problem
+from kvscope.app.http.schemas import one_of
+from kvscope.app.http.sessions import REVALIDATED
+from kvscope.app.http.share import kept
+from kvscope.app.store.database import StoreError
+from kvscope.app.store.sessions import SessionStore
+from kvscope.app.store.values import LEVELS
+from kvscope.app.travel.file import NotStored, of_session
+from kvscope.app.travel.importing import MAX_FILE_BYTES, read_file
+from kvscope.app.travel.page import SessionPage
+
+CHUNK_BYTES = 1024 * 1024
+FULL = (errno.ENOSPC, errno.EDQUOT)
+RETRY_WHEN_BUSY_S = 5
+LONGEST_WAIT_S = 60.0
+
+
+def blueprint(sessions: SessionStore, engine: EngineLink, folder: Path) -> Blueprint:
+    """The routes, over these sessions. Files that come in wait in `folder` while they are read."""
+    routes = Blueprint("files", __name__, url_prefix="/api/sessions")
+    api = FileRoutes(sessions, RunLookup(sessions, engine, noun="session"), folder)
+    routes.get("/<session>.html")(api.page)
+    routes.post("")(api.keep)
+    return routes
+
+
+class FileRoutes:
+    """One method per route."""
+
+    def __init__(self, sessions: SessionStore, lookup: RunLookup, folder: Path) -> None:
+        self._sessions, self._lookup, self._folder = sessions, lookup, folder
+        self._reading = Lock()
+
+    @describe(
+        "A saved session as one page that needs no server",
+        {200: Answer("HTML, to be saved", {"text/html": {}}, ("Content-Disposition",))},
+        *(400, 404, 409),
+        query={"level": one_of(*LEVELS, description="how much of what is stored is in it; all when absent")},
+        optional=("level",),
+        revalidated=True,
+    )
+    def page(self, session: str) -> Response:
+        """`GET /api/sessions/<id>.html?level=`"""
+        self._lookup.known(session)
+        level = request.args.get("level")
+        if level is not None and level not in LEVELS:
+            raise Problem(400, f"level must be one of {', '.join(LEVELS)}.", field="level", limit=list(LEVELS))
+        try:
+            page = SessionPage(of_session(self._sessions, session, level))
+        except NotStored as error:
+            raise Problem(409, str(error), field="level", limit=[error.stored]) from None
+        response = Response(mimetype="text/html")
+        if request.method == "HEAD":
+            response.content_length = page.measure()
+        else:
+            response.response = page
+            response.implicit_sequence_conversion = False
+        # Never shown at this address, where its scripts would be the server's own.
+        response.headers["Content-Disposition"] = f'attachment; filename="{page.file_name}"'
+        response.headers["Cache-Control"] = REVALIDATED
+        response.set_etag(page.tag)
+        response.make_conditional(request)
+        return response
+
+    @describe(
+        "Take a session back from either of its files",
+        {201: json_answer("it is saved", "Shared", "Location")},
+        *(413, 415, 422, 429, 507),
+        body={BINARY: {}},
+    )
+    def keep(self) -> Response:
+        """`POST /api/sessions`: the body is the file."""
+        # A form of a page elsewhere can send other types without being asked whether it may.
+        if request.mimetype != BINARY:
+            raise Problem(415, f"The body must be {BINARY}.", field="Content-Type", limit=[BINARY])
+        request.max_content_length = MAX_FILE_BYTES
+        with self._received() as buffer, self._turn():
+            found = read_file(buffer)
+            try:
+                session, token = self._sessions.keep(found.words, found.frames, found.values)
+            except StoreError as error:
+                raise Problem(507, str(error), field="file") from None
+        return kept(session, token)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """One file is read at a time, so that many large ones do not take all memory."""
+        if not self._reading.acquire(timeout=LONGEST_WAIT_S):
+            raise Problem(429, "Other files are being read. Try again in a moment.", retry_after=RETRY_WHEN_BUSY_S)
+        try:
+            yield
+        finally:
+            self._reading.release()
+
+    @contextmanager
+    def _received(self) -> Iterator[memoryview]:
+        """The body, on disk until it is read. Raises Problem, and RequestEntityTooLarge before all of it is here."""
+        with tempfile.TemporaryFile(dir=self._folder, prefix="import-") as file:
+            try:
+                while chunk := request.stream.read(CHUNK_BYTES):
+                    file.write(chunk)
+                file.flush()
+            except OSError as error:
+                if error.errno in FULL:
+                    raise Problem(507, "There is no room on the disk for the file.", field="file") from None
+                raise
+            if not file.tell():
+                raise Problem(422, "The file is empty.", field="file")
+            # What still looks into it keeps it: it goes with the last of them.
+            yield memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

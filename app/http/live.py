@@ -1,0 +1,233 @@
+"""Socket.IO: sends the frames of watched runs as they are stored.
+
+A watch is a reader of the log with a cursor of its own. Viewers that are live, late, or back after a lost network are
+one path: read what follows the cursor, wait at the end. The log is the queue, so a slow viewer costs no memory.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock, Thread
+from typing import Any
+
+import socketio
+from flask import Flask, request
+from flask_socketio import ConnectionRefusedError, SocketIO
+
+from kvscope.app.http.problems import Problem, unknown
+from kvscope.app.store.runs import RunLog
+
+MAX_QUEUED_PACKETS = 12
+"""Packets that may wait in one viewer's send queue. A frame is two: the event and its bytes. Engine.IO's Python client
+takes at most 16 in one polling response, and a ping and acknowledgements may come between."""
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
+"""Between two looks whether a full queue has room again: each time twice as long (docs/architecture.md)."""
+WAIT_S = 10.0
+MAX_WATCHES = 8
+MAX_MESSAGE_BYTES = 16 * 1024
+NAMESPACE = "/"
+
+log = logging.getLogger(__name__)
+
+
+class Watch:
+    """One viewer's reading of one run, in a thread of its own, until the run's end or `stop`.
+
+    `send` queues a frame for the viewer; it returns False when the queue has no room, and raises KeyError when the
+    viewer is gone.
+    """
+
+    def __init__(self, runs: RunLog, run: str, after: int, send: Callable[[bytes], bool]) -> None:
+        self._runs, self._run, self._after, self._send = runs, run, after, send
+        self._lock = Lock()
+        self._stopped = False
+
+    def start(self, at_end: Callable[[], None]) -> None:
+        """Begin sending; `at_end` is called once nothing more will be sent."""
+        Thread(target=self._pump, args=(at_end,), name=f"watch-{self._run}", daemon=True).start()
+
+    def stop(self) -> None:
+        """After this returns, nothing more is sent."""
+        with self._lock:
+            self._stopped = True
+        self._runs.wake(self._run)
+
+    def _pump(self, at_end: Callable[[], None]) -> None:
+        try:
+            with self._runs.held(self._run):
+                self._read()
+        except KeyError:
+            log.debug("the viewer of %s is gone", self._run)
+        finally:
+            at_end()
+
+    def _read(self) -> None:
+        while not self._stopped:
+            page = self._runs.frames(self._run, self._after)
+            for payload in page:
+                if not self._deliver(payload):
+                    return
+                self._after += 1
+            if not page:
+                head = self._runs.head(self._run)
+                if head is None or (head.closed and head.last_seq <= self._after):
+                    return
+                self._runs.wait(self._run, self._after, WAIT_S)
+
+    def _deliver(self, payload: bytes) -> bool:
+        """Send a frame as soon as there is room for it; False when the watch was stopped instead."""
+        pause = SHORTEST_PAUSE_S
+        while True:
+            with self._lock:
+                if self._stopped:
+                    return False
+                if self._send(payload):
+                    return True
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """One socket: its watches by run; the runs that it began to watch last and has not left, even if they have ended;
+    and a lock that keeps its queue within bounds though several watches fill it.
+    """
+
+    watches: dict[str, Watch] = field(default_factory=dict)
+    seen: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_WATCHES))
+    sending: Lock = field(default_factory=Lock)
+
+
+class Live:
+    """All watches of all viewers."""
+
+    def __init__(self, runs: RunLog, max_viewers: int) -> None:
+        self._runs = runs
+        self._max_viewers = max_viewers
+        self._lock = Lock()
+        self._viewers: dict[str, Viewer] = {}
+        self._server: socketio.Server | None = None
+
+    def init_app(self, app: Flask) -> None:
+        """Serve Socket.IO on the application."""
+        socket = SocketIO(
+            app,
+            async_mode="threading",  # left unset, an installed gevent would win
+            async_handlers=False,  # a viewer's watch and unwatch must not overtake each other
+            manage_session=False,
+            max_http_buffer_size=MAX_MESSAGE_BYTES,
+        )
+        self._server = socket.server
+        socket.on_event("connect", self._connect)
+        socket.on_event("disconnect", self._disconnect)
+        socket.on_event("watch", lambda body=None: self._answer(self._watch, body))
+        socket.on_event("unwatch", lambda body=None: self._answer(self._unwatch, body))
+
+    def close(self) -> None:
+        """Stop every watch."""
+        with self._lock:
+            watches = [watch for viewer in self._viewers.values() for watch in viewer.watches.values()]
+            self._viewers.clear()
+        for watch in watches:
+            watch.stop()
+
+    @property
+    def viewers(self) -> int:
+        """How many sockets are connected."""
+        with self._lock:
+            return len(self._viewers)
+
+    def watched(self) -> set[str]:
+        """The runs that are in somebody's sight."""
+        with self._lock:
+            return {run for viewer in self._viewers.values() for run in viewer.seen}
+
+    def _connect(self, _auth: Any = None) -> None:
+        with self._lock:
+            if len(self._viewers) >= self._max_viewers:
+                raise ConnectionRefusedError("The server has as many viewers as it takes.")
+            self._viewers[_sid()] = Viewer()
+
+    def _disconnect(self, _reason: Any = None) -> None:
+        with self._lock:
+            viewer = self._viewers.pop(_sid(), Viewer())
+            watches = list(viewer.watches.values())
+        for watch in watches:
+            watch.stop()
+
+    def _answer(self, handler: Callable[[str, Any], dict[str, Any]], body: Any) -> dict[str, Any]:
+        try:
+            return handler(_sid(), body)
+        except Problem as problem:
+            return {"error": problem.document()}
+
+    def _watch(self, sid: str, body: Any) -> dict[str, Any]:
+        run, after = _run_of(body), _after_of(body)
+        head = self._runs.head(run)
+        if head is None:
+            raise unknown("run", run)
+        watch = Watch(self._runs, run, after, lambda payload: self._send(sid, payload))
+        with self._lock:
+            viewer = self._viewers.get(sid)
+            if viewer is None:
+                raise Problem(409, "This socket is closing.")
+            mine = viewer.watches
+            if run not in mine and len(mine) >= MAX_WATCHES:
+                raise Problem(429, f"One viewer watches at most {MAX_WATCHES} runs.", field="run", limit=MAX_WATCHES)
+            earlier = mine.get(run)
+            mine[run] = watch
+            viewer.seen.append(run)
+        if earlier is not None:
+            earlier.stop()
+        watch.start(lambda: self._forget(sid, run, watch))
+        return {"run": run, "last_seq": head.last_seq}
+
+    def _unwatch(self, sid: str, body: Any) -> dict[str, Any]:
+        run = _run_of(body)
+        with self._lock:
+            viewer = self._viewers.get(sid, Viewer())
+            watch = viewer.watches.pop(run, None)
+            while run in viewer.seen:
+                viewer.seen.remove(run)
+        if watch is not None:
+            watch.stop()
+        return {"run": run}
+
+    def _forget(self, sid: str, run: str, watch: Watch) -> None:
+        with self._lock:
+            mine = self._viewers.get(sid, Viewer()).watches
+            if mine.get(run) is watch:
+                del mine[run]
+
+    def _send(self, sid: str, payload: bytes) -> bool:
+        assert self._server is not None
+        with self._lock:
+            viewer = self._viewers[sid]
+        with viewer.sending:
+            transport = self._server.manager.eio_sid_from_sid(sid, NAMESPACE)
+            if self._server.eio.sockets[transport].queue.qsize() >= MAX_QUEUED_PACKETS:
+                return False
+            self._server.emit("frame", payload, to=sid, namespace=NAMESPACE)
+            return True
+
+
+def _sid() -> str:
+    return str(request.sid)  # type: ignore[attr-defined]  # set by Flask-SocketIO
+
+
+def _run_of(body: Any) -> str:
+    run = body.get("run") if isinstance(body, dict) else None
+    if not isinstance(run, str):
+        raise Problem(422, "run must be the id of a run.", field="run")
+    return run
+
+
+def _after_of(body: dict[str, Any]) -> int:
+    after = body.get("after", -1)
+    if isinstance(after, bool) or not isinstance(after, int) or after < -1:
+        raise Problem(422, "after must be the seq of the last frame seen, or -1.", field="after", limit=-1)
+    return after

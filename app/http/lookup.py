@@ -1,0 +1,103 @@
+"""What several routes ask of a run before they serve it, and how they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from flask import Response, jsonify, request, url_for
+
+from kvscope.app.engine.link import EngineLink, EngineUnavailable
+from kvscope.app.http.problems import Problem, unknown
+from kvscope.app.store.runs import Head
+
+STARTING_PROBLEMS = (400, 413, 415, 422, 429, 503)
+"""Statuses of whatever starts a run."""
+
+
+class Log(Protocol):
+    """What is read of runs, and of saved sessions in the same way (run_log.RunLog says what each method does)."""
+
+    def head(self, run: str, /) -> Head | None:
+        """Where the log ends."""
+        ...
+
+    def opening(self, run: str, /) -> dict[str, Any]:
+        """The data of its `open` frame."""
+        ...
+
+    def chosen(self, run: str, /) -> list[tuple[int, int]]:
+        """For each complete step: seq of its `step` frame, id of the token it chose."""
+        ...
+
+    def all_frames(self, run: str, after: int = -1, /) -> Iterator[bytes]:
+        """Payloads of the frames after seq `after`."""
+        ...
+
+
+class RunLookup:
+    """Finds runs, and refuses what cannot be asked of one. Methods raise Problem. `noun`: what an id is of."""
+
+    def __init__(self, runs: Log, engine: EngineLink, noun: str = "run") -> None:
+        self._runs, self._engine, self._noun = runs, engine, noun
+
+    def known(self, run: str) -> Head:
+        """Where the run's log ends."""
+        head = self._runs.head(run)
+        if head is None:
+            raise unknown(self._noun, run)
+        return head
+
+    def original(self, run: str) -> dict[str, Any]:
+        """The `open` data of a run that is no study: what a study did cannot be computed again from its tokens."""
+        self.known(run)
+        opening = self._runs.opening(run)
+        study = opening.get("study")
+        if study is not None:
+            raise Problem(409, f"That is a study of the run {study['of']}: ask about that one.", field="run")
+        return opening
+
+    def step(self, run: str, read: Callable[[int, int], int], first: int = 0) -> tuple[dict[str, Any], list[int], int]:
+        """The run's `open` data, the tokens that a step had before it, and the step: what `read` makes of the request,
+        told the lowest, `first`, and the highest there is.
+        """
+        opening, chosen = self.original(run), self._runs.chosen(run)
+        if len(chosen) <= first:
+            missing = "complete step" if first == 0 else "step of decode"
+            raise Problem(409, f"The run has no {missing} yet.", field="step")
+        step = read(first, len(chosen) - 1)
+        ids = [token["id"] for token in opening["tokens"]] + [token for _, token in chosen[:step]]
+        return opening, ids, step
+
+    def state(self, run: str, head: Head) -> str:
+        """running, paused or closed."""
+        return "closed" if head.closed else "paused" if self._engine.is_paused(run) else "running"
+
+    def same_model(self, opening: dict[str, Any]) -> None:
+        """A run's values can only be computed again by the model that gave them."""
+        loaded = self._engine.info
+        if loaded is None:
+            raise EngineUnavailable(self._engine.readiness.message)
+        if opening["model"]["sha256"] != loaded["sha256"]:
+            detail = f"The run was made by {opening['model']['name']} and this server runs {loaded['name']}."
+            raise Problem(409, detail, field="model", limit=[loaded["name"]])
+
+
+def json_body() -> bytes:
+    """The body of a request. Raises Problem unless it says that it is JSON."""
+    if request.mimetype != "application/json":
+        raise Problem(415, "The body must be application/json.", field="Content-Type", limit=["application/json"])
+    return request.get_data()
+
+
+def created(run: str) -> Response:
+    """201 for a new run, with where it is."""
+    response = jsonify(id=run, url=page_of(run))
+    response.status_code = 201
+    response.headers["Location"] = url_for("runs.status", run=run)
+    return response
+
+
+def page_of(run: str) -> str:
+    """The page that shows the run."""
+    return url_for("pages.stage", run=run)

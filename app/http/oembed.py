@@ -1,0 +1,109 @@
+"""`/oembed`: how to embed the session that an address leads to (https://oembed.com)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
+
+from flask import Blueprint, Response, jsonify, render_template, request, url_for
+
+from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.problems import Problem
+from kvscope.app.http.schemas import one_of, whole
+from kvscope.app.store.sessions import SessionStore
+from kvscope.app.travel.card import title_of
+
+ADDRESS = re.compile(r"/(?:s|embed)/([a-z2-7]+)")
+PARAMETERS = ("step", "layer", "head", "query", "key", "view", "hide", "theme", "autoplay", "speed")
+"""What an embed's address takes (docs/embed.md); of the rest nothing is handed on."""
+WIDTH, HEIGHT = 800, 600
+"""What an embed gets where there is room, in CSS pixels."""
+THUMBNAIL = 1200, 630
+PIXELS = whole(1, 999_999_999)
+FORMAT = one_of("json", description="another one is a 501")
+CACHED_S = 24 * 60 * 60
+
+
+def blueprint(sessions: SessionStore) -> Blueprint:
+    """The route, over these sessions."""
+    routes = Blueprint("oembed", __name__)
+
+    @routes.get("/oembed")
+    @describe(
+        "How to embed the session that an address leads to (oEmbed)",
+        {200: json_answer("its frame", "OEmbed")},
+        *(400, 404, 410, 500, 501),
+        query={"url": {"type": "string", "minLength": 1}, "maxwidth": PIXELS, "maxheight": PIXELS, "format": FORMAT},
+        optional=("maxwidth", "maxheight", "format"),
+    )
+    def oembed() -> Response:
+        if request.args.get("format", "json") != "json":
+            raise Problem(501, "Only JSON is served.", field="format", limit=["json"])
+        width = min(WIDTH, _bound("maxwidth"))
+        height = min(HEIGHT, _bound("maxheight"))
+        address = _address()
+        session = _session_of(address)
+        try:
+            manifest = sessions.manifest(session)
+        except KeyError:
+            raise Problem(404, "There is no such session.", field="url") from None
+        title = title_of(manifest)
+        source = url_for("pages.embed", session=session, _external=True) + _query_of(address)
+        answer = {
+            "version": "1.0",
+            "type": "rich",
+            "provider_name": "KVScope",
+            "provider_url": url_for("pages.stage", _external=True),
+            "title": title,
+            "html": render_template("embed.html", source=source, title=title, width=width, height=height).strip(),
+            "width": width,
+            "height": height,
+            "cache_age": CACHED_S,
+        }
+        if _bound("maxwidth") >= THUMBNAIL[0] and _bound("maxheight") >= THUMBNAIL[1]:
+            answer["thumbnail_url"] = url_for("sessions.saved.thumbnail", session=session, _external=True)
+            answer["thumbnail_width"], answer["thumbnail_height"] = THUMBNAIL
+        return jsonify(answer)
+
+    return routes
+
+
+def _bound(name: str) -> int:
+    """The most pixels that are asked for; without a limit, more than anything has."""
+    text = request.args.get(name)
+    if text is None:
+        return 2**31
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text, re.ASCII):
+        raise Problem(400, f"{name} must be a number of pixels.", field=name)
+    return int(text)
+
+
+def _address() -> SplitResult:
+    """What is to be embedded, if it is of this server."""
+    text = request.args.get("url")
+    if not text:
+        raise Problem(400, "The address to embed is needed.", field="url")
+    try:
+        address = urlsplit(text)
+    except ValueError:
+        raise Problem(404, "That is not an address.", field="url") from None
+    if address.scheme not in ("http", "https") or address.netloc.lower() != request.host.lower():
+        raise Problem(404, "That is no address of this server.", field="url")
+    return address
+
+
+def _session_of(address: SplitResult) -> str:
+    found = ADDRESS.fullmatch(address.path)
+    if not found:
+        raise Problem(404, "Only saved sessions can be embedded: /s/… or /embed/…", field="url")
+    return found[1]
+
+
+def _query_of(address: SplitResult) -> str:
+    """The parameters of an embed, those of a link's hash too, as a query with its `?`."""
+    try:
+        given = dict(parse_qsl(address.query) + parse_qsl(address.fragment))
+    except ValueError:
+        return ""
+    query = urlencode({name: given[name] for name in PARAMETERS if name in given})
+    return f"?{query}" if query else ""

@@ -1,0 +1,132 @@
+"""The page and what watches the server: `/`, `/s/<id>`, `/embed/<id>`, `/healthz`, `/readyz`, `/metrics`."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import asdict
+from typing import Any
+
+from flask import Blueprint, Response, g, jsonify, render_template, request, url_for
+
+from kvscope.app.engine.link import EngineLink
+from kvscope.app.http.live import Live
+from kvscope.app.http.openapi import Answer, describe, json_answer
+from kvscope.app.paths import static_dir
+from kvscope.app.store.gallery import Example
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
+from kvscope.app.travel.card import read_card
+from kvscope.app.travel.importing import MAX_FILE_BYTES
+from kvscope.app.travel.page import opened
+from kvscope.app.travel.page_source import SHEETS, own_version
+from kvscope.model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
+
+log = logging.getLogger(__name__)
+
+
+def blueprint(
+    runs: RunLog, sessions: SessionStore, engine: EngineLink, live: Live, examples: list[Example]
+) -> Blueprint:
+    """The routes, over these parts."""
+    routes = Blueprint("pages", __name__)
+    import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
+    bootstrap = {
+        "version": own_version(),
+        "examples": [asdict(example) for example in examples],
+        "limits": {
+            "prompt_chars": MAX_PROMPT_CHARS,
+            "prompt_tokens": MAX_PROMPT_TOKENS,
+            "new_tokens": MAX_NEW_TOKENS,
+            "file_bytes": MAX_FILE_BYTES,
+        },
+    }
+
+    def page(title: str, more: dict[str, Any], **named: Any) -> str:
+        return render_template(
+            "stage.html",
+            title=title,
+            bootstrap=bootstrap | more,
+            importmap=import_map,
+            sheets=SHEETS,
+            csp_nonce=g.csp_nonce,
+            **named,
+        )
+
+    @routes.get("/")
+    def stage() -> str:
+        return page("KVScope", {})
+
+    def saved(session: str, **more: Any) -> Response:
+        try:
+            manifest = sessions.manifest(session)
+            card = read_card(sessions, manifest)
+        except (KeyError, Deleted, Damaged) as error:
+            return _no_session(error, framed="embed" in more)
+        addresses = {
+            "link": url_for("pages.session", session=session, _external=True),
+            "thumbnail": url_for("sessions.saved.thumbnail", session=session, _external=True),
+            "oembed": url_for("oembed.oembed", url=request.url, _external=True),
+        }
+        shown = page(f"{card.title} · KVScope", {"session": opened(manifest), **more}, card=card, **addresses)
+        response = Response(shown)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+    @routes.get("/s/<session>")
+    def session(session: str) -> Response:
+        return saved(session)
+
+    @routes.get("/embed/<session>")
+    def embed(session: str) -> Response:
+        return saved(session, embed=True)
+
+    @routes.get("/healthz")
+    @describe("Whether the server answers", {200: json_answer("it does", "Health")})
+    def healthz() -> Response:
+        return jsonify(status="ok", version=bootstrap["version"])
+
+    @routes.get("/readyz")
+    @describe(
+        "Whether the model can be used",
+        {200: json_answer("it can", "Readiness"), 503: json_answer("not now, and why", "Readiness")},
+    )
+    def readyz() -> Response:
+        readiness = engine.readiness
+        response = jsonify(**asdict(readiness), model=engine.info)
+        response.status_code = 200 if readiness.state == "ready" else 503
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @routes.get("/metrics")
+    @describe(
+        "Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": {"type": "string"}})}
+    )
+    def metrics() -> Response:
+        """Prometheus text exposition format 0.0.4."""
+        stored = runs.totals()
+        values = {
+            "kvscope_runs_open": len(runs.open_runs()),
+            "kvscope_runs_stored": stored["runs"],
+            "kvscope_frames_stored": stored["frames"],
+            "kvscope_bytes_stored": stored["bytes"],
+            "kvscope_viewers": live.viewers,
+            "kvscope_engine_ready": int(engine.readiness.state == "ready"),
+            "kvscope_engine_restarts": engine.restarts,
+        }
+        lines = [f"# TYPE {name} gauge\n{name} {value}\n" for name, value in values.items()]
+        return Response("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return routes
+
+
+def _no_session(error: Exception, framed: bool) -> Response:
+    match error:
+        case Deleted():
+            status, heading, text = 410, "This session was deleted", "Whoever shared it has taken it back."
+        case Damaged():
+            log.error("%s", error)
+            status, heading, text = 500, "This session is damaged", "What is stored of it is not what was shared."
+        case _:
+            status, heading, text = 404, "There is no such session", "Check that the link is complete."
+    return Response(render_template("message.html", heading=heading, text=text, framed=framed), status)

@@ -1,0 +1,107 @@
+"""Errors of the HTTP contract as problem documents (RFC 9457) that name the field and the limit."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from kvscope.app.engine.link import EngineUnavailable, TooManyRuns
+from kvscope.app.store.database import StoreError
+from kvscope.app.store.sessions import Damaged, Deleted
+from kvscope.model.api import Refused
+
+RETRY_WHEN_FULL_S = 5
+
+log = logging.getLogger(__name__)
+
+
+class Problem(Exception):
+    """What a request got wrong: HTTP status, a sentence, the field it is about and the bound that field broke."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        field: str | None = None,
+        limit: Any = None,
+        retry_after: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.field, self.limit = status, detail, field, limit
+        self.headers = dict(headers or {})
+        if retry_after is not None:
+            self.headers["Retry-After"] = str(retry_after)
+
+    def document(self) -> dict[str, Any]:
+        """The members of the problem document; `field` and `limit` only where there is one."""
+        members = {"title": HTTPStatus(self.status).phrase, "status": self.status, "detail": self.detail}
+        named = {"field": self.field, "limit": self.limit}
+        return members | {name: value for name, value in named.items() if value is not None}
+
+    def response(self) -> Response:
+        """The problem document as an HTTP response."""
+        return Response(json.dumps(self.document()), self.status, self.headers, mimetype="application/problem+json")
+
+
+def unknown(noun: str, name: str) -> Problem:
+    """404: there is no such run, or session. A run may have been forgotten, which a session never is."""
+    forgotten = " A run that is not shared is kept for some time only." if noun == "run" else ""
+    return Problem(404, f"There is no {noun} {name[:80]!r}.{forgotten}", field=noun)
+
+
+def init_app(app: Flask) -> None:
+    """Answer every error below /api, and the known ones everywhere, with a problem document."""
+    app.register_error_handler(Problem, lambda problem: problem.response())
+    app.register_error_handler(Refused, lambda refused: from_refusal(refused).response())
+    app.register_error_handler(TooManyRuns, _too_many_runs)
+    app.register_error_handler(EngineUnavailable, _engine_unavailable)
+    app.register_error_handler(StoreError, lambda error: Problem(503, str(error), retry_after=60).response())
+    app.register_error_handler(Deleted, lambda error: Problem(410, str(error), field="session").response())
+    app.register_error_handler(Damaged, _damaged)
+    app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Exception, _fault)
+
+
+def from_refusal(refused: Refused) -> Problem:
+    """What the model side would not serve, as a problem."""
+    retry_after = RETRY_WHEN_FULL_S if refused.status in (429, 503) else None
+    return Problem(refused.status, refused.message, field=refused.field, limit=refused.limit, retry_after=retry_after)
+
+
+def _too_many_runs(error: TooManyRuns) -> Response:
+    return Problem(429, str(error), limit=error.limit, retry_after=RETRY_WHEN_FULL_S).response()
+
+
+def _engine_unavailable(error: EngineUnavailable) -> Response:
+    return Problem(503, str(error), retry_after=error.retry_after).response()
+
+
+def _damaged(error: Damaged) -> Response:
+    log.error("%s", error)
+    return Problem(500, str(error), field=error.part).response()
+
+
+def _http_error(error: HTTPException) -> Response | HTTPException:
+    if not request.path.startswith("/api/"):
+        return error
+    if isinstance(error, RequestEntityTooLarge):
+        limit = request.max_content_length
+        return Problem(413, f"The body is over {limit} bytes.", field="body", limit=limit).response()
+    response = Problem(error.code or 500, error.description or "").response()
+    for name, value in error.get_headers():
+        if name.lower() not in ("content-type", "content-length"):
+            response.headers[name] = value
+    return response
+
+
+def _fault(error: Exception) -> Response:
+    log.exception("%s %s failed", request.method, request.path)
+    return Problem(500, "The server met a fault of its own. Its log says more.").response()

@@ -1,0 +1,105 @@
+"""`/api/runs`: start, read, control and fork runs, and ask for their exact values."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, jsonify
+
+from kvscope.app.engine.link import EngineLink, EngineUnavailable
+from kvscope.app.http.log import LogRoutes
+from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, json_body, page_of
+from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.problems import Problem
+from kvscope.app.http.requests import integer, new_id, read_action, read_object, read_run
+from kvscope.app.store.runs import RunLog
+from kvscope.model.api import ForkRequest
+
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+def blueprint(runs: RunLog, engine: EngineLink) -> Blueprint:
+    """The routes, over this log and this engine."""
+    routes = Blueprint("runs", __name__, url_prefix="/api/runs")
+    api = RunRoutes(runs, engine)
+    routes.post("")(api.create)
+    routes.get("/<run>")(api.status)
+    routes.post("/<run>/control")(api.control)
+    routes.post("/<run>/fork")(api.fork)
+    LogRoutes(runs, RunLookup(runs, engine), engine, FOR_EVER).register(routes)
+    return routes
+
+
+class RunRoutes:
+    """One method per route."""
+
+    def __init__(self, runs: RunLog, engine: EngineLink) -> None:
+        self._runs, self._engine = runs, engine
+        self._lookup = RunLookup(runs, engine)
+
+    @describe("Start a run", {201: json_answer("it runs", "Created", "Location")}, *STARTING_PROBLEMS, body="NewRun")
+    def create(self) -> Response:
+        """`POST /api/runs`"""
+        run_request, model = read_run(json_body(), new_id())
+        loaded = self._engine.info
+        if loaded is None:
+            raise EngineUnavailable(self._engine.readiness.message)
+        if model is not None and model != loaded["name"]:
+            detail = f"This server runs {loaded['name']}; it has no model {model[:80]!r}."
+            raise Problem(422, detail, field="model", limit=[loaded["name"]])
+        self._engine.start_run(run_request)
+        return created(run_request.run)
+
+    @describe("What a run is and how far it is", {200: json_answer("its settings and its state", "RunStatus")}, 404)
+    def status(self, run: str) -> Response:
+        """`GET /api/runs/<id>`"""
+        head = self._lookup.known(run)
+        opening, closing = self._runs.opening(run), self._runs.closing(run)
+        settings = ("model", "prompt", "chat", "sampling", "limits", "parent", "created")
+        return jsonify(
+            id=run,
+            url=page_of(run),
+            status=self._lookup.state(run, head),
+            reason=closing["reason"] if closing else None,
+            error=closing["error"] if closing else None,
+            last_seq=head.last_seq,
+            steps=head.steps,
+            bytes=head.bytes,
+            prompt_tokens=len(opening["tokens"]),
+            study=opening.get("study"),
+            **{name: opening[name] for name in settings},
+        )
+
+    @describe(
+        "Pause, resume, step or stop a run",
+        {200: json_answer("its new state", "Controlled")},
+        *(400, 404, 409, 413, 415, 422, 503),
+        body="Control",
+    )
+    def control(self, run: str) -> Response:
+        """`POST /api/runs/<id>/control`"""
+        head = self._lookup.known(run)
+        action = read_action(json_body())
+        if head.closed:
+            raise Problem(409, "The run has ended.", field="action")
+        return jsonify(id=run, status=self._engine.control(run, action))
+
+    @describe(
+        "Put another token in the place of one that a run chose, and go on from there in a new run",
+        {201: json_answer("it runs", "Created", "Location")},
+        *(404, 409, *STARTING_PROBLEMS),
+        body="Fork",
+    )
+    def fork(self, run: str) -> Response:
+        """`POST /api/runs/<id>/fork`"""
+        opening, chosen = self._lookup.original(run), self._runs.chosen(run)
+        fields = read_object(json_body(), ("position", "token"))
+        prompt = len(opening["tokens"])
+        if not chosen:
+            raise Problem(409, "The run has no token yet that another could take the place of.", field="position")
+        position = integer(fields, "position", prompt, prompt + len(chosen) - 1)
+        token = integer(fields, "token", 0, opening["model"]["vocab"] - 1)
+        self._lookup.same_model(opening)
+        last = chosen[position - prompt][0]
+        shared = tuple(self._runs.all_frames(run, last=last))
+        fork = new_id()
+        self._engine.fork_run(ForkRequest(fork, run, position, token, shared))
+        return created(fork)

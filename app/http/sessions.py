@@ -1,0 +1,148 @@
+"""`/api/runs/<id>/share` and `/api/sessions`: save an ended run, read what was saved, delete it."""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+
+from flask import Blueprint, Response, jsonify, request
+
+from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.values import ValueMaker
+from kvscope.app.http.log import BINARY, LogRoutes
+from kvscope.app.http.lookup import RunLookup
+from kvscope.app.http.openapi import Answer, binary_answer, describe, json_answer
+from kvscope.app.http.problems import Problem
+from kvscope.app.http.requests import query_integer
+from kvscope.app.http.schemas import LAYER, STEP
+from kvscope.app.http.share import ShareRoutes
+from kvscope.app.paths import static_dir
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore
+from kvscope.app.travel.card import title_of
+from kvscope.app.travel.file import of_session
+from kvscope.app.travel.opening_head import NothingToShow, opening_head
+from kvscope.model.log.frames import to_stream
+
+REVALIDATED = "no-cache"
+"""A session never changes, but it can be deleted, and is then to be gone."""
+PICTURE = "1"
+"""Version of how a session's picture is drawn: part of its ETag."""
+
+
+def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink, maker: ValueMaker) -> Blueprint:
+    """The routes, over this log, these sessions, this engine, and what computes values to be stored."""
+    routes = Blueprint("sessions", __name__, url_prefix="/api")
+    api = SessionRoutes(sessions, engine)
+    sharing = ShareRoutes(runs, sessions, engine, maker)
+    routes.get("/runs/<run>/share")(sharing.choices)
+    routes.post("/runs/<run>/share")(sharing.share)
+    saved = Blueprint("saved", __name__, url_prefix="/sessions")
+    saved.get("/<session>")(api.manifest)
+    saved.get("/<session>.safetensors")(api.archive)
+    saved.get("/<session>/values")(api.values)
+    saved.get("/<session>.png")(api.thumbnail)
+    saved.delete("/<session>")(api.delete)
+    LogRoutes(sessions, api.lookup, engine, REVALIDATED).register(saved)
+    routes.register_blueprint(saved)
+    return routes
+
+
+class SessionRoutes:
+    """One method per route."""
+
+    def __init__(self, sessions: SessionStore, engine: EngineLink) -> None:
+        self._sessions = sessions
+        self.lookup = RunLookup(sessions, engine, noun="session")
+
+    @describe("The manifest of a saved session", {200: json_answer("it", "Session")}, 404, revalidated=True)
+    def manifest(self, session: str) -> Response:
+        """`GET /api/sessions/<id>`"""
+        self.lookup.known(session)
+        return _revalidated(jsonify(self._sessions.manifest(session)))
+
+    @describe(
+        "A saved session in one file",
+        {200: binary_answer("a safetensors file", "Content-Disposition")},
+        404,
+        revalidated=True,
+    )
+    def archive(self, session: str) -> Response:
+        """`GET /api/sessions/<id>.safetensors`"""
+        self.lookup.known(session)
+        file = of_session(self._sessions, session).archive()
+        response = Response(file, mimetype=BINARY)
+        response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
+        return _revalidated(response)
+
+    @describe(
+        "A picture of a saved session, 1200 × 630",
+        {200: Answer("where the head that the session opens with looks", {"image/png": {}})},
+        404,
+        revalidated=True,
+    )
+    def thumbnail(self, session: str) -> Response:
+        """`GET /api/sessions/<id>.png`"""
+        # Not before it is wanted: most servers are asked for the page first, and should answer at once.
+        from kvscope.app.travel.thumbnail import draw
+
+        self.lookup.known(session)
+        tag = f"{session}-{PICTURE}"
+        if request.if_none_match.contains(tag):
+            response = Response(status=304)
+        else:
+            manifest = self._sessions.manifest(session)
+            try:
+                shown = opening_head(self._sessions.all_frames(session), manifest["open"])
+            except NothingToShow:
+                raise Problem(404, "This session has no attention that could be drawn.", field="session") from None
+            fonts = static_dir() / "vendor" / "@fontsource-variable" / "inter"
+            response = Response(draw(shown, title_of(manifest), manifest["model"]["name"], fonts), mimetype="image/png")
+        response.headers["Cache-Control"] = REVALIDATED
+        response.set_etag(tag)
+        return response
+
+    @describe(
+        "Exact values of a layer that are stored with a session",
+        {200: binary_answer("the frame of one step; without `step` a stream of those of every step")},
+        *(404, 422),
+        query={"layer": LAYER, "step": STEP},
+        optional=("step",),
+        revalidated=True,
+    )
+    def values(self, session: str) -> Response:
+        """`GET /api/sessions/<id>/values?step=&layer=`: one frame; without `step` a stream of those of every step."""
+        self.lookup.known(session)
+        manifest = self._sessions.manifest(session)
+        if not manifest.get("values"):
+            raise Problem(404, "No exact values are stored with this session.", field="values")
+        layer = query_integer(request.args.get("layer"), "layer", 0, manifest["model"]["layers"] - 1)
+        one = "step" in request.args
+        step = query_integer(request.args["step"], "step", 0, manifest["steps"] - 1) if one else None
+        found = self._sessions.values(session, layer=layer, step=step)
+        first = list(islice(found, 1))  # what cannot be read is said while an error can still be sent
+        response = Response(first if one else to_stream(chain(first, found)), mimetype=BINARY)
+        response.implicit_sequence_conversion = one
+        response.headers["Cache-Control"] = REVALIDATED
+        response.set_etag(f"{session}-values-{layer}-{'all' if step is None else step}")
+        response.make_conditional(request)
+        return response
+
+    @describe("Delete a saved session", {204: Answer("it is gone")}, *(401, 403, 404, 503), token=True)
+    def delete(self, session: str) -> Response:
+        """`DELETE /api/sessions/<id>`"""
+        self.lookup.known(session)
+        given = request.authorization
+        if given is None or given.type != "bearer" or not given.token:
+            detail = "The token that came with the link is needed: Authorization: Bearer …"
+            raise Problem(401, detail, field="Authorization", headers={"WWW-Authenticate": "Bearer"})
+        if not self._sessions.withdraw(session, given.token):
+            raise Problem(403, "That is not a token of this session.", field="Authorization")
+        return Response(status=204)
+
+
+def _revalidated(response: Response) -> Response:
+    """The response, or 304 to who has it already."""
+    response.headers["Cache-Control"] = REVALIDATED
+    response.add_etag()
+    response.make_conditional(request)
+    return response

@@ -1,0 +1,102 @@
+"""`/api/runs/<id>/share`: save an ended run as a session, with as much of its exact values as is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response, jsonify, request, url_for
+
+from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.values import ValueMaker
+from kvscope.app.http.lookup import RunLookup, json_body
+from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.problems import Problem
+from kvscope.app.store.runs import Head, RunLog
+from kvscope.app.store.sessions import SessionStore
+from kvscope.app.travel.words import MAX_SHARE_BYTES, Extent, read_level, read_share
+from kvscope.model.api import ValueLevel
+
+LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
+"""Those whose values are computed; the level "attention" is the log alone."""
+
+
+class ShareRoutes:
+    """One method per route."""
+
+    def __init__(self, runs: RunLog, sessions: SessionStore, engine: EngineLink, maker: ValueMaker) -> None:
+        self._sessions, self._engine, self._maker = sessions, engine, maker
+        self._lookup = RunLookup(runs, engine)
+
+    @describe(
+        "What an ended run would take as a session, by how much of its exact values is stored",
+        {200: json_answer("each level's size, and how far one is computed", "ShareChoices")},
+        *(404, 409),
+    )
+    def choices(self, run: str) -> Response:
+        """`GET /api/runs/<id>/share`: what each level takes, and how far the one that is being computed is."""
+        opening, head = self._shareable(run)
+        levels: dict[str, Any] = {"attention": {"bytes": head.bytes, "estimated": False, "refusal": None}}
+        for level in LEVELS:
+            values = self._maker.estimate(run, level)
+            refusal = self._refusal(opening, values)
+            levels[level] = {"bytes": head.bytes + values, "estimated": True, "refusal": refusal and refusal.detail}
+        done = self._maker.progress(run)
+        computing = None if done is None else {"done": done, "steps": head.steps}
+        response = jsonify(levels=levels, computing=computing)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @describe(
+        "Save an ended run",
+        {201: json_answer("it is saved", "Shared", "Location")},
+        *(400, 404, 409, 413, 415, 422, 429, 503),
+        body="Share",
+    )
+    def share(self, run: str) -> Response:
+        """`POST /api/runs/<id>/share`"""
+        opening, head = self._shareable(run)
+        model, positions = opening["model"], len(opening["tokens"]) + head.steps
+        request.max_content_length = MAX_SHARE_BYTES
+        body = json_body()
+        words = read_share(body, Extent(head.steps, model["layers"], model["heads"], positions))
+        asked = read_level(body)
+        level = next((level for level in LEVELS if level == asked), None)
+        if level is None:
+            session, token = self._sessions.share(run, words)
+        else:
+            if refusal := self._refusal(opening, self._maker.estimate(run, level)):
+                raise refusal
+            session, token = self._sessions.share_with_values(run, words, level, self._maker)
+        return kept(session, token)
+
+    def _shareable(self, run: str) -> tuple[dict[str, Any], Head]:
+        opening, head = self._lookup.original(run), self._lookup.known(run)
+        if not head.closed:
+            raise Problem(409, "The run has not ended: it can be shared once it has.", field="run")
+        if not head.steps:
+            raise Problem(409, "The run has no complete step that could be shown.", field="run")
+        return opening, head
+
+    def _refusal(self, opening: dict[str, Any], size: int) -> Problem | None:
+        """Why values of that many bytes cannot be computed."""
+        loaded, most = self._engine.info, self._maker.most_bytes
+        if loaded is None:
+            detail = f"The model is not there: {self._engine.readiness.message}."
+            return Problem(503, detail, field="values", retry_after=2)
+        if opening["model"]["sha256"] != loaded["sha256"]:
+            detail = f"The run was made by {opening['model']['name']} and this server runs {loaded['name']}."
+            return Problem(409, detail, field="values", limit=[loaded["name"]])
+        if size > most:
+            detail = f"They would take about {size:,} bytes; the limit is {most:,}."
+            return Problem(413, detail, field="values", limit=most)
+        return None
+
+
+def kept(session: str, token: str) -> Response:
+    """201 for a session that was saved, with where it is and the token that deletes it."""
+    addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
+    response = jsonify(id=session, **addresses, delete_token=token)
+    response.status_code = 201
+    response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
+    response.headers["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,169 @@
+"""Where runs and sessions are stored: an SQLite file in the data folder, or the PostgreSQL that DATABASE_URL names.
+
+Its schema is made and brought up to date by the migrations in app/migrations, under a lock, whenever it is opened.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
+
+metadata = sa.MetaData()
+"""All tables, those of `runs` and `sessions`. They are what the newest migration makes; a test compares them."""
+
+NEWEST = "0003"
+"""The newest migration. A database that has it is opened without loading Alembic."""
+FILE = "runs.sqlite"
+POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
+MIGRATING, SERVING = 0x6B765363, 0x6B765364
+"""PostgreSQL's advisory locks: for as long as the schema is changed, and for as long as a server is there."""
+BUSY_S = 5.0
+"""How long to wait for another connection's lock on an SQLite file."""
+TAKE_OVER_S = 2.0
+"""How long a server that was just killed may take to let go of its database."""
+
+
+class StoreError(Exception):
+    """The database cannot be opened, read or written; the message is one readable sentence."""
+
+
+def connect(folder: Path, url: str | None = None) -> sa.Engine:
+    """The database at `url`, or the file in `folder`, which is made if need be; its schema is the newest.
+
+    Raises StoreError.
+    """
+    place = _hidden(url) if url else f"The data folder {folder}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        engine = _engine(folder, url)
+    except (OSError, ArgumentError, NoSuchModuleError) as error:
+        raise StoreError(f"{place} cannot be used: {reason_of(error)}.") from None
+    try:
+        _bring_up_to_date(engine)
+    except DatabaseError as error:
+        engine.dispose()
+        raise StoreError(f"{place} cannot be used: {reason_of(error)}.") from None
+    except StoreError:
+        engine.dispose()
+        raise
+    return engine
+
+
+@contextmanager
+def held(folder: Path, url: str | None = None) -> Iterator[None]:
+    """Bring the database up to date, and keep it for this process alone while this lasts: another server would take its
+    open runs for leftovers.
+
+    (An SQLite file is held with its folder: app.server.) Raises StoreError, also when another one holds it.
+    """
+    engine = connect(folder, url)
+    try:
+        if engine.dialect.name == "postgresql":
+            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                _wait_for_lock(connection)
+                yield
+        else:
+            yield
+    finally:
+        engine.dispose()
+
+
+def _wait_for_lock(connection: sa.Connection) -> None:
+    """Take the lock that lasts as long as this connection."""
+    deadline = time.monotonic() + TAKE_OVER_S
+    while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(SERVING))):
+        if time.monotonic() > deadline:
+            raise StoreError("The database that DATABASE_URL names is in use by another KVScope.")
+        time.sleep(0.05)
+
+
+def reason_of(error: Exception) -> str:
+    """The cause in a few words, without SQL or parameters."""
+    if isinstance(error, DatabaseError):
+        return str(error.orig).strip().partition("\n")[0].rstrip(".")
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+def _engine(folder: Path, url: str | None) -> sa.Engine:
+    if not url:
+        engine = sa.create_engine(f"sqlite:///{folder / FILE}")
+        sa.event.listen(engine, "connect", _set_pragmas)
+        return engine
+    parsed = sa.make_url(url)
+    if parsed.drivername not in POSTGRESQL:
+        raise ArgumentError("DATABASE_URL must begin with postgresql://")
+    try:
+        return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+    except ImportError:
+        raise ArgumentError("PostgreSQL needs one more package: pip install 'kvscope[postgresql]'") from None
+
+
+def is_key(text: str) -> bool:
+    """Whether a row can have this as its key at all: an id has no characters that a database may refuse."""
+    return text.isascii() and text.isprintable()
+
+
+def _hidden(url: str) -> str:
+    """What to call a database in a message, without its password."""
+    try:
+        return f"The database {sa.make_url(url).render_as_string(hide_password=True)}"
+    except ArgumentError:
+        return "The database at DATABASE_URL"
+
+
+def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
+    """WAL lets readers and the writer work at once; NORMAL keeps every commit through a kill -9 (a power cut may cost
+    the last ones).
+    """
+    connection.execute(f"PRAGMA busy_timeout={BUSY_S * 1000:.0f}")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    # SQLite does not wait in this one if another connection is about to write, only if it is writing.
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
+def _bring_up_to_date(engine: sa.Engine) -> None:
+    """Run the migrations that are missing, all or none. Raises StoreError for a database of a later version."""
+    with engine.connect() as connection:
+        if _version(connection) == NEWEST:
+            return
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", "kvscope.app.store:migrations")
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATING)))
+        else:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, "head")
+        except CommandError:
+            found = _version(connection)
+            raise StoreError(f"The database has schema {found}, of a later KVScope; this one knows {NEWEST}.") from None
+
+
+def _version(connection: sa.Connection) -> str | None:
+    """The migration that the database has; None for one that is empty, or was made before there were migrations."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.scalar(sa.text("SELECT version_num FROM alembic_version"))

@@ -1,0 +1,163 @@
+"""Recorded real runs that ship with the project.
+
+Each is a file of one run (docs/frames.md). One whose metadata has `session` and `gallery` is a saved session under the
+id of its content, with a card in the gallery; the others, and those whose card says `starts`, enter the log like any
+other run and are there while the model loads.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+from kvscope.app.store.database import StoreError
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import Damaged, Deleted, SessionStore, canonical, name_of
+from kvscope.model.log import frames as codec
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A recorded run: its id and its prompt."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A recorded run in the gallery. `id`: of its session; `shows`: in a few words; `picture`: what is drawn of it."""
+
+    id: str
+    title: str
+    shows: str
+    sentence: str
+    notes: int
+    steps: int
+    picture: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One file, as its header describes it. `words`: of its session; without them it has no card either."""
+
+    path: Path
+    example: Example | None
+    words: dict[str, Any] | None
+    card: Card | None
+    order: int
+
+    def frames(self) -> Iterator[bytes]:
+        """Its log. Raises codec.BadFrame, OSError."""
+        return (frame.payload for frame in codec.split(self.path.read_bytes()))
+
+
+def found(folder: Path) -> list[Recording]:
+    """Every `*.safetensors` of the folder, by name. A damaged file is left out."""
+    recordings = []
+    for path in sorted(folder.glob("*.safetensors")):
+        try:
+            recordings.append(_described(path))
+        except (codec.BadFrame, OSError, ValueError, KeyError, TypeError) as error:
+            log.warning("recording %s is left out: %s", path.name, error)
+    return recordings
+
+
+def load(recordings: list[Recording], runs: RunLog) -> list[Example]:
+    """Put those that are runs into the log, under their own ids, unless they are there. A damaged file is left out."""
+    examples = []
+    for recording in recordings:
+        if recording.example is None:
+            continue
+        try:
+            if runs.head(recording.example.id) is None:
+                runs.append(codec.split(recording.path.read_bytes()))
+        except (codec.BadFrame, OSError, ValueError, KeyError) as error:
+            log.warning("recording %s is left out: %s", recording.path.name, error)
+        else:
+            examples.append(recording.example)
+    return examples
+
+
+class Gallery:
+    """The recordings that are sessions, saved once: on a first start that takes longer than to serve the first page."""
+
+    def __init__(self, recordings: list[Recording], sessions: SessionStore) -> None:
+        self._recordings, self._sessions = recordings, sessions
+        self._lock = Lock()
+        self._cards: list[Card] | None = None
+        self._thread = Thread(target=self.cards, name="gallery", daemon=True)
+
+    def start(self) -> None:
+        """Save them meanwhile."""
+        self._thread.start()
+
+    def cards(self) -> list[Card]:
+        """Their cards in order, once every one of them can be opened."""
+        with self._lock:
+            if self._cards is None:
+                self._cards = shelve(self._recordings, self._sessions)
+            return self._cards
+
+    def close(self) -> None:
+        """Wait until what was started is done."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
+
+def shelve(recordings: list[Recording], sessions: SessionStore) -> list[Card]:
+    """Save those that are sessions, unless they are there; their cards, in the gallery's order.
+
+    A damaged file, or one that is not what its id says, is left out.
+    """
+    cards = []
+    for recording in sorted(recordings, key=lambda recording: recording.order):
+        if recording.card is None or recording.words is None:
+            continue
+        try:
+            _save(recording, recording.card.id, recording.words, sessions)
+        except (codec.BadFrame, OSError, ValueError, KeyError, Damaged, Deleted, StoreError) as error:
+            log.warning("recording %s is left out of the gallery: %s", recording.path.name, error)
+        else:
+            cards.append(recording.card)
+    return cards
+
+
+def _save(recording: Recording, id: str, words: dict[str, Any], sessions: SessionStore) -> None:
+    if sessions.head(id) is not None:
+        return
+    frames = list(recording.frames())
+    name = name_of(canonical(words), frames)
+    if not name.startswith(id):
+        raise ValueError(f"its content has the id {name[: len(id)]}, not {id}")
+    # Nobody is given the token: what ships is not to be deleted.
+    sessions.keep(words, lambda: iter(frames))
+
+
+def _described(path: Path) -> Recording:
+    """From the file's header alone. Raises codec.BadFrame, OSError, ValueError, KeyError, TypeError."""
+    fields = codec.raw_header(path.read_bytes())["__metadata__"]
+    opening = json.loads(json.loads(fields["000000"])["data"])
+    example = Example(fields["run"], opening["prompt"])
+    if "gallery" not in fields:
+        return Recording(path, example, None, None, 0)
+    session, shown = json.loads(fields["session"]), json.loads(fields["gallery"])
+    closing = json.loads(json.loads(fields[max(name for name in fields if name.isdecimal())])["data"])
+    words = {field: session[field] for field in ("title", "notes", "open")}
+    card = Card(
+        session["id"],
+        session["title"],
+        shown["shows"],
+        shown["sentence"],
+        len(session["notes"]),
+        closing["steps"],
+        shown["picture"],
+    )
+    return Recording(path, example if shown["starts"] else None, words, card, shown["order"])

@@ -1,0 +1,430 @@
+"""Saved sessions: immutable copies of ended runs, each under a name made of its content (docs/sessions.md).
+
+They are in the run log's database, in tables of their own, and never expire. A session is stored in one transaction,
+so that it is whole or absent, and every part is checked against its SHA-256 when it is read.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from base64 import b32encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from itertools import chain
+from threading import RLock
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DatabaseError
+
+from kvscope.app.engine.values import ValueMaker
+from kvscope.app.store import values as session_values
+from kvscope.app.store.database import StoreError, is_key, metadata, reason_of
+from kvscope.app.store.packing import NotPacked, pack, unpack
+from kvscope.app.store.runs import PAGE, Head, RunLog
+from kvscope.app.store.values import Values
+from kvscope.model.api import ValueLevel
+from kvscope.model.log import frames as codec
+
+SCHEMA = "1"
+"""Version of a session's stored form; part of the content that its name is made of."""
+SHORTEST_ID = 12
+ID_STEP = 2
+LABEL_PREFIX = b"kvscope session of run "
+"""Hashed before a run's id, so that a label is no other hash of it. Fixed: the same run is to be the same session."""
+
+sessions_table = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("id", sa.String, primary_key=True),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("manifest", sa.LargeBinary),
+    sa.Column("manifest_sha256", sa.String),
+    sa.Column("run", sa.String, index=True),
+)
+"""`name` is what `id` is the beginning of; `run` is the manifest's. A session that was deleted has no manifest; its row
+keeps its id taken.
+"""
+parts_table = sa.Table(
+    "session_parts",
+    metadata,
+    sa.Column("session", sa.ForeignKey("sessions.id"), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+    sa.Column("stored_sha256", sa.String, nullable=False),
+)
+"""`payload` is the frame as `packing` packs it, `stored_sha256` of that: a decompressor passes over some bits."""
+tokens_table = sa.Table(
+    "session_tokens",
+    metadata,
+    sa.Column("session", sa.ForeignKey("sessions.id"), primary_key=True),
+    sa.Column("token_sha256", sa.String, primary_key=True),
+)
+"""One row for each time the session was shared and not withdrawn."""
+
+
+class Deleted(Exception):
+    """There was a session of this id, and whoever had shared it deleted it."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(f"The session {session!r} was deleted by whoever had shared it.")
+
+
+class Damaged(Exception):
+    """A stored part is not what was stored; `part` is "manifest" or "parts[seq]"."""
+
+    def __init__(self, session: str, part: str) -> None:
+        super().__init__(f"The session {session!r} is damaged: {part} is not what was stored.")
+        self.part = part
+
+
+class SessionStore:
+    """All saved sessions, in the database of `runs`."""
+
+    def __init__(self, runs: RunLog) -> None:
+        self._runs, self._engine = runs, runs.engine
+        self._lock = RLock()
+
+    def share(self, run: str, words: dict[str, Any]) -> tuple[str, str]:
+        """Save an ended run with `words` (`title`, `notes`, `open`); its id, and a token that withdraws this sharing.
+
+        The frames are those of the run but for its id, from which nobody can tell the run (see `label_of`).
+        Raises StoreError, with nothing stored, when the disk is full.
+        """
+        with self._runs.held(run):
+            return self.keep(words, self._unlinked(run))
+
+    def share_with_values(
+        self, run: str, words: dict[str, Any], level: ValueLevel, maker: ValueMaker
+    ) -> tuple[str, str]:
+        """Like `share`, with its exact values, which `maker` computes unless it has for the same words before.
+
+        Raises also EngineUnavailable and Refused.
+        """
+        frames = self._unlinked(run)
+        origin = name_of(canonical({**words, "values": level}), frames())
+        again = self._share_again(origin)
+        if again is not None:
+            return again
+        with maker.turn(run), self._runs.held(run):
+            # Whoever had the turn before may have shared the very same.
+            again = self._share_again(origin)
+            if again is not None:
+                return again
+            with maker.made(run, label_of(run), level) as values:
+                return self.keep(words, frames, values, origin)
+
+    def keep(
+        self,
+        words: dict[str, Any],
+        frames: Callable[[], Iterator[bytes]],
+        values: Values | None = None,
+        origin: str | None = None,
+    ) -> tuple[str, str]:
+        """Save a log, as it is, with `words`; the session's id, and a token that undoes this.
+
+        `frames` gives the payloads of the whole log, of one run, `open` to `close`, the same each time it is called;
+        `values` are those of its steps. The same content is one session. `origin` names what was shared, so that
+        sharing it again need not compute its values. Raises StoreError, with nothing stored, when the disk is full.
+        """
+        with self._lock:  # one at a time: a long run fills some memory until it is written
+            packed: list[_Part] = []
+            name = name_of(canonical(words), _packed(frames(), packed), values.about if values else None)
+            with self._changing("stored") as connection:
+                session, stored = _place(connection, name)
+                if not stored:
+                    parts = [part.described for part in packed]
+                    _write(connection, name, _manifest_of(session, words, next(frames()), parts, values), packed)
+                    if values is not None:
+                        session_values.write(connection, session, values)
+                if origin is not None:
+                    session_values.remember(connection, origin, session)
+                return session, _new_token(connection, session)
+
+    def of_run(self, run: str) -> bool:
+        """Whether there is a session of the run. (One of before there were labels has the run's own id.)"""
+        query = sa.select(sessions_table.c.id).where(sessions_table.c.run.in_([run, label_of(run)])).limit(1)
+        with self._engine.connect() as connection:
+            return connection.scalar(query) is not None
+
+    def withdraw(self, session: str, token: str) -> bool:
+        """Undo the sharing that gave `token`, and delete the session if it was the last one; False for another token.
+
+        Raises KeyError for an unknown session, Deleted, StoreError.
+        """
+        with self._changing("deleted") as connection:
+            _stored_manifest(connection, session)
+            hashes = sa.select(tokens_table.c.token_sha256).where(tokens_table.c.session == session)
+            known = list(connection.scalars(hashes))
+            # Every one is compared, so that the time taken says nothing.
+            given = [each for each in known if hmac.compare_digest(each, _hash(token))]
+            if not given:
+                return False
+            mine = tokens_table.c.session == session, tokens_table.c.token_sha256 == given[0]
+            connection.execute(sa.delete(tokens_table).where(*mine))
+            if len(known) == 1:
+                connection.execute(sa.delete(parts_table).where(parts_table.c.session == session))
+                session_values.delete(connection, session)
+                emptied = sa.update(sessions_table).where(sessions_table.c.id == session)
+                connection.execute(emptied.values(manifest=None, manifest_sha256=None, run=None))
+            return True
+
+    def manifest(self, session: str) -> dict[str, Any]:
+        """What the session says of itself (docs/sessions.md). Raises KeyError for an unknown one, Deleted, Damaged."""
+        with self._engine.connect() as connection:
+            stored, digest = _stored_manifest(connection, session)
+        if sha256(stored).hexdigest() != digest:
+            raise Damaged(session, "manifest")
+        manifest: dict[str, Any] = json.loads(stored)
+        return manifest
+
+    def head(self, session: str) -> Head | None:
+        """Where its log ends; None for an unknown session. Raises Deleted, Damaged."""
+        try:
+            manifest = self.manifest(session)
+        except KeyError:
+            return None
+        return Head(len(manifest["parts"]) - 1, manifest["steps"], manifest["bytes"], closed=True)
+
+    def all_frames(self, session: str, after: int = -1, last: int | None = None) -> Iterator[bytes]:
+        """Payloads of the frames after seq `after`, up to and including seq `last`.
+
+        Raises KeyError, Deleted, and Damaged at the first part that is, once those before it are yielded.
+        """
+        parts = self.manifest(session)["parts"]
+        return self._read(session, parts[after + 1 : None if last is None else last + 1])
+
+    def opening(self, session: str) -> dict[str, Any]:
+        """The data of its `open` frame. Raises KeyError for an unknown session, Deleted, Damaged."""
+        return codec.header(next(self.all_frames(session, last=0))).data
+
+    def steps(self, session: str) -> list[codec.Header]:
+        """The headers of its `step` frames. Raises KeyError for an unknown session, Deleted, Damaged."""
+        steps = [part for part in self.manifest(session)["parts"] if part["kind"] == "step"]
+        return [codec.header(payload) for payload in self._read(session, steps)]
+
+    def chosen(self, session: str) -> list[tuple[int, int]]:
+        """For each step: seq of its `step` frame, id of the token it chose. Raises KeyError, Deleted, Damaged."""
+        return [(header.seq, header.data["token"]["id"]) for header in self.steps(session)]
+
+    def values(self, session: str, *, layer: int, step: int | None = None) -> Iterator[bytes]:
+        """Payloads of the `values` frames of a layer, of every step in order or of `step`; none where none are stored.
+
+        Raises KeyError, Deleted, and Damaged at the first that is, once those before it are yielded.
+        """
+        stored = self.manifest(session).get("values") or {"parts": []}
+        wanted = [part for part in stored["parts"] if part["layer"] == layer and step in (None, part["step"])]
+        yield from self._read_values(session, wanted)
+
+    def all_values(self, session: str) -> Iterator[bytes]:
+        """Payloads of all `values` frames, in the manifest's order; none where none are stored.
+
+        Raises KeyError, Deleted, and Damaged at the first that is, once those before it are yielded.
+        """
+        stored = self.manifest(session).get("values")
+        yield from self._read_values(session, stored["parts"] if stored else [])
+
+    def damage(self, session: str) -> list[str]:
+        """What is wrong with a stored session: the parts that are damaged, "id" if it is not that of the content.
+
+        Raises KeyError for an unknown session, Deleted.
+        """
+        try:
+            manifest = self.manifest(session)
+        except Damaged as error:
+            return [error.part]
+        damaged = []
+        for part in manifest["parts"]:
+            try:
+                list(self._read(session, [part]))
+            except Damaged as error:
+                damaged.append(error.part)
+        values = manifest.get("values")
+        for part, payload in session_values.read(self._engine, session, values["parts"] if values else []):
+            damaged += [] if payload is not None else [session_values.part_name(part)]
+        if damaged:
+            return damaged
+        words = {field: manifest[field] for field in ("title", "notes", "open")}
+        name = name_of(canonical(words), self._read(session, manifest["parts"]), values)
+        with self._engine.connect() as connection:
+            stored = connection.scalar(sa.select(sessions_table.c.name).where(sessions_table.c.id == session))
+        return [] if stored == name and name.startswith(session) and manifest["id"] == session else ["id"]
+
+    @contextmanager
+    def _changing(self, outcome: str) -> Iterator[sa.Connection]:
+        """One transaction at a time. Raises StoreError, with nothing changed, when the database cannot be written."""
+        try:
+            with self._lock, self._engine.begin() as connection:
+                yield connection
+        except DatabaseError as error:
+            raise StoreError(f"The session cannot be {outcome}: {reason_of(error)}.") from None
+
+    def _share_again(self, origin: str) -> tuple[str, str] | None:
+        """The session that was made of `origin`, and a token of this sharing; None where there is none."""
+        with self._changing("stored") as connection:
+            session = session_values.recall(connection, origin)
+            return None if session is None else (session, _new_token(connection, session))
+
+    def _unlinked(self, run: str) -> Callable[[], Iterator[bytes]]:
+        return lambda: map(unlinked, self._runs.all_frames(run))
+
+    def _read_values(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
+        for part, payload in session_values.read(self._engine, session, parts):
+            if payload is None:
+                self.manifest(session)  # it may have been deleted since
+                raise Damaged(session, session_values.part_name(part))
+            yield payload
+
+    def _read(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
+        for at in range(0, len(parts), PAGE):
+            page = parts[at : at + PAGE]
+            query = sa.select(parts_table.c.seq, parts_table.c.payload, parts_table.c.stored_sha256).where(
+                parts_table.c.session == session, parts_table.c.seq.in_([part["seq"] for part in page])
+            )
+            with self._engine.connect() as connection:
+                found = {row.seq: (row.payload, row.stored_sha256) for row in connection.execute(query)}
+            for part in page:
+                payload = _unpacked(part, *found.get(part["seq"], (b"", "")))
+                if payload is None:
+                    self.manifest(session)  # it may have been deleted since
+                    raise Damaged(session, f"parts[{part['seq']}]")
+                yield payload
+
+
+def canonical(value: dict[str, Any]) -> bytes:
+    """JSON as UTF-8, members sorted, no spaces: the same value is the same bytes."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def name_of(words: bytes, payloads: Iterable[bytes], values: dict[str, Any] | None = None) -> str:
+    """The 52 characters that the id of a session with this content begins: base32 of the SHA-256 of the stream of
+    schema version, words, frames and, where there are values, what the manifest says of them (RFC 4648, lower case, no
+    padding).
+    """
+    digest = sha256()
+    last = [] if values is None else [canonical(values)]
+    for chunk in codec.to_stream(chain([SCHEMA.encode(), words], payloads, last)):
+        digest.update(chunk)
+    return b32encode(digest.digest()).decode().rstrip("=").lower()
+
+
+def label_of(run: str) -> str:
+    """What a session calls the run it was made of: the same for the same run, and no way back to it."""
+    return sha256(LABEL_PREFIX + run.encode()).hexdigest()[:16]
+
+
+def unlinked(payload: bytes) -> bytes:
+    """The frame with labels in place of the ids of its run and of the run that this was forked from."""
+    header = codec.header(payload)
+    parent = header.data.get("parent")
+    changes = {"parent": {**parent, "run": label_of(parent["run"])}} if parent else {}
+    return codec.relabel(payload, label_of(header.run), header.seq, changes).payload
+
+
+def manifest_of(words: dict[str, Any], frames: Callable[[], Iterator[bytes]]) -> dict[str, Any]:
+    """The manifest that a log would have as a session, with `words`, were it stored."""
+    packed: list[_Part] = []
+    name = name_of(canonical(words), _packed(frames(), packed))
+    return _manifest_of(name[:SHORTEST_ID], words, next(frames()), [part.described for part in packed], None)
+
+
+def _manifest_of(
+    session: str, words: dict[str, Any], first: bytes, parts: Sequence[dict[str, Any]], values: Values | None
+) -> dict[str, Any]:
+    """The manifest of a session whose `open` frame is `first`."""
+    header = codec.header(first)
+    return {
+        "id": session,
+        "schema": SCHEMA,
+        **words,
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "run": header.run,
+        "prompt": header.data["prompt"],
+        "model": header.data["model"],
+        "steps": sum(part["kind"] == "step" for part in parts),
+        "bytes": sum(part["bytes"] for part in parts),
+        "parts": list(parts),
+        "values": values.about if values else None,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A frame as it is stored, and what the manifest says of it."""
+
+    packed: bytes
+    described: dict[str, Any]
+
+
+def _packed(payloads: Iterable[bytes], parts: list[_Part]) -> Iterator[bytes]:
+    """The same payloads; each is put into `parts` as it passes."""
+    for payload in payloads:
+        header = codec.header(payload)
+        digest = sha256(payload).hexdigest()
+        described = {"seq": header.seq, "kind": header.kind, "bytes": len(payload), "sha256": digest}
+        parts.append(_Part(pack(payload), described))
+        yield payload
+
+
+def _unpacked(described: dict[str, Any], packed: bytes, stored_sha256: str) -> bytes | None:
+    """The frame that was stored, None if what is there is not exactly that."""
+    if sha256(packed).hexdigest() != stored_sha256:
+        return None
+    try:
+        payload = unpack(packed, described["bytes"])
+    except NotPacked:
+        return None
+    return payload if sha256(payload).hexdigest() == described["sha256"] else None
+
+
+def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts: Sequence[_Part]) -> None:
+    """Insert a session in place of what was deleted under its id."""
+    session, text = manifest["id"], canonical(manifest)
+    connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
+    row = {"id": session, "name": name, "run": manifest["run"]}
+    digest = sha256(text).hexdigest()
+    connection.execute(sa.insert(sessions_table).values(**row, manifest=text, manifest_sha256=digest))
+    for seq, part in enumerate(parts):
+        stored = sha256(part.packed).hexdigest()
+        connection.execute(
+            sa.insert(parts_table).values(session=session, seq=seq, payload=part.packed, stored_sha256=stored)
+        )
+
+
+def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
+    """The id for content of this name, the shortest that no other content has, and whether it is stored already."""
+    candidates = [name[:length] for length in range(SHORTEST_ID, len(name) + 1, ID_STEP)]
+    taken = sa.select(sessions_table.c.id, sessions_table.c.name, sessions_table.c.manifest.is_not(None))
+    rows = connection.execute(taken.where(sessions_table.c.id.in_(candidates))).all()
+    for session, other, stored in rows:
+        if other == name:
+            return session, stored
+    others = {row.id for row in rows}
+    return next(candidate for candidate in candidates if candidate not in others), False
+
+
+def _new_token(connection: sa.Connection, session: str) -> str:
+    """A token that undoes one more sharing of a session."""
+    token = secrets.token_urlsafe(24)
+    connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=_hash(token)))
+    return token
+
+
+def _stored_manifest(connection: sa.Connection, session: str) -> tuple[bytes, str]:
+    """The manifest's bytes and their SHA-256, unchecked. Raises KeyError, Deleted."""
+    columns = sa.select(sessions_table.c.manifest, sessions_table.c.manifest_sha256)
+    row = connection.execute(columns.where(sessions_table.c.id == session)).first() if is_key(session) else None
+    if row is None:
+        raise KeyError(session)
+    if row.manifest is None:
+        raise Deleted(session)
+    return row.manifest, row.manifest_sha256
+
+
+def _hash(token: str) -> str:
+    return sha256(token.encode()).hexdigest()

@@ -1,0 +1,62 @@
+"""Writes a run or a saved session to a file, with or without a server at work on the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from kvscope.app.store.database import FILE
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
+from kvscope.app.travel.file import NotStored, SessionFile, of_run, of_session
+from kvscope.app.travel.page import SessionPage
+
+SUFFIXES = (".html", ".safetensors")
+
+
+class CannotExport(Exception):
+    """There is nothing to write, or no place to write it to; the message is one readable sentence."""
+
+
+def export(folder: Path, url: str | None, name: str, out: Path, level: str | None) -> int:
+    """Write the session or the ended run `name` to `out`, a page or data as its suffix says; bytes written.
+
+    `folder` and `url` as in store.database.connect. `out` is there once it is whole. Raises CannotExport, StoreError.
+    """
+    if out.suffix not in SUFFIXES:
+        raise CannotExport(f"{out} must end in {' or '.join(SUFFIXES)}: that says what is written.")
+    if not url and not (folder / FILE).exists():
+        raise CannotExport(f"There is nothing in {folder}. Name the data folder with --data.")
+    with RunLog(folder, url, alone=False) as runs:
+        try:
+            file = _found(runs, name, level)
+            return _write(SessionPage(file) if out.suffix == ".html" else [file.archive()], out)
+        except (Damaged, Deleted, NotStored) as error:
+            raise CannotExport(str(error)) from None
+        except OSError as error:
+            raise CannotExport(f"{out} cannot be written: {error.strerror}.") from None
+
+
+def _found(runs: RunLog, name: str, level: str | None) -> SessionFile:
+    sessions = SessionStore(runs)
+    try:
+        return of_session(sessions, name, level)
+    except KeyError:
+        pass
+    if level not in (None, "attention"):
+        raise CannotExport("A run has no exact values stored: share it with them, then export the session.")
+    try:
+        return of_run(runs, name)
+    except KeyError:
+        raise CannotExport(f"There is no session and no ended run {name[:80]!r}.") from None
+
+
+def _write(chunks: Iterable[bytes], out: Path) -> int:
+    part = out.with_name(f"{out.name}.part")
+    try:
+        with part.open("wb") as file:
+            size = sum(file.write(chunk) for chunk in chunks)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+    return size

@@ -1,0 +1,96 @@
+"""What a session has when it leaves as a file, and the file that any safetensors reader opens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore, manifest_of, unlinked
+from kvscope.app.store.values import LEVELS, describe
+from kvscope.app.travel.words import Extent, read_share
+from kvscope.model.log.frames import join, only_qkv
+
+ABOUT = ("id", "title", "notes", "open", "created")
+
+
+class NotStored(Exception):
+    """The session has less than was asked for; `stored` is its level."""
+
+    def __init__(self, level: str, stored: str) -> None:
+        super().__init__(f"The level {level!r} was not stored with this session; what it has is {stored!r}.")
+        self.stored = stored
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    """A session, or as much of it as a file is to have.
+
+    `frames` and `values` give what the manifest names, in its order, each time they are called.
+    """
+
+    manifest: dict[str, Any]
+    frames: Callable[[], Iterator[bytes]]
+    values: Callable[[], Iterator[bytes]]
+
+    @property
+    def level(self) -> str:
+        """How much of the exact values it has: one of LEVELS."""
+        return level_of(self.manifest)
+
+    def archive(self) -> bytes:
+        """All of it as one safetensors file (docs/frames.md, One file)."""
+        about = {field: self.manifest[field] for field in ABOUT}
+        return join(self.frames(), {"session": json.dumps(about, ensure_ascii=False)}, self.values())
+
+
+def level_of(manifest: dict[str, Any]) -> str:
+    """How much of the exact values is stored with a session."""
+    values = manifest.get("values")
+    return values["level"] if values else LEVELS[0]
+
+
+def of_session(sessions: SessionStore, session: str, level: str | None = None) -> SessionFile:
+    """A session at a level, with all it has for None. Raises KeyError, Deleted, Damaged, NotStored."""
+    manifest = sessions.manifest(session)
+    stored = level_of(manifest)
+    wanted = level or stored
+    if LEVELS.index(wanted) > LEVELS.index(stored):
+        raise NotStored(wanted, stored)
+
+    def frames() -> Iterator[bytes]:
+        return sessions.all_frames(session)
+
+    def values() -> Iterator[bytes]:
+        return sessions.all_values(session)
+
+    def fewer() -> Iterator[bytes]:
+        return map(only_qkv, values())
+
+    if wanted == stored:
+        return SessionFile(manifest, frames, values)
+    if wanted == "attention":
+        return SessionFile({**manifest, "values": None}, frames, lambda: iter(()))
+    parts = [describe(payload) for payload in fewer()]
+    about = {"level": wanted, "bytes": sum(part["bytes"] for part in parts), "parts": parts}
+    return SessionFile({**manifest, "values": about}, frames, fewer)
+
+
+def of_run(runs: RunLog, run: str) -> SessionFile:
+    """A run as it would be shared, without any words. Raises KeyError for a study, and for what is unknown or has no
+    end yet.
+    """
+    head = runs.head(run)
+    if head is None or not head.closed or not head.steps:
+        raise KeyError(run)
+    opening = runs.opening(run)
+    if opening.get("study"):
+        raise KeyError(run)
+    extent = Extent(head.steps, opening["model"]["layers"], opening["model"]["heads"], len(opening["tokens"]))
+
+    def frames() -> Iterator[bytes]:
+        return map(unlinked, runs.all_frames(run))
+
+    return SessionFile(manifest_of(read_share(b"{}", extent), frames), frames, lambda: iter(()))

@@ -1,0 +1,185 @@
+"""Reads a session out of a file that a stranger made: a joined safetensors file, or the page of `app.travel.page`.
+
+Nothing of the file is run. Of a page only the elements are read that hold its manifest and its parts, and of the
+manifest only the words; everything else follows from the parts. Every number is checked before it is relied on.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+from kvscope.app.http.problems import Problem
+from kvscope.app.store.values import Values, describe
+from kvscope.app.travel.page import MANIFEST_ID, PART_TYPE, VALUES_TYPE, part_id, values_id
+from kvscope.app.travel.words import MAX_SHARE_BYTES, Extent, read_share
+from kvscope.model.log.archive import MOST_FRAMES, MOST_VALUES, Archive, words_of
+from kvscope.model.log.check import LogCheck, ValuesCheck
+from kvscope.model.log.frames import MAX_FRAME_BYTES
+from kvscope.model.log.strict import BadFile, read_json
+
+MAX_FILE_BYTES = 256 * 1024 * 1024
+MAX_MANIFEST_CHARS = 8 * 1024 * 1024
+SCRIPTS = ("application/json", PART_TYPE, VALUES_TYPE)
+SCRIPT = re.compile(r"<script\b[^<>]{0,300}>", re.IGNORECASE)
+PART = re.compile(r"parts\[\d+\]")
+MOST_SCRIPTS = MOST_FRAMES + MOST_VALUES + 100
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a file has: the words of a session, its frames, and the exact values stored with them.
+
+    The frames and values are the same each time they are asked for.
+    """
+
+    words: dict[str, Any]
+    frames: Callable[[], Iterator[bytes]]
+    values: Values | None
+
+
+def read_file(buffer: memoryview) -> Imported:
+    """The session in a file, whole and checked. The buffer must stay as it is for as long as the frames are read.
+
+    Raises Problem.
+    """
+    try:
+        source = _Page(buffer) if _is_page(buffer) else _of_archive(buffer)
+        check = LogCheck()
+        for payload in source.frames():
+            check.take(payload)
+        check.finish()
+        values, about = _checked(source, check), source.about
+    except BadFile as error:
+        part = PART.match(error.where)
+        raise Problem(422, str(error), field=part[0] if part else "file") from None
+    model, positions = check.opening["model"], len(check.opening["tokens"]) + check.steps
+    words = words_of(about)
+    if len(words) > MAX_SHARE_BYTES:
+        raise Problem(413, "The file's title and notes are too long.", field="notes", limit=MAX_SHARE_BYTES)
+    return Imported(
+        read_share(words, Extent(check.steps, model["layers"], model["heads"], positions)), source.frames, values
+    )
+
+
+def _is_page(buffer: memoryview) -> bool:
+    """A joined file begins with the length of its header, whose last bytes are 0."""
+    return bytes(buffer[:64]).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
+
+
+def _checked(source: Archive | _Page, log: LogCheck) -> Values | None:
+    """The exact values in a file, None where it has none."""
+    check, parts = ValuesCheck(log), []
+    for payload in source.values():
+        check.take(payload)
+        parts.append(describe(payload))
+    if not parts:
+        return None
+    check.finish()
+    return Values(check.level, parts, source.values)
+
+
+def _of_archive(buffer: memoryview) -> Archive:
+    if bytes(buffer[8:9]) not in (b"{", b""):
+        raise BadFile("The file", "is not of KVScope: it is neither a page nor a safetensors file")
+    return Archive(buffer)
+
+
+class _Page:
+    """The same out of a page of app.travel.page. Raises BadFile."""
+
+    def __init__(self, buffer: memoryview) -> None:
+        try:
+            page = bytes(buffer).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadFile("The page", f"is not text in UTF-8 (byte {error.start})") from None
+        self._texts = _texts(page)
+        if MANIFEST_ID not in self._texts:
+            raise BadFile("The page", "is not of KVScope: it has no session inside")
+        if len(self._texts[MANIFEST_ID]) > MAX_MANIFEST_CHARS:
+            raise BadFile("The manifest", f"is longer than {MAX_MANIFEST_CHARS} characters")
+        about = read_json(self._texts[MANIFEST_ID], "The manifest")
+        if not isinstance(about, dict):
+            raise BadFile("The manifest", "is not an object")
+        self.about: dict[str, Any] = about
+
+    def frames(self) -> Iterator[bytes]:
+        """Payloads of the log, in order."""
+        for seq in count():
+            packed = self._texts.get(part_id(seq))
+            if packed is None:
+                return
+            yield _unpacked(packed, f"parts[{seq}]")
+
+    def values(self) -> Iterator[bytes]:
+        """Payloads of the `values` frames, by step and then by layer."""
+        for step in count():
+            if values_id(step, 0) not in self._texts:
+                return
+            for layer in count():
+                text = self._texts.get(values_id(step, layer))
+                if text is None:
+                    break
+                yield _decoded(text, f"values[step {step}, layer {layer}]")
+
+
+def _decoded(text: str, where: str) -> bytes:
+    try:
+        return base64.b64decode(text.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        raise BadFile(where, "is not in base64") from None
+
+
+def _unpacked(packed: str, where: str) -> bytes:
+    """The bytes of a part, never more than a frame has."""
+    inflate = zlib.decompressobj()
+    try:
+        payload = inflate.decompress(_decoded(packed, where), MAX_FRAME_BYTES + 1)
+    except zlib.error:
+        raise BadFile(where, "is not deflated") from None
+    if len(payload) > MAX_FRAME_BYTES:
+        raise BadFile(where, f"is larger than {MAX_FRAME_BYTES} bytes")
+    if not inflate.eof or inflate.unused_data:
+        raise BadFile(where, "does not end where its data end")
+    return payload
+
+
+def _texts(page: str) -> dict[str, str]:
+    """The text of the script elements that hold data, by id.
+
+    Only their start tags go through Python's HTML parser: on what is made to keep it busy it takes minutes for a file
+    of 300 KB. The text of such an element has no `<`, so that it ends where the next one is.
+    """
+    texts: dict[str, str] = {}
+    for number, tag in enumerate(SCRIPT.finditer(page)):
+        if number > MOST_SCRIPTS:
+            raise BadFile("The page", f"has more than {MOST_SCRIPTS} scripts")
+        reader = _TagReader()
+        reader.feed(tag[0])
+        name = reader.attributes.get("id")
+        if reader.attributes.get("type") not in SCRIPTS or not name:
+            continue
+        if name in texts:
+            raise BadFile("The page", f"has two elements {name[:80]!r}")
+        end = page.find("<", tag.end())
+        if not page.startswith("</script", end):
+            raise BadFile("The page", f"is cut short in the element {name[:80]!r}")
+        texts[name] = page[tag.end() : end]
+    return texts
+
+
+class _TagReader(HTMLParser):
+    """The attributes of one start tag."""
+
+    attributes: Mapping[str, str | None] = MappingProxyType({})
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes = dict(attrs)

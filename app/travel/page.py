@@ -1,0 +1,139 @@
+"""A saved session as one HTML page that has everything inside: it plays without a server and without a network.
+
+Its parts are script elements of types that no browser runs, in base64, under the ids that `part_id` and `values_id`
+give: each frame of the log deflated (zlib, RFC 1950), each frame of exact values as it is, since deflating hardly makes
+numbers smaller. Element `manifest` is the session's manifest as JSON, which has the SHA-256 of each part.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, select_autoescape
+
+from kvscope.app.paths import static_dir, templates_dir
+from kvscope.app.travel import page_source
+from kvscope.app.travel.card import Card, card_of, text_of
+from kvscope.app.travel.file import SessionFile
+from kvscope.app.travel.page_source import SHEETS
+from kvscope.model.log.frames import header
+
+TEMPLATE = "file.html"
+MANIFEST_ID = "manifest"
+PART_TYPE, VALUES_TYPE = "application/vnd.kvscope.part", "application/vnd.kvscope.values"
+Part = tuple[str, str, str]
+"""Id, type and text of an element."""
+NONCE_CHARS = 22
+LIMITS = {"prompt_chars": 0, "prompt_tokens": 0, "new_tokens": 0, "file_bytes": 0}
+"""Nothing can be started from a file."""
+
+
+def opened(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What the page is told of a session before it reads any of its frames."""
+    values = manifest.get("values")
+    return {
+        **{field: manifest[field] for field in ("id", "title", "notes", "open", "run")},
+        "values": values and {"level": values["level"], "layers": manifest["model"]["layers"]},
+    }
+
+
+def part_id(seq: int) -> str:
+    """The element that has frame `seq`."""
+    return f"part-{seq}"
+
+
+def values_id(step: int, layer: int) -> str:
+    """The element that has the exact values of a step in a layer."""
+    return f"values-{step}-{layer}"
+
+
+class SessionPage:
+    """The page of one session; iterating gives its text, encoded, in chunks."""
+
+    def __init__(self, file: SessionFile) -> None:
+        self._file, self._manifest, self._version = file, file.manifest, page_source.own_version()
+
+    @property
+    def tag(self) -> str:
+        """Changes whenever the page's text does."""
+        looks = page_source.styles(static_dir(), SHEETS, "")
+        shell = (templates_dir() / TEMPLATE).read_text("utf-8")
+        asked = json.dumps([self._manifest["id"], self._file.level, self._version, self._code, looks, shell])
+        return sha256(asked.encode()).hexdigest()[:32]
+
+    @property
+    def file_name(self) -> str:
+        """What it is called when it is saved."""
+        return f"kvscope-{self._manifest['id']}.html"
+
+    def measure(self) -> int:
+        """Its exact size in bytes. The log is packed for that, and dropped; values need not even be read."""
+        values = self._value_parts
+        written = self._written((values_id(part["step"], part["layer"]), VALUES_TYPE, "") for part in values)
+        return sum(map(len, written)) + sum((part["bytes"] + 2) // 3 * 4 for part in values)
+
+    def __iter__(self) -> Iterator[bytes]:
+        places = (values_id(part["step"], part["layer"]) for part in self._value_parts)
+        texts = (base64.b64encode(payload).decode() for payload in self._file.values())
+        return self._written((place, VALUES_TYPE, text) for place, text in zip(places, texts, strict=True))
+
+    @property
+    def _value_parts(self) -> list[dict[str, Any]]:
+        values = self._manifest.get("values")
+        return values["parts"] if values else []
+
+    def _written(self, values: Iterator[Part]) -> Iterator[bytes]:
+        """The page's text, encoded, with these elements for the exact values."""
+        frames = ((part_id(seq), PART_TYPE, _packed(payload)) for seq, payload in enumerate(self._file.frames()))
+        static, manifest = static_dir(), self._manifest
+        card, text = self._words()
+        template = Environment(
+            loader=FileSystemLoader(templates_dir()), autoescape=select_autoescape(["html"])
+        ).get_template(TEMPLATE)
+        pieces = template.generate(
+            title=f"{card.title} · KVScope",
+            icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
+            styles=page_source.styles(static, SHEETS, text),
+            glossary=json.loads((static / "glossary.json").read_text("utf-8")),
+            bootstrap={
+                "version": self._version,
+                "examples": [],
+                "limits": LIMITS,
+                "session": opened(manifest) | {"file": True},
+            },
+            manifest=manifest,
+            card=card,
+            code=self._code,
+            entry=page_source.name_of(page_source.ENTRY),
+            parts=chain(frames, values),
+            # Whoever wrote the words cannot have known it, so no markup in them could have carried it.
+            nonce=sha256(json.dumps([self.tag, manifest]).encode()).hexdigest()[:NONCE_CHARS],
+        )
+        return (piece.encode() for piece in pieces if piece)
+
+    @cached_property
+    def _code(self) -> str:
+        """The page's modules, packed."""
+        return _packed(json.dumps(page_source.modules(static_dir()), ensure_ascii=False).encode())
+
+    def _words(self) -> tuple[Card, str]:
+        """What is said of the run to who has no JavaScript, and every text that the page may have to show."""
+        chosen, seen = [], [json.dumps(self._manifest, ensure_ascii=False)]
+        for payload in self._file.frames():
+            found = header(payload)
+            if found.kind == "step":
+                chosen.append(found.data["token"])
+                seen += [token["text"] for token in found.data.get("top_tokens", [])]
+        return card_of(self._manifest, text_of(chosen)), "".join(seen)
+
+
+def _packed(payload: bytes) -> str:
+    return base64.b64encode(zlib.compress(payload)).decode()

@@ -1,0 +1,158 @@
+"""The picture of a saved session: its title, its tokens, and where the head that it opens with looks.
+
+Drawn from the frames alone, in the colours of the page's light theme.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageColor, ImageDraw
+
+from kvscope.app.travel.card import shortened
+from kvscope.app.travel.fonts import Letters
+from kvscope.app.travel.opening_head import OpeningHead
+
+SIZE = 1200, 630
+MARGIN = 56
+MATRIX = 384
+"""Side of the square that holds the head's weights, in pixels."""
+MATRIX_TOP = 174
+TEXT_LEFT = MARGIN + MATRIX + 48
+LINES = 4
+"""Rows of tokens there is room for."""
+CHIP_HEIGHT, CHIP_GAP, CHIP_PAD, CHIP_SIZE = 46, 8, 11, 25
+PAPER, INK, MUTED, LINE, AMBER, GREEN = "#fbfaf6", "#191c22", "#5f6774", "#8a8f99", "#dd9017", "#1f8a5b"
+MASKED = "#efece3"
+STOPS = ("#f6f1e3", "#ddd2ad", "#a6a678", "#5e6a72", "#1c2b5e")
+"""Attention 0 → 1 on paper, as static/draw/theme.js has it."""
+LONGEST_TOKEN = 18
+
+
+def draw(shown: OpeningHead, title: str, model: str, fonts: Path) -> bytes:
+    """A PNG of SIZE. `fonts`: the folder of the page's sans."""
+    picture = Image.new("RGB", SIZE, PAPER)
+    on, letters = ImageDraw.Draw(picture), Letters(fonts)
+    lines = letters.lines(title, 44, 680, SIZE[0] - 2 * MARGIN, 2)
+    for index, line in enumerate(lines):
+        letters.draw(on, (MARGIN, (88 if len(lines) > 1 else 108) + 54 * index), line, 44, INK, 680)
+    _matrix(picture, shown)
+    _said(on, letters, shown)
+    _chips(on, letters, shown)
+    letters.draw(on, (MARGIN, SIZE[1] - 26), "KV", 26, INK, 740)
+    at = MARGIN + letters.width("KV", 26, 740)
+    letters.draw(on, (at, SIZE[1] - 26), "Scope", 26, "#b96f06", 740)
+    generated = len(shown.tokens) - shown.prompt_length
+    words = f"{shortened(model, 40)} · {shown.prompt_length} tokens in, {generated} out"
+    letters.draw(on, (SIZE[0] - MARGIN - letters.width(words, 22), SIZE[1] - 26), words, 22, MUTED)
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def _matrix(picture: Image.Image, shown: OpeningHead) -> None:
+    """A cell per query and key; what is masked has the paper's grey."""
+    ramp, masked = _ramp(), ImageColor.getrgb(MASKED)
+    side = len(shown.rows)
+    cells = Image.new("RGB", (side, side), masked)
+    for query, row in enumerate(shown.rows):
+        for key, value in enumerate(row):
+            cells.putpixel((key, query), ramp[value])
+    # Small ones keep their edges, large ones are averaged: no cell is left out.
+    how = Image.Resampling.NEAREST if side <= MATRIX else Image.Resampling.BOX
+    picture.paste(cells.resize((MATRIX, MATRIX), how), (MARGIN, MATRIX_TOP))
+    on = ImageDraw.Draw(picture)
+    top = MATRIX_TOP + MATRIX * (side - 1) / side
+    on.rectangle((MARGIN - 3, top - 2, MARGIN + MATRIX + 2, MATRIX_TOP + MATRIX + 2), outline=AMBER, width=3)
+
+
+def _said(on: ImageDraw.ImageDraw, letters: Letters, shown: OpeningHead) -> None:
+    """The look in words, under the tokens."""
+    query, key = (_quoted(shown.tokens[at]) for at in (shown.query, shown.key))
+    where = f"Layer {shown.layer}, head {shown.head}:"
+    what = f"{query} looks most at {'itself' if shown.key == shown.query else key} ({shown.share:.0%})"
+    width = SIZE[0] - MARGIN - TEXT_LEFT
+    letters.draw(on, (TEXT_LEFT, 480), where, 27, MUTED)
+    for index, line in enumerate(letters.lines(what, 32, 600, width, 2)):
+        letters.draw(on, (TEXT_LEFT, 522 + 40 * index), line, 32, INK, 600)
+
+
+def _chips(on: ImageDraw.ImageDraw, letters: Letters, shown: OpeningHead) -> None:
+    """Tokens as boxes, shaded by the weight the query gives them: all of them, or those nearest to query and key."""
+    ramp, row = _ramp(), shown.rows[-1]
+    for x, y, width, at in _placed(letters, shown):
+        top = MATRIX_TOP + y * (CHIP_HEIGHT + CHIP_GAP)
+        if at is None:
+            letters.draw(on, (x + CHIP_PAD, top + 31), "…", CHIP_SIZE, MUTED)
+            continue
+        fill = ramp[row[at]]
+        light = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] > 130
+        edge = AMBER if at == shown.query else GREEN if at >= shown.prompt_length else LINE
+        thick = 4 if at == shown.query else 2
+        on.rounded_rectangle((x, top, x + width, top + CHIP_HEIGHT), 8, fill, edge, thick)
+        letters.draw(on, (x + CHIP_PAD, top + 31), _label(shown, at), CHIP_SIZE, INK if light else "#ffffff", 500)
+
+
+def _placed(letters: Letters, shown: OpeningHead) -> list[tuple[float, int, float, int | None]]:
+    """Left, line, width and position of each token that is drawn; position None is a gap."""
+    last = shown.query
+    nearness = [min(abs(at - shown.key), abs(at - last)) for at in range(last + 1)]
+    for radius in range(max(nearness), -1, -1):
+        kept = [at for at in range(last + 1) if nearness[at] <= radius]
+        items: list[int | None] = []
+        for at in kept:
+            if at and (not items or items[-1] != at - 1):
+                items.append(None)
+            items.append(at)
+        placed = _laid_out(letters, shown, items)
+        if placed is not None:
+            return placed
+    return []
+
+
+def _laid_out(
+    letters: Letters, shown: OpeningHead, items: Sequence[int | None]
+) -> list[tuple[float, int, float, int | None]] | None:
+    """The items in lines; None when there is no room for all."""
+    placed: list[tuple[float, int, float, int | None]] = []
+    x, line, right = float(TEXT_LEFT), 0, SIZE[0] - MARGIN
+    for at in items:
+        width = 2 * CHIP_PAD + letters.width("…" if at is None else _label(shown, at), CHIP_SIZE, 500)
+        if x + width > right and x > TEXT_LEFT:
+            x, line = float(TEXT_LEFT), line + 1
+        if line >= LINES or x + width > right:
+            return None
+        placed.append((x, line, width, at))
+        x += width + CHIP_GAP
+    return placed
+
+
+def _label(shown: OpeningHead, at: int) -> str:
+    return shortened(_visible(shown.tokens[at]).removeprefix(" ") or "·", LONGEST_TOKEN)
+
+
+def _quoted(token: dict[str, Any]) -> str:
+    return f"“{shortened(_visible(token).strip() or '·', LONGEST_TOKEN)}”"
+
+
+def _visible(token: dict[str, Any]) -> str:
+    """The token's text, controls escaped; the bytes of one that is only a part of a letter."""
+    text: str = token["text"]
+    if "\ufffd" in text:
+        return "".join(f"\\x{byte:02X}" for byte in bytes.fromhex(token["bytes"]))
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def _ramp() -> list[tuple[int, int, int]]:
+    """A colour per companded weight 0 … 255: 255·√w is what the page's drawings shade by, too."""
+    stops = [ImageColor.getrgb(stop)[:3] for stop in STOPS]
+    colours = []
+    for value in range(256):
+        index, share = divmod(value / 255 * (len(stops) - 1), 1)
+        low, high = stops[int(index)], stops[min(int(index) + 1, len(stops) - 1)]
+        red, green, blue = (round(a + (b - a) * share) for a, b in zip(low, high, strict=True))
+        colours.append((red, green, blue))
+    return colours

@@ -1,0 +1,84 @@
+"""Building a ragged batch: several sequences' new rows side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+import torch
+from torch import Tensor
+
+from kvscope.model.transformer import AttentionGroup, Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One sequence's part of a batch: its new `ids` and the place of the first among its rows.
+
+    `new_slots` [count] are theirs, `slots` [length] those of the whole sequence. `forgotten`: tokens that stood before
+    the sequence's first row and have no row in it any more; they move what is left to later positions in the text.
+    """
+
+    ids: list[int]
+    first: int
+    new_slots: Tensor
+    slots: Tensor
+    forgotten: int = 0
+
+    @property
+    def count(self) -> int:
+        return len(self.ids)
+
+    @property
+    def length(self) -> int:
+        return self.first + len(self.ids)
+
+    @property
+    def positions(self) -> range:
+        """Where the new rows stand in the text."""
+        return range(self.forgotten + self.first, self.forgotten + self.length)
+
+
+def make_batch(
+    entries: list[Entry], device: str, window: int | None = None
+) -> tuple[Batch, list[int], list[list[int]]]:
+    """The batch, the order its rows stand in (indices into `entries`), and per group the lengths of its sequences.
+
+    Sequences that bring equally many rows form one group, so that decoding runs share their products. The last row of
+    each sequence is an output row, in batch order. `window`: keys a query may look back on, itself included.
+    """
+    order = sorted(range(len(entries)), key=lambda index: entries[index].count)
+    ordered = [entries[index] for index in order]
+    groups: list[AttentionGroup] = []
+    lengths: list[list[int]] = []
+    start = 0
+    for count, same in groupby(ordered, key=lambda entry: entry.count):
+        members = list(same)
+        groups.append(_group(members, start, count, device, window))
+        lengths.append([entry.length for entry in members])
+        start += count * len(members)
+    ends = torch.tensor([entry.count for entry in ordered]).cumsum(0) - 1
+    batch = Batch(
+        ids=torch.tensor([token for entry in ordered for token in entry.ids], device=device),
+        positions=torch.tensor([p for entry in ordered for p in entry.positions], device=device),
+        slots=torch.cat([entry.new_slots for entry in ordered]),
+        groups=tuple(groups),
+        out_rows=ends.to(device),
+    )
+    return batch, order, lengths
+
+
+def _group(members: list[Entry], start: int, queries: int, device: str, window: int | None) -> AttentionGroup:
+    keys = max(entry.length for entry in members)
+    slots = torch.cat([pad for entry in members for pad in (entry.slots, entry.slots[:1].expand(keys - entry.length))])
+    everything = queries == 1 and all(entry.length == keys for entry in members) and (window is None or keys <= window)
+    visible = None
+    if not everything:
+        first = torch.tensor([entry.first for entry in members], device=device)
+        query = first[:, None, None] + torch.arange(queries, device=device)[:, None]  # B Q 1
+        key = torch.arange(keys, device=device)  # K
+        seen = key <= query  # B Q K: causal, and so blind to the padding too
+        if window is not None:
+            seen &= key > query - window
+        visible = seen[:, None, None]
+    return AttentionGroup(start, len(members), queries, slots, visible)

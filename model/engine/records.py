@@ -1,0 +1,125 @@
+"""What the engine says of its work: rows captured, steps complete, runs ended. Plain data; no text, no frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvscope.model.engine.candidates import Candidates
+from kvscope.model.engine.capture import CapturedRows
+from kvscope.model.engine.cost import Work
+from kvscope.model.engine.sampling import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class KVState:
+    """A run's cache after a step. Bytes are read off the pool's tensors."""
+
+    positions: int
+    block_table: tuple[int, ...]
+    refcounts: tuple[int, ...]
+    bytes_written: int
+    bytes_used: int
+    bytes_reserved: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Wall time in milliseconds. `chunks`: each forward pass of the step, whoever shared it; `forward` is their sum.
+
+    `capture`: the run's even share of what capturing took after those passes. `layers`: each layer's part of `forward`,
+    None where it was not measured.
+    """
+
+    chunks: tuple[float, ...]
+    capture: float
+    sample: float
+    total: float
+    layers: tuple[float, ...] | None = None
+
+    @property
+    def forward(self) -> float:
+        return sum(self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRecord:
+    """Rows of a step that have been computed and captured; the step's `StepRecord` follows, perhaps after more rows."""
+
+    run: str
+    step: int
+    rows: CapturedRows
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """A complete step: the token it chose and what that took."""
+
+    run: str
+    step: int
+    phase: str
+    position: int
+    choice: Choice
+    candidates: Candidates
+    timing: Timing
+    batch: int
+    kv: KVState
+    work: Work
+    forced: bool = False
+    """Whether the token was given to the run and not chosen by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeamNode:
+    """A token that a beam search considered. `parent`: the node it follows, None for the context.
+
+    `logprob`: the token's own log-probability, `total`: that of all tokens after the context. `kept`: it was among the
+    best and is followed, unless it `ended` its hypothesis.
+    """
+
+    id: int
+    parent: int | None
+    token: int
+    logprob: float
+    total: float
+    kept: bool
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BeamKV:
+    """What the hypotheses that may still grow hold of the cache, and what they would hold if none shared any of it."""
+
+    blocks: int
+    shared_blocks: int
+    bytes_used: int
+    bytes_if_copied: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeamsRecord:
+    """One depth of a beam search: its best candidates, best first. `best`: the node that ends the best hypothesis.
+
+    `ms`: wall time of the forward pass, `rows` the rows it computed; a context that was not in the cache counts with
+    the first depth.
+    """
+
+    run: str
+    depth: int
+    nodes: tuple[BeamNode, ...]
+    best: int
+    ms: float
+    rows: int
+    kv: BeamKV
+
+
+@dataclass(frozen=True, slots=True)
+class CloseRecord:
+    """The end of a run. `reason`: eos, length, stopped or failed. A beam search has no steps, only depths."""
+
+    run: str
+    reason: str
+    error: str | None
+    steps: int
+
+
+Record = RowsRecord | StepRecord | BeamsRecord | CloseRecord

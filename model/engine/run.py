@@ -1,0 +1,61 @@
+"""A run as the engine holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+
+from kvscope.model.api import Caching, Sampling
+from kvscope.model.engine.cost import Work
+from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
+
+Recorded = Literal["rows", "steps", "end"]
+"""What of a run the engine says: everything, all but captured rows, or its end alone."""
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A run the engine holds. `ids` runs ahead of what was `fed`."""
+
+    key: str
+    ids: list[int]
+    prompt_length: int
+    sampling: Sampling
+    max_new_tokens: int
+    sequence: Sequence
+    generator: torch.Generator
+    recorded: Recorded = "rows"
+    caching: Caching = "kept"
+    forced: Mapping[int, int] = field(default_factory=dict)
+    """The token to put in place of the chosen one, by step."""
+    forgotten: int = 0
+    """Tokens of `ids` that were fed and have no row in `sequence` any more."""
+    step: int = 0
+    paused: bool = False
+    single_steps: int = 0
+    chunk_ms: list[float] = field(default_factory=list)
+    layer_ms: list[tuple[float, ...] | None] = field(default_factory=list)
+    capture_ms: float = 0.0
+    work: Work = field(default_factory=Work)
+
+    @property
+    def ready(self) -> bool:
+        return not self.paused or self.single_steps > 0
+
+    @property
+    def fed(self) -> int:
+        """How many of `ids` the model has been given, and does not have to be given again."""
+        return self.forgotten + self.sequence.length
+
+    @property
+    def blocks_promised(self) -> int:
+        """Blocks the run may come to hold."""
+        return blocks_of_run(self.prompt_length, self.max_new_tokens)
+
+
+def blocks_of_run(prompt_length: int, max_new_tokens: int) -> int:
+    """Blocks of a whole run. The last token's K and V are not among them: it is never fed."""
+    return -(-(prompt_length + max_new_tokens - 1) // BLOCK_SIZE)

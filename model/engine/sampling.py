@@ -1,0 +1,100 @@
+"""Logits → temperature → top-k → top-p → choice, over the whole vocabulary.
+
+Named pure functions; the random number comes from a generator passed in. Temperature: Ackley, Hinton, Sejnowski 1985;
+top-k: arXiv:1805.04833; top-p (nucleus): arXiv:1904.09751. The order is that of transformers: temperature comes first,
+so top-p sees the distribution the choice is made from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import exp
+
+import torch
+from torch import Tensor
+
+from kvscope.model.api import Sampling
+
+
+class NotFinite(ArithmeticError):
+    """The model's logits contain NaN or infinity: nothing sound can be chosen from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A chosen token and what each filter left."""
+
+    token: int
+    prob: float
+    raw_prob: float
+    entropy: float
+    """Bits, of softmax of the raw logits."""
+    log_z: float
+    kept_top_k: int
+    kept_top_p: int
+    mass_top_k: float
+    mass_top_p: float
+
+
+def with_temperature(logits: Tensor, temperature: float) -> Tensor:
+    """Probabilities [V] of logits / temperature, for any temperature above 0."""
+    # Shifted first: a quotient by a tiny temperature overflows downwards only, to a probability of 0.
+    return torch.softmax((logits - logits.max()) / temperature, dim=-1)
+
+
+def top_k(sorted_probs: Tensor, k: int) -> int:
+    """How many of the probabilities (descending) top-k keeps; 0 switches it off."""
+    return min(k, len(sorted_probs)) if k else len(sorted_probs)
+
+
+def top_p(sorted_probs: Tensor, p: float) -> int:
+    """How many of the probabilities (descending, summing to 1) top-p keeps: the fewest whose sum reaches p."""
+    if p >= 1:
+        return len(sorted_probs)
+    return min(int((sorted_probs.cumsum(0) < p).sum()) + 1, len(sorted_probs))
+
+
+def pick(probs: Tensor, generator: torch.Generator) -> int:
+    """Index drawn from probabilities [n] by inverting their cumulative sum at one uniform number."""
+    cumulative = probs.cumsum(0)
+    u = torch.rand((), generator=generator, dtype=cumulative.dtype) * cumulative[-1].cpu()
+    return min(int((cumulative <= u.to(cumulative.device)).sum()), len(probs) - 1)
+
+
+def check_finite(logits: Tensor) -> None:
+    """Raises NotFinite."""
+    if not bool(torch.isfinite(logits).all()):
+        raise NotFinite("the model's logits contain NaN or infinity")
+
+
+def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Choice:
+    """The next token from logits [V]. Raises NotFinite.
+
+    Greedy takes the largest logit (the first of equals), filters nothing and leaves the generator alone.
+    """
+    check_finite(logits)
+    wide = logits.double()
+    raw = torch.softmax(wide, dim=-1)
+    log_z = float(torch.logsumexp(wide, dim=-1))
+    entropy = float(torch.special.entr(raw).sum()) / torch.log(torch.tensor(2.0)).item()
+    if sampling.strategy == "greedy":
+        token = int(logits.argmax())
+        prob = float(raw[token])
+        return Choice(token, prob, prob, entropy, log_z, len(logits), len(logits), 1.0, 1.0)
+    # By logits: probabilities of logits that hardly differ may round to the same number.
+    order = wide.argsort(descending=True, stable=True)
+    probs = with_temperature(wide, sampling.temperature)[order]
+    kept_k = top_k(probs, sampling.top_k)
+    mass_k = float(probs[:kept_k].sum())
+    kept_p = top_p(probs[:kept_k] / mass_k, sampling.top_p)
+    mass_p = float(probs[:kept_p].sum())
+    index = pick(probs[:kept_p], generator)
+    token = int(order[index])
+    prob = float(probs[index]) / mass_p
+    return Choice(token, prob, float(raw[token]), entropy, log_z, kept_k, kept_p, mass_k, mass_p)
+
+
+def put(choice: Choice, logits: Tensor, token: int) -> Choice:
+    """The choice from logits [V] with `token` in its place: nothing drew it, so it has its raw probability."""
+    prob = exp(float(logits[token]) - choice.log_z)
+    return replace(choice, token=token, prob=prob, raw_prob=prob)

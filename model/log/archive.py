@@ -1,0 +1,82 @@
+"""Reads a joined file (docs/frames.md, One file) that a stranger made."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kvscope.model.log.check import version
+from kvscope.model.log.frames import serialize
+from kvscope.model.log.strict import BadFile, Layout, Tensor, layout, read_json
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_FRAMES = 20_000
+MOST_VALUES = 40_000
+ENTRY, VALUES_ENTRY = re.compile(r"\d{6}"), re.compile(r"values-\d{6}-\d{4}")
+TYPES = {"U8": "u1", "F16": "<f2", "F32": "<f4", "I32": "<i4"}
+
+
+class Archive:
+    """The frames in `buffer`, which must stay as it is. Raises BadFile for what is no joined file.
+
+    What the frames say is still to be checked (log_check.LogCheck).
+    """
+
+    def __init__(self, buffer: memoryview) -> None:
+        self._buffer = buffer
+        self._layout: Layout = layout(buffer, "The file")
+        version(self._layout.metadata, "The file")
+        entries = sorted(key for key in self._layout.metadata if ENTRY.fullmatch(key))
+        if len(entries) > MOST_FRAMES:
+            raise BadFile("The file", f"has {len(entries)} frames; at most {MOST_FRAMES} are taken")
+        if entries != [f"{seq:06d}" for seq in range(len(entries))]:
+            raise BadFile("The file", "lacks a frame between others")
+        values = sorted(key for key in self._layout.metadata if VALUES_ENTRY.fullmatch(key))
+        if len(values) > MOST_VALUES:
+            raise BadFile("The file", f"has {len(values)} frames of exact values; at most {MOST_VALUES} are taken")
+        self._entries, self._values = entries, values
+        self._tensors: dict[str, dict[str, Tensor]] = {key: {} for key in (*entries, *values)}
+        for name, tensor in self._layout.tensors.items():
+            key, _, part = name.partition(".")
+            if key not in self._tensors:
+                raise BadFile(f"The file: tensor {name[:80]!r}", "is of no frame")
+            self._tensors[key][part] = tensor
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The entry `session`: what a saved session says of itself; empty where the file is of a run."""
+        if "session" not in self._layout.metadata:
+            return {}
+        about = read_json(self._layout.metadata["session"], "The entry 'session'")
+        if not isinstance(about, dict):
+            raise BadFile("The entry 'session'", "is not an object")
+        return about
+
+    def frames(self) -> Iterator[bytes]:
+        """Payloads of the log, in order. Raises BadFile."""
+        return (self._payload(key, f"parts[{int(key)}]") for key in self._entries)
+
+    def values(self) -> Iterator[bytes]:
+        """Payloads of the `values` frames, by step and then by layer; none where there are none. Raises BadFile."""
+        return (self._payload(key, key) for key in self._values)
+
+    def _payload(self, key: str, where: str) -> bytes:
+        fields = read_json(self._layout.metadata[key], where)
+        if not isinstance(fields, dict) or not all(isinstance(text, str) for text in fields.values()):
+            raise BadFile(where, "has metadata that is not text")
+        return serialize({name: self._array(tensor) for name, tensor in self._tensors[key].items()}, fields)
+
+    def _array(self, tensor: Tensor) -> np.ndarray:
+        import numpy as np
+
+        found: np.ndarray = np.frombuffer(self._buffer[tensor.begin : tensor.end], TYPES[tensor.dtype])
+        return found.reshape(tensor.shape)
+
+
+def words_of(about: Mapping[str, Any]) -> bytes:
+    """The words of a session as JSON, out of what it says of itself."""
+    return json.dumps({name: about[name] for name in ("title", "notes", "open") if name in about}).encode()

@@ -1,0 +1,255 @@
+"""The one codec of a run's log. The format is described in docs/frames.md.
+
+A frame is a safetensors buffer (https://huggingface.co/docs/safetensors) whose `__metadata__` carries the log's own
+keys. This module imports neither torch nor a web framework; readers of `data` alone never import numpy.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from kvscope.model.api import Frame
+
+if TYPE_CHECKING:
+    import numpy as np
+
+VERSION = "1"
+KINDS = ("open", "layer", "step", "beams", "close")
+VALUES = "values"
+"""Kind of the frames that keep exact values with a saved session: they are in no log."""
+MAX_FRAME_BYTES = 65_536
+"""No frame of a log is larger: simple-websocket truncates large sends."""
+
+
+class BadFrame(ValueError):
+    """Bytes that are not a frame of this schema; the message says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a frame says of itself, read without touching its tensors."""
+
+    kind: str
+    seq: int
+    run: str
+    data: dict[str, Any]
+
+
+def encode(
+    run: str, seq: int, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None
+) -> Frame:
+    """One frame. `data` must be JSON without NaN. Raises ValueError for a kind or value the schema does not have."""
+    if kind not in (*KINDS, VALUES):
+        raise ValueError(f"unknown frame kind {kind!r}")
+    return Frame(run, seq, kind, _step(data), serialize(tensors or {}, _described(run, seq, kind, data)))
+
+
+def header(payload: bytes) -> Header:
+    """Kind, seq, run and data of a frame. Raises BadFrame."""
+    metadata = _metadata(payload)
+    try:
+        found = Header(metadata["kind"], int(metadata["seq"]), metadata["run"], _json_object(metadata["data"]))
+        _step(found.data)
+    except (KeyError, ValueError, TypeError) as error:
+        raise BadFrame(f"frame metadata is incomplete: {error}") from None
+    if found.kind not in (*KINDS, VALUES):
+        raise BadFrame(f"unknown frame kind {found.kind!r}")
+    return found
+
+
+def tensors(payload: bytes) -> dict[str, np.ndarray]:
+    """The frame's tensors by name. Raises BadFrame."""
+    import safetensors
+    import safetensors.numpy
+
+    try:
+        return safetensors.numpy.load(payload)
+    except (safetensors.SafetensorError, KeyError, ValueError) as error:
+        raise BadFrame(f"not a safetensors buffer: {error}") from None
+
+
+def octets(payload: bytes, name: str) -> tuple[tuple[int, ...], memoryview]:
+    """Shape and values, row by row, of a U8 tensor, read without numpy. Raises BadFrame."""
+    described = raw_header(payload).get(name)
+    if not isinstance(described, dict):
+        raise BadFrame(f"no tensor {name}")
+    try:
+        shape, (start, end) = tuple(described["shape"]), described["data_offsets"]
+        (length,) = struct.unpack_from("<Q", payload)
+        values = memoryview(payload)[8 + length + start : 8 + length + end]
+        whole = described["dtype"] == "U8" and len(values) == math.prod(shape)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadFrame(f"{name} is not described: {error}") from None
+    if not whole:
+        raise BadFrame(f"{name} is not the U8 tensor that was meant")
+    return shape, values
+
+
+def frame(payload: bytes) -> Frame:
+    """The payload with its index fields. Raises BadFrame."""
+    head = header(payload)
+    return Frame(head.run, head.seq, head.kind, _step(head.data), payload)
+
+
+def relabel(payload: bytes, run: str, seq: int, changes: Mapping[str, Any] | None = None) -> Frame:
+    """The same frame in another run's log, `changes` laid over its data; its tensors stay as they are.
+
+    Raises BadFrame.
+    """
+    described, head = raw_header(payload), header(payload)
+    data = {**head.data, **(changes or {})}
+    metadata = _described(run, seq, head.kind, data)
+    (length,) = struct.unpack_from("<Q", payload)
+    return Frame(run, seq, head.kind, _step(data), _with_header(described, metadata, memoryview(payload)[8 + length :]))
+
+
+def only_qkv(payload: bytes) -> bytes:
+    """A `values` frame of the level "block" as it is at the level "qkv". Raises BadFrame."""
+    head, kept = header(payload), tensors(payload)
+    data = {**head.data, "level": "qkv"}
+    return encode(head.run, head.seq, head.kind, data, {name: kept[name] for name in ("q", "k", "v")}).payload
+
+
+def token_ids(payloads: Iterable[bytes]) -> list[int]:
+    """The run's tokens, prompt first, from its `open` and `step` frames in log order."""
+    ids: list[int] = []
+    for payload in payloads:
+        head = header(payload)
+        if head.kind == "open":
+            ids += [token["id"] for token in head.data["tokens"]]
+        elif head.kind == "step":
+            ids.append(head.data["token"]["id"])
+    return ids
+
+
+def to_stream(payloads: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks of a frame stream: u32 little-endian length, then the frame, repeated."""
+    for payload in payloads:
+        yield struct.pack("<I", len(payload)) + payload
+
+
+def from_stream(data: bytes) -> Iterator[bytes]:
+    """The frames of a stream. Raises BadFrame when it ends inside a frame."""
+    at = 0
+    while at < len(data):
+        if at + 4 > len(data):
+            raise BadFrame("the stream ends inside a length")
+        (length,) = struct.unpack_from("<I", data, at)
+        at += 4
+        if at + length > len(data):
+            raise BadFrame("the stream ends inside a frame")
+        yield data[at : at + length]
+        at += length
+
+
+def join(payloads: Iterable[bytes], about: Mapping[str, str] | None = None, values: Iterable[bytes] = ()) -> bytes:
+    """All frames of one run as a single safetensors file, `about` among its metadata, and the `values` frames that are
+    stored with them. Raises BadFrame.
+    """
+    joined: dict[str, np.ndarray] = {}
+    metadata = {**(about or {}), "v": VERSION}
+    for payload in chain(payloads, values):
+        head, fields = header(payload), _metadata(payload)
+        key = values_key(head.data["step"], head.data["layer"]) if head.kind == VALUES else f"{head.seq:06d}"
+        metadata["run"] = head.run
+        metadata[key] = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        joined.update({f"{key}.{name}": tensor for name, tensor in tensors(payload).items()})
+    return serialize(joined, metadata)
+
+
+def values_key(step: int, layer: int) -> str:
+    """Under which a joined file has a `values` frame."""
+    return f"values-{step:06d}-{layer:04d}"
+
+
+def split(session: bytes) -> list[Frame]:
+    """The frames of a joined file, in order. Raises BadFrame."""
+    metadata = _metadata(session)
+    by_frame: dict[str, dict[str, np.ndarray]] = {}
+    for name, tensor in tensors(session).items():
+        key, _, part = name.partition(".")
+        by_frame.setdefault(key, {})[part] = tensor
+    result = []
+    for key in sorted((entry for entry in metadata if entry.isdecimal()), key=int):
+        fields = _strings(_json_object(metadata[key]))
+        result.append(frame(serialize(by_frame.get(key, {}), fields)))
+    return result
+
+
+def raw_header(payload: bytes) -> dict[str, Any]:
+    """The JSON header of a safetensors buffer. Raises BadFrame."""
+    try:
+        (length,) = struct.unpack_from("<Q", payload)
+        if length > len(payload) - 8:
+            raise BadFrame("the header is longer than the buffer")
+    except struct.error as error:
+        raise BadFrame(f"not a safetensors buffer: {error}") from None
+    return _json_object(payload[8 : 8 + length])
+
+
+def _metadata(payload: bytes) -> dict[str, str]:
+    """The `__metadata__` of a frame or a joined file of this schema version."""
+    metadata = _strings(raw_header(payload).get("__metadata__", {}))
+    if metadata.get("v") != VERSION:
+        raise BadFrame(f"schema version {metadata.get('v')!r}; this reader knows {VERSION}")
+    return metadata
+
+
+def _strings(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
+        raise BadFrame("metadata must be strings")
+    return value
+
+
+def _json_object(text: str | bytes) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadFrame(f"not JSON: {error}") from None
+    if not isinstance(parsed, dict):
+        raise BadFrame("a JSON object is expected")
+    return parsed
+
+
+def _described(run: str, seq: int, kind: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """The metadata of a frame. Raises ValueError for what JSON does not have."""
+    return {
+        "v": VERSION,
+        "kind": kind,
+        "seq": str(seq),
+        "run": run,
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
+    }
+
+
+def _step(data: Mapping[str, Any]) -> int:
+    """The step a frame belongs to; -1 for `open` and `close`."""
+    return int(data.get("step", -1))
+
+
+def serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
+    """A safetensors buffer whose bytes depend on its content alone: the library writes metadata in a random order."""
+    import safetensors
+
+    if arrays:
+        from safetensors.numpy import save
+
+        written = save(dict(arrays), metadata=metadata)
+    else:
+        written = bytes(safetensors.serialize({}, metadata=metadata))
+    (length,) = struct.unpack_from("<Q", written)
+    return _with_header(json.loads(written[8 : 8 + length]), metadata, memoryview(written)[8 + length :])
+
+
+def _with_header(described: Mapping[str, Any], metadata: Mapping[str, str], body: memoryview) -> bytes:
+    """A safetensors buffer of `body`, whose tensors the header `described` places, with this metadata."""
+    described = {**described, "__metadata__": dict(sorted(metadata.items()))}
+    head = json.dumps(dict(sorted(described.items())), ensure_ascii=False, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)
+    return b"".join((struct.pack("<Q", len(head)), head, body))

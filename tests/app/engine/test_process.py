@@ -1,0 +1,57 @@
+"""The engine leaves the processors to others, and its process ends with the web process, however it comes to know."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.app.conftest import FAKE, ROOT
+
+pytestmark = pytest.mark.processes
+
+SENDS_FIRST = f"""
+import time
+from multiprocessing import Pipe
+from kvscope.app.engine import process as engine_process
+
+engine_process._receive = lambda connection, calls: time.sleep(60)
+ours, theirs = Pipe()
+theirs.close()
+engine_process.serve(ours, {FAKE!r}, "delay=0", "cpu")
+"""
+
+TELLS_HOW_THREADS_WAIT = """
+import os
+import sys
+from multiprocessing import Pipe
+from kvscope.app.engine import process as engine_process
+from kvscope.model.api import Refused
+
+def loader(model, device, progress):
+    print("torch" in sys.modules, os.environ["OMP_WAIT_POLICY"])
+    raise Refused("model", "only asked")
+
+ours, theirs = Pipe()
+engine_process.serve(ours, "__main__:loader", None, "cpu")
+"""
+
+
+@pytest.mark.parametrize(("said", "holds"), [(None, "passive"), ("active", "active")])
+def test_threads_sleep_while_they_wait_unless_the_operator_says_otherwise(said: str | None, holds: str) -> None:
+    """OpenMP reads that once, when torch is imported."""
+    environment = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"}
+    if said:
+        environment["OMP_WAIT_POLICY"] = said
+    asked = [sys.executable, "-c", TELLS_HOW_THREADS_WAIT]
+    done = subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=50, check=False)
+    assert (done.stdout.split(), done.stderr) == (["False", holds], "")
+
+
+def test_an_engine_that_sends_to_a_web_process_that_was_killed_ends_without_a_word() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SENDS_FIRST], cwd=ROOT, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,114 @@
+"""What is sent compressed, and that nothing else about the answer changes."""
+
+from __future__ import annotations
+
+import gzip
+
+import brotli
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from kvscope.app.paths import static_dir
+from kvscope.model.log.frames import from_stream
+from tests.app.http.test_runs import finished
+
+SHEET = "css/base.css"
+SMALL = "icon.svg"
+TEXTS = ["main.js", SHEET, "glossary.json", "vendor/preact/dist/preact.mjs"]
+DECODERS = {"br": brotli.decompress, "gzip": gzip.decompress}
+
+
+def ask(client: FlaskClient, path: str, *algorithms: str, method: str = "GET", **headers: str) -> TestResponse:
+    """The whole answer, its file closed. `If_Range` is the header If-Range."""
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    named |= {"Accept-Encoding": ", ".join(algorithms)} if algorithms else {}
+    return client.open(path, method=method, headers=named, buffered=True)
+
+
+def ask_file(client: FlaskClient, name: str, *algorithms: str, **options: str) -> TestResponse:
+    return ask(client, f"/static/{name}", *algorithms, **options)
+
+
+def content(name: str) -> bytes:
+    return (static_dir() / name).read_bytes()
+
+
+@pytest.mark.parametrize("algorithm", DECODERS)
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_is_sent_compressed_and_is_the_file(client: FlaskClient, name: str, algorithm: str) -> None:
+    plain, packed = ask_file(client, name), ask_file(client, name, algorithm)
+    assert plain.data == content(name)
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == algorithm
+    assert DECODERS[algorithm](packed.data) == plain.data
+    assert len(packed.data) < len(plain.data)
+    assert packed.content_type == plain.content_type
+    for response in (plain, packed):
+        assert "Accept-Encoding" in response.vary
+
+
+def test_the_page_is_compressed_and_has_its_nonce(client: FlaskClient) -> None:
+    response = ask(client, "/", "gzip", "br")
+    assert response.headers["Content-Encoding"] == "br"
+    nonce = response.headers["Content-Security-Policy"].split("'nonce-")[1].split("'")[0]
+    assert f'nonce="{nonce}"' in brotli.decompress(response.data).decode()
+
+
+@pytest.mark.parametrize("algorithm", ["br", "gzip", "identity"])
+def test_a_file_a_cache_holds_is_not_sent_again(client: FlaskClient, algorithm: str) -> None:
+    held = ask_file(client, SHEET, algorithm)
+    again = ask_file(client, SHEET, algorithm, If_None_Match=held.headers["ETag"])
+    assert (again.status_code, again.data) == (304, b"")
+    assert again.headers["ETag"] == held.headers["ETag"]
+    assert "Accept-Encoding" in again.vary
+
+
+def test_each_form_has_an_etag_of_its_own(client: FlaskClient) -> None:
+    forms = {name: ask_file(client, SHEET, name).headers["ETag"] for name in ("br", "gzip", "identity")}
+    assert len(set(forms.values())) == 3
+    other = ask_file(client, SHEET, "gzip", If_None_Match=forms["br"])
+    assert other.status_code == 200
+    assert other.headers["Content-Encoding"] == "gzip"
+
+
+def test_head_says_what_get_would(client: FlaskClient) -> None:
+    told, sent = (ask_file(client, SHEET, "br", method=method) for method in ("HEAD", "GET"))
+    assert told.data == b""
+    for name in ("Content-Encoding", "ETag", "Vary", "Content-Type", "Cache-Control"):
+        assert told.headers[name] == sent.headers[name]
+
+
+def test_a_range_is_a_part_of_the_file_as_it_is(client: FlaskClient) -> None:
+    part = ask_file(client, SHEET, "br", Range="bytes=10-29")
+    assert part.status_code == 206
+    assert part.data == content(SHEET)[10:30]
+    assert "Content-Encoding" not in part.headers
+    assert "Accept-Encoding" in part.vary
+
+
+def test_the_rest_of_a_compressed_file_is_the_whole_again(client: FlaskClient) -> None:
+    held = ask_file(client, SHEET, "br")
+    rest = ask_file(client, SHEET, "br", Range="bytes=10-", If_Range=held.headers["ETag"])
+    assert rest.status_code == 200
+    assert rest.data == held.data
+
+
+def test_fonts_and_what_compression_would_not_shorten_are_sent_as_they_are(client: FlaskClient) -> None:
+    font = next(static_dir().rglob("*.woff2")).relative_to(static_dir()).as_posix()
+    for name in (font, SMALL):
+        response = ask_file(client, name, "br")
+        assert "Content-Encoding" not in response.headers
+        assert response.data == content(name)
+
+
+def test_frames_and_exact_values_are_sent_as_they_are(client: FlaskClient) -> None:
+    run = finished(client)
+    for query in ("frames?after=-1", "head?step=0&layer=0&head=0", "lens?step=0"):
+        path = f"/api/runs/{run}/{query}"
+        plain, asked = ask(client, path), ask(client, path, "br", "gzip")
+        assert "Content-Encoding" not in asked.headers
+        assert asked.data == plain.data
+        again = ask(client, path, "br", If_None_Match=asked.headers["ETag"])
+        assert (again.status_code, again.headers["ETag"]) == (304, plain.headers["ETag"])
+    assert list(from_stream(ask(client, f"/api/runs/{run}/frames", "br").data))

@@ -1,0 +1,429 @@
+"""Sessions as files: what was exported comes back as the same session; what strangers made is refused or harmless."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import io
+import json
+import re
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kvscope.app.settings import Settings
+from kvscope.app.store.sessions import sessions_table
+from kvscope.app.travel.importing import MAX_FILE_BYTES
+from kvscope.model.log.frames import MAX_FRAME_BYTES, from_stream, join, relabel, split
+from tests.app.conftest import FAKE, ROOT, started
+from tests.app.http.test_runs import problem
+from tests.app.store.test_runs import limit_pages
+
+RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
+WORDS = {
+    "title": "</script><script>alert(1)</script>",
+    "notes": [{"step": 3, "layer": 13, "head": 8, "text": "<img src=x onerror=alert(2)>\nשלום"}],
+    "open": {"step": 3, "layer": 13, "head": 8, "query": 8, "key": 1, "view": "pair"},
+}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """An application with a real recorded run."""
+    folder = tmp_path_factory.mktemp("files")
+    app = started(Settings(data_dir=folder / "data", service=FAKE, recordings_dir=RECORDING.parent), ready=False)
+    yield app
+    app.extensions["kvscope"].close()
+
+
+@pytest.fixture(scope="module")
+def shared(app: Flask) -> str:
+    """A session of that run."""
+    run = split(RECORDING.read_bytes())[0].run
+    response = app.test_client().post(f"/api/runs/{run}/share", json=WORDS)
+    assert response.status_code == 201, response.text
+    return str(response.json["id"])
+
+
+def send(client: FlaskClient, file: bytes) -> Any:
+    return client.post("/api/sessions", data=file, content_type="application/octet-stream")
+
+
+def problem_of(response: Any, status: int) -> dict[str, Any]:
+    """A problem document about any field."""
+    assert response.status_code == status, response.text
+    return problem(response, status, response.json.get("field"))
+
+
+def stored(app: Flask) -> int:
+    with app.extensions["kvscope"].runs.engine.connect() as connection:
+        return int(connection.scalar(sa.select(sa.func.count()).select_from(sessions_table)))
+
+
+def refused(app: Flask, file: bytes, status: int = 422) -> dict[str, Any]:
+    """The problem with a file, of which nothing is stored."""
+    before = stored(app)
+    found = problem_of(send(app.test_client(), file), status)
+    assert stored(app) == before
+    return found
+
+
+def small_log() -> bytes:
+    """The first step of the recording as a joined file of its own."""
+    frames = [frame.payload for frame in split(RECORDING.read_bytes())]
+    short = frames[: next(at for at, payload in enumerate(frames) if b'"kind":"step"' in payload[:20_000]) + 1]
+    closing = split(RECORDING.read_bytes())[-1]
+    return join([*short, relabel(closing.payload, closing.run, len(short), {"steps": 1}).payload])
+
+
+SMALL = small_log()
+
+
+def rebuilt(change: Callable[[dict[str, Any]], Any], file: bytes = SMALL) -> bytes:
+    """A joined file whose header is changed by `change`, its data as they were."""
+    (length,) = struct.unpack_from("<Q", file)
+    header = json.loads(file[8 : 8 + length])
+    change(header)
+    return with_header(json.dumps(header).encode(), file[8 + length :])
+
+
+def with_header(header: bytes, data: bytes = b"") -> bytes:
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def frame_data(header: dict[str, Any], seq: int, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change the data of a frame in a joined file's header."""
+    key = f"{seq:06d}"
+    fields = json.loads(header["__metadata__"][key])
+    data = json.loads(fields["data"])
+    change(data)
+    header["__metadata__"][key] = json.dumps({**fields, "data": json.dumps(data)})
+
+
+@pytest.mark.parametrize("kind", ["html", "safetensors"])
+def test_a_sessions_own_file_is_the_same_session(app: Flask, shared: str, kind: str) -> None:
+    client = app.test_client()
+    file = client.get(f"/api/sessions/{shared}.{kind}")
+    assert file.headers["Content-Disposition"] == f'attachment; filename="kvscope-{shared}.{kind}"'
+    manifest = client.get(f"/api/sessions/{shared}").json
+    frames = client.get(f"/api/sessions/{shared}/frames?after=-1").data
+    response = send(client, file.data)
+    assert response.status_code == 201, response.text
+    assert response.headers["Cache-Control"] == "no-store"
+    answer = response.json
+    assert (answer["id"], answer["url"]) == (shared, f"/s/{shared}")
+    assert client.get(f"/api/sessions/{shared}").json == manifest
+    assert client.get(f"/api/sessions/{shared}/frames?after=-1").data == frames
+
+
+@pytest.mark.parametrize("kind", ["html", "safetensors"])
+def test_a_file_opens_on_another_server_under_the_same_name(app: Flask, shared: str, kind: str, tmp_path: Path) -> None:
+    client = app.test_client()
+    file = client.get(f"/api/sessions/{shared}.{kind}").data
+    other = started(Settings(data_dir=tmp_path / "data", service=FAKE, recordings_dir=tmp_path), ready=False)
+    try:
+        mine = other.test_client()
+        assert send(mine, file).json["id"] == shared
+        for path in ("", "/frames?after=-1"):
+            first, second = (each.get(f"/api/sessions/{shared}{path}") for each in (client, mine))
+            if path:
+                assert first.data == second.data != b""
+            else:
+                assert {**first.json, "created": ""} == {**second.json, "created": ""}
+        assert other.extensions["kvscope"].sessions.damage(shared) == []
+    finally:
+        other.extensions["kvscope"].close()
+
+
+def test_what_kvscope_run_writes_is_taken_without_words(app: Flask) -> None:
+    client = app.test_client()
+    response = send(client, join(frame.payload for frame in split(RECORDING.read_bytes())))
+    assert response.status_code == 201, response.text
+    manifest = client.get(f"/api/sessions/{response.json['id']}").json
+    assert (manifest["title"], manifest["notes"], manifest["steps"]) == ("", [], 16)
+    kept = list(from_stream(client.get(f"/api/sessions/{response.json['id']}/frames?after=-1").data))
+    assert kept == [frame.payload for frame in split(RECORDING.read_bytes())]
+
+
+def test_a_page_says_how_large_it_is_before_it_is_fetched(app: Flask, shared: str) -> None:
+    client = app.test_client()
+    head, whole = client.head(f"/api/sessions/{shared}.html"), client.get(f"/api/sessions/{shared}.html")
+    assert head.content_length == len(whole.data)
+    again = client.get(f"/api/sessions/{shared}.html", headers={"If-None-Match": whole.headers["ETag"]})
+    assert again.status_code == 304
+
+
+def test_no_word_leaves_its_place_in_a_page(app: Flask, shared: str) -> None:
+    page = app.test_client().get(f"/api/sessions/{shared}.html").data.decode()
+    assert "alert(1)</script>" not in page
+    assert "<img src=x" not in page
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
+    assert policy
+    assert policy[1].startswith("default-src 'none'; script-src 'nonce-")
+    nonce = re.search(r"'nonce-(\w+)'", policy[1])
+    assert nonce
+    assert len(re.findall(rf'<script nonce="{nonce[1]}"', page)) == 1
+
+
+def test_a_page_of_no_session_is_a_problem(app: Flask) -> None:
+    problem(app.test_client().get("/api/sessions/aaaaaaaaaaaa.html"), 404, "session")
+
+
+HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
+    "nothing at all": (b"", "empty"),
+    "four bytes": (b"\x01\0\0\0", "cut short"),
+    "something else": (b"# Read me\n\nThis is a text.", "neither a page nor"),
+    "a header of 2^63 bytes": (struct.pack("<Q", 2**63) + b"{}", "header"),
+    "a header longer than the file": (struct.pack("<Q", 5000) + b"{}", "cut short"),
+    "a header that is no JSON": (with_header(b"{\xff\xfe"), "UTF-8"),
+    "a header nested deeply": (with_header(b'{"a":' * 200_000), "nested too deeply"),
+    "a number of 10,000 digits": (with_header(b'{"a": ' + b"9" * 10_000 + b"}"), "JSON"),
+    "a name twice": (with_header(b'{"a": 1, "a": 2}'), "twice"),
+    "half of a surrogate pair": (with_header(b'{"__metadata__": {"v": "1", "session": "\\ud800"}}'), "UTF-8"),
+    "not a number": (with_header(b'{"a": NaN}'), "NaN"),
+    "metadata that is no text": (with_header(b'{"__metadata__": {"v": 1}}'), "not text"),
+    "no schema version": (with_header(b'{"__metadata__": {}}'), "not of KVScope"),
+    "a newer schema": (rebuilt(lambda header: header["__metadata__"].update(v="2")), "newer KVScope"),
+    "a newer schema in a frame": (
+        rebuilt(
+            lambda header: header["__metadata__"].update(
+                {"000000": header["__metadata__"]["000000"].replace('"v":"1"', '"v":"7"')}
+            )
+        ),
+        "newer KVScope",
+    ),
+    "a type of no frame": (rebuilt(lambda header: header["000001.attention"].update(dtype="F64")), "type"),
+    "a shape of 10 GB": (
+        rebuilt(lambda header: header["000001.attention"].update(shape=[100_000, 100_000])),
+        "as many bytes",
+    ),
+    "a shape of 10 GB and offsets to match": (
+        rebuilt(
+            lambda header: header["000001.attention"].update(shape=[100_000, 100_000], data_offsets=[0, 10_000_000_000])
+        ),
+        "overlaps",
+    ),
+    "one tensor of 10 GB": (
+        with_header(
+            json.dumps(
+                {
+                    "__metadata__": {"v": "1"},
+                    "000000.x": {"dtype": "U8", "shape": [10**10], "data_offsets": [0, 10**10]},
+                }
+            ).encode()
+        ),
+        "bytes long",
+    ),
+    "a negative size": (rebuilt(lambda header: header["000001.attention"].update(shape=[-1, 9])), "shape"),
+    "a size of true": (rebuilt(lambda header: header["000001.attention"].update(shape=[True])), "shape"),
+    "overlapping offsets": (
+        rebuilt(lambda header: header.update({"000001.again": header["000001.attention"]})),
+        "overlaps",
+    ),
+    "a gap": (rebuilt(lambda header: header.pop("000001.k_norm")), "gap"),
+    "bytes behind the last tensor": (SMALL + b"\0", "bytes long"),
+    "a tensor of no frame": (
+        rebuilt(lambda header: header.update({"000077.x": header.pop("000001.k_norm")})),
+        "of no frame",
+    ),
+    "a frame that is missing": (rebuilt(lambda header: header["__metadata__"].pop("000000")), "lacks a frame"),
+    "no end": (rebuilt(lambda header: header["__metadata__"].pop("000003")), "no end"),
+    "a step that was never computed": (
+        rebuilt(lambda header: frame_data(header, 2, lambda data: data.update(step=1))),
+        "not step 0",
+    ),
+    "more heads than there are": (
+        rebuilt(lambda header: frame_data(header, 0, lambda data: data["model"].update(heads=12))),
+        "q_norm",
+    ),
+    "a million layers": (
+        rebuilt(lambda header: frame_data(header, 0, lambda data: data["model"].update(layers=10**6))),
+        "whole number",
+    ),
+    "a prompt that is a list": (
+        rebuilt(lambda header: frame_data(header, 0, lambda data: data.update(prompt=["x"]))),
+        "not text",
+    ),
+    "a study": (
+        rebuilt(lambda header: frame_data(header, 0, lambda data: data.update(study={"kind": "twin", "of": "x"}))),
+        "study",
+    ),
+    "a title of 1 MB": (
+        rebuilt(lambda header: header["__metadata__"].update(session=json.dumps({"title": "x" * 1_000_000}))),
+        "title",
+    ),
+    "a note on a step that is not there": (
+        rebuilt(lambda header: header["__metadata__"].update(session='{"notes": [{"step": 9, "text": "x"}]}')),
+        "step",
+    ),
+    "a page of something else": (b"<!doctype html><title>x</title><p>Hello", "not of KVScope"),
+    "a page that is no text": (b"<\xff", "UTF-8"),
+    "a manifest that is cut short": (b'<script type="application/json" id="manifest">{"title"', "cut short"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_FILES)
+def test_a_hostile_file_is_refused_and_nothing_is_stored(app: Flask, name: str) -> None:
+    file, reason = HOSTILE_FILES[name]
+    found = refused(app, file, 413 if name == "a title of 1 MB" else 422)
+    assert reason.lower() in found["detail"].lower()
+
+
+def test_the_small_log_is_taken_so_that_each_refusal_is_about_its_own_fault(app: Flask) -> None:
+    assert send(app.test_client(), SMALL).status_code == 201
+
+
+def bomb() -> bytes:
+    """Deflated, 10 MB of nothing have 10 KB."""
+    return zlib.compress(bytes(10_000_000), 9)
+
+
+@pytest.mark.parametrize(
+    ("packed", "reason"),
+    [
+        (base64.b64encode(bomb()), "larger than"),
+        (base64.b64encode(zlib.compress(bytes(MAX_FRAME_BYTES))[:-3]), "does not end"),
+        (base64.b64encode(zlib.compress(b"x") + b"more"), "does not end"),
+        (b"!!!", "base64"),
+        (base64.b64encode(b"plain"), "deflated"),
+    ],
+)
+def test_a_part_of_a_page_that_is_no_frame_is_refused(app: Flask, shared: str, packed: bytes, reason: str) -> None:
+    page = app.test_client().get(f"/api/sessions/{shared}.html").data
+    changed = re.sub(rb'(id="part-1">)[^<]+', rb"\1" + packed, page)
+    assert changed != page
+    assert reason in refused(app, changed)["detail"]
+
+
+def test_a_page_that_a_browser_or_an_editor_saved_again_is_read(app: Flask, shared: str) -> None:
+    page = app.test_client().get(f"/api/sessions/{shared}.html").data.decode()
+    page = re.sub(r'<script type="(application/vnd[^"]+)" id="([^"]+)">', r"<SCRIPT ID='\2'  TYPE='\1' x>\n", page)
+    assert send(app.test_client(), b"\xef\xbb\xbf\n" + page.encode()).json["id"] == shared
+
+
+def test_a_page_made_to_keep_the_parser_busy_is_refused_soon(app: Flask) -> None:
+    for piece in (b"<script ", b"<!", b"<![CDATA[", b"</", b"<a b='", b"<script>"):
+        refused(app, piece * 200_000)
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(app: Flask) -> None:
+    response = app.test_client().post(
+        "/api/sessions",
+        data=b"x",
+        environ_overrides={"CONTENT_LENGTH": str(MAX_FILE_BYTES + 1)},
+        content_type="application/octet-stream",
+    )
+    assert problem(response, 413, "body")["limit"] == MAX_FILE_BYTES
+
+
+@pytest.mark.parametrize("kind", ["text/html", "multipart/form-data; boundary=x", "text/plain", "application/json"])
+def test_what_a_form_elsewhere_could_send_is_not_taken(app: Flask, kind: str) -> None:
+    response = app.test_client().post("/api/sessions", data=SMALL, content_type=kind)
+    problem(response, 415, "Content-Type")
+
+
+def test_a_full_database_keeps_nothing_of_a_file(tmp_path: Path) -> None:
+    other = started(Settings(data_dir=tmp_path / "data", service=FAKE, recordings_dir=tmp_path), ready=False)
+    try:
+        limit_pages(other.extensions["kvscope"].runs)
+        assert "full" in refused(other, RECORDING.read_bytes(), 507)["detail"]
+    finally:
+        other.extensions["kvscope"].close()
+
+
+def test_a_disk_without_room_for_the_file_keeps_nothing(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def __init__(self, **_: Any) -> None:
+            super().__init__()
+
+        def write(self, _: Any) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("kvscope.app.http.files.tempfile.TemporaryFile", Full)
+    assert "no room" in refused(app, SMALL, 507)["detail"]
+
+
+FUZZ = settings(
+    max_examples=150, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+EDITS = st.lists(
+    st.tuples(
+        st.floats(0, 1, exclude_max=True), st.sampled_from(["flip", "cut", "put", "drop"]), st.binary(max_size=9)
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def mutated(file: bytes, edits: list[tuple[float, str, bytes]]) -> bytes:
+    for place, kind, new in edits:
+        # The first bytes are where sizes and shapes are: half of all edits go there.
+        at = int(place * 2 * min(len(file), 30_000)) if place < 0.5 else int(place * len(file))
+        match kind:
+            case "flip":
+                file = file[:at] + bytes([file[at] ^ (1 + len(new))]) + file[at + 1 :] if at < len(file) else file
+            case "cut":
+                file = file[:at]
+            case "put":
+                file = file[:at] + new + file[at:]
+            case _:
+                file = file[:at] + file[at + len(new) + 1 :]
+    return file
+
+
+@pytest.fixture(scope="module")
+def small_page(app: Flask) -> bytes:
+    client = app.test_client()
+    return client.get(f"/api/sessions/{send(client, SMALL).json['id']}.html").data
+
+
+@FUZZ
+@given(EDITS)
+def test_no_change_of_an_archive_is_a_fault_of_the_server(app: Flask, edits: list[tuple[float, str, bytes]]) -> None:
+    assert send(app.test_client(), mutated(SMALL, edits)).status_code in (201, 400, 413, 422)
+
+
+@FUZZ
+@given(EDITS)
+def test_no_change_of_a_page_is_a_fault_of_the_server(
+    app: Flask, small_page: bytes, edits: list[tuple[float, str, bytes]]
+) -> None:
+    start = small_page.index(b'<script type="application/json" id="manifest"')
+    end = small_page.index(b'id="code"')
+    page = small_page[:start] + mutated(small_page[start:end], edits) + small_page[end:]
+    assert send(app.test_client(), page).status_code in (201, 400, 413, 422)
+
+
+HEADER = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@FUZZ
+@given(st.sampled_from(["000000", "000001", "000002", "000003"]), st.data())
+def test_no_value_in_a_frames_data_is_a_fault_of_the_server(app: Flask, key: str, data: st.DataObject) -> None:
+    """One value, anywhere, is replaced by any other."""
+
+    def replace(value: Any) -> Any:
+        if isinstance(value, dict) and value and data.draw(st.integers(0, 5)):
+            name = data.draw(st.sampled_from(sorted(value)))
+            return {**value, name: replace(value[name])}
+        return data.draw(HEADER)
+
+    def change(header: dict[str, Any]) -> None:
+        fields = json.loads(header["__metadata__"][key])
+        fields["data"] = json.dumps(replace(json.loads(fields["data"])))
+        header["__metadata__"][key] = json.dumps(fields)
+
+    assert send(app.test_client(), rebuilt(change)).status_code in (201, 400, 413, 422)

@@ -1,0 +1,64 @@
+"""Who is sent compressed frames: viewers on other machines, and nobody on this one."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import pytest
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection, Event, Request, TextMessage
+from wsproto.extensions import PerMessageDeflate
+
+from kvscope.app.http.frame_compression import is_here
+from tests.app.conftest import LiveServer
+
+ELSEWHERE = "203.0.113.7"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"])
+def test_this_machine_is_known_by_its_address(address: str) -> None:
+    assert is_here({"REMOTE_ADDR": address})
+
+
+@pytest.mark.parametrize("address", [ELSEWHERE, "10.0.0.2", "2001:db8::1", "::ffff:203.0.113.7", "", "unix:"])
+def test_other_addresses_are_elsewhere(address: str) -> None:
+    assert not is_here({"REMOTE_ADDR": address})
+
+
+@pytest.mark.parametrize("header", ["FORWARDED", "X_FORWARDED_FOR", "X_REAL_IP", "VIA"])
+def test_who_comes_through_a_proxy_on_this_machine_is_elsewhere(header: str) -> None:
+    assert not is_here({"REMOTE_ADDR": "127.0.0.1", f"HTTP_{header}": ELSEWHERE})
+
+
+def handshake(server: LiveServer, headers: list[tuple[bytes, bytes]]) -> list[Event]:
+    """Offer to take compressed frames, as browsers do; what the server answers, and its first message."""
+    host = urlsplit(server.url).netloc
+    client = WSConnection(ConnectionType.CLIENT)
+    path = "/socket.io/?EIO=4&transport=websocket"
+    asked = Request(host=host, target=path, extensions=[PerMessageDeflate()], extra_headers=headers)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(client.send(asked))
+        events: list[Event] = []
+        while not any(isinstance(event, TextMessage) and event.message_finished for event in events):
+            client.receive_data(connection.recv(65536))
+            events += client.events()
+    return events
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("headers", "compressed"),
+    [([], False), ([(b"X-Forwarded-For", ELSEWHERE.encode())], True)],
+    ids=["from this machine", "through a proxy"],
+)
+def test_a_browsers_offer_is_taken_up_for_viewers_elsewhere_only(
+    serve: Callable[..., LiveServer], headers: list[tuple[bytes, bytes]], compressed: bool
+) -> None:
+    accepted, opening = handshake(serve(), headers)
+    assert isinstance(accepted, AcceptConnection)
+    assert [extension.name for extension in accepted.extensions] == ["permessage-deflate"] * compressed
+    assert isinstance(opening, TextMessage)
+    assert json.loads(opening.data[1:])["sid"]

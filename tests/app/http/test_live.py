@@ -1,0 +1,238 @@
+"""Live viewing over a real server: whoever reads a run, however and whenever, ends with the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event, Thread
+from types import SimpleNamespace
+
+import pytest
+import requests
+
+from kvscope.app.http.live import Watch
+from kvscope.app.store.runs import RunLog
+from tests.app.conftest import LiveServer, eventually
+from tests.app.store.test_runs import log_of
+from tests.app.viewer import Viewer, kind
+
+pytestmark = pytest.mark.processes
+
+Serve = Callable[..., LiveServer]
+
+
+@pytest.fixture
+def view() -> Iterator[Callable[..., Viewer]]:
+    viewers: list[Viewer] = []
+
+    def connect(server: LiveServer, transports: list[str] | None = None) -> Viewer:
+        viewers.append(Viewer(server.url, transports))
+        return viewers[-1]
+
+    yield connect
+    for viewer in viewers:
+        viewer.leave()
+
+
+View = Callable[..., Viewer]
+
+
+def test_live_late_returning_and_after_restart_viewers_end_with_the_same_bytes(serve: Serve, view: View) -> None:
+    server = serve("delay=0.02,bytes=20000")
+    run = server.start_run(max_new_tokens=40)
+    live = view(server)
+    assert live.watch(run)["run"] == run
+    leaving = view(server)
+    leaving.watch(run)
+    first_part = leaving.wait_for(9)
+    leaving.leave()
+    late = view(server)
+    live.wait_for(21)
+    assert late.watch(run)["last_seq"] >= 20
+    seen = live.wait_for_close()
+    assert late.wait_for_close() == seen
+    assert len(seen) == 82
+
+    seen_before_leaving = leaving.frames
+    assert seen_before_leaving[: len(first_part)] == first_part
+    back = view(server)
+    back.watch(run, after=len(seen_before_leaving) - 1)
+    assert seen_before_leaving + back.wait_for_close() == seen
+
+    server.kill()
+    restarted = serve("delay=0.02", port=server.port)
+    after_restart = view(restarted)
+    after_restart.watch(run)
+    assert after_restart.wait_for_close() == seen
+    assert restarted.frames(run) == seen
+
+
+def test_a_viewer_without_websocket_gets_the_same_frames_by_polling(serve: Serve, view: View) -> None:
+    server = serve("delay=0.01,bytes=20000")
+    run = server.start_run(max_new_tokens=20)
+    viewer = view(server, ["polling"])
+    viewer.watch(run)
+    assert viewer.wait_for_close() == server.frames(run)
+
+
+def test_a_frame_is_stored_before_it_is_announced(serve: Serve, view: View) -> None:
+    server = serve("delay=0.01")
+    run = server.start_run(max_new_tokens=60)
+    viewer = view(server)
+    missing: list[int] = []
+
+    def check(payload: bytes) -> None:
+        if payload not in server.frames(run):
+            missing.append(1)
+        viewer.take(payload)
+
+    viewer.client.on("frame", check)
+    viewer.watch(run)
+    viewer.wait_for_close()
+    assert not missing
+
+
+def test_a_slow_viewer_holds_nobody_up_and_misses_nothing(serve: Serve, view: View) -> None:
+    server = serve("bytes=64000")
+    run = server.start_run(max_new_tokens=250)
+    slow, quick = view(server), view(server)
+    slow.may_read.clear()
+    slow.client.emit("watch", {"run": run})
+    quick.watch(run)
+    seen = quick.wait_for_close()
+    assert sum(map(len, seen)) > 16_000_000
+    assert len(slow.frames) < 10
+    slow.may_read.set()
+    assert slow.wait_for_close() == seen
+
+
+def test_a_full_queue_is_looked_at_again_at_once_and_then_ever_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = RunLog(tmp_path)
+    runs.append(log_of("a", 1, closed=True))
+    pauses: list[float] = []
+    monkeypatch.setattr("kvscope.app.http.live.time", SimpleNamespace(sleep=pauses.append))
+    refusals = {0: 7, 1: 1}  # by how many frames were sent
+    sent: list[bytes] = []
+
+    def send(payload: bytes) -> bool:
+        if refusals.get(len(sent), 0):
+            refusals[len(sent)] -= 1
+            return False
+        sent.append(payload)
+        return True
+
+    ended = Event()
+    Watch(runs, "a", -1, send).start(ended.set)
+    assert ended.wait(30)
+    assert sent == list(runs.all_frames("a"))
+    assert pauses == [0.001, 0.002, 0.004, 0.008, 0.016, 0.02, 0.02, 0.001]
+    runs.close()
+
+
+def test_one_socket_watches_several_runs(serve: Serve, view: View) -> None:
+    server = serve("delay=0.005")
+    runs = [server.start_run(max_new_tokens=10) for _ in range(3)]
+    viewer = view(server)
+    for run in runs:
+        viewer.watch(run)
+    everything = viewer.wait_for(3 * 22)
+    for run in runs:
+        assert [payload for payload in everything if f'"run":"{run}"'.encode() in payload] == server.frames(run)
+
+
+def test_watching_again_replaces_the_earlier_watch(serve: Serve, view: View) -> None:
+    server = serve("delay=0.01")
+    run = server.start_run(max_new_tokens=60)
+    viewer = view(server)
+    viewer.watch(run)
+    viewer.wait_for(5)
+    viewer.watch(run)
+    viewer.wait_for_close()
+    again = len(viewer.frames) - len(server.frames(run))
+    stored = server.frames(run)
+    assert viewer.frames == stored[:again] + stored
+
+
+def test_unwatch_ends_the_frames(serve: Serve, view: View) -> None:
+    server = serve("delay=0.01")
+    run, other = server.start_run(max_new_tokens=60), server.start_run(max_new_tokens=60)
+    viewer = view(server)
+    viewer.watch(run)
+    viewer.wait_for(3)
+    assert viewer.call("unwatch", {"run": run}) == {"run": run}
+    viewer.client.sleep(0.2)  # what was in the socket already arrives
+    count = len(viewer.frames)
+    assert len(server.finished(run)) > count
+    viewer.watch(other)
+    viewer.wait_for_close()
+    assert all(f'"run":"{other}"'.encode() in payload for payload in viewer.frames[count:])
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({"run": "nobody"}, 404, "run"),
+        ({"run": 7}, 422, "run"),
+        ({}, 422, "run"),
+        ("nobody", 422, "run"),
+        (None, 422, "run"),
+        ({"run": "nobody", "after": -2}, 422, "after"),
+        ({"run": "nobody", "after": "x"}, 422, "after"),
+        ({"run": "nobody", "after": True}, 422, "after"),
+    ],
+)
+def test_a_bad_watch_is_acknowledged_with_a_problem(
+    shared: LiveServer, view: View, body: object, status: int, field: str
+) -> None:
+    problem = view(shared).call("watch", body)["error"]
+    assert (problem["status"], problem["field"]) == (status, field)
+
+
+def test_one_viewer_watches_only_so_many_runs(shared: LiveServer, view: View) -> None:
+    viewer = view(shared)
+    runs = [shared.start_run(max_new_tokens=256) for _ in range(9)]
+    answers = [viewer.watch(run) for run in runs]
+    assert answers[-1]["error"]["limit"] == 8
+    assert all("error" not in answer for answer in answers[:-1])
+
+
+def test_a_page_of_another_origin_gets_no_socket(shared: LiveServer) -> None:
+    path = "socket.io/?EIO=4&transport=polling"
+    assert shared.get(path).status_code == 200
+
+    assert (
+        requests.get(shared.url + path, headers={"Origin": "http://elsewhere.example"}, timeout=30).status_code == 400
+    )
+
+
+def test_viewers_that_vanish_leave_no_watch_behind(shared: LiveServer) -> None:
+    run = shared.start_run(max_new_tokens=256)
+    viewers = [Viewer(shared.url) for _ in range(5)]
+    for viewer in viewers:
+        viewer.watch(run)
+    leaving = [Thread(target=viewer.client.eio.ws.sock.close) for viewer in viewers]
+    for thread in leaving:
+        thread.start()
+    for thread in leaving:
+        thread.join()
+
+    def viewers_left() -> bool:
+        return "kvscope_viewers 0" in shared.get("metrics").text
+
+    eventually(viewers_left)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    server = LiveServer(tmp_path_factory.mktemp("shared") / "data", "delay=0.05")
+    yield server
+    server.close()
+
+
+def test_frame_kinds_come_in_the_order_of_the_format(shared: LiveServer, view: View) -> None:
+    run = shared.start_run(max_new_tokens=2)
+    viewer = view(shared)
+    viewer.watch(run)
+    assert [kind(payload) for payload in viewer.wait_for_close()] == ["open", *["layer", "step"] * 2, "close"]

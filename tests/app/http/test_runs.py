@@ -1,0 +1,382 @@
+"""The HTTP contract for runs, its good and its bad input, over the real engine process with the fake model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+
+from kvscope.app.settings import Settings
+from kvscope.model.log.frames import from_stream, header
+from tests.app.conftest import eventually
+
+
+def start(client: FlaskClient, **fields: Any) -> str:
+    response = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 3, **fields})
+    assert response.status_code == 201, response.text
+    return str(response.json["id"])
+
+
+def frames(client: FlaskClient, run: str, query: str = "") -> list[bytes]:
+    return list(from_stream(client.get(f"/api/runs/{run}/frames{query}").data))
+
+
+def finished(client: FlaskClient, **fields: Any) -> str:
+    run = start(client, **fields)
+    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
+    return run
+
+
+def problem(response: Any, status: int, field: str | None = None) -> dict[str, Any]:
+    """The response is a problem document with this status about this field."""
+    assert response.status_code == status, response.text
+    assert response.mimetype == "application/problem+json"
+    document: dict[str, Any] = response.json
+    assert document["status"] == status
+    assert document["title"]
+    assert document["detail"]
+    assert document.get("field") == field
+    return document
+
+
+def test_a_run_is_created_and_told_where_it_is(client: FlaskClient) -> None:
+    response = client.post("/api/runs", json={"prompt": "abc"})
+    assert response.status_code == 201
+    run = response.json["id"]
+    assert response.json["url"] == f"/?run={run}"
+    assert client.get(response.headers["Location"]).json["id"] == run
+    assert client.get(response.json["url"]).status_code == 200
+
+
+def test_settings_reach_the_engine_and_the_status(client: FlaskClient) -> None:
+    sampling = {"strategy": "sample", "temperature": 0.5, "top_k": 7, "top_p": 0.9, "seed": 2**31 - 1}
+    run = finished(client, chat=True, max_new_tokens=5, model="fake", **sampling)
+    status = client.get(f"/api/runs/{run}").json
+    assert status["sampling"] == sampling
+    assert status["chat"] is True
+    assert status["limits"]["max_new_tokens"] == 5
+    assert (status["status"], status["reason"], status["steps"], status["last_seq"]) == ("closed", "length", 5, 11)
+    assert status["bytes"] == sum(map(len, frames(client, run)))
+    assert status["prompt_tokens"] == 3
+
+
+def test_frames_are_the_whole_log_in_order_and_after_cuts_it(client: FlaskClient) -> None:
+    run = finished(client)
+    stored = frames(client, run)
+    assert [header(payload).kind for payload in stored] == ["open", *["layer", "step"] * 3, "close"]
+    assert [header(payload).seq for payload in stored] == list(range(8))
+    assert frames(client, run, "?after=4") == stored[5:]
+    assert frames(client, run, "?after=7") == []
+    assert frames(client, run, "?after=700") == []
+
+
+def test_frames_of_a_closed_run_are_not_sent_twice_to_a_cache(client: FlaskClient) -> None:
+    url = f"/api/runs/{finished(client)}/frames"
+    tag = client.get(url).headers["ETag"]
+    assert client.get(url, headers={"If-None-Match": tag}).status_code == 304
+
+
+@pytest.mark.parametrize("prompt", [" ", "\n\t", "naïve 日本語 🙂", "</script><b>x", "\0", "a" * 8192])
+def test_unusual_prompts_are_taken_as_they_are(client: FlaskClient, prompt: str) -> None:
+    run = finished(client, prompt=prompt, max_new_tokens=1)
+    assert client.get(f"/api/runs/{run}").json["prompt"] == prompt
+
+
+def test_the_longest_prompt_fits_however_it_is_escaped(client: FlaskClient) -> None:
+    body = json.dumps({"prompt": "🙂" * 8192, "max_new_tokens": 1}, ensure_ascii=True)
+    assert client.post("/api/runs", data=body, content_type="application/json").status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "field"),
+    [
+        ({"prompt": ""}, 422, "prompt"),
+        ({"prompt": None}, 422, "prompt"),
+        ({"prompt": 7}, 422, "prompt"),
+        ({"prompt": ["a"]}, 422, "prompt"),
+        ({"prompt": "a" * 8193}, 413, "prompt"),
+        ({"prompt": "long"}, 413, "prompt"),
+        ({"prompt": "\ud800"}, 400, "prompt"),
+        ({"chat": "yes"}, 422, "chat"),
+        ({"chat": 1}, 422, "chat"),
+        ({"max_new_tokens": 0}, 422, "max_new_tokens"),
+        ({"max_new_tokens": 257}, 422, "max_new_tokens"),
+        ({"max_new_tokens": True}, 422, "max_new_tokens"),
+        ({"max_new_tokens": 1.5}, 422, "max_new_tokens"),
+        ({"max_new_tokens": "8"}, 422, "max_new_tokens"),
+        ({"strategy": "beam"}, 422, "strategy"),
+        ({"strategy": ["greedy"]}, 422, "strategy"),
+        ({"temperature": 0}, 422, "temperature"),
+        ({"temperature": -1}, 422, "temperature"),
+        ({"temperature": 5.01}, 422, "temperature"),
+        ({"temperature": True}, 422, "temperature"),
+        ({"temperature": float("nan")}, 422, "temperature"),
+        ({"temperature": float("inf")}, 422, "temperature"),
+        ({"temperature": 10**400}, 422, "temperature"),
+        ({"top_k": -1}, 422, "top_k"),
+        ({"top_k": 1001}, 422, "top_k"),
+        ({"top_p": 0}, 422, "top_p"),
+        ({"top_p": 1.1}, 422, "top_p"),
+        ({"seed": -1}, 422, "seed"),
+        ({"seed": 2**31}, 422, "seed"),
+        ({"model": "another"}, 422, "model"),
+        ({"model": 1}, 422, "model"),
+        ({"beams": 4}, 400, "beams"),
+    ],
+)
+def test_a_bad_field_is_named(client: FlaskClient, fields: dict[str, Any], status: int, field: str) -> None:
+    document = problem(client.post("/api/runs", json={"prompt": "abc", **fields}), status, field)
+    if field not in ("prompt", "chat", "model") or status == 413:
+        assert "limit" in document
+
+
+def test_the_limit_broken_is_told(client: FlaskClient) -> None:
+    assert problem(client.post("/api/runs", json={"prompt": "a" * 8193}), 413, "prompt")["limit"] == 8192
+    assert problem(client.post("/api/runs", json={"prompt": "a", "top_k": 2000}), 422, "top_k")["limit"] == [0, 1000]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"prompt"',
+        b"null",
+        b'{"prompt": "\xff"}',
+        b'{"prompt": NaNN}',
+        b"[" * 100_000,
+        b'{"seed": ' + b"9" * 5000 + b"}",
+    ],
+)
+def test_a_body_that_is_no_json_object_is_a_bad_request(client: FlaskClient, body: bytes) -> None:
+    problem(client.post("/api/runs", data=body, content_type="application/json"), 400, "body")
+
+
+def test_a_body_over_the_limit_is_refused_unread(client: FlaskClient) -> None:
+    body = json.dumps({"prompt": "a" * 200_000})
+    document = problem(client.post("/api/runs", data=body, content_type="application/json"), 413, "body")
+    assert document["limit"] == 128 * 1024
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_another_content_type_is_not_read(client: FlaskClient, content_type: str) -> None:
+    problem(client.post("/api/runs", data=b'{"prompt": "abc"}', content_type=content_type), 415, "Content-Type")
+
+
+@pytest.mark.parametrize(
+    "rest", ["", "/frames", "/head?step=0&layer=0&head=0", "/block?step=0&layer=0&position=0", "/lens?step=0"]
+)
+def test_an_unknown_run_is_not_found(client: FlaskClient, rest: str) -> None:
+    problem(client.get(f"/api/runs/nobody{rest}"), 404, "run")
+
+
+@pytest.mark.parametrize("rest", ["control", "fork"])
+def test_an_unknown_run_cannot_be_changed(client: FlaskClient, rest: str) -> None:
+    problem(client.post(f"/api/runs/nobody/{rest}", json={"action": "stop"}), 404, "run")
+
+
+def test_paths_and_methods_that_do_not_exist_are_problems_below_api(client: FlaskClient) -> None:
+    problem(client.get("/api/nothing"), 404)
+    response = client.delete("/api/runs")
+    problem(response, 405)
+    assert "POST" in response.headers["Allow"]
+    assert client.get("/nothing").mimetype == "text/html"
+
+
+def test_a_fault_in_the_engine_is_a_500_and_other_runs_go_on(client: FlaskClient, app: Flask) -> None:
+    other = start(client, max_new_tokens=256)
+    assert "boom" not in problem(client.post("/api/runs", json={"prompt": "boom"}), 500)["detail"]
+    eventually(lambda: client.get(f"/api/runs/{other}").json["status"] == "closed")
+    assert client.get(f"/api/runs/{other}").json["reason"] == "length"
+    assert app.extensions["kvscope"].engine.restarts == 0
+
+
+def paused(make_app: Callable[..., Flask], settings: Settings) -> tuple[FlaskClient, str]:
+    client = make_app(replace(settings, model="delay=0.02")).test_client()
+    run = start(client, max_new_tokens=256)
+    assert client.post(f"/api/runs/{run}/control", json={"action": "pause"}).json == {"id": run, "status": "paused"}
+    return client, run
+
+
+def test_control_pauses_steps_resumes_and_stops(make_app: Callable[..., Flask], settings: Settings) -> None:
+    client, run = paused(make_app, settings)
+
+    def status() -> dict[str, Any]:
+        document: dict[str, Any] = client.get(f"/api/runs/{run}").json
+        return document
+
+    assert status()["status"] == "paused"
+    client.post(
+        f"/api/runs/{run}/control", json={"action": "pause"}
+    )  # what was under way has been stored by its answer
+    before = status()["steps"]
+    assert client.post(f"/api/runs/{run}/control", json={"action": "step"}).json["status"] == "paused"
+    eventually(lambda: status()["steps"] == before + 1)
+    assert client.post(f"/api/runs/{run}/control", json={"action": "resume"}).json["status"] == "running"
+    eventually(lambda: status()["steps"] > before + 1)
+    assert client.post(f"/api/runs/{run}/control", json={"action": "stop"}).json["status"] == "closed"
+    eventually(lambda: status()["reason"] == "stopped")
+    problem(client.post(f"/api/runs/{run}/control", json={"action": "resume"}), 409, "action")
+
+
+@pytest.mark.parametrize(("body", "status"), [({"action": "jump"}, 422), ({}, 422), ({"action": 1}, 422)])
+def test_an_unknown_action_is_refused(client: FlaskClient, body: dict[str, Any], status: int) -> None:
+    document = problem(client.post(f"/api/runs/{start(client)}/control", json=body), status, "action")
+    assert document.get("limit", ["pause", "resume", "step", "stop"]) == ["pause", "resume", "step", "stop"]
+
+
+def test_more_runs_than_the_server_takes_must_come_back_later(
+    make_app: Callable[..., Flask], settings: Settings
+) -> None:
+    client = make_app(replace(settings, model="delay=0.02", max_open_runs=2)).test_client()
+    runs = [start(client, max_new_tokens=256) for _ in range(2)]
+    response = client.post("/api/runs", json={"prompt": "abc"})
+    assert problem(response, 429)["limit"] == 2
+    assert int(response.headers["Retry-After"]) > 0
+    client.post(f"/api/runs/{runs[0]}/control", json={"action": "stop"})
+    eventually(lambda: client.get(f"/api/runs/{runs[0]}").json["status"] == "closed")
+    start(client)
+
+
+@pytest.mark.parametrize(("after", "status"), [(0.0, 201), (1000.0, 429)])
+def test_a_paused_run_gives_its_place_away_only_once_it_is_abandoned(
+    make_app: Callable[..., Flask], settings: Settings, after: float, status: int
+) -> None:
+    client = make_app(replace(settings, model="delay=0.02", max_open_runs=1, abandoned_after_s=after)).test_client()
+    run = start(client, max_new_tokens=256)
+    client.post(f"/api/runs/{run}/control", json={"action": "pause"})
+    assert client.post("/api/runs", json={"prompt": "abc"}).status_code == status
+    assert (client.get(f"/api/runs/{run}").json["reason"] == "stopped") == (status == 201)
+
+
+def test_a_fork_repeats_the_log_up_to_the_token_it_changes(client: FlaskClient) -> None:
+    run = finished(client, max_new_tokens=6)
+    response = client.post(f"/api/runs/{run}/fork", json={"position": 5, "token": 900})
+    assert response.status_code == 201, response.text
+    fork = response.json["id"]
+    eventually(lambda: client.get(f"/api/runs/{fork}").json["status"] == "closed")
+    theirs, ours = frames(client, run), frames(client, fork)
+    # Position 5 of a prompt of 3 is the token that step 2 chose: frames open, then layer and step of steps 0, 1 and 2.
+    assert [header(frame).kind for frame in ours[:7]] == [header(frame).kind for frame in theirs[:7]]
+    assert header(ours[5]).data == header(theirs[5]).data
+    assert header(ours[6]).data["token"]["id"] == 900
+    assert header(ours[8]).data["token"]["id"] == 901
+    assert client.get(f"/api/runs/{fork}").json["parent"] == {"run": run, "position": 5, "token": 900}
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"position": 2, "token": 1}, "position"),
+        ({"position": 9, "token": 1}, "position"),
+        ({"position": 3, "token": -1}, "token"),
+        ({"position": 3, "token": 1000}, "token"),
+        ({"position": 3}, "token"),
+        ({"token": 3}, "position"),
+        ({"position": True, "token": 3}, "position"),
+    ],
+)
+def test_a_fork_elsewhere_than_at_a_chosen_token_is_refused(
+    client: FlaskClient, body: dict[str, Any], field: str
+) -> None:
+    problem(client.post(f"/api/runs/{finished(client, max_new_tokens=6)}/fork", json=body), 422, field)
+
+
+def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient) -> None:
+    run = finished(client)
+    first = client.get(f"/api/runs/{run}/head?step=0&layer=1&head=2")
+    assert first.data == b"head [97, 98, 99] 0 1 2"
+    assert client.get(f"/api/runs/{run}/head?step=2&layer=1&head=2").data == b"head [97, 98, 99, 100, 101] 4 1 2"
+    assert client.get(f"/api/runs/{run}/block?step=1&layer=0&position=3").data == b"block [97, 98, 99, 100] 0 3"
+    candidates = client.get(f"/api/runs/{run}/candidates?step=1&text=%22a%20%0A").json["candidates"]
+    assert [(each["id"], each["text"]) for each in candidates] == [(100, '"a \n')]
+    lens = client.get(f"/api/runs/{run}/lens?step=1").json
+    assert lens["layers"][0]["top"][0]["id"] == 100
+    assert lens["token"]["id"] == 101
+
+
+def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"/api/runs/{finished(client)}/head?step=0&layer=1&head=2"
+    first, asked = client.get(url), list[int]()
+    assert "immutable" in first.headers["Cache-Control"]
+    monkeypatch.setattr(app.extensions["kvscope"].engine, "call", lambda *_: asked.append(1) or b"")
+    assert client.get(url, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
+    assert not asked
+    assert (
+        client.get(url.replace("head=2", "head=1"), headers={"If-None-Match": first.headers["ETag"]}).status_code == 200
+    )
+    assert asked
+
+
+@pytest.mark.parametrize(
+    ("rest", "field"),
+    [
+        ("head?layer=0&head=0", "step"),
+        ("head?step=3&layer=0&head=0", "step"),
+        ("head?step=-1&layer=0&head=0", "step"),
+        ("head?step=0&layer=2&head=0", "layer"),
+        ("head?step=0&layer=0&head=3", "head"),
+        ("head?step=0&layer=0&head=x", "head"),
+        ("block?step=0&layer=0&position=3", "position"),
+        ("block?step=0&layer=2&position=0", "layer"),
+        ("candidates?step=9&text=a", "step"),
+        ("candidates?step=0", "text"),
+        ("candidates?step=0&text=", "text"),
+        ("candidates?step=0&text=" + 65 * "a", "text"),
+        ("lens?step=9", "step"),
+        ("lens?step=1e1", "step"),
+        ("lens?step=0_0", "step"),
+        ("lens?step=%200", "step"),
+        ("lens?step=%D9%A0", "step"),
+        ("lens?step=" + 5000 * "0", "step"),
+        ("frames?after=-2", "after"),
+        ("frames?after=x", "after"),
+    ],
+)
+def test_a_bad_query_is_named(client: FlaskClient, rest: str, field: str) -> None:
+    assert "limit" in problem(client.get(f"/api/runs/{finished(client)}/{rest}"), 422, field)
+
+
+def test_values_of_another_models_run_are_refused(make_app: Callable[..., Flask], settings: Settings) -> None:
+    app = make_app(settings)
+    client = app.test_client()
+    run = finished(client)
+    app.extensions["kvscope"].engine.info["sha256"] = "0" * 64
+    problem(client.get(f"/api/runs/{run}/lens?step=0"), 409, "model")
+    problem(client.post(f"/api/runs/{run}/fork", json={"position": 3, "token": 1}), 409, "model")
+    assert len(frames(client, run)) == 8
+
+
+def test_while_the_model_loads_runs_must_come_back_later(make_app: Callable[..., Flask], settings: Settings) -> None:
+    client = make_app(replace(settings, model="load=30"), ready=False).test_client()
+    response = client.post("/api/runs", json={"prompt": "abc"})
+    problem(response, 503)
+    assert int(response.headers["Retry-After"]) > 0
+    problem(client.post("/api/runs", json={"prompt": ""}), 422, "prompt")
+
+
+def test_on_a_full_disk_no_run_starts_and_the_server_stays_whole(
+    make_app: Callable[..., Flask], settings: Settings
+) -> None:
+    app = make_app(settings)
+    client = app.test_client()
+    finished(client)
+    log = app.extensions["kvscope"].runs
+    full = True
+    log.engine.dispose()
+    sa.event.listen(
+        log.engine, "connect", lambda connection, _: connection.execute(f"PRAGMA max_page_count={1 if full else 10**6}")
+    )
+    body = {"prompt": "abc" * 2700, "max_new_tokens": 256}
+    response = client.post("/api/runs", json=body)
+    assert "full" in problem(response, 503)["detail"]
+    full = False
+    log.engine.dispose()
+    assert client.get(f"/api/runs/{finished(client)}").json["reason"] == "length"

@@ -1,0 +1,397 @@
+"""The HTTP contract for saved sessions, good and bad input, over the real engine process with the fake model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Thread
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+from safetensors import deserialize
+
+from kvscope.app.settings import Settings
+from kvscope.app.store.sessions import Damaged, label_of, parts_table, sessions_table, unlinked
+from kvscope.model.log.frames import from_stream, header, raw_header, split
+from tests.app.conftest import eventually
+from tests.app.http.test_runs import finished, frames, problem, start
+from tests.app.store.test_runs import log_of
+
+EXACT = (
+    "head?step=0&layer=1&head=2",
+    "head?step=2&layer=1&head=2",
+    "block?step=1&layer=0&position=3",
+    "algebra?step=1&layer=0&head=1",
+    "candidates?step=1&text=a",
+    "lens?step=1",
+)
+WORDS = {
+    "title": "Where it looks",
+    "notes": [{"step": 2, "layer": 1, "head": 2, "text": "Here.\nAnd there."}, {"step": 0, "text": "Prefill"}],
+    "open": {"step": 2, "layer": 1, "head": 0, "query": 4, "key": 1, "view": "pair"},
+}
+
+
+def share(client: FlaskClient, run: str | None = None, **words: Any) -> dict[str, str]:
+    response = client.post(f"/api/runs/{run or finished(client)}/share", json=words)
+    assert response.status_code == 201, response.text
+    shared: dict[str, str] = response.json
+    return shared
+
+
+def shared_frames(client: FlaskClient, run: str) -> list[bytes]:
+    """What a session of the run holds."""
+    return [unlinked(payload) for payload in frames(client, run)]
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def delete(client: FlaskClient, shared: dict[str, str]) -> None:
+    response = client.delete(f"/api/sessions/{shared['id']}", headers=bearer(shared["delete_token"]))
+    assert response.status_code == 204, response.text
+    assert response.data == b""
+
+
+def damage(app: Flask, session: str, part: int | None) -> None:
+    """Change the stored bytes of a part, of the manifest for None."""
+    table, column, key = (
+        (sessions_table, "manifest", sessions_table.c.id)
+        if part is None
+        else (parts_table, "payload", parts_table.c.session)
+    )
+    where = key == session if part is None else sa.and_(key == session, parts_table.c.seq == part)
+    with app.extensions["kvscope"].runs.engine.begin() as connection:
+        stored = connection.scalar(sa.select(table.c[column]).where(where))
+        connection.execute(sa.update(table).where(where).values({column: stored[:-2] + bytes([stored[-2] ^ 4]) + b"}"}))
+
+
+def bootstrap(page: str) -> dict[str, Any]:
+    match = re.search(r'<script type="application/json" id="bootstrap">(.*?)</script>', page, re.DOTALL)
+    assert match
+    parsed: dict[str, Any] = json.loads(match[1])
+    return parsed
+
+
+def test_a_shared_run_is_where_the_answer_says(client: FlaskClient) -> None:
+    response = client.post(f"/api/runs/{finished(client)}/share", json={})
+    assert response.status_code == 201
+    shared = response.json
+    assert set(shared) == {"id", "url", "embed", "delete_token"}
+    assert re.fullmatch(r"[a-z2-7]{12}", shared["id"])
+    assert (shared["url"], shared["embed"]) == (f"/s/{shared['id']}", f"/embed/{shared['id']}")
+    assert response.headers["Cache-Control"] == "no-store"
+    assert client.get(response.headers["Location"]).json["id"] == shared["id"]
+    assert client.get(shared["url"]).status_code == 200
+
+
+def test_the_manifest_has_the_words_and_the_parts(client: FlaskClient) -> None:
+    run = finished(client)
+    response = client.get(f"/api/sessions/{share(client, run, **WORDS)['id']}")
+    manifest, stored = response.json, shared_frames(client, run)
+    assert (manifest["title"], manifest["open"]) == (WORDS["title"], WORDS["open"])
+    assert manifest["notes"] == [WORDS["notes"][0], {"step": 0, "layer": None, "head": None, "text": "Prefill"}]
+    assert (manifest["run"], manifest["prompt"], manifest["steps"]) == (label_of(run), "abc", 3)
+    assert (manifest["schema"], manifest["bytes"], len(manifest["parts"])) == ("1", sum(map(len, stored)), len(stored))
+    assert response.headers["Cache-Control"] == "no-cache"
+    again = client.get(response.request.path, headers={"If-None-Match": response.headers["ETag"]})
+    assert again.status_code == 304
+
+
+def test_words_that_are_left_out_are_the_same_as_empty_ones(client: FlaskClient) -> None:
+    run = finished(client)
+    empty = {"title": "", "notes": [], "open": {"step": None, "view": None}}
+    nothing = {"title": None, "notes": None, "open": None}
+    shared = [share(client, run, **words) for words in ({}, empty, nothing)]
+    assert len({each["id"] for each in shared}) == 1
+    manifest = client.get(f"/api/sessions/{shared[0]['id']}").json
+    assert manifest["open"] == dict.fromkeys(("step", "layer", "head", "query", "key", "view"))
+
+
+def test_frames_and_exact_values_are_the_runs_own(client: FlaskClient) -> None:
+    run = finished(client)
+    base = f"/api/sessions/{share(client, run)['id']}"
+    stored = shared_frames(client, run)
+    for query, expected in (("", stored), ("?after=4", stored[5:]), ("?after=700", [])):
+        assert list(from_stream(client.get(f"{base}/frames{query}").data)) == expected
+    for asked in EXACT:
+        theirs, ours = client.get(f"/api/runs/{run}/{asked}"), client.get(f"{base}/{asked}")
+        assert theirs.status_code == ours.status_code == 200, ours.text
+        assert theirs.data == ours.data
+
+
+@pytest.mark.parametrize("rest", ["frames", EXACT[0]])
+def test_what_was_read_is_not_sent_again_and_is_asked_for_after_a_deletion(client: FlaskClient, rest: str) -> None:
+    shared = share(client, title=rest)
+    url = f"/api/sessions/{shared['id']}/{rest}"
+    first = client.get(url)
+    assert first.headers["Cache-Control"] == "no-cache"
+    again = {"If-None-Match": first.headers["ETag"]}
+    assert client.get(url, headers=again).status_code == 304
+    delete(client, shared)
+    problem(client.get(url, headers=again), 410, "session")
+
+
+def test_the_archive_is_the_whole_log_with_its_words(client: FlaskClient) -> None:
+    run = finished(client)
+    session = share(client, run, **WORDS)["id"]
+    response = client.get(f"/api/sessions/{session}.safetensors")
+    assert response.headers["Content-Disposition"] == f'attachment; filename="kvscope-{session}.safetensors"'
+    assert [frame.payload for frame in split(response.data)] == shared_frames(client, run)
+    assert len(deserialize(response.data)) == 6  # a reader of the format alone opens it
+    about = json.loads(raw_header(response.data)["__metadata__"]["session"])
+    assert (about["id"], about["title"], about["open"]) == (session, WORDS["title"], WORDS["open"])
+    again = client.get(response.request.path, headers={"If-None-Match": response.headers["ETag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "field"),
+    [
+        ({"title": "a" * 201}, 413, "title"),
+        ({"title": "a" * 1_000_000}, 413, "title"),
+        ({"title": 7}, 422, "title"),
+        ({"title": False}, 422, "title"),
+        ({"title": "a\nb"}, 422, "title"),
+        ({"title": "a\0b"}, 422, "title"),
+        ({"title": "a\x85b"}, 422, "title"),
+        ({"title": "\u202etxt.exe"}, 422, "title"),
+        ({"title": "\u2066a"}, 422, "title"),
+        ({"title": "\ud800"}, 400, "title"),
+        ({"notes": {}}, 422, "notes"),
+        ({"notes": ""}, 422, "notes"),
+        ({"notes": [{"step": 0, "text": "a"}] * 51}, 422, "notes"),
+        ({"notes": ["a"]}, 422, "notes[0]"),
+        ({"notes": [{"text": "a"}]}, 422, "notes[0].step"),
+        ({"notes": [{"step": 3, "text": "a"}]}, 422, "notes[0].step"),
+        ({"notes": [{"step": True, "text": "a"}]}, 422, "notes[0].step"),
+        ({"notes": [{"step": 0, "text": "a"}, {"step": 0, "layer": 2, "text": "a"}]}, 422, "notes[1].layer"),
+        ({"notes": [{"step": 0, "layer": 1, "head": 3, "text": "a"}]}, 422, "notes[0].head"),
+        ({"notes": [{"step": 0, "head": 0, "text": "a"}]}, 422, "notes[0].layer"),
+        ({"notes": [{"step": 0}]}, 422, "notes[0].text"),
+        ({"notes": [{"step": 0, "text": ""}]}, 422, "notes[0].text"),
+        ({"notes": [{"step": 0, "text": "a" * 2001}]}, 413, "notes[0].text"),
+        ({"notes": [{"step": 0, "text": "a\rb"}]}, 422, "notes[0].text"),
+        ({"notes": [{"step": 0, "text": "a\u2069"}]}, 422, "notes[0].text"),
+        ({"notes": [{"step": 0, "text": "\udfff"}]}, 400, "notes[0].text"),
+        ({"notes": [{"step": 0, "text": "a", "by": "me"}]}, 400, "notes[0].by"),
+        ({"open": []}, 422, "open"),
+        ({"open": {"step": 3}}, 422, "open.step"),
+        ({"open": {"step": -1}}, 422, "open.step"),
+        ({"open": {"step": 10**30}}, 422, "open.step"),
+        ({"open": {"layer": 2}}, 422, "open.layer"),
+        ({"open": {"head": "0"}}, 422, "open.head"),
+        ({"open": {"query": 6}}, 422, "open.query"),
+        ({"open": {"key": 1.0}}, 422, "open.key"),
+        ({"open": {"view": "lens"}}, 422, "open.view"),
+        ({"open": {"view": ["head"]}}, 422, "open.view"),
+        ({"open": {"zoom": 1}}, 400, "open.zoom"),
+        ({"delete": True}, 400, "delete"),
+    ],
+)
+def test_bad_words_are_named(client: FlaskClient, words: dict[str, Any], status: int, field: str) -> None:
+    response = client.post(f"/api/runs/{finished(client)}/share", json=words)
+    document = problem(response, status, field)
+    if status == 413:
+        assert document["limit"] == [0 if field == "title" else 1, 200 if field == "title" else 2000]
+
+
+def test_the_longest_words_fit_however_they_are_escaped(client: FlaskClient) -> None:
+    notes = [{"step": 0, "layer": 0, "head": 0, "text": "🙂" * 2000}] * 50
+    body = json.dumps({"title": "🙂" * 200, "notes": notes}, ensure_ascii=True)
+    url = f"/api/runs/{finished(client)}/share"
+    response = client.post(url, data=body, content_type="application/json")
+    assert response.status_code == 201, response.text
+    assert len(client.get(f"/api/sessions/{response.json['id']}").json["notes"]) == 50
+    document = problem(client.post(url, data=body + " " * 600_000, content_type="application/json"), 413, "body")
+    assert document["limit"] == 1536 * 1024
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"[" * 100_000, b'{"title": "\xff"}'])
+def test_a_body_that_is_no_json_object_is_a_bad_request(client: FlaskClient, body: bytes) -> None:
+    problem(client.post(f"/api/runs/{finished(client)}/share", data=body, content_type="application/json"), 400, "body")
+
+
+def test_a_form_cannot_share(client: FlaskClient) -> None:
+    response = client.post(f"/api/runs/{finished(client)}/share", data=b"{}", content_type="text/plain")
+    problem(response, 415, "Content-Type")
+
+
+def test_only_ended_runs_that_are_no_studies_can_be_shared(
+    make_app: Callable[..., Flask], settings: Settings, client: FlaskClient
+) -> None:
+    app = make_app(replace(settings, model="delay=0.02"))
+    slow = app.test_client()
+    open_run = start(slow, max_new_tokens=256)
+    problem(slow.post(f"/api/runs/{open_run}/share", json={}), 409, "run")
+    problem(client.post("/api/runs/nobody/share", json={}), 404, "run")
+    twin = client.post(f"/api/runs/{finished(client)}/twin", json={"cache": "none"}).json["id"]
+    eventually(lambda: client.get(f"/api/runs/{twin}").json["status"] == "closed")
+    problem(client.post(f"/api/runs/{twin}/share", json={}), 409, "run")
+    app.extensions["kvscope"].runs.append(log_of("empty", 0, closed=True))
+    problem(slow.post("/api/runs/empty/share", json={}), 409, "run")
+
+
+@pytest.mark.parametrize("rest", ["", ".safetensors", "/frames", *(f"/{asked}" for asked in EXACT)])
+def test_an_unknown_session_is_not_found_and_a_deleted_one_is_gone(client: FlaskClient, rest: str) -> None:
+    for unknown in ("nobody", "a" * 12, "%F0%9F%99%82", "a'--"):
+        problem(client.get(f"/api/sessions/{unknown}{rest}"), 404, "session")
+    shared = share(client, title=f"to delete {rest}")
+    assert client.get(f"/api/sessions/{shared['id']}{rest}").status_code == 200
+    delete(client, shared)
+    problem(client.get(f"/api/sessions/{shared['id']}{rest}"), 410, "session")
+
+
+def test_two_who_share_the_same_must_both_delete(client: FlaskClient) -> None:
+    run, shared = finished(client), list[dict[str, str]]()
+    threads = [Thread(target=lambda: shared.append(share(client.application.test_client(), run))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first, second = shared
+    assert first["id"] == second["id"]
+    assert first["delete_token"] != second["delete_token"]
+    delete(client, first)
+    url = f"/api/sessions/{first['id']}"
+    problem(client.delete(url, headers=bearer(first["delete_token"])), 403, "Authorization")
+    assert client.get(url).status_code == 200
+    delete(client, second)
+    problem(client.get(url), 410, "session")
+    problem(client.delete(url, headers=bearer(second["delete_token"])), 410, "session")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer"}, 401),
+        ({"Authorization": "Basic YTpi"}, 401),
+        ({"Authorization": "Bearer nonsense"}, 403),
+        ({"Authorization": "Bearer \xe9\xff"}, 403),
+    ],
+)
+def test_without_its_token_nothing_is_deleted(client: FlaskClient, headers: dict[str, str], status: int) -> None:
+    url = f"/api/sessions/{share(client)['id']}"
+    response = client.delete(url, headers=headers)
+    problem(response, status, "Authorization")
+    assert response.headers.get("WWW-Authenticate") == ("Bearer" if status == 401 else None)
+    assert client.get(url).status_code == 200
+    problem(client.delete("/api/sessions/nobody", headers=headers), 404, "session")
+
+
+def test_values_of_another_models_session_are_refused_and_its_frames_are_not(
+    make_app: Callable[..., Flask], settings: Settings
+) -> None:
+    app = make_app(settings)
+    client = app.test_client()
+    base = f"/api/sessions/{share(client)['id']}"
+    app.extensions["kvscope"].engine.info["sha256"] = "0" * 64
+    for asked in EXACT:
+        problem(client.get(f"{base}/{asked}"), 409, "model")
+    assert len(list(from_stream(client.get(f"{base}/frames").data))) == 8
+
+
+def test_without_a_model_a_session_opens(make_app: Callable[..., Flask], settings: Settings) -> None:
+    url = share(make_app(settings).test_client())["url"]
+    client = make_app(replace(settings, model="load=30"), ready=False).test_client()
+    assert client.get(url).status_code == 200
+    base = url.replace("/s/", "/api/sessions/")
+    assert len(list(from_stream(client.get(f"{base}/frames").data))) == 8
+    problem(client.get(f"{base}/lens?step=0"), 503)
+
+
+def test_a_damaged_part_is_named_and_the_others_are_sent(client: FlaskClient, app: Flask) -> None:
+    run = finished(client, max_new_tokens=4)
+    session = share(client, run, title="damaged")["id"]
+    base, stored = f"/api/sessions/{session}", shared_frames(client, run)
+    damage(app, session, 3)
+    assert list(from_stream(client.get(f"{base}/frames?after=3").data)) == stored[4:]
+    assert "parts[3]" in problem(client.get(f"{base}/frames?after=2"), 500, "parts[3]")["detail"]
+    with pytest.raises(Damaged):  # which ends the connection before the stream does
+        _ = client.get(f"{base}/frames").data
+    problem(client.get(f"{base}.safetensors"), 500, "parts[3]")
+    damage(app, session, 0)
+    problem(client.get(f"{base}/lens?step=0"), 500, "parts[0]")
+    assert client.get(base).status_code == 200
+    damage(app, session, None)
+    problem(client.get(base), 500, "manifest")
+    page = client.get(f"/s/{session}")
+    assert page.status_code == 500
+    assert "damaged" in page.text
+
+
+def test_the_page_of_a_session_says_what_to_open(client: FlaskClient) -> None:
+    run = finished(client)
+    shared = share(client, run, **WORDS)
+    response = client.get(shared["url"])
+    manifest = client.get(f"/api/sessions/{shared['id']}").json
+    carried = bootstrap(response.text)
+    assert carried["session"] == {name: manifest[name] for name in ("id", "title", "notes", "open", "run", "values")}
+    assert {name: value for name, value in carried.items() if name != "session"} == bootstrap(client.get("/").text)
+    assert "<title>Where it looks · KVScope</title>" in response.text
+    assert response.headers["Cache-Control"] == "no-cache"
+    assert "Set-Cookie" not in response.headers
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "</script><script>alert(1)</script>",
+        "</title><img src=x onerror=alert(1)>",
+        '"><svg onload=alert(1)>',
+        "{{ 7 * 7 }}",
+        "<!--<script>",
+        "\u05d0\u05d1\u200f",
+    ],
+)
+def test_hostile_words_stay_text(client: FlaskClient, hostile: str) -> None:
+    harmless, run = finished(client), finished(client, prompt=f"{hostile} abc")
+    for words in ({}, {"title": hostile, "notes": [{"step": 0, "text": hostile}]}):
+        plain = share(client, harmless, **words and {"title": "plain", "notes": [{"step": 0, "text": "plain"}]})
+        shared = share(client, run, **words)
+        for address in ("url", "embed"):
+            page = client.get(shared[address]).text
+            assert page.count("<") == client.get(plain[address]).text.count("<")
+            assert "49" not in re.findall(r"<title>(.*?)</title>", page)[0]
+    carried = bootstrap(page)["session"]
+    assert (carried["title"], carried["notes"][0]["text"]) == (hostile, hostile)
+
+
+def test_a_link_that_leads_nowhere_is_answered_with_a_readable_page(client: FlaskClient) -> None:
+    shared = share(client, title="short-lived")
+    delete(client, shared)
+    for url, status, words in (("/s/nobody", 404, "no such session"), (shared["url"], 410, "was deleted")):
+        page = client.get(url)
+        assert (page.status_code, page.mimetype) == (status, "text/html")
+        assert words in page.text
+        assert '<a href="/">' in page.text
+        assert "<script" not in page.text
+
+
+def test_a_link_does_not_lead_to_the_run_or_to_its_family(client: FlaskClient) -> None:
+    run = finished(client)
+    fork = client.post(f"/api/runs/{run}/fork", json={"position": 4, "token": 900}).json["id"]
+    eventually(lambda: client.get(f"/api/runs/{fork}").json["status"] == "closed")
+    shared = share(client, fork)
+    base = f"/api/sessions/{shared['id']}"
+    read = [client.get(url).data for url in (shared["url"], base, f"{base}/frames", f"{base}.safetensors")]
+    assert not any(name.encode() in text for name in (run, fork) for text in read)
+    for name in (client.get(base).json["run"], header(next(from_stream(read[2]))).data["parent"]["run"]):
+        problem(client.get(f"/api/runs/{name}"), 404, "run")
+
+
+def test_a_fork_is_shared_as_any_run(client: FlaskClient) -> None:
+    run = finished(client)
+    fork = client.post(f"/api/runs/{run}/fork", json={"position": 4, "token": 900}).json["id"]
+    eventually(lambda: client.get(f"/api/runs/{fork}").json["status"] == "closed")
+    session = share(client, fork)["id"]
+    stored = list(from_stream(client.get(f"/api/sessions/{session}/frames").data))
+    assert header(stored[0]).data["parent"]["run"] == label_of(run)
+    assert client.get(f"/api/sessions/{session}/lens?step=2").json == client.get(f"/api/runs/{fork}/lens?step=2").json

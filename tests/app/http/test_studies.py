@@ -1,0 +1,232 @@
+"""Twins, beam searches and families over HTTP, good and bad input, with the fake model."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from kvscope.app.settings import Settings
+from kvscope.model.log.frames import encode, header, relabel
+from tests.app.conftest import eventually
+from tests.app.http.test_runs import finished, frames, problem, start
+
+BEAM = {"step": 1, "beams": 2, "length": 3}
+
+
+def study(client: FlaskClient, run: str, kind: str, body: dict[str, Any]) -> str:
+    """Start a study and wait for its end; its id."""
+    response = client.post(f"/api/runs/{run}/{kind}", json=body)
+    assert response.status_code == 201, response.text
+    made = str(response.json["id"])
+    assert response.json["url"] == f"/?run={made}"
+    eventually(lambda: client.get(f"/api/runs/{made}").json["status"] == "closed")
+    return made
+
+
+def kinds(client: FlaskClient, run: str) -> str:
+    return "".join(header(payload).kind[0] for payload in frames(client, run))
+
+
+def family(client: FlaskClient, run: str) -> dict[str, Any]:
+    response = client.get(f"/api/runs/{run}/family")
+    assert response.status_code == 200
+    found: dict[str, Any] = response.json
+    return found
+
+
+@pytest.mark.parametrize("cache", ["none", "forgotten"])
+def test_a_twin_is_a_log_like_any_other(client: FlaskClient, cache: str) -> None:
+    run = finished(client, max_new_tokens=4)
+    twin = study(client, run, "twin", {"cache": cache})
+    status = client.get(f"/api/runs/{twin}").json
+    assert status["study"] == {"kind": "twin", "of": run, "cache": cache}
+    assert (status["steps"], status["reason"], status["prompt"]) == (4, "length", "abc")
+    assert client.get(f"/api/runs/{run}").json["study"] is None
+
+
+def test_a_twin_is_made_of_the_open_and_the_step_frames(client: FlaskClient) -> None:
+    """The fake asserts what it is given."""
+    run = finished(client, max_new_tokens=6)
+    fork = client.post(f"/api/runs/{run}/fork", json={"position": 5, "token": 900}).json["id"]
+    eventually(lambda: client.get(f"/api/runs/{fork}").json["status"] == "closed")
+    study(client, fork, "twin", {"cache": "none"})
+
+
+def test_a_beam_search_is_a_log_of_its_depths(client: FlaskClient) -> None:
+    run = finished(client)
+    search = study(client, run, "beam", {"step": 2, "beams": 8, "length": 5})
+    assert kinds(client, search) == "obbbbbc"
+    status = client.get(f"/api/runs/{search}").json
+    assert status["study"] == {"kind": "beam", "of": run, "step": 2, "beams": 8, "length": 5}
+    first = header(frames(client, search)[1]).data
+    # The prompt is 97, 98, 99; steps 0 and 1 chose 100 and 101: what step 2 had before it ends with 101.
+    assert first["nodes"][0]["token"]["id"] == 102
+
+
+def test_a_running_run_can_be_searched_from_and_not_twinned(make_app: Callable[..., Flask], settings: Settings) -> None:
+    client = make_app(replace(settings, model="delay=0.02")).test_client()
+    run = start(client, max_new_tokens=256)
+    eventually(lambda: client.get(f"/api/runs/{run}").json["steps"] > 2)
+    problem(client.post(f"/api/runs/{run}/twin", json={"cache": "none"}), 409, "run")
+    study(client, run, "beam", BEAM)
+    assert client.post(f"/api/runs/{run}/control", json={"action": "stop"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status", "field"),
+    [
+        ("twin", {}, 422, "cache"),
+        ("twin", {"cache": "kept"}, 422, "cache"),
+        ("twin", {"cache": True}, 422, "cache"),
+        ("twin", {"cache": ["none"]}, 422, "cache"),
+        ("twin", {"cache": "none", "steps": 3}, 400, "steps"),
+        ("twin", [], 400, "body"),
+        ("beam", {**BEAM, "step": 3}, 422, "step"),
+        ("beam", {**BEAM, "step": -1}, 422, "step"),
+        ("beam", {**BEAM, "step": 1.0}, 422, "step"),
+        ("beam", {"beams": 2, "length": 3}, 422, "step"),
+        ("beam", {**BEAM, "beams": 0}, 422, "beams"),
+        ("beam", {**BEAM, "beams": 9}, 422, "beams"),
+        ("beam", {**BEAM, "beams": "2"}, 422, "beams"),
+        ("beam", {**BEAM, "length": 0}, 422, "length"),
+        ("beam", {**BEAM, "length": 33}, 422, "length"),
+        ("beam", {**BEAM, "length": True}, 422, "length"),
+        ("beam", {**BEAM, "depth": 3}, 400, "depth"),
+    ],
+)
+def test_bad_input_is_named_with_its_limit(client: FlaskClient, kind: str, body: Any, status: int, field: str) -> None:
+    run = finished(client)
+    document = problem(client.post(f"/api/runs/{run}/{kind}", json=body), status, field)
+    assert "limit" in document or field == "body"
+    assert len(family(client, run)["runs"]) == 1
+
+
+def test_a_limit_of_the_engines_own_crosses_over(client: FlaskClient) -> None:
+    run = finished(client, prompt="a" * 30)
+    document = problem(client.post(f"/api/runs/{run}/beam", json={**BEAM, "length": 12}), 422, "length")
+    assert document["limit"] == 9
+
+
+@pytest.mark.parametrize(("kind", "body"), [("twin", {"cache": "none"}), ("beam", BEAM)])
+def test_studies_of_unknown_runs_and_bodies_that_are_not_json(
+    client: FlaskClient, kind: str, body: dict[str, Any]
+) -> None:
+    problem(client.post(f"/api/runs/nobody/{kind}", json=body), 404, "run")
+    problem(client.post(f"/api/runs/{finished(client)}/{kind}", data="x"), 415, "Content-Type")
+    problem(client.get("/api/runs/nobody/family"), 404, "run")
+
+
+def test_a_run_without_a_step_cannot_be_studied(client: FlaskClient, app: Flask) -> None:
+    opening = frames(client, finished(client))[0]
+    closing = encode("empty", 1, "close", {"reason": "stopped", "error": None, "steps": 0})
+    app.extensions["kvscope"].runs.append([relabel(opening, "empty", 0), closing])
+    problem(client.post("/api/runs/empty/twin", json={"cache": "none"}), 409, "run")
+    problem(client.post("/api/runs/empty/beam", json=BEAM), 409, "step")
+    problem(client.get("/api/runs/empty/algebra?step=1&layer=0&head=0"), 409, "step")
+
+
+@pytest.mark.parametrize(("kind", "body"), [("twin", {"cache": "none"}), ("beam", BEAM)])
+def test_a_study_is_not_studied_forked_or_looked_into(client: FlaskClient, kind: str, body: dict[str, Any]) -> None:
+    made = study(client, finished(client), kind, body)
+    problem(client.post(f"/api/runs/{made}/twin", json={"cache": "none"}), 409, "run")
+    problem(client.post(f"/api/runs/{made}/beam", json=BEAM), 409, "run")
+    problem(client.post(f"/api/runs/{made}/fork", json={"position": 3, "token": 1}), 409, "run")
+    for rest in ("head?step=0&layer=0&head=0", "block?step=0&layer=0&position=0", "lens?step=0"):
+        problem(client.get(f"/api/runs/{made}/{rest}"), 409, "run")
+
+
+def test_another_models_run_is_not_studied(make_app: Callable[..., Flask], settings: Settings) -> None:
+    app = make_app(settings)
+    client = app.test_client()
+    run = finished(client)
+    app.extensions["kvscope"].engine.info["sha256"] = "0" * 64
+    problem(client.post(f"/api/runs/{run}/twin", json={"cache": "none"}), 409, "model")
+    problem(client.post(f"/api/runs/{run}/beam", json=BEAM), 409, "model")
+
+
+def test_studies_take_places_and_orders_like_any_run(make_app: Callable[..., Flask], settings: Settings) -> None:
+    client = make_app(replace(settings, model="delay=0.02", max_open_runs=1)).test_client()
+    run = finished(client)
+    search = client.post(f"/api/runs/{run}/beam", json={**BEAM, "length": 32}).json["id"]
+    assert client.post(f"/api/runs/{search}/control", json={"action": "pause"}).json["status"] == "paused"
+    assert family(client, run)["runs"][1]["status"] == "paused"
+    problem(client.post(f"/api/runs/{run}/twin", json={"cache": "none"}), 429)
+    client.post(f"/api/runs/{search}/control", json={"action": "stop"})
+    eventually(lambda: client.get(f"/api/runs/{search}").json["reason"] == "stopped")
+    study(client, run, "twin", {"cache": "none"})
+    assert "kvscope_runs_stored 3\n" in client.get("/metrics").text
+
+
+def test_an_engine_that_dies_interrupts_studies_too(make_app: Callable[..., Flask], settings: Settings) -> None:
+    app = make_app(replace(settings, model="delay=0.05"))
+    client, engine = app.test_client(), app.extensions["kvscope"].engine
+    run = finished(client)
+    search = client.post(f"/api/runs/{run}/beam", json={**BEAM, "length": 32}).json["id"]
+    eventually(lambda: client.get(f"/api/runs/{search}").json["last_seq"] > 2)
+    os.kill(engine.pid, signal.SIGKILL)
+    eventually(lambda: client.get(f"/api/runs/{search}").json["reason"] == "interrupted")
+    assert kinds(client, search)[-1] == "c"
+    eventually(lambda: engine.readiness.state == "ready")
+    study(client, run, "twin", {"cache": "none"})
+
+
+class TestFamily:
+    def test_a_run_alone_is_its_own_root(self, client: FlaskClient) -> None:
+        run = finished(client)
+        found = family(client, run)
+        assert found["root"] == run
+        (alone,) = found["runs"]
+        expected = {"id": run, "parent": None, "study": None, "status": "closed", "reason": "length", "steps": 3}
+        assert alone == {**expected, "created": client.get(f"/api/runs/{run}").json["created"]}
+
+    def test_whoever_asks_gets_all_branches_and_studies_the_root_first(self, client: FlaskClient) -> None:
+        finished(client)  # a stranger
+        root = finished(client, max_new_tokens=6)
+
+        def fork(run: str, position: int, token: int) -> str:
+            made = str(client.post(f"/api/runs/{run}/fork", json={"position": position, "token": token}).json["id"])
+            eventually(lambda: client.get(f"/api/runs/{made}").json["status"] == "closed")
+            return made
+
+        first = fork(root, 5, 900)
+        second = fork(first, 6, 500)
+        twin = study(client, first, "twin", {"cache": "none"})
+        search = study(client, root, "beam", BEAM)
+        for asked in (root, second, twin, search):
+            found = family(client, asked)
+            assert found["root"] == root
+            assert [run["id"] for run in found["runs"]] == [root, first, second, twin, search]
+        by_id = {run["id"]: run for run in found["runs"]}
+        assert by_id[first]["parent"] == {"run": root, "position": 5, "token": {"id": 900, "text": chr(900)}}
+        assert by_id[second]["parent"] == {"run": first, "position": 6, "token": {"id": 500, "text": chr(500)}}
+        assert [by_id[run]["parent"] for run in (root, twin, search)] == [None] * 3
+        assert by_id[twin]["study"] == {"kind": "twin", "of": first, "cache": "none"}
+        assert by_id[search]["study"] == {"kind": "beam", "of": root, **BEAM}
+        assert [by_id[run]["steps"] for run in (twin, search)] == [by_id[first]["steps"], 0]
+
+
+def test_the_algebra_of_a_decode_step_is_asked_for_the_tokens_it_had(client: FlaskClient) -> None:
+    run = finished(client)
+    response = client.get(f"/api/runs/{run}/algebra?step=2&layer=1&head=2")
+    assert response.data == b"algebra [97, 98, 99, 100, 101] 1 2"
+    assert "immutable" in response.headers["Cache-Control"]
+    for rest, field in (
+        ("step=0&layer=0&head=0", "step"),
+        ("step=3&layer=0&head=0", "step"),
+        ("step=1&layer=2&head=0", "layer"),
+        ("step=1&layer=0&head=3", "head"),
+        ("step=1&layer=0", "head"),
+    ):
+        assert "limit" in problem(client.get(f"/api/runs/{run}/algebra?{rest}"), 422, field)
+
+
+def test_a_run_of_one_step_has_no_decode_to_explain(client: FlaskClient) -> None:
+    run = finished(client, max_new_tokens=1)
+    problem(client.get(f"/api/runs/{run}/algebra?step=1&layer=0&head=0"), 409, "step")

@@ -1,0 +1,252 @@
+"""The database: made, brought up to date and taken over, as an SQLite file and in PostgreSQL."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from threading import Barrier, Thread, Timer
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from kvscope.app.store.database import FILE, NEWEST, StoreError, connect, held, metadata
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore, canonical, name_of
+from kvscope.model.log.frames import encode, from_stream, header
+from tests.app.conftest import ROOT, LiveServer
+from tests.app.store.test_runs import log_of
+from tests.app.store.test_sessions import WORDS, change, run_of
+
+# As the tables were made before there were migrations, in the words of SQLite and of PostgreSQL alike.
+BEFORE = {
+    "runs": "run VARCHAR NOT NULL PRIMARY KEY, created {time} DEFAULT CURRENT_TIMESTAMP NOT NULL, "
+    "last_seq INTEGER NOT NULL, bytes INTEGER NOT NULL, closed BOOLEAN NOT NULL",
+    "frames": "run VARCHAR NOT NULL REFERENCES runs (run), seq INTEGER NOT NULL, payload {blob} NOT NULL, "
+    "PRIMARY KEY (run, seq)",
+    "steps": "run VARCHAR NOT NULL REFERENCES runs (run), step INTEGER NOT NULL, seq INTEGER NOT NULL, "
+    "token INTEGER NOT NULL, PRIMARY KEY (run, step)",
+    "links": "number {serial} NOT NULL PRIMARY KEY, run VARCHAR NOT NULL UNIQUE REFERENCES runs (run), "
+    "origin VARCHAR NOT NULL",
+    "sessions": "id VARCHAR NOT NULL PRIMARY KEY, name VARCHAR NOT NULL, manifest {blob}, manifest_sha256 VARCHAR",
+    "session_parts": "session VARCHAR NOT NULL REFERENCES sessions (id), seq INTEGER NOT NULL, "
+    "payload {blob} NOT NULL, PRIMARY KEY (session, seq)",
+    "session_tokens": "session VARCHAR NOT NULL REFERENCES sessions (id), token_sha256 VARCHAR NOT NULL, "
+    "PRIMARY KEY (session, token_sha256)",
+}
+INDEXES = {
+    "runs": "CREATE INDEX ix_runs_closed ON runs (closed)",
+    "links": "CREATE INDEX ix_links_origin ON links (origin)",
+}
+TOKEN = "the token of back then"
+
+
+def raw(folder: Path, url: str | None) -> sa.Engine:
+    """The database with nothing done to it."""
+    return sa.create_engine((url or f"sqlite:///{folder / FILE}").replace("postgresql:", "postgresql+psycopg:"))
+
+
+def make_as_before(engine: sa.Engine, tables: list[str]) -> str:
+    """Tables of old with a run, `a`, and, if there are sessions, one of it with its parts as they are; its id."""
+    postgresql = {"blob": "BYTEA", "serial": "SERIAL", "time": "TIMESTAMP"}
+    sqlite = {"blob": "BLOB", "serial": "INTEGER", "time": "DATETIME"}
+    words = postgresql if engine.dialect.name == "postgresql" else sqlite
+    frames = [frame.payload for frame in run_of("a", 3)]
+    name = name_of(canonical(WORDS), frames)
+    parts = [
+        {"seq": seq, "kind": kind, "bytes": len(frame), "sha256": sha256(frame).hexdigest()}
+        for seq, (frame, kind) in enumerate(zip(frames, ["open", *["layer", "step"] * 3, "close"], strict=True))
+    ]
+    about = {"run": "a", "prompt": "x", "model": {"name": "fake"}, "steps": 3, "bytes": sum(map(len, frames))}
+    manifest = canonical({"id": name[:12], "schema": "1", **WORDS, "created": "", **about, "parts": parts})
+    rows = {
+        "runs": [{"run": "a", "last_seq": 7, "bytes": sum(map(len, frames)), "closed": True}],
+        "frames": [{"run": "a", "seq": seq, "payload": frame} for seq, frame in enumerate(frames)],
+        "steps": [{"run": "a", "step": step, "seq": 2 + 2 * step, "token": 100 + step} for step in range(3)],
+        "sessions": [
+            {"id": name[:12], "name": name, "manifest": manifest, "manifest_sha256": sha256(manifest).hexdigest()},
+            {"id": "deletedid234", "name": "deletedid234" + "a" * 40, "manifest": None, "manifest_sha256": None},
+        ],
+        "session_parts": [{"session": name[:12], "seq": seq, "payload": frame} for seq, frame in enumerate(frames)],
+        "session_tokens": [{"session": name[:12], "token_sha256": sha256(TOKEN.encode()).hexdigest()}],
+    }
+    with engine.begin() as connection:
+        for table in tables:
+            columns = BEFORE[table].format(**words)
+            connection.exec_driver_sql(f"CREATE TABLE {table} ({columns})")
+            if table in INDEXES:
+                connection.exec_driver_sql(INDEXES[table])
+            for row in rows.get(table, []):
+                connection.execute(sa.insert(sa.table(table, *map(sa.column, row))).values(row))
+    return name[:12]
+
+
+def test_the_newest_migration_is_the_one_that_is_named() -> None:
+    config = Config()
+    config.set_main_option("script_location", "kvscope.app.store:migrations")
+    assert ScriptDirectory.from_config(config).get_heads() == [NEWEST]
+
+
+def test_the_migrations_make_the_tables_that_the_code_has(tmp_path: Path, database: str | None) -> None:
+    engine = connect(tmp_path, database)
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "known", [list(BEFORE), [name for name in BEFORE if "session" not in name], ["runs", "frames"]]
+)
+def test_a_database_of_before_there_were_migrations_is_taken_over(
+    tmp_path: Path, database: str | None, known: list[str]
+) -> None:
+    old = raw(tmp_path, database)
+    session = make_as_before(old, known)
+    with RunLog(tmp_path, database) as log:
+        assert list(log.all_frames("a")) == [frame.payload for frame in run_of("a", 3)]
+        log.append([encode("b", 0, "open", {"tokens": [], "parent": {"run": "a"}})])
+        assert log.family("b") == ["a", "b"]
+        with log.engine.connect() as connection:
+            assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        if "sessions" in known:
+            store = SessionStore(log)
+            assert store.damage(session) == []
+            assert list(store.all_frames(session)) == list(log.all_frames("a"))
+            assert store.of_run("a")
+            assert store.withdraw(session, TOKEN)
+            assert not store.of_run("a")
+    old.dispose()
+
+
+def test_what_was_damaged_before_is_found_after(tmp_path: Path, database: str | None) -> None:
+    old = raw(tmp_path, database)
+    session = make_as_before(old, list(BEFORE))
+    with old.begin() as connection:
+        connection.execute(sa.text("UPDATE session_parts SET payload = :wrong WHERE seq = 4"), {"wrong": b"wrong"})
+        connection.execute(sa.text("DELETE FROM session_parts WHERE seq = 5"))
+    old.dispose()
+    with RunLog(tmp_path, database) as log:
+        store = SessionStore(log)
+        assert store.damage(session) == ["parts[4]", "parts[5]"]
+        change(store, sa.table("sessions", sa.column("id"), sa.column("manifest")), "manifest", 9, id=session)
+        assert store.damage(session) == ["manifest"]
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path, database: str | None) -> None:
+    old = raw(tmp_path, database)
+    make_as_before(old, list(BEFORE))
+    with old.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE ix_sessions_run (x INTEGER)")  # the name of an index to come
+    with pytest.raises(StoreError, match="ix_sessions_run"):
+        connect(tmp_path, database)
+    assert not sa.inspect(old).has_table("alembic_version")
+    assert [column["name"] for column in sa.inspect(old).get_columns("session_parts")] == ["session", "seq", "payload"]
+    old.dispose()
+
+
+def test_several_who_open_it_first_at_once_make_it_once(tmp_path: Path, database: str | None) -> None:
+    make_as_before(old := raw(tmp_path, database), list(BEFORE))
+    old.dispose()
+    together, opened = Barrier(4), list[sa.Engine]()
+
+    def open_it() -> None:
+        together.wait()
+        opened.append(connect(tmp_path, database))
+
+    threads = [Thread(target=open_it) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 4
+    for engine in opened:
+        engine.dispose()
+
+
+def test_a_file_that_another_is_about_to_write_is_waited_for(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    done = Timer(0.3, other.rollback)
+    done.start()
+    connect(tmp_path).dispose()
+    done.join()
+    other.close()
+
+
+def test_a_database_of_a_later_version_is_left_alone(tmp_path: Path, database: str | None) -> None:
+    engine = connect(tmp_path, database)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    with pytest.raises(StoreError, match=f"9999, of a later KVScope; this one knows {NEWEST}"):
+        connect(tmp_path, database)
+
+
+def test_a_postgresql_is_held_by_one_at_a_time(tmp_path: Path, postgresql: str) -> None:
+    with held(tmp_path / "one", postgresql):
+        with pytest.raises(StoreError, match="in use by another"), held(tmp_path / "two", postgresql):
+            pass
+        RunLog(tmp_path, postgresql).close()
+    with held(tmp_path / "two", postgresql):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://me:secret@localhost:1/none?connect_timeout=5", r"me:\*\*\*@localhost:1/none\S* cannot be used"),
+        ("mysql://me:secret@localhost/none", "DATABASE_URL must begin with postgresql://"),
+        ("secret", "The database at DATABASE_URL cannot be used"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_named_without_its_password(tmp_path: Path, url: str, words: str) -> None:
+    with pytest.raises(StoreError, match=words) as raised:
+        connect(tmp_path, url)
+    assert "secret" not in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_ids_that_no_database_takes_are_unknown(tmp_path: Path, database: str | None) -> None:
+    with RunLog(tmp_path, database) as log:
+        log.append(log_of("a", 1))
+        for odd in ("a\0", "\ud800", "é", "a\n"):
+            assert log.head(odd) is None
+            assert SessionStore(log).head(odd) is None
+
+
+@pytest.mark.processes
+def test_a_server_works_on_postgresql(
+    serve: Callable[..., LiveServer], tmp_path: Path, postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", postgresql)
+    server = serve("delay=0.01")
+    run = server.start_run(max_new_tokens=4)
+    frames = server.finished(run)
+    fork = server.post(f"api/runs/{run}/fork", {"position": 4, "token": 900}).json()["id"]
+    session = server.post(f"api/runs/{run}/share", {}).json()["id"]
+    assert server.get("api/runs/%00").status_code == server.get("api/sessions/%00").status_code == 404
+    refused = subprocess.run(
+        [sys.executable, "-m", "kvscope", "--port", "0", "--data", str(tmp_path / "another")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "in use by another KVScope" in refused.stderr
+    cut = server.start_run(max_new_tokens=200)
+    server.kill()
+    again = serve("delay=0.01")
+    assert again.frames(run) == frames
+    assert header(again.frames(cut)[-1]).data["reason"] == "interrupted"
+    family = again.get(f"api/runs/{fork}/family").json()
+    assert family["root"] == run
+    assert len(list(from_stream(again.get(f"api/sessions/{session}/frames").content))) == len(frames)
+    assert not list(tmp_path.glob("**/*.sqlite"))

@@ -1,0 +1,200 @@
+"""Runs that nobody shared are forgotten after some days, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from kvscope.app.factory import report
+from kvscope.app.http.requests import new_id
+from kvscope.app.settings import Settings
+from kvscope.app.store.expiry import Expiry
+from kvscope.app.store.runs import RunLog, frames_table, links_table, runs_table, steps_table
+from kvscope.app.store.sessions import SessionStore
+from kvscope.model.log.frames import encode
+from tests.app.conftest import eventually
+from tests.app.http.test_runs import finished
+from tests.app.store.test_runs import SQLITE_ONLY, log_of
+from tests.app.store.test_sessions import WORDS, run_of
+
+NOW = datetime.now(UTC) + timedelta(days=30)
+
+
+def later_by(**days_more: float) -> datetime:
+    return NOW + timedelta(**days_more)
+
+
+def linked(run: str, *, study_of: str | None = None, branch_of: str | None = None) -> list[Any]:
+    """A closed run that came from another."""
+    study = {"kind": "twin", "of": study_of, "cache": "none"} if study_of else None
+    parent = {"run": branch_of, "position": 1, "token": 2} if branch_of else None
+    opening = {"tokens": [{"id": 5}], "prompt": "x", "model": {"name": "fake"}, "parent": parent, "study": study}
+    return [encode(run, 0, "open", opening), *log_of(run, 2, closed=True)[1:]]
+
+
+@pytest.fixture
+def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
+    with RunLog(tmp_path, database) as log:
+        log.append(run_of("a", 3))
+        yield log
+
+
+@pytest.fixture
+def store(log: RunLog) -> SessionStore:
+    return SessionStore(log)
+
+
+@pytest.fixture
+def expiry(log: RunLog, store: SessionStore) -> Expiry:
+    return Expiry(log, store, ["recorded"], set, 30, report)
+
+
+def age(log: RunLog, run: str, days: float) -> None:
+    """Let the run have been begun so many days before NOW."""
+    begun = (NOW - timedelta(days=days)).replace(tzinfo=None)
+    with log.engine.begin() as connection:
+        connection.execute(sa.update(runs_table).where(runs_table.c.run == run).values(created=begun))
+
+
+def rows(log: RunLog, run: str) -> int:
+    """How many rows in all tables are of the run."""
+    with log.engine.connect() as connection:
+        return sum(
+            connection.scalar(sa.select(sa.func.count()).select_from(table).where(table.c.run == run)) or 0
+            for table in (runs_table, frames_table, steps_table, links_table)
+        )
+
+
+def test_a_run_goes_when_its_days_are_over_and_not_before(log: RunLog, expiry: Expiry) -> None:
+    began = datetime.now(UTC)
+    assert expiry.expire(began + timedelta(days=30, minutes=-5)) == []
+    assert log.head("a")
+    assert expiry.expire(began + timedelta(days=30, minutes=5)) == ["a"]
+    assert log.head("a") is None
+    assert list(log.all_frames("a")) == []
+    assert log.frames("a", -1) == []  # not from memory either
+    assert rows(log, "a") == 0
+
+
+def test_zero_days_are_for_ever(log: RunLog, store: SessionStore) -> None:
+    expiry = Expiry(log, store, [], set, 0, report)
+    assert expiry.expire(later_by(days=10_000)) == []
+    expiry.start()
+    expiry.close()
+    assert log.head("a")
+
+
+def test_a_shared_run_stays_until_it_is_not_shared_any_more(log: RunLog, store: SessionStore, expiry: Expiry) -> None:
+    session, token = store.share("a", WORDS)
+    log.append(run_of("b", 2))
+    assert expiry.expire(later_by(days=10)) == ["b"]
+    assert store.damage(session) == []
+    store.withdraw(session, token)
+    assert expiry.expire(later_by(days=10)) == ["a"]
+
+
+def test_a_session_of_a_run_that_is_gone_is_whole(log: RunLog, store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    frames = list(store.all_frames(session))
+    assert log.delete(["a"])
+    assert store.damage(session) == []
+    assert list(store.all_frames(session)) == frames
+
+
+def test_open_recorded_and_watched_runs_stay(log: RunLog, expiry: Expiry) -> None:
+    log.append(log_of("open", 2))
+    log.append(run_of("recorded", 2))
+    with log.held("a"), log.held("a"):
+        assert expiry.expire(later_by(days=10)) == []
+    with log.held("open"):
+        log.close_run("open", "stopped", "")
+    assert expiry.expire(later_by(days=10)) == ["a", "open"]
+    assert log.head("recorded")
+
+
+def test_studies_go_with_the_run_that_they_are_of(log: RunLog, expiry: Expiry) -> None:
+    log.append(linked("twin", study_of="a"))
+    log.append(linked("branch", branch_of="a"))
+    log.append(linked("of branch", study_of="branch"))
+    age(log, "a", 31)
+    age(log, "twin", 29)
+    age(log, "branch", 29)
+    assert expiry.expire(NOW) == []  # its study is too young
+    age(log, "twin", 31)
+    with log.held("twin"):
+        assert expiry.expire(NOW) == []
+    assert sorted(expiry.expire(NOW)) == ["a", "twin"]
+    assert len(list(log.all_frames("branch"))) == 6
+    assert log.family("branch") == ["branch", "of branch"]
+    assert sorted(expiry.expire(later_by(days=10))) == ["branch", "of branch"]
+    assert rows(log, "twin") == rows(log, "branch") == rows(log, "of branch") == 0
+
+
+def test_a_study_of_a_run_that_stays_goes_alone(log: RunLog, expiry: Expiry) -> None:
+    log.append(run_of("recorded", 2))
+    log.append(linked("twin", study_of="recorded"))
+    with log.held("a"):
+        assert expiry.expire(later_by(days=10)) == ["twin"]
+    assert log.family("recorded") == ["recorded"]
+
+
+def test_an_ended_run_that_somebody_has_in_sight_stays(make_app: Callable[..., Flask], settings: Settings) -> None:
+    app = make_app(settings)
+    parts, client = app.extensions["kvscope"], app.test_client()
+    runs = [finished(client) for _ in range(3)]
+    one, other = (app.extensions["socketio"].test_client(app) for _ in range(2))
+    for viewer, run in ((one, runs[0]), (one, runs[1]), (other, runs[1]), (other, runs[2])):
+        assert viewer.emit("watch", {"run": run}, callback=True)["run"] == run
+    assert parts.live.watched() == set(runs)
+    assert parts.expiry.expire(later_by(days=100)) == []
+    one.emit("unwatch", {"run": runs[0]}, callback=True)
+    one.emit("unwatch", {"run": runs[1]}, callback=True)
+    eventually(lambda: parts.expiry.expire(later_by(days=100)) == [runs[0]])
+    other.disconnect()
+    eventually(lambda: sorted(parts.expiry.expire(later_by(days=100))) == sorted(runs[1:]))
+
+
+@SQLITE_ONLY
+def test_what_goes_wrong_is_said_and_tried_again(log: RunLog, store: SessionStore) -> None:
+    said, heard = list[str](), Event()
+
+    def hear(message: str) -> None:
+        said.append(message)
+        heard.set()
+
+    age(log, "a", 400)
+    with log.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TRIGGER never BEFORE DELETE ON runs BEGIN SELECT RAISE(ABORT, 'no'); END")
+    expiry = Expiry(log, store, [], set, 30, hear, interval_s=0.01)
+    expiry.start()
+    assert heard.wait(10)
+    with log.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TRIGGER never")
+    eventually(lambda: log.head("a") is None)
+    expiry.close()
+    assert said[0] == "Runs cannot be deleted: no."
+
+
+def test_a_server_forgets_at_its_start(make_app: Callable[..., Flask], settings: Settings) -> None:
+    first = make_app(settings)
+    runs = first.extensions["kvscope"].runs
+    run, other = finished(first.test_client()), finished(first.test_client())
+    age(runs, run, 30 + settings.keep_runs_days + 1)
+    first.extensions["kvscope"].close()
+    client = make_app(settings, ready=False).test_client()
+    eventually(lambda: client.get(f"/api/runs/{run}").status_code == 404)
+    assert "kept for some time only" in client.get(f"/api/runs/{run}").json["detail"]
+    assert client.get(f"/api/runs/{other}").status_code == 200
+
+
+def test_an_id_of_a_run_has_128_bits() -> None:
+    ids = {new_id() for _ in range(100)}
+    assert len(ids) == 100
+    assert all(len(bytes.fromhex(run)) == 16 for run in ids)

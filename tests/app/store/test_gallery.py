@@ -1,0 +1,153 @@
+"""The recorded runs that ship with the project, as they lie in the folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kvscope.app.settings import Settings
+from kvscope.app.store.sessions import canonical, name_of
+from kvscope.app.travel.words import Extent, read_share
+from kvscope.model.log import frames as codec
+from tests.record.__main__ import Untrue, card_of, recipes, recorded_as, words_of
+from tests.record.measures import Recorded, holds, percent, render
+
+SHIPPED = sorted(Settings().recordings_dir.glob("*.safetensors"))
+
+
+@pytest.fixture(params=SHIPPED, ids=lambda path: path.stem)
+def log(request: pytest.FixtureRequest) -> list[bytes]:
+    path: Path = request.param
+    return [frame.payload for frame in codec.split(path.read_bytes())]
+
+
+def test_there_are_some() -> None:
+    assert SHIPPED
+
+
+def test_a_recording_is_a_whole_run(log: list[bytes]) -> None:
+    headers = [codec.header(payload) for payload in log]
+    assert [header.seq for header in headers] == list(range(len(log)))
+    assert (headers[0].kind, headers[-1].kind) == ("open", "close")
+    assert headers[-1].data["steps"] == sum(header.kind == "step" for header in headers)
+    assert max(map(len, log)) <= codec.MAX_FRAME_BYTES
+
+
+def test_a_recording_has_the_length_of_every_q_row(log: list[bytes]) -> None:
+    model = codec.header(log[0]).data["model"]
+    layers = [payload for payload in log if codec.header(payload).kind == "layer"]
+    assert layers
+    for payload in layers:
+        tensors = codec.tensors(payload)
+        assert codec.header(payload).data["first_head"] == 0
+        assert tensors["q_norm"].shape == tensors["attention"].shape[:3]
+        assert tensors["q_norm"].shape[1] == model["heads"]
+        assert (tensors["q_norm"] > 0).all()
+
+
+def test_a_recording_has_the_time_of_every_layer(log: list[bytes]) -> None:
+    model = codec.header(log[0]).data["model"]
+    for ms in (codec.header(payload).data["ms"] for payload in log if codec.header(payload).kind == "step"):
+        assert len(ms["layers"]) == model["layers"]
+        assert all(layer > 0 for layer in ms["layers"])
+        assert sum(ms["layers"]) < ms["forward"]
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, Recorded]:
+    """Every run of the gallery by its name."""
+    return {recipe["name"]: Recorded(log_of(recipe["name"])) for recipe in recipes()}
+
+
+def log_of(name: str) -> list[bytes]:
+    return [frame.payload for frame in codec.split(file_of(name).read_bytes())]
+
+
+def file_of(name: str) -> Path:
+    return Settings().recordings_dir / f"{name}.safetensors"
+
+
+def entry_of(name: str, entry: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(codec.raw_header(file_of(name).read_bytes())["__metadata__"][entry])
+    return parsed
+
+
+RECIPES = [pytest.param(order, recipe, id=recipe["name"]) for order, recipe in enumerate(recipes())]
+
+
+def test_the_gallery_shows_enough_different_things_and_ships_small() -> None:
+    assert len({recipe["shows"] for recipe in recipes()}) >= 8
+    assert {file_of(recipe["name"]) for recipe in recipes()} == set(SHIPPED)
+    sizes = [path.stat().st_size for path in SHIPPED]
+    assert max(sizes) <= 600_000
+    assert sum(sizes) <= 4_000_000
+
+
+@pytest.mark.parametrize(("order", "recipe"), RECIPES)
+def test_what_is_said_of_a_recording_is_true_of_its_frames(
+    recorded: dict[str, Recorded], order: int, recipe: dict[str, Any]
+) -> None:
+    """Every claim is checked again and every number measured again: the file says what they come to."""
+    run, name = recorded[recipe["name"]], recipe["name"]
+    session = entry_of(name, "session")
+    assert words_of(recipe, run) == {field: session[field] for field in ("title", "notes", "open")}
+    assert card_of(order, recipe, run) == entry_of(name, "gallery")
+    assert 2 <= len(session["notes"]) <= 5
+    for note in recipe["note"]:
+        assert "%" not in re.sub(r"\{[^}]+\}", "", note["text"]), "a share is measured, not typed"
+
+
+@pytest.mark.parametrize(("order", "recipe"), RECIPES)
+def test_a_recording_has_the_settings_it_is_said_to_have_and_the_id_of_its_content(
+    order: int, recipe: dict[str, Any]
+) -> None:
+    payloads, session = log_of(recipe["name"]), entry_of(recipe["name"], "session")
+    assert recorded_as(recipe, payloads)
+    words = {field: session[field] for field in ("title", "notes", "open")}
+    assert name_of(canonical(words), payloads).startswith(session["id"])
+    data = codec.header(payloads[0]).data
+    steps = codec.header(payloads[-1]).data["steps"]
+    extent = Extent(steps, data["model"]["layers"], data["model"]["heads"], len(data["tokens"]) + steps)
+    assert read_share(canonical(words), extent) == words
+
+
+def test_a_note_shows_nothing_that_its_step_has_not_computed(recorded: dict[str, Recorded]) -> None:
+    for recipe in recipes():
+        run = recorded[recipe["name"]]
+        for note in recipe["note"]:
+            queries = [int(query) for query in re.findall(r"\{weight \d+ \d+ (\d+) \d+\}", note["text"])]
+            assert all(query < run.prompt_length + note["step"] for query in queries), note["text"]
+            pinned = re.findall(r"\{weight (\d+) (\d+)", note["text"])
+            assert not pinned or (str(note["layer"]), str(note["head"])) in pinned, note["text"]
+
+
+def test_the_pair_of_temperatures_begins_with_the_very_same_scores(recorded: dict[str, Recorded]) -> None:
+    low, high = recorded["temperature-low"], recorded["temperature-high"]
+    assert list(low.top_ids[0]) == list(high.top_ids[0])
+    assert list(low.top_logits[0]) == list(high.top_logits[0])
+    assert low.text(low.prompt_length) == high.steps[0]["top_tokens"][0]["text"].strip()
+
+
+def test_the_measures_tell_right_from_wrong(recorded: dict[str, Recorded]) -> None:
+    run = recorded["animal"]
+    assert render("{token 8} {token 1} {heads}", run) == "it animal 270"
+    assert render("{weight 13 8 8 1}", run) != render("{weight 13 8 8 2}", run)
+    assert not holds("best-head 8 1 13 7", run)
+    assert not holds("same 1 8", run)
+    assert not holds("rises 1 0", run) or not holds("rises 0 1", run)
+    assert not holds("written 1 ␣dog", run)
+    assert not holds("likeliest 1", recorded["temperature-high"])
+    with pytest.raises(Untrue, match="best-head 8 1 13 7"):
+        words_of({"name": "x", "note": [{"step": 0, "text": "x", "holds": ["best-head 8 1 13 7"]}]}, run)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.754, "75 %"), (0.996, "99.6 %"), (0.9999, "more than 99.9 %"), (0.002, "0.2 %"), (0, "less than 0.01 %")],
+)
+def test_a_share_is_never_written_as_all_or_nothing(share: float, text: str) -> None:
+    assert percent(share).replace("\u202f", " ") == text

@@ -1,0 +1,240 @@
+"""The run log: order, durability, waiting, a full disk."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from kvscope.app.store.database import StoreError
+from kvscope.app.store.frame_cache import FrameCache
+from kvscope.app.store.runs import RunLog
+from kvscope.model.api import Frame
+from kvscope.model.log.frames import encode, header
+
+SQLITE_ONLY = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+"""For tests whose fault is one of SQLite."""
+
+
+def log_of(run: str, steps: int, *, closed: bool = False, size: int = 100) -> list[Frame]:
+    frames = [encode(run, 0, "open", {"tokens": [{"id": 5}], "prompt": "x"})]
+    for step in range(steps):
+        attention = np.full(size, step, np.uint8)
+        frames.append(encode(run, len(frames), "layer", {"step": step}, {"attention": attention}))
+        frames.append(encode(run, len(frames), "step", {"step": step, "token": {"id": 100 + step}}))
+    if closed:
+        frames.append(encode(run, len(frames), "close", {"reason": "length", "error": None, "steps": steps}))
+    return frames
+
+
+@pytest.fixture
+def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
+    log = RunLog(tmp_path, database)
+    yield log
+    log.close()
+
+
+def limit_pages(log: RunLog) -> None:
+    """A database that may not grow: what SQLite says is what it says of a full disk."""
+    log.engine.dispose()
+    sa.event.listen(log.engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count=1"))
+
+
+def allow_pages(log: RunLog) -> None:
+    log.engine.dispose()
+    sa.event.listen(log.engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count=1000000"))
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1_000, 10_000_000])
+def test_frames_come_back_as_they_went_in_whatever_the_cache_holds(
+    tmp_path: Path, database: str | None, cache_bytes: int
+) -> None:
+    log, frames = RunLog(tmp_path, database, cache_bytes=cache_bytes), log_of("a", 50, closed=True)
+    for at in range(0, len(frames), 7):
+        log.append(frames[at : at + 7])
+    payloads = [frame.payload for frame in frames]
+    assert list(log.all_frames("a")) == payloads
+    assert list(log.all_frames("a", after=40)) == payloads[41:]
+    assert list(log.all_frames("a", last=40)) == payloads[:41]
+    assert list(log.all_frames("a", after=len(frames) - 1)) == []
+    log.close()
+
+
+def test_runs_stored_in_one_append_stay_apart(log: RunLog) -> None:
+    a, b = log_of("a", 3), log_of("b", 2, closed=True)
+    log.append([frame for pair in zip(a, [*b, None], strict=False) for frame in pair if frame])
+    assert list(log.all_frames("a")) == [frame.payload for frame in a[: len(b) + 1]]
+    assert list(log.all_frames("b")) == [frame.payload for frame in b]
+    assert log.open_runs() == ["a"]
+
+
+@SQLITE_ONLY
+def test_another_process_reads_what_append_returned_from(tmp_path: Path, log: RunLog) -> None:
+    frames = log_of("a", 4)
+    log.append(frames)
+    rows = sqlite3.connect(tmp_path / "runs.sqlite").execute("SELECT payload FROM frames ORDER BY seq").fetchall()
+    assert [row[0] for row in rows] == [frame.payload for frame in frames]
+
+
+def test_a_gap_is_refused_and_stores_nothing(log: RunLog) -> None:
+    frames = log_of("a", 3)
+    log.append(frames[:2])
+    with pytest.raises(ValueError, match="frame 3 after 1"):
+        log.append(frames[3:])
+    assert len(list(log.all_frames("a"))) == 2
+
+
+def test_head_counts_steps_and_bytes_before_and_after_a_restart(tmp_path: Path, database: str | None) -> None:
+    frames = log_of("a", 3, closed=True)
+    first = RunLog(tmp_path, database)
+    first.append(frames)
+    before = first.head("a")
+    first.close()
+    second = RunLog(tmp_path, database)
+    assert before == second.head("a")
+    assert before is not None
+    assert (before.last_seq, before.steps, before.closed) == (7, 3, True)
+    assert before.bytes == sum(len(frame.payload) for frame in frames)
+    assert second.chosen("a") == [(2, 100), (4, 101), (6, 102)]
+    second.close()
+
+
+def test_a_run_left_open_is_closed_as_interrupted_at_the_next_start(tmp_path: Path, database: str | None) -> None:
+    frames = log_of("a", 3)
+    first = RunLog(tmp_path, database)
+    first.append(frames)
+    first.close()
+    second = RunLog(tmp_path, database)
+    payloads = list(second.all_frames("a"))
+    assert payloads[:-1] == [frame.payload for frame in frames]
+    closing = second.closing("a")
+    assert closing is not None
+    assert (closing["reason"], closing["steps"]) == ("interrupted", 3)
+    assert header(payloads[-1]).seq == len(frames)
+    assert second.open_runs() == []
+    second.close()
+    third = RunLog(tmp_path, database)
+    assert list(third.all_frames("a")) == payloads
+    third.close()
+
+
+def test_frames_that_come_after_the_close_are_dropped(log: RunLog) -> None:
+    frames = log_of("a", 3)
+    log.append(frames[:5])
+    log.close_run("a", "failed", "no reason")
+    log.append(frames[5:])
+    assert len(list(log.all_frames("a"))) == 6
+
+
+def test_waiters_wake_for_their_own_run(log: RunLog) -> None:
+    a, b = log_of("a", 2), log_of("b", 2)
+    log.append([a[0], b[0]])
+    woken: list[str] = []
+
+    def wait(run: str) -> None:
+        log.wait(run, 0, 30)
+        woken.append(run)
+
+    threads = {run: Thread(target=wait, args=(run,)) for run in ("a", "b")}
+    for thread in threads.values():
+        thread.start()
+    log.append(a[1:])
+    threads["a"].join(10)
+    assert woken == ["a"]
+    log.close_run("b", "stopped", "enough")
+    threads["b"].join(10)
+    assert woken == ["a", "b"]
+
+
+def test_wait_returns_at_once_when_there_is_more_or_never_will_be(log: RunLog) -> None:
+    log.append(log_of("a", 2))
+    log.append(log_of("b", 2, closed=True))
+    log.wait("a", 0, 60)
+    log.wait("b", 5, 60)
+    log.wait("unknown", -1, 60)
+
+
+def test_a_full_disk_stores_nothing_of_the_batch_and_closes_the_run_in_memory(tmp_path: Path) -> None:
+    log, frames = RunLog(tmp_path), log_of("a", 30, size=5_000)
+    log.append(frames[:3])
+    limit_pages(log)
+    with pytest.raises(StoreError, match="full"):
+        log.append(frames[3:])
+    assert list(log.all_frames("a")) == [frame.payload for frame in frames[:3]]
+    log.close_run("a", "failed", "The disk is full.")
+    payloads = list(log.all_frames("a"))
+    assert [header(payload).kind for payload in payloads] == ["open", "layer", "step", "close"]
+    head = log.head("a")
+    assert head is not None
+    assert (head.closed, head.last_seq) == (True, 3)
+    allow_pages(log)
+    log.append(log_of("b", 1))
+    log.close()
+    again = RunLog(tmp_path)
+    assert list(again.all_frames("a")) == payloads
+    again.close()
+
+
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreError, match="file"):
+        RunLog(tmp_path / "file")
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "runs.sqlite").write_bytes(b"no database" * 1000)
+    with pytest.raises(StoreError, match="not a database"):
+        RunLog(damaged)
+
+
+def test_the_cache_keeps_to_its_bytes_and_forgets_the_oldest() -> None:
+    cache = FrameCache(max_bytes=30)
+    for seq in range(5):
+        cache.put("a", seq, bytes(10))
+    assert cache.take("a", 0, 10) == []
+    assert cache.take("a", 1, 10) == [bytes(10)] * 3
+    cache.put("a", 4, b"again")
+    assert cache.take("a", 3, 10) == [b"again"]
+
+
+def opening(run: str, *, parent: str | None = None, of: str | None = None) -> Frame:
+    """The first frame of a branch of `parent`, a study `of` a run, or neither."""
+    data = {
+        "tokens": [{"id": 5}],
+        "parent": {"run": parent, "position": 1, "token": 2} if parent else None,
+        "study": {"kind": "twin", "of": of, "cache": "none"} if of else None,
+    }
+    return encode(run, 0, "open", data)
+
+
+def test_a_family_is_known_after_a_restart_oldest_first(tmp_path: Path, database: str | None) -> None:
+    first = RunLog(tmp_path, database)
+    first.append([opening("root"), opening("stranger"), opening("z", parent="root")])
+    first.append([opening("a", of="z")])
+    first.append([opening("b", parent="a"), opening("other", parent="stranger")])
+    first.close()
+    second = RunLog(tmp_path, database)
+    for run in ("root", "z", "a", "b"):
+        assert second.family(run) == ["root", "z", "a", "b"]
+    assert second.family("other") == ["stranger", "other"]
+    second.close()
+
+
+def test_a_run_whose_parent_is_not_here_is_the_root_of_what_came_from_it(log: RunLog) -> None:
+    log.append([opening("a", parent="elsewhere"), opening("b", parent="a"), opening("c", parent="elsewhere")])
+    assert log.family("b") == ["a", "b"]
+    assert log.family("c") == ["c"]
+
+
+def test_a_log_from_before_there_were_studies_has_a_family_too(log: RunLog) -> None:
+    log.append(log_of("a", 2, closed=True))
+    assert log.family("a") == ["a"]
+
+
+def test_runs_that_name_each_other_as_parents_end_no_search(log: RunLog) -> None:
+    log.append([opening("a", parent="b"), opening("b", parent="a")])
+    assert sorted(log.family("a")) == sorted(log.family("b")) == ["a", "b"]

@@ -1,0 +1,347 @@
+"""Saved sessions: named by their content, whole or absent, checked when read, there until all have withdrawn them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from base64 import b32encode
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from kvscope.app.store import sessions
+from kvscope.app.store.database import StoreError
+from kvscope.app.store.packing import pack
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import (
+    Damaged,
+    Deleted,
+    SessionStore,
+    label_of,
+    parts_table,
+    sessions_table,
+    tokens_table,
+)
+from kvscope.model.log import frames as codec
+from kvscope.model.log.frames import encode, relabel
+from tests.app.store.test_runs import SQLITE_ONLY, allow_pages, limit_pages, log_of
+
+WORDS = {"title": "Où va l'attention ?", "notes": [{"step": 1, "text": "日本語 🙂\nb"}], "open": {"step": 1}}
+NAMES = (b"child", b"mother")
+OTHER = WORDS | {"title": "Another"}
+
+
+def run_of(run: str, steps: int, **options: Any) -> list[Any]:
+    """A closed run that says which model it is of."""
+    opening = {"tokens": [{"id": 5}], "prompt": "x", "model": {"name": "fake"}}
+    return [encode(run, 0, "open", opening), *log_of(run, steps, closed=True, **options)[1:]]
+
+
+@pytest.fixture
+def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
+    log = RunLog(tmp_path, database)
+    log.append(run_of("a", 3))
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def store(log: RunLog) -> SessionStore:
+    return SessionStore(log)
+
+
+def count(store: SessionStore, table: sa.Table) -> int:
+    with store._engine.connect() as connection:
+        return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+
+
+def change(store: SessionStore, table: sa.Table, column: str, bit: int, **where: Any) -> None:
+    """Flip one bit of a stored value, counted from its start."""
+    chosen = sa.and_(*(table.c[name] == value for name, value in where.items()))
+    with store._engine.begin() as connection:
+        value = connection.scalar(sa.select(table.c[column]).where(chosen))
+        assert value is not None
+        flipped = bytearray(value.encode() if isinstance(value, str) else value)
+        flipped[bit // 8] ^= 1 << bit % 8
+        new = flipped.decode("latin1") if isinstance(value, str) else bytes(flipped)
+        connection.execute(sa.update(table).where(chosen).values({column: new}))
+
+
+def shared_frames(log: RunLog, run: str) -> list[bytes]:
+    """What a session of the run is to hold: its frames, with a label for its id."""
+    label = sha256(f"kvscope session of run {run}".encode()).hexdigest()[:16]
+    return [relabel(payload, label, seq).payload for seq, payload in enumerate(log.all_frames(run))]
+
+
+def test_a_session_is_read_as_its_run_is(log: RunLog, store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    frames = shared_frames(log, "a")
+    assert list(store.all_frames(session)) == frames
+    assert list(store.all_frames(session, 2, 4)) == frames[3:5]
+    assert list(store.all_frames(session, 700)) == []
+    head = log.head("a")
+    assert head
+    assert store.head(session) == replace(head, bytes=sum(map(len, frames)))
+    assert store.opening(session) == log.opening("a")
+    assert store.chosen(session) == log.chosen("a")
+    assert store.damage(session) == []
+
+
+def test_no_frame_of_a_session_leads_to_its_run_or_to_the_one_before(log: RunLog, store: SessionStore) -> None:
+    opening = codec.header(run_of("child", 0)[0].payload).data | {
+        "parent": {"run": "mother", "position": 4, "token": 7}
+    }
+    log.append([encode("child", 0, "open", opening), *log_of("child", 2, closed=True)[1:]])
+    session, _ = store.share("child", WORDS)
+    frames = list(store.all_frames(session))
+    headers = list(map(codec.header, frames))
+    assert not any(name in frame for frame in [*frames, json.dumps(store.manifest(session)).encode()] for name in NAMES)
+    assert {header.run for header in headers} == {label_of("child")} == {store.manifest(session)["run"]}
+    assert headers[0].data == opening | {"parent": {"run": label_of("mother"), "position": 4, "token": 7}}
+    for before, after in zip(log.all_frames("child"), frames, strict=True):
+        tensors = codec.tensors(before)
+        assert all((codec.tensors(after)[name] == tensor).all() for name, tensor in tensors.items())
+    assert len({label_of(run) for run in ("child", "mother", label_of("child"))}) == 3
+
+
+def test_a_log_that_is_kept_stays_as_it_is(log: RunLog, store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    frames = list(store.all_frames(session))
+    again, token = store.keep(WORDS, lambda: iter(frames))
+    assert again == session
+    own, _ = store.keep(WORDS, lambda: log.all_frames("a"))
+    assert own != session
+    assert list(store.all_frames(own)) == list(log.all_frames("a"))
+    assert store.withdraw(session, token)
+    assert list(store.all_frames(session)) == frames
+
+
+def test_the_manifest_says_what_is_in_it(log: RunLog, store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    manifest = store.manifest(session)
+    frames = shared_frames(log, "a")
+    assert {name: manifest[name] for name in WORDS} == WORDS
+    assert (manifest["id"], manifest["run"], manifest["prompt"], manifest["schema"]) == (
+        session,
+        label_of("a"),
+        "x",
+        "1",
+    )
+    assert (manifest["model"], manifest["steps"], manifest["bytes"]) == ({"name": "fake"}, 3, sum(map(len, frames)))
+    assert [part["kind"] for part in manifest["parts"]] == ["open", *["layer", "step"] * 3, "close"]
+    for seq, (part, frame) in enumerate(zip(manifest["parts"], frames, strict=True)):
+        assert (part["seq"], part["bytes"], part["sha256"]) == (seq, len(frame), sha256(frame).hexdigest())
+
+
+def test_a_session_outlives_its_run_and_a_restart(
+    tmp_path: Path, database: str | None, log: RunLog, store: SessionStore
+) -> None:
+    session, token = store.share("a", WORDS)
+    frames = shared_frames(log, "a")
+    assert log.delete(["a"])
+    log.close()
+    again = RunLog(tmp_path, database)
+    later = SessionStore(again)
+    assert list(later.all_frames(session)) == frames
+    assert later.damage(session) == []
+    assert later.withdraw(session, token)
+    again.close()
+
+
+def test_the_id_begins_the_hash_of_the_content_as_documented(log: RunLog, store: SessionStore) -> None:
+    words = json.dumps(WORDS, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+    content = b"".join(struct.pack("<I", len(piece)) + piece for piece in (b"1", words, *log.all_frames("a")))
+    expected = b32encode(sha256(content).digest()).decode().lower()[:12]
+    assert store.keep(WORDS, lambda: log.all_frames("a"))[0] == expected
+    # The name of this very content, for ever: where it changes, the schema has a new version.
+    assert expected == "iqwxlhksfk3f"
+
+
+def test_the_same_content_is_one_session_and_anything_else_is_another(log: RunLog, store: SessionStore) -> None:
+    log.append(run_of("b", 3))
+    reordered = dict(reversed(WORDS.items()))
+    ids = [store.share(run, words)[0] for run, words in (("a", WORDS), ("a", reordered), ("a", OTHER), ("b", WORDS))]
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 3
+    assert count(store, sessions_table) == 3
+
+
+def test_each_token_withdraws_its_own_sharing_and_the_last_one_deletes(store: SessionStore) -> None:
+    (session, first), (_, second) = store.share("a", WORDS), store.share("a", WORDS)
+    assert not store.withdraw(session, "")
+    assert not store.withdraw(session, sha256(first.encode()).hexdigest())
+    assert store.withdraw(session, first)
+    assert not store.withdraw(session, first)
+    assert len(list(store.all_frames(session))) == 8
+    assert store.withdraw(session, second)
+    for read in (store.manifest, store.head, store.all_frames, store.opening, store.chosen, store.damage):
+        with pytest.raises(Deleted):
+            read(session)
+    with pytest.raises(Deleted):
+        store.withdraw(session, second)
+    assert count(store, parts_table) == count(store, tokens_table) == 0
+
+
+def test_a_token_of_another_session_deletes_nothing(store: SessionStore) -> None:
+    (session, _), (_, token) = store.share("a", WORDS), store.share("a", OTHER)
+    assert not store.withdraw(session, token)
+    assert store.damage(session) == []
+
+
+@SQLITE_ONLY
+def test_tokens_are_not_stored(tmp_path: Path, log: RunLog, store: SessionStore) -> None:
+    _, token = store.share("a", WORDS)
+    log.close()
+    assert all(token.encode() not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_what_was_deleted_can_be_shared_again_and_old_tokens_stay_void(store: SessionStore) -> None:
+    session, first = store.share("a", WORDS)
+    store.withdraw(session, first)
+    assert store.share("a", WORDS)[0] == session
+    assert not store.withdraw(session, first)
+    assert store.damage(session) == []
+
+
+def test_an_unknown_session_is_none(store: SessionStore) -> None:
+    assert store.head("nobody") is None
+    for read in (store.manifest, store.all_frames, store.opening, store.chosen, store.damage):
+        with pytest.raises(KeyError):
+            read("nobody")
+    with pytest.raises(KeyError):
+        store.withdraw("nobody", "token")
+
+
+def test_an_id_that_other_content_has_is_lengthened(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"one": "a" * 12 + "b" * 40, "two": "a" * 14 + "c" * 38, "three": "a" * 14 + "d" * 38}
+
+    def name_of(words: bytes, payloads: Any, values: Any) -> str:
+        assert values is None
+        assert len(list(payloads)) == 8
+        return names[json.loads(words)["title"]]
+
+    monkeypatch.setattr(sessions, "name_of", name_of)
+    shared = {title: store.share("a", WORDS | {"title": title}) for title in names}
+    ids = {title: session for title, (session, _) in shared.items()}
+    assert ids == {"one": "a" * 12, "two": "a" * 14, "three": "a" * 14 + "dd"}
+    assert store.withdraw(*shared["one"])
+    for title in ("two", "three", "one"):
+        assert store.share("a", WORDS | {"title": title})[0] == ids[title]
+        assert store.manifest(ids[title])["title"] == title
+
+
+def test_sharers_at_the_same_moment_make_one_session(store: SessionStore) -> None:
+    together, shared = Barrier(8), list[tuple[str, str]]()
+
+    def share() -> None:
+        together.wait()
+        shared.append(store.share("a", WORDS))
+
+    threads = [Thread(target=share) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({session for session, _ in shared}) == 1
+    assert count(store, parts_table) == 8
+    for index, (session, token) in enumerate(shared):
+        assert store.damage(session) == []
+        assert store.withdraw(session, token), index
+    with pytest.raises(Deleted):
+        store.manifest(shared[0][0])
+
+
+def test_a_flipped_bit_anywhere_in_a_part_is_found(store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    with store._engine.connect() as connection:
+        rows = connection.execute(sa.select(parts_table.c.seq, sa.func.length(parts_table.c.payload))).all()
+    assert len(rows) == 8
+    for seq, size in rows:
+        for byte in range(size):
+            change(store, parts_table, "payload", 8 * byte + byte % 8, session=session, seq=seq)
+            with pytest.raises(Damaged) as damaged:
+                list(store.all_frames(session, seq - 1, seq))
+            assert damaged.value.part == f"parts[{seq}]"
+            change(store, parts_table, "payload", 8 * byte + byte % 8, session=session, seq=seq)
+    assert store.damage(session) == []
+
+
+@pytest.mark.parametrize("column", ["payload", "stored_sha256"])
+def test_a_damaged_part_is_named_and_the_others_stay_readable(store: SessionStore, column: str) -> None:
+    session, _ = store.share("a", WORDS)
+    frames = list(store.all_frames(session))
+    for seq in range(len(frames)):
+        change(store, parts_table, column, 5, session=session, seq=seq)
+        reading = store.all_frames(session)
+        assert [next(reading) for _ in range(seq)] == frames[:seq]
+        with pytest.raises(Damaged, match="is damaged") as damaged:
+            next(reading)
+        assert damaged.value.part == f"parts[{seq}]"
+        assert store.damage(session) == [f"parts[{seq}]"]
+        assert list(store.all_frames(session, seq)) == frames[seq + 1 :]
+        change(store, parts_table, column, 5, session=session, seq=seq)
+    assert store.damage(session) == []
+
+
+@pytest.mark.parametrize("forged", [b"", b"no zstandard", pack(b"another frame"), pack(bytes(10**8))])
+def test_a_part_that_is_forged_with_its_hash_is_found(store: SessionStore, forged: bytes) -> None:
+    session, _ = store.share("a", WORDS)
+    with store._engine.begin() as connection:
+        third = sa.update(parts_table).where(parts_table.c.seq == 3)
+        connection.execute(third.values(payload=forged, stored_sha256=sha256(forged).hexdigest()))
+    assert store.damage(session) == ["parts[3]"]
+
+
+def test_a_flipped_bit_anywhere_in_the_manifest_is_found(store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    with store._engine.connect() as connection:
+        size = len(connection.scalar(sa.select(sessions_table.c.manifest)) or b"")
+    for byte in range(size):
+        change(store, sessions_table, "manifest", 8 * byte + byte % 8, id=session)
+        assert store.damage(session) == ["manifest"]
+        with pytest.raises(Damaged):
+            store.manifest(session)
+        change(store, sessions_table, "manifest", 8 * byte + byte % 8, id=session)
+    assert store.damage(session) == []
+
+
+@pytest.mark.parametrize(("column", "found"), [("manifest_sha256", ["manifest"]), ("name", ["id"])])
+def test_a_flipped_bit_beside_the_content_is_found(store: SessionStore, column: str, found: list[str]) -> None:
+    session, _ = store.share("a", WORDS)
+    change(store, sessions_table, column, 3, id=session)
+    assert store.damage(session) == found
+
+
+def test_a_missing_part_is_found(store: SessionStore) -> None:
+    session, _ = store.share("a", WORDS)
+    with store._engine.begin() as connection:
+        connection.execute(sa.delete(parts_table).where(parts_table.c.seq == 5))
+    assert store.damage(session) == ["parts[5]"]
+
+
+def test_a_reader_under_way_is_told_of_a_deletion(log: RunLog, store: SessionStore) -> None:
+    log.append(run_of("long", 60))
+    session, token = store.share("long", WORDS)
+    reading = store.all_frames(session)
+    next(reading)
+    store.withdraw(session, token)
+    with pytest.raises(Deleted):
+        list(reading)
+
+
+@SQLITE_ONLY
+def test_on_a_full_disk_nothing_of_a_session_is_stored(log: RunLog, store: SessionStore) -> None:
+    log.append(run_of("big", 30, size=5_000))
+    limit_pages(log)
+    with pytest.raises(StoreError, match="full"):
+        store.share("big", WORDS)
+    assert [count(store, table) for table in (sessions_table, parts_table, tokens_table)] == [0, 0, 0]
+    allow_pages(log)
+    session, _ = store.share("big", WORDS)
+    assert store.damage(session) == []

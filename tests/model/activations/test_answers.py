@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+from safetensors.torch import load
+from torch import Tensor
+
+from kvscope.model.activations.answers import LENS_TOP, algebra_values, block_values, head_values, lens_rows, standings
+from kvscope.model.engine.engine import Engine
+from kvscope.model.hooks import hook_points
+from tests.model.tiny import ARCHS, GREEDY, advance_all, greedy, prompt, shared_model, whole_logits
+
+IDS = prompt(24)
+
+
+def engine(arch: str = "llama") -> Engine:
+    return Engine(shared_model(arch), capacity=128)
+
+
+def softmax_of(scores: Tensor, first: int, window: int | None) -> Tensor:
+    query = first + torch.arange(scores.shape[0])[:, None]
+    key = torch.arange(scores.shape[1])
+    hidden = (key > query) | (key <= query - (window or 10**6))
+    return scores.masked_fill(hidden, -math.inf).softmax(-1)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize(("first", "layer", "head"), [(0, 0, 0), (0, 1, 3), (23, 1, 2)])
+def test_a_heads_values_are_its_arithmetic(arch: str, first: int, layer: int, head: int) -> None:
+    made = engine(arch)
+    config = made.model.config
+    found = load(head_values(made, IDS, first, layer, head))
+    rows = len(IDS) - first
+    assert {name: tuple(value.shape) for name, value in found.items()} == {
+        "q": (rows, config.head_dim),
+        "k": (24, config.head_dim),
+        "v": (24, config.head_dim),
+        "scores": (rows, 24),
+        "weights": (rows, 24),
+        "output": (rows, config.head_dim),
+    }
+    assert {value.dtype for value in found.values()} == {torch.float32}
+    scores = found["q"] @ found["k"].T / math.sqrt(config.head_dim)
+    torch.testing.assert_close(found["scores"], scores, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(found["weights"], softmax_of(scores, first, config.window), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(found["output"], found["weights"] @ found["v"], atol=1e-5, rtol=1e-4)
+
+
+def test_query_heads_of_one_group_read_the_same_k_and_v() -> None:
+    made = engine()
+    found = [load(head_values(made, IDS, 0, 1, head)) for head in range(4)]
+    assert torch.equal(found[0]["k"], found[1]["k"])
+    assert torch.equal(found[2]["v"], found[3]["v"])
+    assert not torch.equal(found[1]["k"], found[2]["k"])
+    assert not torch.equal(found[0]["q"], found[1]["q"])
+
+
+def test_a_row_from_the_cache_equals_the_same_row_computed_afresh() -> None:
+    made = engine()
+    afresh = load(head_values(made, IDS, 0, 1, 1))
+    run = made.admit("a", IDS, GREEDY, 4)
+    made.advance()
+    cached = load(head_values(made, IDS, 23, 1, 1))
+    assert made.cache.refcounts[run.sequence.table[0]] == 1
+    for name in ("q", "scores", "weights", "output"):
+        torch.testing.assert_close(cached[name], afresh[name][23:], atol=1e-5, rtol=1e-4)
+    for name in ("k", "v"):
+        torch.testing.assert_close(cached[name], afresh[name], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_blocks_values_are_all_there_and_fit_together(arch: str, layer: int) -> None:
+    made = engine(arch)
+    config = made.model.config
+    found = load(block_values(made, IDS, layer))
+    prefix = f"blocks.{layer}."
+    points = {name.removeprefix(prefix) for name in hook_points(made.model) if name.startswith(prefix)}
+    assert set(found) == points | {"cache.k", "cache.v"}
+    assert found["attn.weights"].shape == found["attn.scores"].shape == (config.heads, 24)
+    assert found["attn.k"].shape == (config.kv_heads, config.head_dim)
+    assert found["mlp.hidden"].shape == (config.d_mlp,)
+    torch.testing.assert_close(found["resid_mid"], found["resid_in"] + found["attn.change"])
+    torch.testing.assert_close(found["resid_out"], found["resid_mid"] + found["mlp.change"])
+    if config.mlp == "swiglu":
+        hidden = torch.nn.functional.silu(found["mlp.gate"]) * found["mlp.raised"]
+        torch.testing.assert_close(found["mlp.hidden"], hidden)
+    head = load(head_values(made, IDS, 23, layer, 2))
+    torch.testing.assert_close(found["attn.weights"][2], head["weights"][0], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(found["attn.mixed"][2], head["output"][0], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("position", [0, 7, 23])
+def test_a_block_shows_what_the_cache_holds_of_it(arch: str, position: int) -> None:
+    made = engine(arch)
+    config = made.model.config
+    found = load(block_values(made, IDS[: position + 1], 1))
+    assert found["cache.k"].shape == found["cache.v"].shape == (config.kv_heads, position + 1, config.head_dim)
+    assert torch.equal(found["cache.k"][:, -1], found["attn.k_rot"])
+    assert torch.equal(found["cache.v"][:, -1], found["attn.v"])
+    k = found["cache.k"].repeat_interleave(config.group, dim=0)  # H K Dh
+    scores = torch.einsum("hd,hkd->hk", found["attn.q_rot"], k) / math.sqrt(config.head_dim)
+    torch.testing.assert_close(found["attn.scores"], scores, atol=1e-4, rtol=1e-4)
+    v = found["cache.v"].repeat_interleave(config.group, dim=0)
+    mixed = torch.einsum("hk,hkd->hd", found["attn.weights"], v)
+    torch.testing.assert_close(found["attn.mixed"], mixed, atol=1e-5, rtol=1e-4)
+
+
+def test_blocks_hand_the_residual_stream_on() -> None:
+    made = engine()
+    first, second = (load(block_values(made, IDS, layer)) for layer in (0, 1))
+    torch.testing.assert_close(first["resid_out"], second["resid_in"], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_the_lens_ends_with_what_the_model_says(arch: str) -> None:
+    made = engine(arch)
+    layers = [row.top for row in lens_rows(made, IDS, 0)]
+    assert [len(row) for row in layers] == [LENS_TOP] * 2
+    probs = whole_logits(made.model, IDS)[-1].softmax(-1)
+    for token, prob in layers[-1]:
+        assert prob == pytest.approx(float(probs[token]), abs=1e-5)
+    assert layers[-1][0][0] == greedy(made.model, IDS, 1)[0]
+    assert all(earlier[1] >= later[1] for row in layers for earlier, later in pairwise(row))
+    assert layers[0] != layers[1]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_standings_are_those_of_the_whole_vocabulary(arch: str) -> None:
+    made = engine(arch)
+    logits = whole_logits(made.model, IDS)[-1].double()
+    best_first = logits.argsort(descending=True).tolist()
+    asked = [best_first[3], best_first[0], best_first[-1]]
+    found = standings(made, IDS, asked)
+    assert [each.rank for each in found] == [3, 0, len(best_first) - 1]
+    assert [each.logit for each in found] == pytest.approx([float(logits[token]) for token in asked], abs=1e-4)
+    probs = logits.softmax(-1)
+    assert [each.prob for each in found] == pytest.approx([float(probs[token]) for token in asked], rel=1e-4)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_the_lens_says_where_a_token_stands_in_the_whole_vocabulary(arch: str) -> None:
+    made = engine(arch)
+    probs = whole_logits(made.model, IDS)[-1].softmax(-1)
+    best_first = probs.argsort(descending=True).tolist()
+    for rank in (0, 1, LENS_TOP, len(best_first) - 1):
+        last = lens_rows(made, IDS, best_first[rank])[-1]
+        assert last.rank == rank
+        assert last.prob == pytest.approx(float(probs[best_first[rank]]), abs=1e-6)
+    for row in lens_rows(made, IDS, best_first[0]):
+        better = [token for token, prob in row.top if prob > row.prob]
+        assert len(better) == min(row.rank, LENS_TOP)
+
+
+def test_a_token_too_unlikely_for_float32_still_has_its_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Engine(shared_model(vocab=4), capacity=32)
+    monkeypatch.setattr(made.model, "decode_rows", lambda rows: torch.tensor([[0.0, -300.0, -200.0, -400.0]] * 2))
+    found = [(row.prob, row.rank) for row in lens_rows(made, [0, 2], 1)]
+    assert found == [(0.0, 2)] * 2
+
+
+def test_a_vocabulary_smaller_than_the_lens_is_shown_whole() -> None:
+    made = Engine(shared_model(vocab=3), capacity=32)
+    assert [sorted(token for token, _ in row.top) for row in lens_rows(made, [0, 2, 1], 0)] == [[0, 1, 2]] * 2
+
+
+def test_one_token_can_be_looked_into() -> None:
+    made = engine()
+    assert load(head_values(made, [5], 0, 0, 0))["weights"].tolist() == [[1.0]]
+    assert load(block_values(made, [5], 1))["attn.weights"].shape == (4, 1)
+    assert len(lens_rows(made, [5], 0)) == 2
+
+
+def test_looking_leaves_no_block_behind_and_no_run_changed() -> None:
+    made = engine()
+    run = made.admit("a", IDS, GREEDY, 8)
+    records = made.advance()
+    free = made.cache.free_blocks
+    for _ in range(3):
+        head_values(made, run.ids, 24, 0, 0)
+        block_values(made, IDS, 1)
+        lens_rows(made, run.ids, 0)
+        assert made.cache.free_blocks == free
+    records += advance_all(made)
+    assert run.ids == IDS + greedy(made.model, IDS, 8)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize(("layer", "head"), [(0, 0), (1, 3)])
+def test_a_decode_step_is_shown_with_the_cache_and_from_all_tokens_again(arch: str, layer: int, head: int) -> None:
+    made = engine(arch)
+    config = made.model.config
+    made.admit("a", IDS[:20], GREEDY, 1)
+    made.advance()
+    found = load(algebra_values(made, IDS, layer, head))
+    with_cache = load(head_values(made, IDS, 23, layer, head))
+    again = load(head_values(Engine(shared_model(arch), capacity=128), IDS, 0, layer, head))
+    assert found.keys() == {*with_cache, "q_again", "k_again", "v_again", "output_again"}
+    for name, value in with_cache.items():
+        assert torch.equal(found[name], value)
+    for name, there in {"q": "q", "k": "k", "v": "v", "output": "output"}.items():
+        assert found[f"{name}_again"].shape == (24, config.head_dim)
+        torch.testing.assert_close(found[f"{name}_again"], again[there], atol=1e-6, rtol=1e-5)
+    # What the page says: the reusable part is what the cache holds.
+    torch.testing.assert_close(found["k"], found["k_again"], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(found["v"], found["v_again"], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(found["output"][0], found["output_again"][-1], atol=1e-5, rtol=1e-4)
+
+
+def test_the_part_shown_again_takes_nothing_from_the_cache() -> None:
+    made = engine()
+    made.admit("a", IDS[:20], GREEDY, 4)
+    made.advance()
+    made.cache.pool.add_(1.0)  # whatever is read from the cache now is wrong
+    found = load(algebra_values(made, IDS, 1, 2))
+    expected = load(head_values(engine(), IDS, 0, 1, 2))
+    for name in "qkv":
+        torch.testing.assert_close(found[f"{name}_again"], expected[name], atol=1e-5, rtol=1e-4)
+    assert (found["k"] - expected["k"]).abs().max() > 0.5

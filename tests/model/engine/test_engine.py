@@ -1,0 +1,389 @@
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from kvscope.model.engine import engine as engine_module
+from kvscope.model.engine.batch import make_batch
+from kvscope.model.engine.candidates import Candidates, candidates
+from kvscope.model.engine.capture import Capture, expand
+from kvscope.model.engine.cost import Work
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import CloseRecord, RowsRecord, StepRecord
+from kvscope.model.hooks import hook_points, observing
+from tests.model.tiny import (
+    ARCHS,
+    GREEDY,
+    SAMPLED,
+    advance_all,
+    check_cache,
+    closes,
+    greedy,
+    prompt,
+    rows,
+    shared_model,
+    steps,
+    tiny_engine,
+    tiny_model,
+    tokens,
+    whole_logits,
+)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_tokens_equal_those_of_passes_over_the_whole_text(arch: str) -> None:
+    made = tiny_engine(arch)
+    made.admit("a", prompt(23), GREEDY, 20)
+    assert tokens(advance_all(made), "a") == greedy(shared_model(arch), prompt(23), 20)
+    check_cache(made)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("chunk", [1, 7, 16, 128])
+def test_prefill_in_chunks_gives_the_logits_and_attention_of_one_whole_pass(arch: str, chunk: int) -> None:
+    ids = prompt(37)
+    seen: list[Tensor] = []
+    whole = shared_model(arch)
+    with observing(hook_points(whole), {f"blocks.{layer}.attn.weights": seen.append for layer in range(2)}):
+        expected = whole_logits(whole, ids)[-1]
+    exact = torch.stack([weights[0].flatten(0, 1) for weights in seen]).numpy()
+
+    made = tiny_engine(arch, prefill_chunk=chunk)
+    made.admit("a", ids, GREEDY, 1)
+    records = advance_all(made)
+    (step,) = steps(records, "a")
+    best = torch.from_numpy(step.candidates.ids).long()
+    assert (torch.from_numpy(step.candidates.logits) - expected[best]).abs().max() < 1e-4
+
+    parts = [record.rows for record in rows(records, "a")]
+    assert [part.first_query for part in parts] == list(range(0, 37, chunk))
+    for part in parts:
+        queries, keys = part.attention.shape[2:]
+        assert keys == part.first_query + queries
+        there = exact[:, :, part.first_query : keys, :keys]
+        assert np.abs(expand(part.attention) - there).max() < 0.004
+
+
+@pytest.mark.parametrize("arch", ["llama", "mistral", "gpt2"])
+def test_attention_of_decode_is_within_the_documented_error(arch: str) -> None:
+    made = tiny_engine(arch)
+    made.admit("a", prompt(20), GREEDY, 12)
+    decode = rows(advance_all(made), "a")[1:]
+    text = prompt(20) + greedy(shared_model(arch), prompt(20), 12)
+    seen: list[Tensor] = []
+    with observing(hook_points(shared_model(arch)), {"blocks.1.attn.weights": seen.append}):
+        whole_logits(shared_model(arch), text)
+    exact = seen[0][0].flatten(0, 1).numpy()
+    assert len(decode) == 11
+    for record in decode:
+        position = record.rows.first_query
+        assert position == 19 + record.step
+        sent = expand(record.rows.attention[1, :, 0])
+        assert np.abs(sent - exact[:, position, : position + 1]).max() < 0.004
+
+
+def test_a_step_record_follows_all_rows_of_its_step() -> None:
+    made = tiny_engine(prefill_chunk=16)
+    made.admit("a", prompt(40), GREEDY, 3)
+    kinds = [(type(record), record.step) for record in advance_all(made) if not isinstance(record, CloseRecord)]
+    assert kinds == [(RowsRecord, 0)] * 3 + [(StepRecord, 0), (RowsRecord, 1), (StepRecord, 1)] + [
+        (RowsRecord, 2),
+        (StepRecord, 2),
+    ]
+
+
+def test_a_layers_time_is_that_of_all_chunks_of_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = iter([(1.0, 10.0), (2.0, 20.0), (4.0, 40.0), (8.0, 80.0)])
+    monkeypatch.setattr(Capture, "layer_ms", property(lambda _: next(passes)))
+    made = tiny_engine(prefill_chunk=16)
+    made.admit("a", prompt(40), GREEDY, 2)
+    assert [step.timing.layers for step in steps(advance_all(made), "a")] == [(7.0, 70.0), (8.0, 80.0)]
+
+
+def test_a_gpus_layers_are_not_timed_by_the_hosts_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = tiny_engine()
+    monkeypatch.setattr(engine_module, "make_batch", lambda entries, _, window: make_batch(entries, "cpu", window))
+    monkeypatch.setattr(made, "_synchronize", lambda: None)
+    made.device = "cuda:0"
+    made.admit("a", prompt(4), GREEDY, 2)
+    assert [step.timing.layers for step in steps(advance_all(made), "a")] == [None, None]
+
+
+def test_a_step_says_its_phase_position_times_and_work() -> None:
+    made = tiny_engine(prefill_chunk=16)
+    made.admit("a", prompt(40), GREEDY, 2)
+    first, second = steps(advance_all(made), "a")
+    assert [(step.phase, step.position) for step in (first, second)] == [("prefill", 39), ("decode", 40)]
+    assert [len(step.timing.chunks) for step in (first, second)] == [3, 1]
+    for step in (first, second):
+        timing = step.timing
+        assert timing.forward == sum(timing.chunks) > 0
+        assert timing.total == pytest.approx(timing.forward + timing.capture + timing.sample)
+        assert timing.layers is not None
+        assert len(timing.layers) == 2
+        assert all(ms > 0 for ms in timing.layers)
+        assert sum(timing.layers) < timing.forward
+    # Each chunk reads the weights again, so prefill reads nearly three times as much as one decode step.
+    assert 2.5 < first.work.bytes_read / second.work.bytes_read < 3.5
+    assert first.work.flops > 10 * second.work.flops
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_cache_bytes_equal_the_formula_at_every_step(arch: str) -> None:
+    made = tiny_engine(arch)
+    config = made.model.config
+    run = made.admit("a", prompt(14), GREEDY, 22)
+    seen = []
+    while made.busy:
+        for record in made.advance():
+            if not isinstance(record, StepRecord):
+                continue
+            slots = made.cache.slots(run.sequence)
+            tensors = [part for layer in range(config.layers) for part in made.cache.read(layer, slots)]
+            formula = 2 * config.layers * config.kv_heads * config.head_dim * record.kv.positions * 4
+            assert record.kv.bytes_used == formula == sum(part.nbytes for part in tensors)
+            assert record.kv.bytes_reserved == len(record.kv.block_table) * 16 * formula // record.kv.positions
+            seen.append((record.kv.positions, record.kv.bytes_written * record.kv.positions // formula))
+    assert seen == [(14, 14), *((position, 1) for position in range(15, 36))]
+
+
+def test_one_run_and_eight_together_choose_the_same_tokens() -> None:
+    lengths = (1, 2, 15, 16, 17, 40, 40, 90)
+    for sampling in (GREEDY, SAMPLED):
+        alone: dict[str, list[int]] = {}
+        for index, length in enumerate(lengths):
+            made = tiny_engine(prefill_chunk=32)
+            made.admit(str(index), prompt(length, index), sampling, 12)
+            alone[str(index)] = tokens(advance_all(made), str(index))
+        made = tiny_engine(prefill_chunk=32)
+        for index, length in enumerate(lengths):
+            made.admit(str(index), prompt(length, index), sampling, 12)
+        records = advance_all(made)
+        assert {key: tokens(records, key) for key in alone} == alone
+        assert max(step.batch for step in steps(records, "0")) == 8
+        check_cache(made)
+
+
+def test_runs_that_join_and_leave_in_between_disturb_nobody() -> None:
+    made = tiny_engine(prefill_chunk=16)
+    records = []
+    for index in range(5):
+        made.admit(str(index), prompt(10 + 9 * index, index), GREEDY, 4 + index)
+        records += made.advance()
+        records += made.advance()
+    records += advance_all(made)
+    for index in range(5):
+        expected = greedy(made.model, prompt(10 + 9 * index, index), 4 + index)
+        assert tokens(records, str(index)) == expected
+
+
+def test_a_runs_work_is_its_own_whoever_shares_the_pass() -> None:
+    work: list[list[tuple[Work, int]]] = []
+    for others in (0, 3):
+        made = tiny_engine(prefill_chunk=32)
+        made.admit("a", prompt(40), GREEDY, 4)
+        for index in range(others):
+            made.admit(str(index), prompt(5 + index, index), GREEDY, 4)
+        taken = steps(advance_all(made), "a")
+        work.append([(step.work, step.position) for step in taken])
+    assert work[0] == work[1]
+
+
+def test_the_shortest_runs() -> None:
+    made = tiny_engine()
+    made.admit("one", [7], GREEDY, 1)
+    made.admit("two", [7], GREEDY, 2)
+    records = advance_all(made)
+    expected = greedy(made.model, [7], 2)
+    assert tokens(records, "one") == expected[:1]
+    assert tokens(records, "two") == expected
+    assert closes(records) == {
+        "one": CloseRecord("one", "length", None, 1),
+        "two": CloseRecord("two", "length", None, 2),
+    }
+    (step,) = steps(records, "one")
+    assert (step.phase, step.position, step.kv.positions) == ("prefill", 0, 1)
+
+
+def test_an_end_token_ends_the_run_after_its_step() -> None:
+    expected = greedy(shared_model(), prompt(9), 6)
+    end = next(token for place, token in enumerate(expected) if place >= 2 and token not in expected[:place])
+    count = expected.index(end) + 1
+    made = tiny_engine(eos=[end])
+    made.admit("a", prompt(9), GREEDY, 6)
+    records = advance_all(made)
+    assert tokens(records, "a") == expected[:count]
+    assert records[-1] == CloseRecord("a", "eos", None, count)
+    assert not made.runs
+
+
+def test_an_end_token_as_the_last_allowed_one_is_an_end() -> None:
+    (first,) = greedy(shared_model(), prompt(9), 1)
+    made = tiny_engine(eos=[first])
+    made.admit("a", prompt(9), GREEDY, 1)
+    assert closes(advance_all(made))["a"].reason == "eos"
+
+
+def test_a_small_vocabulary_shows_all_its_tokens() -> None:
+    made = Engine(shared_model(vocab=40), capacity=64)
+    made.admit("a", [3, 5], SAMPLED, 3)
+    for step in steps(advance_all(made), "a"):
+        assert sorted(step.candidates.ids.tolist()) == list(range(40))
+        assert step.candidates.tail_size == 0
+
+
+def test_an_unobserved_run_chooses_the_same_and_records_its_end_only() -> None:
+    made = tiny_engine()
+    quiet = made.admit("quiet", prompt(20), GREEDY, 5, recorded="end")
+    made.admit("seen", prompt(21, 1), GREEDY, 5)
+    records = advance_all(made)
+    assert [record for record in records if record.run == "quiet"] == [CloseRecord("quiet", "length", None, 5)]
+    assert quiet.ids == prompt(20) + greedy(made.model, prompt(20), 5)
+    assert len(rows(records, "seen")) == len(steps(records, "seen")) == 5
+
+
+class TestControl:
+    def test_a_paused_run_stands_still_and_goes_on_where_it_was(self) -> None:
+        made = tiny_engine()
+        run = made.admit("a", prompt(20), GREEDY, 6)
+        records = made.advance() + made.advance()
+        run.paused = True
+        assert not made.busy
+        assert made.advance() == []
+        other = made.admit("b", prompt(5, 1), GREEDY, 3)
+        assert made.busy
+        advance_all(made)
+        assert (other.step, run.step) == (3, 2)
+        run.paused = False
+        assert tokens(records + advance_all(made), "a") == greedy(made.model, prompt(20), 6)
+
+    def test_a_single_step_is_a_whole_step_even_of_a_chunked_prefill(self) -> None:
+        made = tiny_engine(prefill_chunk=16)
+        run = made.admit("a", prompt(40), GREEDY, 6)
+        run.paused, run.single_steps = True, 1
+        records = advance_all(made)
+        assert (len(rows(records, "a")), len(steps(records, "a"))) == (3, 1)
+        run.single_steps = 2
+        assert len(steps(advance_all(made), "a")) == 2
+        assert not made.busy
+
+    def test_stop_in_the_middle_of_prefill_keeps_what_was_computed(self) -> None:
+        made = tiny_engine(prefill_chunk=16)
+        made.admit("a", prompt(40), GREEDY, 6)
+        made.advance()
+        assert made.stop("a") == CloseRecord("a", "stopped", None, 0)
+        assert not made.busy
+        check_cache(made)
+        with made.replay(prompt(40), 16) as sequence:
+            assert made.cache.refcounts[sequence.table[0]] == 2
+
+    def test_stop_before_anything_was_computed_keeps_nothing(self) -> None:
+        made = tiny_engine()
+        for _ in range(3):
+            made.admit("a", prompt(40), GREEDY, 6)
+            made.stop("a")
+        assert not made._kept
+        check_cache(made)
+
+    def test_a_run_that_is_over_cannot_be_stopped(self) -> None:
+        made = tiny_engine()
+        made.admit("a", prompt(4), GREEDY, 1)
+        advance_all(made)
+        with pytest.raises(KeyError):
+            made.stop("a")
+
+    def test_a_key_may_come_again_once_its_run_is_over(self) -> None:
+        made = tiny_engine()
+        for seed in range(3):
+            made.admit("a", prompt(20, seed), GREEDY, 3)
+            with pytest.raises(ValueError, match="already active"):
+                made.admit("a", [1], GREEDY, 1)
+            assert tokens(advance_all(made), "a") == greedy(made.model, prompt(20, seed), 3)
+            check_cache(made)
+
+    def test_an_empty_prompt_is_no_run(self) -> None:
+        made = tiny_engine()
+        with pytest.raises(ValueError, match="at least one token"):
+            made.admit("a", [], GREEDY, 1)
+        assert not made.runs
+
+
+class TestFailure:
+    def test_not_a_number_ends_the_run_it_is_in_and_no_other(self) -> None:
+        broken = tiny_model(tied=False)
+        with torch.no_grad():
+            broken.embed.weight[200] = math.nan
+        made = Engine(broken, capacity=256)
+        good = [token for token in prompt(30) if token != 200]
+        made.admit("good", good, GREEDY, 8)
+        made.admit("bad", [1, 200, 2], GREEDY, 8)
+        records = made.advance()
+        error = "step 0: the model's logits contain NaN or infinity"
+        assert closes(records) == {"bad": CloseRecord("bad", "failed", error, 0)}
+        assert not steps(records, "bad")
+        assert not made._kept
+        check_cache(made)
+        # Its blocks, which hold NaN, go to the next run.
+        made.admit("next", good[::-1], GREEDY, 8)
+        records += advance_all(made)
+        assert tokens(records, "good") == greedy(broken, good, 8)
+        assert tokens(records, "next") == greedy(broken, good[::-1], 8)
+
+    def test_an_exception_in_the_pass_ends_the_runs_in_it_and_no_other(self) -> None:
+        def fail(value: Tensor) -> None:
+            raise IndexError("index out of range in self")
+
+        made = tiny_engine()
+        paused = made.admit("paused", prompt(20), GREEDY, 6)
+        records = made.advance()
+        paused.paused = True
+        made.admit("a", prompt(30, 1), GREEDY, 6)
+        made.admit("b", prompt(3, 2), GREEDY, 6)
+        with observing(made.points, {"final": fail}):
+            failed = made.advance()
+        error = "The model failed: index out of range in self"
+        assert failed == [CloseRecord("a", "failed", error, 0), CloseRecord("b", "failed", error, 0)]
+        assert not made._kept
+        check_cache(made)
+        paused.paused = False
+        made.admit("a", prompt(30, 1), GREEDY, 6)
+        records += advance_all(made)
+        assert tokens(records, "paused") == greedy(made.model, prompt(20), 6)
+        assert tokens(records, "a") == greedy(made.model, prompt(30, 1), 6)
+
+    def test_an_exception_after_the_pass_ends_one_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = tiny_engine()
+        made.admit("a", prompt(5, 1), GREEDY, 1)
+        made.admit("b", prompt(5, 2), GREEDY, 3)
+        calls = []
+
+        def sometimes(logits: Tensor) -> Candidates:
+            calls.append(logits)
+            if len(calls) == 2:
+                raise MemoryError("no room for the candidates")
+            return candidates(logits)
+
+        monkeypatch.setattr(engine_module, "candidates", sometimes)
+        records = advance_all(made)
+        assert {key: (record.reason, record.steps) for key, record in closes(records).items()} == {
+            "a": ("length", 1),
+            "b": ("failed", 0),
+        }
+        check_cache(made)
+
+
+def test_records_of_a_run_never_follow_its_close() -> None:
+    made = tiny_engine(prefill_chunk=16)
+    for index in range(6):
+        made.admit(str(index), prompt(5 + 11 * index, index), GREEDY, 1 + index)
+    records = advance_all(made)
+    for index in range(6):
+        mine = [record for record in records if record.run == str(index)]
+        assert [isinstance(record, CloseRecord) for record in mine] == [False] * (len(mine) - 1) + [True]
+        steps_seen = [record.step for record in mine if isinstance(record, RowsRecord | StepRecord)]
+        assert all(later >= earlier for earlier, later in pairwise(steps_seen))

@@ -1,0 +1,222 @@
+"""How runs share the cache: room for them, forks, and looking into them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from kvscope.model.engine.engine import Engine
+from kvscope.model.kv_cache import CacheFull
+from tests.model.tiny import (
+    GREEDY,
+    SAMPLED,
+    advance_all,
+    check_cache,
+    closes,
+    greedy,
+    prompt,
+    steps,
+    tiny_engine,
+    tokens,
+    whole_logits,
+)
+
+
+class TestRoom:
+    def test_a_full_cache_refuses_harms_nobody_and_works_again(self) -> None:
+        made = tiny_engine(capacity=64)
+        made.admit("a", prompt(20), GREEDY, 20)
+        made.advance()
+        with pytest.raises(CacheFull, match="5 blocks would be promised to runs, of 4"):
+            made.admit("b", prompt(20, 1), GREEDY, 5)
+        assert list(made.runs) == ["a"]
+        check_cache(made)
+        advance_all(made)
+        made.admit("b", prompt(20, 1), GREEDY, 5)
+        assert tokens(advance_all(made), "b") == greedy(made.model, prompt(20, 1), 5)
+        check_cache(made)
+
+    def test_a_run_may_fill_the_pool_to_its_last_position(self) -> None:
+        made = tiny_engine(capacity=32)
+        with pytest.raises(CacheFull):
+            made.admit("a", prompt(17), GREEDY, 17)
+        made.admit("a", prompt(17), GREEDY, 16)
+        records = advance_all(made)
+        assert steps(records, "a")[-1].kv.positions == 32
+        assert closes(records)["a"].reason == "length"
+
+    def test_promises_hold_whatever_the_runs_share(self) -> None:
+        made = tiny_engine(capacity=96)
+        run = made.admit("a", prompt(20), GREEDY, 13)
+        made.advance()
+        made.advance()
+        made.fork("b", run.ids, 20, GREEDY, 13)
+        made.fork("c", run.ids, 20, GREEDY, 13)
+        records = advance_all(made)
+        assert {record.reason for record in closes(records).values()} == {"length"}
+        check_cache(made)
+
+    def test_the_reserve_is_for_looking_into_running_runs(self) -> None:
+        made = tiny_engine(capacity=96, reserve=48)
+        with pytest.raises(CacheFull):
+            made.admit("a", prompt(30), GREEDY, 20)
+        made.admit("a", prompt(30), GREEDY, 19)
+        while made.runs["a"].step < 18:
+            made.advance()
+        with made.replay(made.runs["a"].ids, 0) as sequence:
+            assert sequence.length == 48
+        assert closes(advance_all(made))["a"].reason == "length"
+
+    def test_ended_runs_stay_until_room_is_needed_the_first_ended_goes_first(self) -> None:
+        made = tiny_engine(capacity=96)
+        for seed in range(3):
+            made.admit(str(seed), prompt(20, seed), GREEDY, 2)
+            advance_all(made)
+        assert made.cache.free_blocks == 0
+        assert list(made._kept) == ["0", "1", "2"]
+        made.admit("new", prompt(33, 9), GREEDY, 2)
+        advance_all(made)
+        assert list(made._kept) == ["2", "new"]
+        check_cache(made)
+
+
+class TestFork:
+    @staticmethod
+    def parent(made: Engine, count: int = 12) -> list[int]:
+        made.admit("parent", prompt(20), GREEDY, count)
+        return prompt(20) + greedy(made.model, prompt(20), count)
+
+    def test_it_shares_blocks_with_its_parent_and_neither_changes_the_other(self) -> None:
+        made = tiny_engine()
+        text = self.parent(made)
+        while made.runs["parent"].step < 6:
+            made.advance()
+        parent = made.runs["parent"]
+        ids = [*text[:24], 99]
+        child = made.fork("child", ids, 20, GREEDY, 12)
+        assert child.sequence.table == parent.sequence.table
+        assert [made.cache.refcounts[block] for block in child.sequence.table] == [2, 2]
+        before = [part.clone() for layer in (0, 1) for part in made.cache.read(layer, made.cache.slots(child.sequence))]
+
+        records = advance_all(made)
+        first = steps(records, "child")[0]
+        assert (first.step, first.phase, first.position, first.kv.positions) == (5, "decode", 24, 25)
+        assert first.kv.refcounts == (2, 1)
+        assert steps(records, "parent")[0].kv.refcounts == (2, 1)
+        assert first.kv.block_table[0] == parent.sequence.table[0]
+        assert first.kv.block_table[1] != parent.sequence.table[1]
+        assert tokens(records, "parent") == text[26:]
+        assert tokens(records, "child") == greedy(made.model, ids, 7)
+        slots = made.cache.slots(child.sequence)[:24]
+        after = [part for layer in (0, 1) for part in made.cache.read(layer, slots)]
+        assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+        check_cache(made)
+
+    @pytest.mark.parametrize("state", ["running", "paused", "finished", "stopped", "evicted"])
+    def test_whatever_became_of_its_parent(self, state: str) -> None:
+        made = tiny_engine(capacity=128)
+        text = self.parent(made)
+        for _ in range(8):
+            made.advance()
+        if state == "paused":
+            made.runs["parent"].paused = True
+        elif state in ("finished", "evicted"):
+            advance_all(made)
+        elif state == "stopped":
+            made.stop("parent")
+        if state == "evicted":
+            made.admit("wide", prompt(120, 5), GREEDY, 8)
+            advance_all(made)
+            assert "parent" not in made._kept
+        ids = [*text[:23], 42]
+        made.fork("child", ids, 20, GREEDY, 12)
+        check_cache(made)
+        shares = state != "evicted"
+        assert (max(made.cache.refcounts) == 2) == shares
+        assert tokens(advance_all(made), "child") == greedy(made.model, ids, 8)
+        check_cache(made)
+
+    def test_with_its_parents_own_token_it_draws_what_its_parent_drew(self) -> None:
+        for count in (3, 20):
+            made = tiny_engine()
+            run = made.admit("parent", prompt(20), SAMPLED, 30)
+            expected = tokens(advance_all(made), "parent")
+            assert len(set(expected)) > 5
+            made.fork("child", run.ids[: 20 + count], 20, SAMPLED, 30)
+            assert tokens(advance_all(made), "child") == expected[count:]
+
+    def test_a_fork_can_be_forked(self) -> None:
+        made = tiny_engine()
+        text = self.parent(made)
+        advance_all(made)
+        first = [*text[:22], 5]
+        made.fork("first", first, 20, GREEDY, 12)
+        continued = first + tokens(advance_all(made), "first")
+        second = [*continued[:28], 6]
+        made.fork("second", second, 20, GREEDY, 12)
+        assert tokens(advance_all(made), "second") == greedy(made.model, second, 3)
+        check_cache(made)
+
+    def test_one_that_is_refused_leaves_no_trace(self) -> None:
+        made = tiny_engine(capacity=64)
+        text = self.parent(made)
+        made.advance()
+        made.advance()
+        for _ in range(2):
+            with pytest.raises(CacheFull):
+                made.fork("child", text[:21], 20, GREEDY, 40)
+            with pytest.raises(ValueError, match="already active"):
+                made.fork("parent", text[:21], 20, GREEDY, 12)
+            with pytest.raises(ValueError, match="generated"):
+                made.fork("child", text[:20], 20, GREEDY, 12)
+            check_cache(made)
+        assert list(made.runs) == ["parent"]
+        assert max(made.cache.refcounts) == 1
+
+
+class TestReplay:
+    def test_it_computes_the_asked_rows_and_no_others(self) -> None:
+        made, ids = tiny_engine(), prompt(40)
+        seen: list[Tensor] = []
+        with made.replay(ids, 33, {"final": seen.append, "blocks.1.resid_out": seen.append}) as sequence:
+            assert sequence.length == 40
+        assert seen[0].shape[0] == 7
+        assert made.cache.free_blocks == made.cache.blocks
+        logits = made.model.lm_head(seen[1])
+        assert (logits - whole_logits(made.model, ids)[-1]).abs().max() < 1e-4
+
+    def test_rows_a_run_holds_are_shared_and_the_run_goes_on_unchanged(self) -> None:
+        made = tiny_engine(prefill_chunk=16)
+        run = made.admit("a", prompt(40), GREEDY, 6)
+        records = []
+        for _ in range(5):
+            records += made.advance()
+            with made.replay(run.ids, len(run.ids) - 1) as sequence:
+                whole = run.sequence.length // 16
+                assert sequence.table[:whole] == run.sequence.table[:whole]
+            check_cache(made)
+        assert tokens(records + advance_all(made), "a") == greedy(made.model, prompt(40), 6)
+
+    def test_it_takes_the_longest_prefix_that_agrees(self) -> None:
+        made = tiny_engine()
+        made.admit("short", prompt(48)[:16] + prompt(32, 7), GREEDY, 1)
+        made.admit("a", prompt(48), GREEDY, 1)
+        made.admit("late", prompt(48)[:17] + prompt(31, 8), GREEDY, 1)
+        advance_all(made)
+        _, kept = made._kept["a"]
+        with made.replay([*prompt(48)[:40], 1, 2, 3], 42) as sequence:
+            assert sequence.table[:2] == kept.table[:2]
+            assert sequence.table[2] != kept.table[2]
+
+    def test_what_is_raised_inside_gives_the_blocks_back(self) -> None:
+        made = tiny_engine()
+        with pytest.raises(ZeroDivisionError), made.replay(prompt(40), 10):
+            raise ZeroDivisionError
+        assert made.cache.free_blocks == made.cache.blocks
+
+    @pytest.mark.parametrize("first", [-1, 4])
+    def test_a_row_that_is_not_there_is_refused(self, first: int) -> None:
+        made = tiny_engine()
+        with pytest.raises(ValueError, match="no row"), made.replay([1, 2, 3], first):
+            raise AssertionError("entered")

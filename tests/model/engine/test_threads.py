@@ -1,0 +1,65 @@
+"""A pass of one row leaves a processor to others where its threads sleep between products; no other pass does."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from kvscope.model.engine import threads
+from kvscope.model.hooks import observing
+from tests.model.tiny import GREEDY, advance_all, closes, prompt, tiny_engine
+
+PROCESSORS = 3
+
+
+@pytest.fixture(autouse=True)
+def _threads_that_sleep(monkeypatch: pytest.MonkeyPatch, one_thread_for_tiny_models: None) -> None:
+    monkeypatch.setattr(threads, "_processors", lambda: PROCESSORS)
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
+    torch.set_num_threads(PROCESSORS)
+
+
+def threads_of_passes(*prompts: int, new_tokens: int = 3, broken: bool = False) -> list[int]:
+    """How many threads each pass ran on of runs with prompts so long, advanced together."""
+    made, seen = tiny_engine(), []
+
+    def note(_: object) -> None:
+        seen.append(torch.get_num_threads())
+        if broken:
+            raise RuntimeError("no")
+
+    for key, length in enumerate(prompts):
+        made.admit(str(key), prompt(length), GREEDY, new_tokens)
+    with observing(made.points, {"blocks.0.attn.weights": note}):
+        assert len(closes(advance_all(made))) == len(prompts)
+    return seen
+
+
+def test_a_decode_step_leaves_a_processor_and_prefill_does_not() -> None:
+    assert threads_of_passes(5) == [3, 2, 2]
+
+
+def test_a_pass_of_several_runs_takes_all_threads() -> None:
+    assert threads_of_passes(5, 5) == [3, 3, 3]
+
+
+def test_a_single_processor_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_processors", lambda: 1)
+    torch.set_num_threads(1)
+    assert threads_of_passes(5) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("policy", ["active", None])
+def test_threads_that_spin_are_all_used(monkeypatch: pytest.MonkeyPatch, policy: str | None) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", policy) if policy else monkeypatch.delenv("OMP_WAIT_POLICY")
+    assert threads_of_passes(5) == [3, 3, 3]
+
+
+def test_fewer_threads_than_processors_stay_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_processors", lambda: 8)
+    assert threads_of_passes(5) == [3, 3, 3]
+
+
+def test_a_pass_that_fails_gives_the_threads_back() -> None:
+    assert threads_of_passes(1, new_tokens=1, broken=True) == [2]
+    assert torch.get_num_threads() == PROCESSORS

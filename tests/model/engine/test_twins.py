@@ -1,0 +1,200 @@
+"""Runs whose cache is dropped after every step: with all tokens fed again, and with nothing fed again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from kvscope.model.api import Sampling
+from kvscope.model.engine.cost import Work
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import RowsRecord
+from kvscope.model.engine.run import Run
+from kvscope.model.kv_cache import KVCache
+from kvscope.model.transformer import AttentionGroup, Batch, Transformer
+from tests.model.tiny import (
+    ARCHS,
+    GREEDY,
+    SAMPLED,
+    advance_all,
+    check_cache,
+    closes,
+    greedy,
+    prompt,
+    shared_model,
+    steps,
+    tiny_engine,
+    tokens,
+    whole_logits,
+)
+
+
+def alone(model: Transformer, token: int, position: int) -> Tensor:
+    """Logits [V] of one token that stands at `position` and sees nothing but itself."""
+    zero = torch.zeros(1, dtype=torch.long)
+    batch = Batch(torch.tensor([token]), torch.tensor([position]), zero, (AttentionGroup(0, 1, 1, zero, None),), zero)
+    return model(batch, KVCache(model.config, 1))[0]
+
+
+class TestWithoutACache:
+    @pytest.mark.parametrize("arch", ARCHS)
+    @pytest.mark.parametrize("sampling", [GREEDY, SAMPLED])
+    def test_it_writes_what_the_run_with_a_cache_writes(self, arch: str, sampling: Sampling) -> None:
+        made = tiny_engine(arch)
+        made.admit("run", prompt(20), sampling, 12)
+        run = steps(advance_all(made), "run")
+        made.admit("twin", prompt(20), sampling, 12, recorded="steps", caching="none")
+        twin = steps(advance_all(made), "twin")
+        assert [step.choice.token for step in twin] == [step.choice.token for step in run]
+        for mine, theirs in zip(twin, run, strict=True):
+            best = dict(zip(theirs.candidates.ids.tolist(), theirs.candidates.logits.tolist(), strict=True))
+            shared = [token for token in mine.candidates.ids.tolist() if token in best]
+            assert len(shared) > 250
+            logits = dict(zip(mine.candidates.ids.tolist(), mine.candidates.logits.tolist(), strict=True))
+            assert max(abs(logits[token] - best[token]) for token in shared) < 1e-3
+            assert (mine.phase, mine.position) == (theirs.phase, theirs.position)
+
+    def test_every_step_feeds_all_tokens_and_counts_that_work(self) -> None:
+        made = tiny_engine(prefill_chunk=16)
+        made.admit("twin", prompt(14), GREEDY, 5, recorded="steps", caching="none")
+        taken = steps(advance_all(made), "twin")
+        assert [step.work.rows for step in taken] == [14, 15, 16, 17, 18]
+        assert [len(step.timing.chunks) for step in taken] == [1, 1, 1, 2, 2]
+        assert taken[2].work == Work.of_pass(made.model, 16, 16)
+        assert taken[3].work == Work.of_pass(made.model, 16, 16) + Work.of_pass(made.model, 1, 17)
+        bytes_of = made.cache.position_bytes
+        assert [step.kv.positions for step in taken] == [14, 15, 16, 17, 18]
+        assert [step.kv.bytes_written for step in taken] == [rows * bytes_of for rows in (14, 15, 16, 17, 18)]
+        assert [len(step.kv.block_table) for step in taken] == [1, 1, 1, 2, 2]
+
+    def test_nothing_of_it_stays_in_the_cache_between_steps_or_after(self) -> None:
+        made = tiny_engine()
+        made.admit("twin", prompt(20), GREEDY, 5, recorded="steps", caching="none")
+        while made.busy:
+            made.advance()
+            assert made.cache.free_blocks == made.cache.blocks
+        made.admit("stopped", prompt(40), GREEDY, 5, recorded="steps", caching="none")
+        made.prefill_chunk = 16
+        made.advance()
+        assert made.cache.free_blocks < made.cache.blocks
+        made.stop("stopped")
+        assert made.cache.free_blocks == made.cache.blocks
+
+    def test_it_says_nothing_of_rows_and_costs_others_nothing_of_their_capture(self) -> None:
+        made = tiny_engine()
+        made.admit("twin", prompt(20), GREEDY, 4, recorded="steps", caching="none")
+        made.admit("seen", prompt(21), GREEDY, 4)
+        records = advance_all(made)
+        assert {record.run for record in records if isinstance(record, RowsRecord)} == {"seen"}
+        assert [step.timing.capture for step in steps(records, "twin")] == [0.0] * 4
+        assert all(step.timing.capture > 0 for step in steps(records, "seen"))
+        assert tokens(records, "seen") == greedy(made.model, prompt(21), 4)
+        assert {step.batch for step in steps(records, "twin")} == {2}
+
+    def test_captured_runs_share_the_time_of_capture_among_themselves(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        spent: list[float] = []
+        one_pass = Engine._pass
+
+        def measured(self: Engine, ready: list[Run]) -> Any:
+            done = one_pass(self, ready)
+            spent.append(done.capture_ms)
+            return done
+
+        monkeypatch.setattr(Engine, "_pass", measured)
+        made = tiny_engine()
+        made.admit("twin", prompt(20), GREEDY, 3, recorded="steps", caching="none")
+        for key in "ab":
+            made.admit(key, prompt(20), GREEDY, 3)
+        records = advance_all(made)
+        for key in "ab":
+            assert [step.timing.capture for step in steps(records, key)] == [ms / 2 for ms in spent]
+
+    @pytest.mark.parametrize("sampling", [GREEDY, Sampling("sample", temperature=2.0, seed=4)])
+    def test_a_token_that_a_fork_put_there_is_put_there_again(self, sampling: Sampling) -> None:
+        made = tiny_engine()
+        run = made.admit("run", prompt(20), sampling, 10)
+        advance_all(made)
+        ids = [*run.ids[:23], (run.ids[23] + 1) % 259]
+        made.fork("fork", ids, 20, sampling, 10)
+        expected = ids[20:] + tokens(advance_all(made), "fork")
+        made.admit("twin", prompt(20), sampling, 10, recorded="steps", caching="none", forced={3: ids[23]})
+        taken = steps(advance_all(made), "twin")
+        assert [step.choice.token for step in taken] == expected
+        assert [step.forced for step in taken] == [False] * 3 + [True] + [False] * 6
+        probs = whole_logits(made.model, ids[:23])[-1].double().softmax(-1)
+        assert taken[3].choice.raw_prob == pytest.approx(float(probs[ids[23]]), rel=1e-3)
+        assert taken[3].choice.prob == taken[3].choice.raw_prob
+
+    def test_an_end_token_ends_it(self) -> None:
+        end = greedy(shared_model(), prompt(20), 3)[2]
+        made = tiny_engine(eos=(end,))
+        made.admit("twin", prompt(20), GREEDY, 9, recorded="steps", caching="none")
+        records = advance_all(made)
+        assert (closes(records)["twin"].reason, len(steps(records, "twin"))) == ("eos", 3)
+
+
+class TestForgetting:
+    @pytest.mark.parametrize("arch", ARCHS)
+    def test_each_token_sees_itself_alone_at_its_own_position(self, arch: str) -> None:
+        made = tiny_engine(arch)
+        made.admit("twin", prompt(20), GREEDY, 9, recorded="steps", caching="forgotten")
+        taken = steps(advance_all(made), "twin")
+        text = prompt(20) + greedy(made.model, prompt(20), 1)
+        for step in taken[1:]:
+            expected = alone(made.model, text[-1], len(text) - 1)
+            best = torch.from_numpy(step.candidates.ids).long()
+            assert (torch.from_numpy(step.candidates.logits) - expected[best]).abs().max() < 1e-4
+            assert step.position == len(text) - 1
+            text.append(int(expected.argmax()))
+        assert [step.choice.token for step in taken] == text[20:]
+
+    def test_the_position_counts_where_positions_are_learned(self) -> None:
+        model = shared_model("gpt2")
+        assert not torch.allclose(alone(model, 7, 3), alone(model, 7, 30), atol=1e-2)
+
+    def test_a_step_is_the_work_of_one_row_that_reads_one_key(self) -> None:
+        made = tiny_engine()
+        made.admit("twin", prompt(20), GREEDY, 4, recorded="steps", caching="forgotten")
+        taken = steps(advance_all(made), "twin")
+        assert [step.work.rows for step in taken] == [20, 1, 1, 1]
+        assert taken[2].work == Work.of_pass(made.model, 1, 1)
+        assert [step.kv.positions for step in taken] == [20, 1, 1, 1]
+        assert taken[2].kv.bytes_written == made.cache.position_bytes
+        assert made.cache.free_blocks == made.cache.blocks
+
+    @pytest.mark.parametrize("stopped", [False, True])
+    def test_nobody_shares_what_it_computed(self, stopped: bool) -> None:
+        made = tiny_engine()
+        twin = made.admit("twin", [7, *prompt(19)], GREEDY, 12, recorded="steps", caching="forgotten")
+        for _ in range(3):
+            made.advance()
+        # Between feeding and dropping the twin holds one row that must not pass for the text's first.
+        twin.sequence.length = 1
+        twin.sequence.table = [made.cache._take()]
+        if stopped:
+            made.stop("twin")
+        with made.replay(twin.ids, 19) as sequence:
+            assert made.cache.refcounts[sequence.table[0]] == 1
+            k, _ = made.cache.read(1, made.cache.slots(sequence))
+        fresh = tiny_engine()
+        with fresh.replay(twin.ids, 0) as sequence:
+            expected, _ = fresh.cache.read(1, fresh.cache.slots(sequence))
+        assert (k - expected).abs().max() < 1e-4
+        check_cache(made)
+
+
+def test_twins_of_all_kinds_run_side_by_side() -> None:
+    made = tiny_engine(prefill_chunk=16)
+    made.admit("kept", prompt(40), GREEDY, 8)
+    made.admit("none", prompt(40), GREEDY, 8, recorded="steps", caching="none")
+    made.admit("forgotten", prompt(40), GREEDY, 8, recorded="steps", caching="forgotten")
+    records = advance_all(made)
+    expected = greedy(made.model, prompt(40), 8)
+    assert tokens(records, "kept") == tokens(records, "none") == expected
+    only = Engine(shared_model(), capacity=128)
+    only.admit("forgotten", prompt(40), GREEDY, 8, recorded="steps", caching="forgotten")
+    assert tokens(records, "forgotten") == tokens(advance_all(only), "forgotten") != expected
+    check_cache(made)
