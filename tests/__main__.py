@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARING_CORES = {"OMP_WAIT_POLICY": "passive"}
-"""As in the engine process; docs/architecture.md says why. Tests also run models in their own."""
+"""As in the engine process; docs/measurements.md says why. Tests also run models in their own."""
 Command = list[str]
 
 

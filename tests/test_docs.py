@@ -56,6 +56,7 @@ def test_every_path_in_the_layout_exists() -> None:
         "docs/api.md",
         "docs/embed.md",
         "docs/architecture.md",
+        "docs/measurements.md",
     ],
 )
 def test_every_relative_link_leads_to_a_file(document: str) -> None:

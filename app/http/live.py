@@ -25,7 +25,7 @@ MAX_QUEUED_PACKETS = 12
 """Packets that may wait in one viewer's send queue. A frame is two: the event and its bytes. Engine.IO's Python client
 takes at most 16 in one polling response, and a ping and acknowledgements may come between."""
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
-"""Between two looks whether a full queue has room again: each time twice as long (docs/architecture.md)."""
+"""Between two looks whether a full queue has room again: each time twice as long (docs/measurements.md)."""
 WAIT_S = 10.0
 MAX_WATCHES = 8
 MAX_MESSAGE_BYTES = 16 * 1024

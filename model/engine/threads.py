@@ -2,7 +2,7 @@
 
 A pass of one row, which is what a decode step of one run is, multiplies it by every weight matrix once: hundreds of
 products that last less than a millisecond each. Threads that sleep in between (`OMP_WAIT_POLICY=passive`, OpenMP 5.2,
-section 21.7) take longer to wake than such a product gains by them. docs/architecture.md has what was measured.
+section 21.7) take longer to wake than such a product gains by them. docs/measurements.md has what was measured.
 """
 
 from __future__ import annotations
