@@ -1,11 +1,11 @@
 /** The gallery: its words are in the page already; here its cards get their pictures, in the viewer's theme. */
 
-import { isLight, ramp } from "./draw/colours.js";
-import { drawBars, drawTriangle } from "./draw/gallery-picture.js";
+import { inkOn, ramp } from "./draw/colours.js";
+import { drawBars, drawTriangle } from "./gallery/drawing.js";
 import { readTheme } from "./draw/theme.js";
-import { pictureInWords, rowsOf, textOf } from "./model/gallery-picture.js";
-import { storageOr } from "./storage.js";
-import { preferredTheme } from "./theme.js";
+import { pictureInWords, rowsOf, textOf } from "./gallery/picture.js";
+import { storageOr } from "./state/storage.js";
+import { preferredTheme } from "./state/theme.js";
 
 const SIDE_PX = 148;
 
@@ -41,7 +41,7 @@ function tokensOf(picture) {
     if (role) token.className = `is-${role}`;
     if (shade !== null) {
       token.style.backgroundColor = shades.css[shade];
-      token.style.color = shades.light[shade] ? "#000000" : "#ffffff";
+      token.style.color = shades.ink[shade];
     }
     return token;
   });
@@ -49,5 +49,5 @@ function tokensOf(picture) {
 
 function chances({ output, panel }) {
   const css = ramp([panel, output]);
-  return { css, light: css.map(isLight) };
+  return { css, ink: css.map(inkOn) };
 }

@@ -3,22 +3,22 @@
 import { html } from "htm/preact";
 import { render } from "preact";
 import { io } from "socket.io-client";
-import { followAddress, readAddress } from "./address.js";
-import { App } from "./components/app.js";
-import { createClient } from "./contract/client.js";
-import { fileSource } from "./contract/file-source.js";
-import { upload } from "./contract/upload.js";
-import { createEmbedHost } from "./embed-host.js";
-import { listenToKeys } from "./keyboard.js";
-import { presentOfSearch } from "./location.js";
-import { createPlayer } from "./player.js";
-import { embedOfSearch } from "./model/embedding.js";
-import { listenToPrint } from "./printing.js";
-import { createSession } from "./session.js";
-import { storageOr } from "./storage.js";
-import { createStore } from "./store.js";
-import { embeddedTheme, preferredTheme, rememberTheme } from "./theme.js";
-import { createTurns } from "./turns.js";
+import { followAddress, readAddress } from "./state/address.js";
+import { App } from "./page/app.js";
+import { createClient } from "./log/client.js";
+import { fileSource } from "./log/file-source.js";
+import { upload } from "./log/upload.js";
+import { createEmbedHost } from "./embed/host.js";
+import { listenToKeys } from "./state/keyboard.js";
+import { presentOfSearch } from "./state/location.js";
+import { createPlayer } from "./state/player.js";
+import { embedOfSearch } from "./embed/protocol.js";
+import { listenToPrint } from "./state/printing.js";
+import { createController } from "./state/controller.js";
+import { storageOr } from "./state/storage.js";
+import { createStore } from "./state/store.js";
+import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
+import { createTurns } from "./turns/turns.js";
 
 const textOf = (id) => document.getElementById(id)?.textContent ?? null;
 const bootstrap = JSON.parse(textOf("bootstrap"));
@@ -57,7 +57,7 @@ const client = createClient({
   connect: () => io({ transports: ["websocket"] }),
   saved,
 });
-const session = createSession({
+const controller = createController({
   store,
   client,
   saved,
@@ -99,7 +99,7 @@ stillness.addEventListener("change", () => store.dispatch({ type: "motion", redu
 for (const input of ["pointerdown", "keydown"]) {
   window.addEventListener(input, () => store.dispatch({ type: "fastForward" }), { capture: true });
 }
-listenToKeys(window, { session, store });
+listenToKeys(window, { controller, store });
 listenToPrint(window, store);
 createPlayer({
   store,
@@ -116,15 +116,15 @@ const turns = createTurns({
     now: () => performance.now(),
   },
 });
-const parts = { dispatch: store.dispatch, session, client };
-const host = embed && createEmbedHost({ window, store, session });
+const parts = { dispatch: store.dispatch, controller, client };
+const host = embed && createEmbedHost({ window, store, controller });
 render(html`<${App} turns=${turns} embed=${store.state().embed} host=${host} ...${parts} />`, document.getElementById("page"));
 announce(store.state());
 if (embed) {
   // Its address stays what the page around wrote: no step through a run is one in that page's history.
-  session.beginEmbedded(embed.link, embed.autoplay && !stillness.matches);
+  controller.beginEmbedded(embed.link, embed.autoplay && !stillness.matches);
 } else {
   const { run, link } = readAddress(window.location, saved);
-  followAddress({ window, store, session, saved });
-  session.begin(run ?? bootstrap.examples[0]?.id, link);
+  followAddress({ window, store, controller, saved });
+  controller.begin(run ?? bootstrap.examples[0]?.id, link);
 }

@@ -250,7 +250,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     chunks = {name for name in bundled if re.fullmatch(r"kvscope/app/static/chunks/[\w-]+-[0-9A-Z]{8}\.js", name)}
     entries = {f"kvscope/app/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
     assert bundled == entries | chunks
-    views = {path.stem for path in (STATIC / "components" / "views").glob("*.js")}
+    views = {path.stem for path in (STATIC / "views").glob("*/*-view.js")}
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"kvscope"}
     assert not [name for name in names if "node_modules" in name]

@@ -76,5 +76,5 @@ def shortened(text: str, most: int) -> str:
 
 
 def _place(note: dict[str, Any]) -> str:
-    """As static/model/saved-run.js says it: "step 3, layer 13, head 8"."""
+    """As static/facts/saved-session.js says it: "step 3, layer 13, head 8"."""
     return ", ".join(f"{name} {note[name]}" for name in ("step", "layer", "head") if note[name] is not None)

@@ -73,7 +73,7 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
 
 
 def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int) -> tuple[int, int]:
-    """The head that the page chooses for a run that does not say: as static/model/first-look.js has it, and why."""
+    """The head that the page chooses for a run that does not say: as static/facts/opening-head.js has it, and why."""
     found: dict[tuple[int, int], int] = {}
     first = max(0, prompt_length - math.ceil(CELLS / prompt_length))
     for data, payload in prefill:

@@ -102,7 +102,7 @@ class SessionPage:
             title=f"{card.title} · KVScope",
             icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
             styles=page_source.styles(static, SHEETS, text),
-            glossary=json.loads((static / "glossary.json").read_text("utf-8")),
+            glossary=json.loads((static / "words" / "glossary.json").read_text("utf-8")),
             bootstrap={
                 "version": self._version,
                 "examples": [],

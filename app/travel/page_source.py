@@ -15,12 +15,15 @@ from pathlib import Path, PurePosixPath
 
 ENTRY = "main.js"
 SHEETS = (
-    *("base", "layout", "prompt-bar", "timeline", "branches", "map", "inspector", "panels", "charts", "words"),
-    *("share", "saved", "embed-builder", "files"),
-    *("views/model", "views/block", "views/head", "views/pair", "views/tokens", "views/cache", "views/time"),
-    *("present", "embed", "print"),
+    *("page/base", "page/layout", "prompt/prompt-bar", "timeline/timeline", "timeline/branches", "ui/ui", "map/map"),
+    *("inspector/inspector", "ui/facts", "kv-cache/kv-cache", "time/time", "next-token/next-token"),
+    *("ui/chart", "views/sheet", "words/words", "look-here/look-here", "save-panel/save-panel"),
+    *("share/share", "share/saved", "timeline/notes", "embed/builder", "files/files"),
+    *("views/model/model", "views/block/block", "views/head/head", "views/pair/dimensions", "views/pair/pair"),
+    *("views/tokens/tokens", "views/cache/cache", "views/time/time"),
+    *("page/present", "embed/embed", "page/print"),
 )
-"""Style sheets under static/css, in the order in which later ones win."""
+"""Style sheets of the page, in the order in which later ones win: each by its path under static/, without `.css`."""
 FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-mono/wght.css")
 """Style sheets under static/vendor that have nothing but the faces of the page's fonts."""
 
@@ -78,7 +81,7 @@ def _beside(static: Path, importer: str, specifier: str) -> str | None:
 
 def styles(static: Path, sheets: Iterable[str], text: str) -> str:
     """All style sheets in one, with the font files inside that `text` and the page's own Latin words need."""
-    own = ((static / "css" / f"{sheet}.css").read_text("utf-8") for sheet in sheets)
+    own = ((static / f"{sheet}.css").read_text("utf-8") for sheet in sheets)
     return "\n".join([*_faces(static, text), *own])
 
 

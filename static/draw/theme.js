@@ -4,7 +4,7 @@
 
 import { hcl } from "d3-color";
 import { interpolateRgb } from "d3-interpolate";
-import { isLight, pack, packed, ramp } from "./colours.js";
+import { inkOn, isLight, pack, packed, ramp } from "./colours.js";
 
 const PROPERTIES = ["mono", "bg", "panel", "ink", "muted", "line", "cached", "computed", "output", "weights"];
 
@@ -30,7 +30,7 @@ export function readTheme(style) {
 /**
  * @param {Object<string, string>} colours CSS colours by name
  * @returns {Object} the colours, `dark`, and ramps of 256 colours: `attention` and `signed` as CSS and packed,
- *   `attention.light` (dark text reads better on it),
+ *   `attention.ink` what to write on them in,
  *   `cachedK`, `cachedV`, `cachedRow`, `computedCell` packed
  */
 export function buildTheme(colours) {
@@ -50,7 +50,7 @@ export function buildTheme(colours) {
   return {
     ...colours,
     dark,
-    attention: { css: attention, packed: packed(attention), light: attention.map(isLight) },
+    attention: { css: attention, packed: packed(attention), ink: attention.map(inkOn) },
     signed: { css: signed, packed: packed(signed) },
     ...Object.fromEntries(Object.entries(ramps).map(([name, css]) => [name, { css, packed: packed(css) }])),
     track: pack(towards(colours.line, 0.35)),

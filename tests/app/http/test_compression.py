@@ -13,9 +13,9 @@ from kvscope.app.paths import static_dir
 from kvscope.model.log.frames import from_stream
 from tests.app.http.test_runs import finished
 
-SHEET = "css/base.css"
+SHEET = "page/base.css"
 SMALL = "icon.svg"
-TEXTS = ["main.js", SHEET, "glossary.json", "vendor/preact/dist/preact.mjs"]
+TEXTS = ["main.js", SHEET, "words/glossary.json", "vendor/preact/dist/preact.mjs"]
 DECODERS = {"br": brotli.decompress, "gzip": gzip.decompress}
 
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hitBars } from "../../../static/draw/bars.js";
+import { hitBars } from "../../../static/time/bars.js";
 import { labelled } from "../../../static/draw/labels.js";
-import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../static/draw/map-geometry.js";
-import { hitMatrix, hitRowName, keyBox, matrixGeometry, queryBox, windowAround } from "../../../static/draw/matrix-geometry.js";
+import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../static/map/geometry.js";
+import { hitMatrix, hitRowName, keyBox, matrixGeometry, queryBox, windowAround } from "../../../static/views/head/matrix-geometry.js";
 import { cellsAt, gatherOnce, paintLane, pixels } from "../../../static/draw/pixels.js";
 import { logScale, robustRange, shade } from "../../../static/draw/scales.js";
 import { signedShade } from "../../../static/draw/tiles.js";

@@ -1,0 +1,126 @@
+/** What an embed shows, a frame that shows it, and the text to paste. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { embedAddress, HOSTS, PLAIN, snippet } from "./snippets.js";
+import { EMBED_THEMES, HIDEABLE } from "./protocol.js";
+import { momentInWords } from "../share/sharing.js";
+import { VIEWS, viewName } from "../state/views.js";
+import { SPEEDS } from "../state/player.js";
+import { Copied } from "../share/copied.js";
+
+const PARTS = { prompt: "prompt", controls: "playback", header: "title", notes: "notes" };
+const WIDTHS = [280, 1600];
+const HEIGHTS = [240, 1200];
+
+export function EmbedBuilder({ id, title, moment }) {
+  const [draft, setDraft] = useState({ ...PLAIN, moment: true, view: moment.view, width: 700, height: 500, host: "html" });
+  const change = (patch) => setDraft((before) => ({ ...before, ...patch }));
+  const base = new URL(`/embed/${encodeURIComponent(id)}`, window.location.href).href;
+  const at = draft.moment ? { ...moment, view: draft.view } : {};
+  const address = embedAddress(base, { ...draft, at });
+  const script = new URL("/static/embed.js", window.location.href).href;
+  const host = HOSTS.find((each) => each.id === draft.host);
+  const name = title || "A run in KVScope";
+  const text = snippet(draft.host, { address, script, title: name, width: draft.width, height: draft.height });
+  return html`<div class="embed-builder">
+    <div class="share-form">
+      <${Opening} draft=${draft} moment=${moment} change=${change} />
+      <${Look} draft=${draft} change=${change} />
+      <fieldset>
+        <legend>Where it goes</legend>
+        <label class="share-field">
+          <span>Paste into</span>
+          <select value=${draft.host} onChange=${(event) => change({ host: event.currentTarget.value })}>
+            ${HOSTS.map((each) => html`<option key=${each.id} value=${each.id}>${each.name}</option>`)}
+          </select>
+        </label>
+        <p>${host.say}</p>
+        <${Copied} name="Text to paste" value=${text} lines />
+        ${host.fits && html`<p class="share-hint">The script in it gives the frame the height of what it shows. Without the script the frame keeps ${draft.height} px.</p>`}
+      </fieldset>
+    </div>
+    <section class="embed-preview" aria-label="Preview">
+      <h3>Preview</h3>
+      <div class="embed-preview-box">
+        <iframe
+          key=${address} src=${address} title=${`Preview: ${name}`} width=${draft.width} height=${draft.height}
+          sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"
+        ></iframe>
+      </div>
+      <p class="share-hint">Live, as readers will see it: ${draft.width} × ${draft.height} px, narrower where there is less room.</p>
+    </section>
+  </div>`;
+}
+
+function Opening({ draft, moment, change }) {
+  return html`<fieldset>
+    <legend>Opens at</legend>
+    <label class="share-check">
+      <input type="radio" name="embed-at" checked=${draft.moment} onChange=${() => change({ moment: true })} />
+      ${momentInWords({ ...moment, view: draft.view })}
+    </label>
+    ${
+      draft.moment &&
+      html`<label class="share-field embed-view">
+        <span>View</span>
+        <select value=${draft.view} onChange=${(event) => change({ view: event.currentTarget.value })}>
+          ${VIEWS.map((view) => html`<option key=${view} value=${view}>${viewName(view)}</option>`)}
+        </select>
+      </label>`
+    }
+    <label class="share-check">
+      <input type="radio" name="embed-at" checked=${!draft.moment} onChange=${() => change({ moment: false })} />
+      Where the shared link opens
+    </label>
+    <label class="share-check">
+      <input type="checkbox" checked=${draft.autoplay} onChange=${(event) => change({ autoplay: event.currentTarget.checked })} />
+      Plays by itself
+      ${
+        draft.autoplay &&
+        html`<select aria-label="Speed" value=${draft.speed} onChange=${(event) => change({ speed: Number(event.currentTarget.value) })}>
+          ${SPEEDS.map((speed) => html`<option key=${speed} value=${speed}>${speed}×</option>`)}
+        </select>`
+      }
+    </label>
+  </fieldset>`;
+}
+
+function Look({ draft, change }) {
+  const toggle = (part, shown) => change({ hide: HIDEABLE.filter((each) => (each === part ? !shown : draft.hide.includes(each))) });
+  return html`<fieldset>
+    <legend>Looks</legend>
+    <div class="share-row embed-parts" role="group" aria-label="What is shown">
+      ${HIDEABLE.map(
+        (part) => html`<label class="share-check" key=${part}>
+          <input type="checkbox" checked=${!draft.hide.includes(part)} onChange=${(event) => toggle(part, event.currentTarget.checked)} />
+          ${PARTS[part]}
+        </label>`,
+      )}
+    </div>
+    <div class="embed-sizes">
+      <label class="share-field">
+        <span>Colours</span>
+        <select value=${draft.theme} onChange=${(event) => change({ theme: event.currentTarget.value })}>
+          ${EMBED_THEMES.map((theme) => html`<option key=${theme} value=${theme}>${theme === "auto" ? "the reader’s" : theme}</option>`)}
+        </select>
+      </label>
+      <${Size} name="Width" value=${draft.width} bounds=${WIDTHS} onChange=${(width) => change({ width })} />
+      <${Size} name="Height" value=${draft.height} bounds=${HEIGHTS} onChange=${(height) => change({ height })} />
+    </div>
+  </fieldset>`;
+}
+
+/** A number of CSS pixels, taken when the field is left, and brought inside its bounds. */
+function Size({ name, value, bounds: [low, high], onChange }) {
+  const take = ({ currentTarget: field }) => {
+    const number = Math.round(field.valueAsNumber);
+    const taken = Number.isFinite(number) ? Math.min(high, Math.max(low, number)) : value;
+    field.value = taken;
+    onChange(taken);
+  };
+  return html`<label class="share-field">
+    <span>${name}, px</span>
+    <input type="number" min=${low} max=${high} value=${value} onChange=${take} />
+  </label>`;
+}

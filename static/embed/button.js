@@ -1,0 +1,24 @@
+/** Opens the builder of an embed: what it shows, how it looks where it is put, and the text to paste there. */
+
+import { html } from "htm/preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { EmbedBuilder } from "./builder.js";
+
+/** @param {{id: string, title: string, moment: Object}} props of a saved session; `moment`: what is in sight, of `momentOf` */
+export function EmbedButton({ id, title, moment, class: className = null }) {
+  const [opened, setOpened] = useState(null);
+  return html`<button type="button" class=${className} onClick=${() => setOpened(moment)}>Embed…</button>
+    ${opened && html`<${EmbedDialog} id=${id} title=${title} moment=${opened} onClose=${() => setOpened(null)} />`}`;
+}
+
+function EmbedDialog({ id, title, moment, onClose }) {
+  const dialog = useRef(null);
+  useLayoutEffect(() => dialog.current.showModal(), []);
+  return html`<dialog class="share embed-dialog" aria-labelledby="embed-title" ref=${dialog} onClose=${onClose}>
+    <div class="share-head">
+      <h2 id="embed-title">Embed this run</h2>
+      <button type="button" onClick=${() => dialog.current.close()}>Close</button>
+    </div>
+    <${EmbedBuilder} id=${id} title=${title} moment=${moment} />
+  </dialog>`;
+}

@@ -1,0 +1,63 @@
+/** The files that a session can be saved as, each with its exact size before it is fetched. */
+
+import { html } from "htm/preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { filesOf, sizeOf } from "./session-files.js";
+
+/** @param {{id: string, client: Object}} props of a saved session */
+export function SaveFile({ id, client }) {
+  const { files, sizes, problem } = useFiles(id, client);
+  return html`<p class="share-hint">
+      A page is the whole run in one file: it opens with a double click, without a network and without KVScope. KVScope opens it again, too.
+    </p>
+    ${problem && html`<p class="share-problem" role="alert">${problem.detail || problem.title}</p>`}
+    <ul class="file-list" aria-label="Files">
+      ${files.map(
+        ({ kind, level, name, text, there }) => html`<li key=${name}>
+          ${there ? html`<a href=${client.fileOf(id, kind, level)} download>${name}</a>` : html`<span>${name}</span>`}
+          <span class="file-size">${there ? sizeOf(sizes[name]) : "not stored"}</span>
+          <small>${there ? text : "These values were not stored when the run was shared."}</small>
+        </li>`,
+      )}
+    </ul>`;
+}
+
+/** What is stored, and then the size of one file after another. */
+function useFiles(id, client) {
+  const [found, setFound] = useState({ files: [], sizes: {}, problem: null });
+  useEffect(() => {
+    const aborter = new AbortController();
+    const measure = async () => {
+      const files = filesOf(await client.manifest(id, aborter));
+      setFound({ files, sizes: {}, problem: null });
+      for (const { kind, level, name, there } of files) {
+        if (!there) continue;
+        const size = await client.sizeOf(id, kind, level, aborter);
+        setFound((before) => ({ ...before, sizes: { ...before.sizes, [name]: size } }));
+      }
+    };
+    measure().catch((problem) => {
+      if (!aborter.signal.aborted) setFound((before) => ({ ...before, problem }));
+    });
+    return () => aborter.abort();
+  }, [id, client]);
+  return found;
+}
+
+/** On the page of a saved session: the button, and the dialog it opens. */
+export function SaveFileButton({ id, client }) {
+  const dialog = useRef(null);
+  const [wanted, setWanted] = useState(false);
+  const open = () => {
+    setWanted(true);
+    dialog.current.showModal();
+  };
+  return html`<button type="button" class="file-button" onClick=${open}>Save as file</button>
+    <dialog class="share" aria-labelledby="save-file-title" ref=${dialog}>
+      <div class="share-head">
+        <h2 id="save-file-title">Save this run as a file</h2>
+        <form method="dialog"><button>Close</button></form>
+      </div>
+      ${wanted && html`<${SaveFile} id=${id} client=${client} />`}
+    </dialog>`;
+}

@@ -1,0 +1,44 @@
+/** The inspector: one of the zooms, or a panel opened large, under the path that leads to the others. */
+
+import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
+import { headFocus } from "./focus.js";
+import { ZOOMS } from "../state/views.js";
+import { Breadcrumb } from "./breadcrumb.js";
+import { useHeadValues } from "./use-head-values.js";
+import { useEntry } from "./use-entry.js";
+import { useView } from "./use-view.js";
+
+export function Inspector(props) {
+  const { run } = props.state;
+  return html`<section class="inspector" aria-label="Inspector">
+    ${
+      run?.shows
+        ? html`<${View} ...${props} />`
+        : html`<p class="empty">With the first step of a run, this shows where each head looks.</p>`
+    }
+  </section>`;
+}
+
+/** A head's places stand before its first step; the other views are about values, and come with them. */
+function View({ state, ...parts }) {
+  const ref = useRef(null);
+  const awaited = state.run.awaited;
+  const { view, entered, Shown, failed } = useView({ view: state.selection.view, entered: state.entered });
+  // A whole page of arithmetic must not change under a pointer that only crosses the map.
+  const focus = headFocus(view === "pair" ? { ...state, hover: null } : state);
+  const exact = useHeadValues(state, focus, parts.client, view === "head" || view === "pair");
+  useEntry(ref, view, entered);
+  return html`<${Breadcrumb} run=${state.run} focus=${focus} view=${state.selection.view} dispatch=${parts.dispatch} />
+    ${failed && html`<p class="empty" role="alert">This view could not be loaded: the server does not answer.</p>`}
+    ${
+      Shown && awaited && view !== "head" && html`<p class="empty">This comes with the first step.</p>`
+    }
+    ${
+      Shown &&
+      (!awaited || view === "head") &&
+      html`<div class=${`view view-${view}`} key=${view} ref=${ref} data-depth=${ZOOMS.indexOf(view)}>
+        <${Shown} state=${state} focus=${focus} exact=${exact} ...${parts} />
+      </div>`
+    }`;
+}

@@ -1,0 +1,39 @@
+/** The runs that a run is related to by branching and by studies, asked for again while they change. */
+
+import { useEffect, useState } from "preact/hooks";
+
+/** How often a family is asked for while one of its runs grows, in ms. */
+const GROWING_MS = 2000;
+
+/**
+ * @param {Object} client
+ * @param {import("../log/run.js").Run|null} run
+ * @param {*} news anything whose change means that the family has changed
+ * @returns {{root: string, runs: Object[]}|null} null until it is known, and of a saved run, which is kept alone
+ */
+export function useFamily(client, run, news = null) {
+  const [family, setFamily] = useState(null);
+  const id = run?.open && !run.saved ? run.id : null;
+  const over = Boolean(run?.close);
+
+  useEffect(() => {
+    if (!id) return undefined;
+    let left = false;
+    let timer = null;
+    const ask = async () => {
+      const answer = await client.family(id).catch(() => null);
+      if (left) return;
+      setFamily(answer);
+      if (answer?.runs.some(({ status }) => status === "running")) timer = setTimeout(ask, GROWING_MS);
+    };
+    ask();
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, [client, id, over, news]);
+
+  const parent = run?.open?.parent?.run;
+  const ours = family?.runs.some((other) => other.id === id || other.id === parent);
+  return ours ? family : null;
+}

@@ -1,0 +1,23 @@
+/** Values that only a run's own model can give: exact ones, where the model is there, and the reason where it is not. */
+
+import { isNotStored, modelFor } from "../facts/saved-session.js";
+import { isStored } from "../log/stored-values.js";
+import { useExact } from "./use-exact.js";
+
+/**
+ * @param {{run: Object, readiness: Object}} state
+ * @param {Function} load as in `useExact`
+ * @param {Object|null} wanted as in `useExact`
+ * @param {"head"|"block"|"lens"|"algebra"|"candidates"} answer what `load` gives
+ * @returns {{status: "idle"|"loading"|"ready"|"failed"|"unavailable"|"none"|"damaged", values: Object|null,
+ *   problem: Error|null, stored: boolean}} "unavailable": the model is not ready; "none": of a saved run, and not to be had
+ *   on this server; "damaged": stored, and not readable; `stored`: the values are those stored with the session
+ */
+export function useModelValues({ run, readiness }, load, wanted, answer) {
+  const stored = isStored(run.saved, answer);
+  const model = stored ? "ready" : modelFor(run, readiness);
+  const exact = { ...useExact(load, model === "ready" ? wanted : null), stored };
+  if (stored) return exact.status === "failed" ? { ...exact, status: "damaged" } : exact;
+  if (model === "none" || isNotStored(run, exact.problem)) return { ...exact, status: "none" };
+  return model === "ready" ? exact : { ...exact, status: "unavailable" };
+}

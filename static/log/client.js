@@ -1,0 +1,337 @@
+/**
+ * The page's side of the HTTP and Socket.IO contract.
+ *
+ * `watch` gives every frame of a run once and in order, whatever the network does: what is stored comes over HTTP,
+ * what is new over the socket, and a hole in the sequence is filled over HTTP again.
+ */
+
+import { FrameSplitter, asBytes, decodeFrame, decodeSafetensors } from "./frames.js";
+import { nextTask } from "./next-task.js";
+import { createStored } from "./stored.js";
+
+/** How often a run is asked for over HTTP while the socket cannot be had, in ms. */
+const POLL_MS = 700;
+/** How long stored frames are read without a pause, in ms. */
+const READING_MS = 8;
+
+/** A refusal, as the server's problem document (RFC 9457) tells it. */
+export class Problem extends Error {
+  constructor({ title, detail = "", status = 0, field = null, limit = null }, retryAfter = null) {
+    super(detail || title);
+    this.name = "Problem";
+    Object.assign(this, { title, detail, status, field, limit, retryAfter });
+  }
+}
+
+/**
+ * @param {Object} parts
+ * @param {Function} parts.fetch
+ * @param {Function} parts.upload sends a file, as upload.js does
+ * @param {() => Object} parts.connect gives a Socket.IO client socket when first needed
+ * @param {{id: string, run: string, values?: Object|null}|null} parts.saved the saved session that has a run's log: all
+ *   about that run is read from there, and over HTTP alone, since it does not grow; exact values that are stored with it are
+ *   not asked of a model
+ */
+export function createClient({ fetch, upload = null, connect, saved = null }) {
+  let socket = null;
+  const openSocket = () => (socket ??= connect());
+
+  const answered = async (ask) => {
+    let response;
+    try {
+      response = await ask();
+    } catch {
+      throw new Problem({ title: "The server cannot be reached", detail: "Check that it is still running, then try again." });
+    }
+    if (!response.ok) throw await problemOf(response);
+    return response;
+  };
+
+  const request = (path, options) => answered(() => fetch(path, options));
+
+  const post = async (path, body) => {
+    const headers = { "Content-Type": "application/json" };
+    const response = await request(path, { method: "POST", headers, body: JSON.stringify(body) });
+    return response.json();
+  };
+
+  const isSaved = (run) => saved !== null && run === saved.run;
+  const at = (run, rest = "") =>
+    isSaved(run) ? `${ofSession(saved.id)}${rest}` : `/api/runs/${encodeURIComponent(run)}${rest}`;
+
+  const exact = async (run, path) => {
+    const response = await request(at(run, path));
+    return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;
+  };
+
+  /** Stored frames after `after`, handed on as they arrive. */
+  const frames = async (run, after, onFrame, signal) => {
+    await readFrames(await request(at(run, `/frames?after=${after}`), { signal }), onFrame);
+  };
+
+  /** The values frame of a step and layer. */
+  const valuesFrame = async ({ step, layer }) => {
+    const response = await request(at(saved.run, `/values?step=${step}&layer=${layer}`));
+    return decodeFrame(await response.arrayBuffer());
+  };
+
+  /** The values frames of a layer, as far as they are whole; `problem` says what ended them. */
+  const valuesOfLayer = async (layer) => {
+    const found = [];
+    const response = await request(at(saved.run, `/values?layer=${layer}`));
+    try {
+      await readFrames(response, (frame) => found.push(frame));
+      return { frames: found, problem: null };
+    } catch {
+      // The stream was cut: asked for alone, the next part says why.
+      const problem = await valuesFrame({ step: found.length, layer }).then(() => null, (refusal) => refusal);
+      return { frames: found, problem: problem ?? new Problem({ title: "The connection was lost" }) };
+    }
+  };
+
+  const stored = createStored(saved, { layer: valuesOfLayer, one: valuesFrame });
+
+  /** What is stored with a saved session answers for its run; otherwise `ask` does. */
+  const answer = (name, ask) => (wanted) => (isSaved(wanted.run) && stored[name] ? stored[name](wanted) : ask(wanted));
+
+  return {
+    /** @returns {Promise<Object<string, {name: string, text: string}>>} definitions by id  @throws {Problem} */
+    glossary: async ({ signal }) => (await request("/static/words/glossary.json", { signal })).json(),
+
+    /** @returns {Promise<Object>} where loading stands; `state` is "ready" when runs are served */
+    async readiness() {
+      const response = await fetch("/readyz");
+      const body = await response.json();
+      return response.ok ? { ...body, state: "ready" } : body;
+    },
+
+    /** @returns {Promise<{id: string, url: string}>}  @throws {Problem} */
+    start: (settings) => post("/api/runs", settings),
+
+    /** @throws {Problem} */
+    control: (run, action) => post(at(run, "/control"), { action }),
+
+    /** @throws {Problem} */
+    status: async (run) => (await request(at(run))).json(),
+
+    /**
+     * A run that shares the cache up to `position` and has `token` there.
+     *
+     * @returns {Promise<{id: string, url: string}>}  @throws {Problem}
+     */
+    fork: (run, { position, token }) => post(at(run, "/fork"), { position, token }),
+
+    /**
+     * The same run without a cache ("none"), or with one that is dropped between steps ("forgotten").
+     *
+     * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
+     */
+    twin: (run, { cache }) => post(at(run, "/twin"), { cache }),
+
+    /**
+     * Beam search from what step `step` had before it.
+     *
+     * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
+     */
+    beam: (run, { step, beams, length }) => post(at(run, "/beam"), { step, beams, length }),
+
+    /** @returns {Promise<{root: string, runs: Object[]}>} the run's ancestors, branches, twins and beams  @throws {Problem} */
+    family: async (run) => (await request(at(run, "/family"))).json(),
+
+    /** Every value inside one block for one token (docs/frames.md, On demand).  @throws {Problem} */
+    block: answer("block", ({ run, step, layer, position }) =>
+      exact(run, `/block?step=${step}&layer=${layer}&position=${position}`),
+    ),
+
+    /** One head's decode step with and without the cache (docs/frames.md, On demand).  @throws {Problem} */
+    algebra: ({ run, step, layer, head }) => exact(run, `/algebra?step=${step}&layer=${layer}&head=${head}`),
+
+    /** @returns {Promise<{layers: Object[]}>} the newest row decoded after each layer  @throws {Problem} */
+    lens: answer("lens", async ({ run, step }) => (await request(at(run, `/lens?step=${step}`))).json()),
+
+    /**
+     * The tokens that a word begins with, with and without a space before it, and how a step rates them.
+     *
+     * @returns {Promise<{candidates: Object[]}>} tokens with logit, prob, rank, whole  @throws {Problem}
+     */
+    candidates: async ({ run, step, text }) =>
+      (await request(at(run, `/candidates?step=${step}&text=${encodeURIComponent(text)}`))).json(),
+
+    /**
+     * Exact values of one head at one step.
+     *
+     * @returns {Promise<Object<string, {shape: number[], data: Float32Array}>>} q, k, v, scores, weights, output
+     * @throws {Problem}
+     */
+    head: answer("head", ({ run, step, layer, head }) => exact(run, `/head?step=${step}&layer=${layer}&head=${head}`)),
+
+    /**
+     * A copy of a closed run that opens from its own link.
+     *
+     * @param {string} run
+     * @param {{title?: string, notes?: Object[], open?: Object, values?: string}} words
+     * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
+     */
+    share: (run, words) => post(at(run, "/share"), words),
+
+    /**
+     * Keeps the session that a file has.
+     *
+     * @param {Blob} file
+     * @param {{onSent: (bytes: number) => void, signal: AbortSignal}} options
+     * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
+     */
+    keep: async (file, options) => (await answered(() => upload("/api/sessions", file, options))).json(),
+
+    /** @returns {Promise<Object>} what a saved session says of itself (docs/sessions.md)  @throws {Problem} */
+    manifest: async (id, { signal }) => (await request(ofSession(id), { signal })).json(),
+
+    /** @returns {string} the address of a session as a file; `level`: how much of it a page has, null for all there is */
+    fileOf,
+
+    /** @returns {Promise<number>} how many bytes that file has  @throws {Problem} */
+    async sizeOf(id, kind, level, { signal }) {
+      const response = await request(fileOf(id, kind, level), { method: "HEAD", signal });
+      return Number(response.headers.get("Content-Length"));
+    },
+
+    /**
+     * How much of a run a session could keep, and how far the values of one that is being shared are computed.
+     *
+     * @returns {Promise<{levels: Object<string, {bytes: number, estimated: boolean, refusal: string|null}>,
+     *   computing: {done: number, steps: number}|null}>}  @throws {Problem}
+     */
+    sharing: async (run) => (await request(at(run, "/share"))).json(),
+
+    /** Takes one sharing of a session back.  @throws {Problem} */
+    async withdraw(id, token) {
+      const headers = { Authorization: `Bearer ${token}` };
+      await request(ofSession(id), { method: "DELETE", headers });
+    },
+
+    watch: (run, after, handlers) => watch({ run, after, handlers, frames, openSocket, grows: !isSaved(run) }),
+  };
+}
+
+const ofSession = (id) => `/api/sessions/${encodeURIComponent(id)}`;
+
+const fileOf = (id, kind, level) => `${ofSession(id)}.${kind}${level ? `?level=${level}` : ""}`;
+
+/** Hands on the frames of a stream as they arrive: a long run comes in hundreds at once, and the page is to live on. */
+async function readFrames(response, onFrame) {
+  const splitter = new FrameSplitter();
+  const reader = response.body.getReader();
+  let end = performance.now() + READING_MS;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    for (const payload of splitter.push(value)) {
+      onFrame(decodeFrame(payload));
+      if (performance.now() < end) continue;
+      await nextTask();
+      end = performance.now() + READING_MS;
+    }
+  }
+}
+
+async function problemOf(response) {
+  const retryAfter = Number(response.headers.get("Retry-After")) || null;
+  const body = await response.json().catch(() => null);
+  return new Problem({ title: `The server answered ${response.status}`, ...body, status: response.status }, retryAfter);
+}
+
+/**
+ * @param {Object} parts
+ * @param {{onFrame: (frame: Object) => void, onConnection: (there: boolean) => void, onProblem: (problem: Problem) => void}}
+ *   parts.handlers `onProblem` is final: the run cannot be watched
+ * @param {boolean} parts.grows whether frames may come that are not stored yet
+ * @returns {() => void} stops watching
+ */
+function watch({ run, after, handlers, frames, openSocket, grows }) {
+  const aborter = new AbortController();
+  let newest = after;
+  let announced = after;
+  let over = false;
+  let filling = false;
+  let timer = null;
+  let leaveSocket = () => {};
+
+  /** Nothing more is wanted. What is still being answered ends by itself. */
+  const finish = () => {
+    over = true;
+    clearTimeout(timer);
+    leaveSocket();
+  };
+
+  const stop = () => {
+    finish();
+    aborter.abort();
+  };
+
+  const take = (frame) => {
+    if (over || frame.seq !== newest + 1) return;
+    newest = frame.seq;
+    handlers.onFrame(frame);
+    if (frame.kind === "close") finish();
+  };
+
+  /** Takes everything stored after the newest frame, until nothing that was announced is missing. */
+  const fill = async () => {
+    if (filling) return;
+    filling = true;
+    try {
+      do await frames(run, newest, take, aborter.signal);
+      while (announced > newest && !over);
+      if (!over) handlers.onConnection(true);
+    } catch (problem) {
+      if (over) return;
+      const refused = problem.status >= 400 && problem.status < 500;
+      // What does not grow does not get better either: a part of it is damaged.
+      if (refused || (!grows && problem.status === 500)) {
+        stop();
+        handlers.onProblem(problem);
+      } else handlers.onConnection(false);
+    } finally {
+      filling = false;
+    }
+  };
+
+  const poll = async () => {
+    await fill();
+    if (!over) timer = setTimeout(poll, POLL_MS);
+  };
+
+  const joinSocket = () => {
+    const socket = openSocket();
+    const ask = () => {
+      clearTimeout(timer);
+      handlers.onConnection(true);
+      socket.emit("watch", { run, after: newest });
+    };
+    const onBytes = (payload) => {
+      const frame = decodeFrame(asBytes(payload));
+      if (frame.run !== run) return;
+      announced = Math.max(announced, frame.seq);
+      if (frame.seq > newest + 1) fill();
+      else take(frame);
+    };
+    const onLost = () => {
+      clearTimeout(timer);
+      timer = setTimeout(poll, POLL_MS);
+    };
+    const listeners = { connect: ask, frame: onBytes, disconnect: onLost, connect_error: onLost };
+    for (const [name, listener] of Object.entries(listeners)) socket.on(name, listener);
+    leaveSocket = () => {
+      for (const [name, listener] of Object.entries(listeners)) socket.off(name, listener);
+      if (socket.connected) socket.emit("unwatch", { run });
+    };
+    if (socket.connected) ask();
+  };
+
+  fill().then(() => {
+    if (over) return;
+    if (grows) joinSocket();
+    else timer = setTimeout(poll, POLL_MS);
+  });
+  return stop;
+}

@@ -1,0 +1,206 @@
+/**
+ * The run model: everything known of one run, folded from its frames in order.
+ *
+ * Rows of attention stay in the frames they came in; an index finds them. Nothing of a step can be read
+ * before its `step` frame is there, so an interrupted run never shows half a step.
+ */
+
+import { weightOf } from "./companding.js";
+
+export class Run {
+  /**
+   * @param {string} id
+   * @param {Object|null} saved the saved session that the frames are read from: {id, title, notes, open}; null: a run of the log
+   */
+  constructor(id, saved = null) {
+    this.id = id;
+    this.saved = saved;
+    this.open = null;
+    this.close = null;
+    this.nextSeq = 0;
+    this.tokens = [];
+    this.promptLength = 0;
+    this.steps = [];
+    this.positions = 0;
+    this.partialRows = 0;
+    this.#parts = [];
+    this.#pending = [];
+  }
+
+  /** #parts[position][layer * heads + head]: the frame part that holds that query row. */
+  #parts;
+  /** Layer frames of the step that is not complete yet. */
+  #pending;
+
+  /** Whether its engine may add to it. */
+  get grows() {
+    return this.open !== null && this.close === null && this.saved === null;
+  }
+
+  /** Whether it has been begun and its first step is still to come: the prompt waits, or goes through the model. */
+  get awaited() {
+    return this.open !== null && this.close === null && this.steps.length === 0;
+  }
+
+  /** Whether there is something to show of it: the places of what is awaited, or steps. */
+  get shows() {
+    return this.awaited || this.steps.length > 0;
+  }
+
+  get layers() {
+    return this.open?.model.layers ?? 0;
+  }
+
+  get heads() {
+    return this.open?.model.heads ?? 0;
+  }
+
+  get kvHeads() {
+    return this.open?.model.kv_heads ?? 0;
+  }
+
+  /**
+   * Take the next frame.
+   *
+   * @param {{kind: string, seq: number, run: string, data: Object, tensors: Object}} frame
+   * @throws {RangeError} when the frame is not the next one of this run
+   */
+  push(frame) {
+    if (frame.run !== this.id) throw new RangeError(`frame of run ${frame.run}, not ${this.id}`);
+    if (frame.seq !== this.nextSeq) throw new RangeError(`frame ${frame.seq}, expected ${this.nextSeq}`);
+    if (frame.kind === "open") this.#pushOpen(frame.data);
+    else if (frame.kind === "layer") this.#pushLayer(frame);
+    else if (frame.kind === "step") this.#pushStep(frame);
+    else if (frame.kind === "close") this.#pushClose(frame.data);
+    else throw new RangeError(`frame of unknown kind ${frame.kind}`);
+    this.nextSeq = frame.seq + 1;
+  }
+
+  #pushOpen(data) {
+    this.open = data;
+    this.tokens = [...data.tokens];
+    this.promptLength = data.tokens.length;
+  }
+
+  #pushLayer({ data, tensors }) {
+    const [layers, heads, queries, keys] = tensors.attention.shape;
+    const part = {
+      firstLayer: data.first_layer,
+      firstHead: data.first_head,
+      firstQuery: data.first_query,
+      layers,
+      heads,
+      queries,
+      keys,
+      attention: tensors.attention.data,
+      qNorm: tensors.q_norm?.data ?? null,
+      kNorm: tensors.k_norm?.data ?? null,
+      vNorm: tensors.v_norm?.data ?? null,
+      residualNorm: tensors.residual_norm?.data ?? null,
+    };
+    this.#pending.push(part);
+    this.partialRows = Math.max(this.partialRows, part.firstQuery + queries - this.positions);
+  }
+
+  #pushStep({ data, tensors }) {
+    for (const part of this.#pending) this.#index(part);
+    this.#pending = [];
+    this.partialRows = 0;
+    const rows = data.position + 1 - this.positions;
+    this.steps.push({
+      data,
+      topIds: tensors.top_ids.data,
+      topLogits: tensors.top_logits.data,
+      tailCounts: tensors.tail_counts.data,
+      firstQuery: this.positions,
+      rows,
+    });
+    this.positions += rows;
+    this.tokens.push(data.token);
+  }
+
+  #pushClose(data) {
+    this.close = data;
+    this.#pending = [];
+    this.partialRows = 0;
+  }
+
+  #index(part) {
+    const { heads } = this;
+    for (let query = part.firstQuery; query < part.firstQuery + part.queries; query++) {
+      this.#parts[query] ??= new Array(this.layers * heads);
+      for (let layer = part.firstLayer; layer < part.firstLayer + part.layers; layer++) {
+        const at = layer * heads + part.firstHead;
+        this.#parts[query].fill(part, at, at + part.heads);
+      }
+    }
+  }
+
+  #part(layer, head, query) {
+    if (layer < 0 || layer >= this.layers || head < 0 || head >= this.heads) return null;
+    return this.#parts[query]?.[layer * this.heads + head] ?? null;
+  }
+
+  /**
+   * Companded weights of one query row: u = round(255·√w) for keys 0…query.
+   *
+   * @returns {Uint8Array|null} a view of query + 1 bytes, null when that row is not in a complete step
+   */
+  row(layer, head, query) {
+    const part = this.#part(layer, head, query);
+    if (!part) return null;
+    const line = ((layer - part.firstLayer) * part.heads + head - part.firstHead) * part.queries + query - part.firstQuery;
+    return part.attention.subarray(line * part.keys, line * part.keys + query + 1);
+  }
+
+  /** @returns {number|null} attention weight 0…1 (within 0.004), null when masked or absent */
+  weight(layer, head, query, key) {
+    const row = this.row(layer, head, query);
+    if (!row || key < 0 || key > query) return null;
+    return weightOf(row[key]);
+  }
+
+  /** @returns {number|null} length of the Q row of one query head at a position, null in logs that lack it */
+  qNorm(layer, head, position) {
+    return this.#headNorm("qNorm", this.heads, layer, head, position);
+  }
+
+  /** @returns {number|null} length of the K row of one K/V head at a position */
+  kNorm(layer, kvHead, position) {
+    return this.#headNorm("kNorm", this.kvHeads, layer, kvHead, position);
+  }
+
+  /** @returns {number|null} length of the V row of one K/V head at a position */
+  vNorm(layer, kvHead, position) {
+    return this.#headNorm("vNorm", this.kvHeads, layer, kvHead, position);
+  }
+
+  /** @returns {number|null} length of the residual row as the layer leaves it */
+  residualNorm(layer, position) {
+    const part = this.#part(layer, 0, position);
+    if (!part?.residualNorm) return null;
+    return part.residualNorm[(layer - part.firstLayer) * part.queries + position - part.firstQuery];
+  }
+
+  #headNorm(name, heads, layer, head, position) {
+    const part = this.#part(layer, 0, position);
+    if (!part?.[name] || head < 0 || head >= heads) return null;
+    const line = (layer - part.firstLayer) * heads + head;
+    return part[name][line * part.queries + position - part.firstQuery];
+  }
+
+  /** @returns {number} the step that computed the row at a position: 0 for every prompt position */
+  stepOfQuery(query) {
+    return Math.max(0, query - this.promptLength + 1);
+  }
+
+  /** @returns {number} which row of its step computed a position: 0 for every row of decode */
+  rowInStep(query) {
+    return query - this.steps[this.stepOfQuery(query)].firstQuery;
+  }
+
+  /** @returns {number} the newest row of a step */
+  lastQueryOfStep(step) {
+    return this.promptLength + step - 1;
+  }
+}

@@ -1,0 +1,44 @@
+/** Exact answers out of the values that are stored with a session. */
+
+import { blockOf, headOf, isStored } from "./stored-values.js";
+
+/** Layers whose frames are kept: one is looked at for a while, and its neighbours come next. */
+const KEPT_LAYERS = 3;
+
+/**
+ * @param {{values?: {level: string, layers: number}|null}|null} saved
+ * @param {Object} read
+ * @param {(layer: number) => Promise<{frames: Object[], problem: Error|null}>} read.layer the values frames of a layer, of
+ *   every step in order, as far as they are whole, and what ended them
+ * @param {(place: {step: number, layer: number}) => Promise<Object>} read.one the values frame of one step and layer
+ * @returns {Object<string, (wanted: Object) => Promise<Object>>} `head`, `block` and `lens` as the client's methods of
+ *   those names, each where what is stored can answer it
+ */
+export function createStored(saved, read) {
+  const kept = new Map();
+
+  const readLayer = (layer) => {
+    const reading = kept.get(layer) ?? read.layer(layer);
+    kept.delete(layer);
+    kept.set(layer, reading);
+    if (kept.size > KEPT_LAYERS) kept.delete(kept.keys().next().value);
+    // What could not be read may be there the next time.
+    reading.catch(() => kept.get(layer) === reading && kept.delete(layer));
+    return reading;
+  };
+
+  /** The frames up to a step, all that its rows can see. */
+  const framesTo = async (layer, step) => {
+    const { frames, problem } = await readLayer(layer);
+    if (frames.length > step) return frames.slice(0, step + 1);
+    kept.delete(layer);
+    throw problem ?? new RangeError(`no values of step ${step}`);
+  };
+
+  const answers = {
+    head: async ({ step, layer, head }) => headOf(await framesTo(layer, step), head),
+    block: async ({ step, layer, position }) => blockOf(await framesTo(layer, step), position),
+    lens: async ({ step }) => (await read.one({ step, layer: saved.values.layers - 1 })).data.lens,
+  };
+  return Object.fromEntries(Object.entries(answers).filter(([name]) => isStored(saved, name)));
+}

@@ -1,0 +1,50 @@
+/** Measures a run's heads while the page has nothing better to do. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { addRows, emptyTally, headsWorthSeeing } from "./heads-worth-seeing.js";
+import { useLater } from "../turns/later.js";
+
+/** The longest one turn takes, in ms: less than half of an animation frame. */
+const TURN_MS = 6;
+/** A growing run is measured again this often at most, in ms. */
+const PAUSE_MS = 400;
+
+/**
+ * @param {import("../log/run.js").Run|null} run
+ * @param {number} positions rows of complete steps
+ * @returns {{items: Object[], measured: number}} `measured`: positions the items are about
+ */
+export function useHeadsWorthSeeing(run, positions) {
+  const tally = useRef(null);
+  const [found, setFound] = useState({ run: null, items: [], measured: 0 });
+  const later = useLater();
+
+  useEffect(() => {
+    if (!positions) return undefined;
+    if (tally.current?.run !== run) tally.current = { run, values: emptyTally(run), due: 0 };
+    const { values, due } = tally.current;
+    const rows = addRows(values, run, positions);
+    let forget = () => {};
+    const turn = () => {
+      const end = performance.now() + TURN_MS;
+      let done = false;
+      while (!done && performance.now() < end) done = rows.next().done;
+      if (!done) {
+        forget = later(turn, { spare: true });
+        return;
+      }
+      tally.current.due = performance.now() + PAUSE_MS;
+      setFound({ run, items: headsWorthSeeing(values, run), measured: positions });
+    };
+    const begin = () => {
+      forget = later(turn, { spare: true });
+    };
+    const timer = setTimeout(begin, Math.max(0, due - performance.now()));
+    return () => {
+      clearTimeout(timer);
+      forget();
+    };
+  }, [run, positions, later]);
+
+  return found.run === run ? found : { items: [], measured: 0 };
+}

@@ -1,0 +1,90 @@
+/**
+ * What one place on the map says: which cell it is, its value, and where that value came from. Pure.
+ */
+
+import { readersOf, strongestCell } from "../facts/attention.js";
+import { fixed, quoted, significant } from "../facts/format.js";
+
+/** @returns {string} when the row at a position was computed, seen from a step */
+export function computedWhen(run, position, step) {
+  const at = run.stepOfQuery(position);
+  if (at === step) return "computed in this step";
+  return at === 0 ? "computed in prefill, step 0, not touched since" : `computed at step ${at}, not touched since`;
+}
+
+/**
+ * The cell under the pointer: the strongest one where a pixel stands for several.
+ *
+ * @param {Object} hit from hitMap
+ * @returns {{title: string, value: string, notes: string[], place: Object}}
+ *   `place`: {layer, head?, kvHead?, query?, key?} to light up everywhere
+ */
+export function factsAt(run, step, hit) {
+  if (hit.group === "residual") return residualFacts(run, step, hit);
+  return hit.group === "attention" ? attentionFacts(run, step, hit) : cacheFacts(run, step, hit);
+}
+
+function residualFacts(run, step, { layer, positions }) {
+  const read = (position) => run.residualNorm(layer, position);
+  const position = largestIn(positions, read);
+  return {
+    title: `Residual row of ${quoted(run.tokens[position])}, position ${position}, after layer ${layer}`,
+    value: `length ${significant(read(position))}`,
+    notes: [computedWhen(run, position, step), ...gathered(positions, "positions")],
+    place: { layer, query: position },
+  };
+}
+
+function attentionFacts(run, step, { layer, head, keys, queries }) {
+  const { query, key, weight } = strongestCell(run, layer, head, queries, keys);
+  const place = { layer, head, query, key };
+  if (weight === null) {
+    return {
+      title: `Layer ${layer}, head ${head}: masked`,
+      value: "no weight",
+      notes: [`${quoted(run.tokens[query])} may not look at tokens after it`],
+      place: { layer, head },
+    };
+  }
+  return {
+    title: `Layer ${layer}, head ${head}: ${quoted(run.tokens[query])} looks at ${quoted(run.tokens[key])}`,
+    value: `weight ${fixed(weight, 3)} ± 0.004`,
+    notes: [
+      `query at position ${query}, key at position ${key}`,
+      ...gathered(keys, "keys"),
+      ...gathered(queries, "queries"),
+    ],
+    place,
+  };
+}
+
+function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
+  const read = (position) => (kind === "K" ? run.kNorm : run.vNorm).call(run, layer, kvHead, position);
+  const position = largestIn(positions, read);
+  const block = run.open.block_size;
+  const { block_table: table } = run.steps[step].data.kv;
+  const [first, last] = readersOf(run, kvHead);
+  const readers = first === last ? `head ${first}` : `heads ${first}–${last}`;
+  return {
+    title: `${kind} of ${quoted(run.tokens[position])}, position ${position}, layer ${layer}, KV head ${kvHead}`,
+    value: `length ${significant(read(position))}`,
+    notes: [
+      run.stepOfQuery(position) === step
+        ? "written in this step"
+        : `in the cache since step ${run.stepOfQuery(position)}`,
+      `block ${table[Math.floor(position / block)]}, slot ${position % block}; read by ${readers}`,
+      ...gathered(positions, "positions"),
+    ],
+    place: { layer, kvHead, key: position },
+  };
+}
+
+function largestIn([first, last], read) {
+  let best = first;
+  for (let position = first + 1; position <= last; position++) if (read(position) > read(best)) best = position;
+  return best;
+}
+
+function gathered([first, last], noun) {
+  return last > first ? [`the largest of ${noun} ${first}–${last}, which share this pixel`] : [];
+}

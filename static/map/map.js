@@ -1,0 +1,236 @@
+/** The map: every layer, head and cached position of one step in one grid. */
+
+import { html } from "htm/preact";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { drawMap, mapParts, mapSize, paintMapPart, paintWaitingLayer } from "./cells.js";
+import { drawQueries, queriesShown } from "./queries.js";
+import { hitMap, mapGeometry } from "./geometry.js";
+import { mapShades } from "./shades.js";
+import { headSentence, kvHeadOf } from "../facts/attention.js";
+import { factsAt } from "./facts.js";
+import { hasQueries, mapView, normRanges, queryRange, waitingView } from "./scene.js";
+import { Tooltip } from "../ui/tooltip.js";
+import { pointInside, useRatio, useSize } from "../ui/use-size.js";
+import { useTheme } from "../ui/use-theme.js";
+import { MapLabels, QueryLabel } from "./labels.js";
+import { MapLegend } from "./legend.js";
+import { Surface } from "../ui/surface.js";
+import { useGradually, useLater } from "../turns/later.js";
+import { usePainting } from "../ui/use-painting.js";
+
+export function ModelMap({ state, dispatch }) {
+  const [ref, size] = useSize();
+  const { run } = state;
+  const begun = Boolean(run?.steps.length);
+  const ranges = useRanges(run, begun);
+  return html`<section class="map" aria-label="Model map">
+    <div class="map-box" ref=${ref}>
+      ${run?.shows && size ? html`<${Grid}
+        state=${state} dispatch=${dispatch} size=${size} ranges=${ranges}
+      />` : html`<${Empty} phase=${state.phase} />`}
+      ${run?.awaited && html`<${Prefilling} run=${run} />`}
+    </div>
+  </section>`;
+}
+
+/** @returns {Object|null} the scales of a run that has begun, made in a task of their own and shown in a later frame */
+function useRanges(run, begun) {
+  const [made, setMade] = useState({ run: null, ranges: null });
+  const later = useLater();
+  useEffect(() => {
+    if (!begun) return undefined;
+    let forget = () => {};
+    const timer = setTimeout(() => {
+      const ranges = normRanges(run);
+      forget = later(() => setMade({ run, ranges }), { anew: true });
+    });
+    return () => {
+      clearTimeout(timer);
+      forget();
+    };
+  }, [run, begun, later]);
+  return made.run === run ? made.ranges : null;
+}
+
+function Empty({ phase }) {
+  const text =
+    phase === "loading"
+      ? "The model is loading."
+      : "Run a prompt: every layer, every head and every cached key and value appears here.";
+  return html`<p class="empty">${text}</p>`;
+}
+
+function Prefilling({ run }) {
+  return html`<div class="empty is-over-map">
+    <p>Prefill: ${run.partialRows} of ${run.promptLength} prompt rows have gone through the model.</p>
+    <progress max=${run.promptLength} value=${run.partialRows}></progress>
+  </div>`;
+}
+
+/** What is selected where there is nothing to select yet. */
+const NOTHING = { layer: null, head: null, query: null, key: null };
+
+/** @param {{ranges: Object|null}} props null: the places are there, and nothing is in them yet */
+function Grid({ state, dispatch, size, ranges }) {
+  const { run, step, reveal, layerStop, selection, hover } = state;
+  const theme = useTheme();
+  const ratio = useRatio();
+  const [pointer, setPointer] = useState(null);
+  const [focused, setFocused] = useState(false);
+
+  const view = useMemo(() => (ranges ? mapView(run, step) : waitingView(run)), [run, step, ranges]);
+  const withQueries = useMemo(() => hasQueries(run), [run, ranges]);
+  const rangeOfQueries = useMemo(() => onceAsked(() => queryRange(run)), [run]);
+  const shades = useMemo(() => ranges && mapShades(run, ranges), [run, ranges]);
+  const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, run, view.columns]);
+  const picture = useMemo(
+    () => ({
+      ...mapSize({ geometry, ratio }),
+      parts: shades ? mapParts(view) : view.layers,
+      paint: (target, part) =>
+        (shades ? paintMapPart : paintWaitingLayer)(target, view, part, { shades, theme }, { geometry, ratio }),
+      continues: view.prefill ? null : run.id,
+    }),
+    [run, view, shades, theme, geometry, ratio],
+  );
+  const { image, painted } = usePainting(picture);
+  const queries = useMemo(
+    () => (ranges && withQueries ? queriesShown({ reveal, layerStop, layers: view.layers }) : []),
+    [ranges, withQueries, reveal, layerStop, view],
+  );
+  const draw = useCallback(
+    (context) => {
+      drawMap(context, image, { view, reveal: shades ? reveal : view.layers, theme }, { geometry });
+      if (queries.length) drawQueries(context, queries, { view, range: rangeOfQueries(), theme }, { geometry });
+    },
+    [image, painted, view, shades, rangeOfQueries, reveal, queries, theme, geometry],
+  );
+
+  const written = useGradually(1, { first: 0, more: 1 }) === 1;
+  const complete = ranges !== null && reveal >= view.layers && !layerStop;
+  const labels = useMemo(
+    () =>
+      written &&
+      html`<${MapLabels}
+        geometry=${geometry} run=${run} step=${step} view=${view} selection=${ranges ? selection : NOTHING}
+        hover=${hover} complete=${complete}
+      />`,
+    [written, geometry, run, step, view, ranges, selection, hover, complete],
+  );
+  const legend = useMemo(
+    () =>
+      written &&
+      html`<${MapLegend}
+        geometry=${geometry} ranges=${ranges} withQueries=${withQueries} theme=${theme}
+      />`,
+    [written, geometry, ranges, withQueries, theme],
+  );
+
+  const under = ({ x, y }) => {
+    const hit = ranges && hitMap(geometry, view, x, y);
+    return { hit, facts: hit && layerShown(hit, view, reveal) ? factsAt(run, step, hit) : null };
+  };
+  const onPointerMove = (event) => {
+    const at = pointInside(event);
+    const { facts } = under(at);
+    if (!facts) return onPointerLeave();
+    setPointer(at);
+    if (!samePlace(facts.place, hover)) dispatch({ type: "hover", hover: facts.place });
+  };
+  const onPointerLeave = () => {
+    setPointer(null);
+    if (hover) dispatch({ type: "hover", hover: null });
+  };
+  const onClick = (event) => {
+    const { hit, facts } = under(pointInside(event));
+    if (facts) dispatch({ type: "select", selection: selectionFrom(run, view, selection, hit, facts.place) });
+  };
+
+  const newest = view.positions - 1;
+  const sentence = useMemo(
+    () => headSentence(run, selection.layer, selection.head, Math.min(selection.query ?? newest, newest)),
+    [run, view, selection],
+  );
+  const pointed = pointer && under(pointer).facts;
+  // Under a pointer that rests, another step has another place.
+  useEffect(() => {
+    if (pointed && !samePlace(pointed.place, hover)) dispatch({ type: "hover", hover: pointed.place });
+  });
+  return html`<div
+      class="map-grid"
+      id="map-grid"
+      role="application"
+      tabindex="0"
+      aria-roledescription="map of layers and heads"
+      aria-label="Arrow keys choose layer and head"
+      aria-describedby="map-selected"
+      style=${`height:${geometry.height}px`}
+      onPointerMove=${onPointerMove}
+      onPointerLeave=${onPointerLeave}
+      onClick=${onClick}
+      onFocus=${() => setFocused(true)}
+      onBlur=${() => setFocused(false)}
+      onKeyDown=${(event) => onMapKey(event, run, selection, dispatch)}
+    >
+      <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
+      ${labels} ${queries.length > 0 && html`<${QueryLabel} geometry=${geometry} layer=${queries[0].layer} />`} ${legend}
+      ${pointed && html`<${Tooltip} at=${pointer} box=${geometry} ...${pointed} />`}
+    </div>
+    <p id="map-selected" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${sentence}</p>`;
+}
+
+function onceAsked(make) {
+  let made;
+  return () => (made ??= make());
+}
+
+/** Rows above the edge of a step that is still rising hold nothing of this step yet. */
+function layerShown(hit, view, reveal) {
+  if (hit.layer < reveal) return true;
+  return hit.group !== "attention" && hit.positions[1] < view.firstQuery;
+}
+
+function samePlace(a, b) {
+  return b !== null && ["layer", "head", "kvHead", "query", "key"].every((name) => a[name] === b[name]);
+}
+
+/** A click locks what it names: the newest query stays "newest" unless another row was meant. */
+function selectionFrom(run, view, selection, hit, place) {
+  if (hit.group === "residual") return { layer: place.layer, query: place.query, key: null };
+  if (hit.group === "attention")
+    return {
+      layer: place.layer,
+      head: place.head,
+      query: view.prefill ? (place.query ?? null) : null,
+      key: place.key ?? null,
+    };
+  const head =
+    kvHeadOf(run, selection.head) === place.kvHead ? selection.head : place.kvHead * (run.heads / run.kvHeads);
+  const query = selection.query !== null && selection.query >= place.key ? selection.query : null;
+  return { layer: place.layer, head, query, key: place.key };
+}
+
+const PAGE_LAYERS = 5;
+const KEYS = {
+  ArrowUp: ({ layer }) => ({ layer: layer + 1 }),
+  ArrowDown: ({ layer }) => ({ layer: layer - 1 }),
+  ArrowLeft: ({ head }) => ({ head: head - 1 }),
+  ArrowRight: ({ head }) => ({ head: head + 1 }),
+  PageUp: ({ layer }) => ({ layer: layer + PAGE_LAYERS }),
+  PageDown: ({ layer }) => ({ layer: layer - PAGE_LAYERS }),
+};
+
+function onMapKey(event, run, selection, dispatch) {
+  const move = KEYS[event.key];
+  const enters = event.key === "Enter";
+  if ((!move && !enters) || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (enters) {
+    dispatch({ type: "enter", selection: { view: "head" } });
+    return;
+  }
+  const { layer, head } = { ...selection, ...move(selection) };
+  const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
+  dispatch({ type: "select", selection: { layer: within(layer, run.layers), head: within(head, run.heads) } });
+}

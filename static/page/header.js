@@ -1,0 +1,133 @@
+/** Name, recorded runs or the title of a saved one, the model and how far its loading is, theme, large type, help. */
+
+import { html } from "htm/preact";
+import { bytesShort, counted } from "../facts/format.js";
+import { momentOf } from "../share/sharing.js";
+import { OpenFile } from "../files/open-file.js";
+import { SaveFileButton } from "../files/save-file.js";
+import { Icon } from "../ui/icons.js";
+import { EmbedButton } from "../embed/button.js";
+
+const GALLERY = "/gallery";
+const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
+
+export function Header({ state, dispatch, controller, client }) {
+  const dark = state.theme === "dark";
+  return html`
+    <header class="header">
+      <h1 class="wordmark">KV<span>Scope</span></h1>
+      ${
+        state.run?.saved
+          ? html`<${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
+          : html`<p class="header-say">a real model answering, token by token</p>
+              <div class="openers">
+                <${Recorded} state=${state} controller=${controller} />
+                ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
+                ${!state.file && html`<a class="header-link" href=${GALLERY}>Gallery</a>`}
+              </div>`
+      }
+      <div class="header-end">
+        ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${Model} state=${state} />`}
+        <button
+          class="icon-button"
+          type="button"
+          aria-label=${dark ? "Light theme" : "Dark theme"}
+          onClick=${() => dispatch({ type: "theme", theme: dark ? "light" : "dark" })}
+        >
+          <${Icon} name=${dark ? "sun" : "moon"} />
+        </button>
+        <button
+          class="icon-button present-button"
+          type="button"
+          aria-label="Large type"
+          title="Large type, for a projector"
+          aria-pressed=${state.present}
+          onClick=${() => dispatch({ type: "present", present: !state.present })}
+        >
+          <${Icon} name="present" />
+        </button>
+        <button
+          class="icon-button" type="button" aria-label="Help" title="Keys and glossary"
+          onClick=${() => document.querySelector("#help").showModal()}
+        >?</button>
+      </div>
+    </header>
+  `;
+}
+
+/** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */
+function Saved({ saved, moment, alone, client }) {
+  const { id, title } = saved;
+  return html`
+    <div class="saved" role="group" aria-label="Shared run">
+      <h2 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
+      ${
+        alone &&
+        html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
+          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a><${SaveFileButton} id=${id} client=${client} />`
+      }
+    </div>
+  `;
+}
+
+function Recorded({ state, controller }) {
+  if (state.examples.length === 0) return null;
+  const shown = state.examples.some(({ id }) => id === state.run?.id);
+  const onChange = ({ target }) => {
+    if (target.value === GALLERY) window.location.assign(GALLERY);
+    else controller.visit(target.value);
+  };
+  return html`
+    <label class="recorded">
+      <span>Recorded runs</span>
+      <${Icon} name="list" />
+      <select onChange=${onChange} value=${shown ? state.run.id : ""}>
+        <option value="" disabled hidden>choose one</option>
+        ${state.examples.map(({ id, title }) => html`<option key=${id} value=${id}>${title}</option>`)}
+        <option value=${GALLERY}>More, in the gallery…</option>
+      </select>
+    </label>
+  `;
+}
+
+function Model({ state }) {
+  const { readiness, run } = state;
+  const model = readiness.model ?? run?.open?.model;
+  return html`
+    <div class="model" data-readiness=${readiness.state} role="group" aria-label="Model">
+      <span class="model-dot" aria-hidden="true"></span>
+      ${readiness.state === "ready" ? html`<${Ready} model=${model} />` : html`<${Loading} readiness=${readiness} />`}
+    </div>
+  `;
+}
+
+function Ready({ model, before = "" }) {
+  if (!model) return html`<span class="model-text">ready</span>`;
+  const more = [
+    counted(model.layers, "layer"),
+    `${counted(model.heads, "head")} / ${model.kv_heads} KV`,
+    SHORT_DTYPES[model.dtype] ?? model.dtype,
+    model.device.toUpperCase(),
+  ];
+  return html`<span class="model-text" title=${[model.name, ...more].join(" · ")}
+    >${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
+  >`;
+}
+
+/** In a file no model runs; the one that the run was made by is named. */
+function ModelOfRun({ run }) {
+  if (!run?.open) return null;
+  return html`<div class="model" role="group" aria-label="Model"><${Ready} model=${run.open.model} before="made by " /></div>`;
+}
+
+function Loading({ readiness }) {
+  const { state, message, done, total } = readiness;
+  if (state === "failed") return html`<span class="model-text" title=${message}>model not loaded</span>`;
+  if (state === "unreachable") return html`<span class="model-text">server not reached</span>`;
+  const known = total > 0;
+  return html`
+    <span class="model-text">${message || "starting"}</span>
+    ${known && html`<progress max=${total} value=${done} aria-label="Loading the model"></progress>`}
+    ${known && html`<span class="model-more number">${bytesShort(done)} of ${bytesShort(total)}</span>`}
+  `;
+}

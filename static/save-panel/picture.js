@@ -1,0 +1,82 @@
+/** Pictures and tables of a panel as files: what the browser has to do for it. */
+
+import { rangesCover } from "./unicode-range.js";
+
+const IMAGE_SCALE = 2;
+/** Leave a started download time to take hold of the data, in ms. */
+const HOLD_MS = 10_000;
+
+/**
+ * @param {Element} panel
+ * @param {(element: Element) => boolean} wanted elements left out of the picture give false
+ * @returns {Promise<Blob>} PNG, at twice the panel's size
+ */
+export async function pngOf(panel, wanted) {
+  const { domToBlob } = await import("modern-screenshot");
+  return domToBlob(panel, { ...(await options(panel, wanted)), scale: IMAGE_SCALE, type: "image/png" });
+}
+
+/** @returns {Promise<Blob>} SVG that holds the panel as a foreign object: for browsers, not for drawing programs */
+export async function svgOf(panel, wanted) {
+  const { domToForeignObjectSvg } = await import("modern-screenshot");
+  const svg = await domToForeignObjectSvg(panel, await options(panel, wanted));
+  return new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
+}
+
+/** The whole panel, also what is scrolled out of sight, on the page's own background. */
+async function options(panel, wanted) {
+  const { backgroundColor } = getComputedStyle(document.documentElement);
+  return {
+    backgroundColor,
+    width: panel.scrollWidth,
+    height: panel.scrollHeight,
+    style: { overflow: "visible", margin: "0" },
+    onCloneEachNode: withoutScrollbars,
+    filter: (node) => !(node instanceof Element) || wanted(node),
+    // Left to itself the library reads fonts by means of a style element, which the page's security policy forbids.
+    font: { cssText: await fontsFor(panel.textContent) },
+  };
+}
+
+/** A picture cannot be scrolled, and the bars would take room that the page gives to what they scroll. */
+function withoutScrollbars(clone) {
+  if (clone instanceof HTMLElement) clone.style.overflow &&= "hidden";
+}
+
+/** @returns {Promise<string>} the page's @font-face rules that some text needs, with their files inside */
+async function fontsFor(text) {
+  const faces = [...document.styleSheets]
+    .flatMap((sheet) => [...sheet.cssRules].map((rule) => ({ rule, base: sheet.href })))
+    .filter(({ rule }) => rule instanceof CSSFontFaceRule)
+    .filter(({ rule }) => rangesCover(rule.style.getPropertyValue("unicode-range"), text));
+  const written = await Promise.all(faces.map(({ rule, base }) => withFile(rule.cssText, base)));
+  return written.join("\n");
+}
+
+async function withFile(cssText, base) {
+  const [whole, address] = /url\("([^"]+)"\)/.exec(cssText);
+  if (address.startsWith("data:")) return cssText;
+  const response = await fetch(new URL(address, base));
+  return cssText.replace(whole, `url("${await dataUrl(await response.blob())}")`);
+}
+
+function dataUrl(blob) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(blob);
+  });
+}
+
+/** Saves a blob under a name, as a click on a download link does. */
+export function download(blob, name) {
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), HOLD_MS);
+}
+
+/** @param {Promise<Blob>} picture PNG in the making: browsers only let a click wait when it hands over the promise */
+export function copyPicture(picture) {
+  return navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
+}

@@ -1,0 +1,52 @@
+/** The link that was made, how to copy it, and how to take it back. */
+
+import { html } from "htm/preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { SaveFile } from "../files/save-file.js";
+import { Copied } from "./copied.js";
+import { EmbedButton } from "../embed/button.js";
+
+const DELETED = "Deleted. The link opens no more, unless someone else has shared the very same run in the same words.";
+
+/**
+ * @param {{shared: {id: string, url: string, delete_token: string}, title: string, moment: Object, client: Object,
+ *   onBack: (said: string) => void}} props `title`, `moment`: of the session; `onBack`: to the form, which says `said`
+ */
+export function ShareLink({ shared, title, moment, client, onBack }) {
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const first = useRef(null);
+  useLayoutEffect(() => first.current.querySelector("input").select(), []);
+  const withdraw = async () => {
+    if (busy) return;
+    setBusy(true);
+    try {
+      await client.withdraw(shared.id, shared.delete_token);
+      onBack(DELETED);
+    } catch ({ detail, title }) {
+      setProblem(detail || title);
+      setBusy(false);
+    }
+  };
+  const link = new URL(shared.url, window.location.href).href;
+  return html`<div class="share-form" ref=${first}>
+    <p class="share-say" role="status">The link is made.</p>
+    <${Copied} name="Link" value=${link} />
+    <div class="share-row">
+      <a href=${link} target="_blank" rel="noopener">Open it in a new tab</a>
+      <${EmbedButton} id=${shared.id} title=${title} moment=${moment} />
+    </div>
+    <fieldset>
+      <legend>Save as a file</legend>
+      <${SaveFile} id=${shared.id} client=${client} />
+    </fieldset>
+    <fieldset>
+      <legend>Taking it back</legend>
+      <p>Keep this delete token if you may want to delete the link later: it is the only key to that, and it is shown only this once.</p>
+      <${Copied} name="Delete token" value=${shared.delete_token} />
+      <p class="share-row"><button type="button" aria-disabled=${busy} onClick=${withdraw}>Delete this link</button></p>
+      ${problem && html`<p class="share-problem" role="alert">${problem}</p>`}
+    </fieldset>
+    <p class="share-actions"><button type="button" onClick=${() => onBack("")}>Change the words and make another link</button></p>
+  </div>`;
+}

@@ -1,0 +1,57 @@
+/** The notes of a run that is about to be shared: one being written on the moment in sight, and those added. */
+
+import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
+import { counted } from "../facts/format.js";
+import { placeOf } from "../facts/saved-session.js";
+import { MOST } from "./sharing.js";
+
+/**
+ * @param {{draft: Object, moment: Object, withWritten: () => Object, change: (patch: Object) => void, refusal: Object}} props
+ *   `withWritten`: the draft with the note that is being written among its notes
+ */
+export function ShareNotes({ draft, moment, withWritten, change, refusal }) {
+  const { notes, text, pinned } = draft;
+  const field = useRef(null);
+  const full = notes.length >= MOST.notes;
+  const add = () => {
+    change(withWritten());
+    field.current.focus();
+  };
+  const remove = (index) => {
+    change({ notes: notes.filter((_, at) => at !== index) });
+    field.current.focus();
+  };
+  return html`<fieldset>
+    <legend>Notes <small>shown to whoever opens the link</small></legend>
+    ${
+      notes.length > 0 &&
+      html`<ul class="share-notes" aria-label="Notes added">
+        ${notes.map((note, index) => html`<li key=${`${index}/${note.text}`}>
+          <span class="share-place">${placeOf(note)}</span>
+          <bdi dir="auto">${note.text}</bdi>
+          <button type="button" aria-label=${`Remove note ${index + 1}`} onClick=${() => remove(index)}>Remove</button>
+        </li>`)}
+      </ul>`
+    }
+    <label class="share-field">
+      <span>Note on step ${moment.step}</span>
+      <textarea
+        rows="2" dir="auto" maxlength=${MOST.text} disabled=${full} ref=${field} value=${text}
+        aria-invalid=${Boolean(refusal)} aria-describedby=${refusal ? "share-notes-problem" : undefined}
+        onInput=${(event) => change({ text: event.currentTarget.value })}
+      ></textarea>
+    </label>
+    <p class="share-row">
+      <label class="share-check">
+        <input type="checkbox" checked=${pinned} onChange=${(event) => change({ pinned: event.currentTarget.checked })} />
+        Pin it to layer ${moment.layer}, head ${moment.head} as well
+      </label>
+      <button type="button" disabled=${full || !text.trim()} onClick=${add}>Add note</button>
+    </p>
+    <p class="share-hint">
+      ${full ? `A run takes ${counted(MOST.notes, "note")}.` : "For a note on another step, close this, go there and come back: nothing is lost."}
+    </p>
+    ${refusal}
+  </fieldset>`;
+}

@@ -1,0 +1,171 @@
+/**
+ * What the page does: opens runs, starts them, and turns the player's buttons into playhead moves and control requests.
+ * The store holds all state; this is where actions meet the network.
+ */
+
+import { branchRefusal, chosenPosition } from "../facts/branching.js";
+import { openingOf } from "../facts/saved-session.js";
+import { requestProblem } from "../log/run-request.js";
+import { createEngine } from "./engine.js";
+import { createOpening } from "./opening.js";
+import { createReadiness, modelFailed } from "./readiness.js";
+
+const NO_BRANCH = "The branch could not be started";
+
+/**
+ * @param {Object} parts
+ * @param {Object} parts.store
+ * @param {Object} parts.client
+ * @param {Object|null} parts.saved the saved session that the page was opened with: {id, run, title, notes, open}
+ * @param {Storage} parts.storage as in `createEngine`
+ * @param {(ms: number) => Promise<void>} parts.delay
+ */
+export function createController({ store, client, saved = null, storage, delay }) {
+  const { dispatch, state } = store;
+  let disposed = false;
+
+  const engine = createEngine({ store, client, storage });
+  const readiness = createReadiness({
+    store,
+    client,
+    delay,
+    onReady: () => {
+      if (state().held) start();
+    },
+  });
+  const { open, applyLink, dispose: stopWatching } = createOpening({
+    store,
+    client,
+    saved,
+    onStudy: (run, link, study) => visit(run, link, study),
+    onVisited: engine.askWhetherPaused,
+    onFailed: readiness.poll,
+  });
+
+  const visit = (id, link = {}, insteadOf = null) => {
+    open(id, { playing: link.step === undefined, visited: true, insteadOf, link });
+  };
+
+  const start = async () => {
+    const { prompt, chat, maxNewTokens, sampling } = state();
+    dispatch({ type: "opening" });
+    engine.leave();
+    try {
+      const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling });
+      engine.own(id);
+      if (!disposed) open(id, { playing: true, visited: false, view: state().selection.view });
+    } catch (problem) {
+      if (problem.status === 503) hold();
+      else dispatch({ type: "problem", problem });
+    }
+  };
+
+  const hold = () => {
+    dispatch({ type: "hold", held: true });
+    readiness.poll();
+  };
+
+  const lookedAt = () => {
+    const { layer, head, view } = state().selection;
+    return { layer, head, view };
+  };
+
+  const last = () => (state().run?.steps.length ?? 0) - 1;
+
+  const play = () => {
+    dispatch({ type: "play" });
+    engine.resume();
+  };
+
+  const pause = () => {
+    dispatch({ type: "pause" });
+    engine.pauseOwn();
+  };
+
+  return {
+    /** Shows a run from the start, without waiting for the model, and follows the model's loading. */
+    begin(id, link) {
+      const named = Object.keys(link).length > 0;
+      if (id) visit(id, id === saved?.run && !named ? openingOf(saved) : link);
+      readiness.poll();
+    },
+
+    /** Shows the saved run where its sharer meant it to open, but for what `link` says otherwise. */
+    beginEmbedded(link, autoplay) {
+      open(saved.run, { playing: autoplay, visited: true, link: { ...openingOf(saved), ...link } });
+      readiness.poll();
+    },
+
+    applyLink,
+
+    /** Shows a run that is already there: from its start, or at the step the link names. `insteadOf`: as in `createOpening`. */
+    visit,
+
+    /** Shows a run of the same family at a step, with the same view of the same head. */
+    visitRelative(id, step) {
+      engine.letGoOn();
+      visit(id, { step, ...lookedAt() });
+    },
+
+    /** Starts a branch: the same run up to the step in sight, with `token` in place of the one that step chose. */
+    async branch(token) {
+      const { run, step, branching } = state();
+      if (branching) return;
+      const refusal = branchRefusal(run, step, token);
+      if (refusal) return dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: refusal } });
+      dispatch({ type: "branching", token });
+      try {
+        const { id } = await client.fork(run.id, { position: chosenPosition(run, step), token: token.id });
+        if (disposed || state().run !== run) return;
+        engine.letGoOn();
+        engine.own(id);
+        open(id, { playing: false, visited: false, link: { step, ...lookedAt() } });
+      } catch ({ detail, title, retryAfter }) {
+        if (state().run !== run) return;
+        dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: detail || title, retryAfter } });
+      }
+    },
+
+    /** Starts a run with the prompt and settings of the page, now or as soon as the model is ready. */
+    submit() {
+      const { readiness: model, limits, opening } = state();
+      const problem = requestProblem(state(), limits);
+      if (opening) return;
+      if (problem) dispatch({ type: "problem", problem });
+      else if (model.state === "failed") dispatch({ type: "problem", problem: modelFailed(model) });
+      else if (model.state === "ready") start();
+      else hold();
+    },
+
+    play,
+    pause,
+    toggle: () => (state().playing ? pause() : play()),
+
+    next() {
+      const { step } = state();
+      if (step < last()) dispatch({ type: "show", step: step + 1 });
+      else if (engine.grows()) {
+        dispatch({ type: "wanted", wanted: true });
+        if (state().enginePaused) engine.control("step");
+      }
+    },
+
+    previous: () => dispatch({ type: "seek", step: state().step - 1 }),
+    first: () => dispatch({ type: "seek", step: 0 }),
+    last: () => dispatch({ type: "seek", step: last() }),
+
+    stop: () => engine.control("stop"),
+
+    /** Keeps the playhead at the newest step of a run that is still growing, or lets it walk at its own pace again. */
+    follow() {
+      dispatch({ type: state().following ? "play" : "follow" });
+      engine.resume();
+    },
+
+    dispose() {
+      disposed = true;
+      readiness.dispose();
+      stopWatching();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/** The keys of the page: one table, used by the listener and by the help. */
+
+import { backFrom, zoomIn, zoomOut } from "./views.js";
+
+const step = (name, change) => (state) => ({ [name]: Math.max(0, state.selection[name] + change) });
+
+const zoom = (change) => (state) => ({ view: change(state.selection.view) });
+
+/** `run` gets {controller, store}. Keys are `KeyboardEvent.key` values. */
+export const KEYS = [
+  { keys: [" "], label: "Space", text: "Play or pause", run: ({ controller }) => controller.toggle() },
+  { keys: ["ArrowLeft"], label: "←", text: "Previous step", run: ({ controller }) => controller.previous() },
+  { keys: ["ArrowRight"], label: "→", text: "Next step", run: ({ controller }) => controller.next() },
+  { keys: ["."], label: ".", text: "Next layer: walk a step one layer at a time", run: walk(1) },
+  { keys: [","], label: ",", text: "Previous layer", run: walk(-1) },
+  { keys: ["Home"], label: "Home", text: "First step: prefill", run: ({ controller }) => controller.first() },
+  { keys: ["End"], label: "End", text: "Newest step", run: ({ controller }) => controller.last() },
+  { keys: ["ArrowUp"], label: "↑", text: "One layer up", run: select(step("layer", 1)) },
+  { keys: ["ArrowDown"], label: "↓", text: "One layer down", run: select(step("layer", -1)) },
+  { keys: ["]"], label: "]", text: "Next head", run: select(step("head", 1)) },
+  { keys: ["["], label: "[", text: "Previous head", run: select(step("head", -1)) },
+  { keys: ["+", "="], label: "+", text: "Zoom in: model, block, head, query·key", run: select(zoom(zoomIn)) },
+  { keys: ["-"], label: "−", text: "Zoom out", run: select(zoom(zoomOut)) },
+  {
+    keys: ["Escape"],
+    label: "Esc",
+    text: "Let go of the locked query and key, or zoom out",
+    run: select(({ selection }) => backFrom(selection)),
+  },
+  { keys: ["m"], label: "m", text: "To the map; Enter there goes into the head", run: () => document.querySelector("#map-grid")?.focus() },
+  { keys: ["/"], label: "/", text: "To the prompt", run: () => document.querySelector("#prompt")?.focus() },
+  { keys: ["?"], label: "?", text: "This list", run: () => document.querySelector("#help").showModal() },
+];
+
+function select(selectionOf) {
+  return ({ store }) => store.dispatch({ type: "select", selection: selectionOf(store.state()) });
+}
+
+function walk(change) {
+  return ({ store }) => store.dispatch({ type: "walk", change });
+}
+
+/** Elements that have a use of their own for a key. */
+const OWN_KEYS = [
+  ["textarea, select, dialog, input:not([type=range], [type=checkbox])", () => true],
+  ["button, input[type=checkbox], a, summary", (key) => key === " "],
+  ["input[type=range], [role=grid], [role=group][tabindex]", (key) => key.startsWith("Arrow") || key === "Home" || key === "End"],
+];
+
+/** @returns {() => void} removes the listener */
+export function listenToKeys(target, { controller, store }) {
+  const onKey = (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (OWN_KEYS.some(([selector, has]) => event.target.closest?.(selector) && has(event.key))) return;
+    const key = KEYS.find(({ keys }) => keys.includes(event.key));
+    if (!key) return;
+    event.preventDefault();
+    key.run({ controller, store });
+  };
+  target.addEventListener("keydown", onKey);
+  return () => target.removeEventListener("keydown", onKey);
+}

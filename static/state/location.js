@@ -1,0 +1,69 @@
+/**
+ * What part of the page's state lives in the URL hash: one table of typed properties, used both ways.
+ * `#step=3&layer=13&head=8&query=8&key=1&view=head`
+ */
+
+import { VIEWS } from "./views.js";
+
+/** No run has a step, layer, head or position above it. */
+const MOST = 999_999;
+
+/** A place in the run. A whole number that no run has is brought to the nearest that one may have. */
+const natural = {
+  parse: (text) => (/^-?[0-9]{1,300}$/.test(text) ? Math.min(Math.max(Number(text), 0), MOST) : undefined),
+  format: (value) => (Number.isInteger(value) && value >= 0 ? String(value) : undefined),
+};
+
+const oneOf = (...names) => ({
+  parse: (text) => (names.includes(text) ? text : undefined),
+  format: (value) => (names.includes(value) ? value : undefined),
+});
+
+export const PROPERTIES = {
+  step: natural,
+  layer: natural,
+  head: natural,
+  query: natural,
+  key: natural,
+  view: oneOf(...VIEWS),
+};
+
+/**
+ * @param {string} hash with or without its `#`
+ * @returns {Object} the properties that are there and well formed; unknown names and bad values are left out, and of a name
+ *   that is there more than once the last good value counts
+ */
+export function parseHash(hash) {
+  const values = {};
+  for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {
+    const value = Object.hasOwn(PROPERTIES, name) ? PROPERTIES[name].parse(text) : undefined;
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
+}
+
+/** @returns {string} the hash with its `#`, properties in table order; "" when there is none */
+export function formatHash(values) {
+  const params = new URLSearchParams();
+  for (const [name, type] of Object.entries(PROPERTIES)) {
+    const text = type.format(values[name]);
+    if (text !== undefined) params.set(name, text);
+  }
+  const text = params.toString();
+  return text ? `#${text}` : "";
+}
+
+/** @returns {boolean} whether a page address asks for large type: `/?present=1` */
+export function presentOfSearch(search) {
+  return new URLSearchParams(search).get("present") === "1";
+}
+
+/** @returns {string|null} the saved session that a page address names: `/s/<id>` */
+export function savedOfPath(path) {
+  return /^\/s\/([^/]+)$/.exec(path)?.[1] ?? null;
+}
+
+/** @returns {string|null} the run that a page address names: `/?run=<id>` */
+export function runOfSearch(search) {
+  return new URLSearchParams(search).get("run");
+}

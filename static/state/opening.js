@@ -1,0 +1,115 @@
+/** Opens a run: watches its log, folds what comes into the run in the store, and brings the playhead to where a link leads. */
+
+import { reasonOfClose } from "../facts/endings.js";
+import { tellingHead } from "../facts/opening-head.js";
+import { Run } from "../log/run.js";
+
+/** A study's log has no run of its own to show: its link leads to the run it is of, and to the view that shows it. */
+const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
+
+/**
+ * @param {Object} parts
+ * @param {Object} parts.store
+ * @param {Object} parts.client
+ * @param {Object|null} parts.saved the saved session that the page was opened with
+ * @param {(id: string, link: Object, insteadOf: string) => void} parts.onStudy the log is a study's: the run it is of is to
+ *   be shown in its place
+ * @param {(id: string) => void} parts.onVisited a run that goes on without us has been opened
+ * @param {() => void} parts.onFailed the run ended because something failed
+ */
+export function createOpening({ store, client, saved, onStudy, onVisited, onFailed }) {
+  const { dispatch, state } = store;
+  let stopWatching = () => {};
+
+  const applyLink = ({ step, ...selection }) => {
+    if (Object.keys(selection).length) dispatch({ type: "select", selection });
+    if (step !== undefined) dispatch({ type: "seek", step });
+  };
+
+  /**
+   * @param {{playing: boolean, visited: boolean, view?: string, insteadOf?: string, link?: Object}} how `visited`: it was
+   *   not started here just now; `link`: the step and selection to come back to; `view`: what to open where the link does
+   *   not say; `insteadOf`: the study whose link led here
+   */
+  const open = (id, { playing, visited, view, insteadOf, link = {} }) => {
+    stopWatching();
+    const run = new Run(id, id === saved?.run ? saved : null);
+    dispatch({ type: "opened", run, playing, view: link.view ?? view, insteadOf });
+    const { head, rest } = placeOf(link);
+    let waiting = Object.keys(rest).length > 0;
+    let atOpening = null;
+    const onOpen = (open) => {
+      dispatch({ type: "settingsOfRun", open });
+      applyLink(head);
+      atOpening = state().selection;
+      if (visited && !run.saved) onVisited(id);
+    };
+    /** Neither the link nor anybody since has chosen a head. */
+    const unchosen = () =>
+      Object.keys(head).length === 0 && ["layer", "head"].every((name) => state().selection[name] === atOpening[name]);
+    /** Where a viewer has gone meanwhile is not where a link wanted to go. */
+    const isWhereItOpened = () => {
+      const now = state();
+      const stands = now.playing === playing && !now.following && (playing || now.step === 0);
+      return stands && ["query", "key"].every((name) => now.selection[name] === atOpening[name]);
+    };
+    const settle = () => {
+      waiting &&= isWhereItOpened();
+      if (!waiting) return;
+      const there = run.steps.length > (link.step ?? 0) && run.positions > Math.max(link.query ?? 0, link.key ?? 0);
+      if (!there && !run.close) return;
+      waiting = false;
+      applyLink(rest);
+      // A step that was asked for is where it plays from, not where it stays.
+      if (playing && link.step !== undefined) dispatch({ type: "play" });
+    };
+    stopWatching = client.watch(id, -1, {
+      onFrame(frame) {
+        const study = frame.kind === "open" ? frame.data.study : null;
+        if (study) {
+          onStudy(study.of, { view: STUDY_VIEWS[study.kind], ...link }, id);
+          return;
+        }
+        const rows = run.partialRows;
+        run.push(frame);
+        if (frame.kind === "layer" && !(run.awaited && run.partialRows > rows)) return;
+        dispatch({ type: "grew" });
+        if (frame.kind === "open") onOpen(frame.data);
+        if (frame.kind === "step") onStep(run, unchosen);
+        if (frame.kind === "close") onClose(run);
+        settle();
+      },
+      onConnection: (connected) => {
+        if (connected !== state().connected) dispatch({ type: "connection", connected });
+      },
+      onProblem: (problem) => dispatch({ type: run.saved && run.steps.length ? "problem" : "unwatchable", problem }),
+    });
+  };
+
+  const onStep = (run, unchosen) => {
+    if (run.steps.length === 1 && unchosen()) {
+      const head = tellingHead(run);
+      if (head) dispatch({ type: "select", selection: head });
+    }
+    if (state().wanted && state().step < run.steps.length - 1) dispatch({ type: "show", step: state().step + 1 });
+  };
+
+  const onClose = (run) => {
+    const problem = reasonOfClose(run);
+    if (!problem) return;
+    dispatch({ type: "problem", problem });
+    onFailed();
+  };
+
+  return {
+    open,
+    applyLink,
+    dispose: () => stopWatching(),
+  };
+}
+
+/** Which head a link means can be shown as soon as its run is open; the rest of it has to be there first. */
+function placeOf({ layer, head, step, query, key }) {
+  const named = (place) => Object.fromEntries(Object.entries(place).filter(([, number]) => number !== undefined));
+  return { head: named({ layer, head }), rest: named({ step, query, key }) };
+}

@@ -1,0 +1,125 @@
+/**
+ * The playhead's clock. Live and replay are one path: the playhead walks over the complete steps of the log.
+ *
+ * A step is shown for its measured time × a slow-down factor. `progress` runs 0 → 1 inside a step; during its
+ * first part the layers come up (easing.js). Everything here is pure except `createPlayer`, which runs the frames.
+ */
+
+/** How long a median decode step is shown at speed 1, in ms. */
+const TARGET_STEP_MS = 700;
+/** No step is shown for longer than this at speed 1, in ms. */
+const LONGEST_STEP_MS = 2600;
+/** In a step of a run that is being followed live, in ms: shown at once, with a short sweep. */
+const FOLLOWED_DECODE_MS = 130;
+const FOLLOWED_PREFILL_MS = 700;
+/** A frame that comes later than this counts as this much, so a tab in the background does not pile up time, in ms. */
+const LONGEST_FRAME_MS = 100;
+
+export const SPEEDS = [0.25, 0.5, 1, 2, 4];
+
+/** Median measured time of the decode steps so far, or of prefill when there is none yet, in ms. */
+export function typicalStepMs(steps) {
+  const decode = steps.slice(1).map((step) => step.data.ms.total);
+  if (decode.length === 0) return steps[0]?.data.ms.total ?? TARGET_STEP_MS;
+  decode.sort((a, b) => a - b);
+  return decode[Math.floor(decode.length / 2)];
+}
+
+/**
+ * How long a step is shown, in ms.
+ *
+ * @param {{data: {ms: {total: number}}}[]} steps
+ */
+export function shownMs(steps, step, speed) {
+  const slowdown = Math.max(1, Math.round(TARGET_STEP_MS / typicalStepMs(steps)));
+  return Math.min(steps[step].data.ms.total * slowdown, LONGEST_STEP_MS) / speed;
+}
+
+/** How many times slower than measured a step is shown (below 1: faster). */
+export function slowdownOf(steps, step, speed) {
+  return shownMs(steps, step, speed) / steps[step].data.ms.total;
+}
+
+/**
+ * Move a playhead on by `ms`.
+ *
+ * @param {{step: number, progress: number}} playhead
+ * @param {number} ms time that passed
+ * @param {number} last the newest step it may reach
+ * @param {(step: number) => number} durationOf how long a step is shown, ms
+ * @returns {{step: number, progress: number}} progress 1 means the playhead rests at the end of `step`
+ */
+export function advance({ step, progress }, ms, last, durationOf) {
+  let left = ms;
+  for (;;) {
+    const duration = durationOf(step);
+    const rest = (1 - progress) * duration;
+    if (left < rest) return { step, progress: progress + left / duration };
+    if (step >= last) return { step, progress: 1 };
+    left -= rest;
+    step += 1;
+    progress = 0;
+  }
+}
+
+/**
+ * The playhead after a frame of `ms`, in any of the three ways it moves: following the live edge, playing, or
+ * finishing one step that was asked for.
+ *
+ * @param {Object} state of the store
+ * @returns {{step: number, progress: number}|null} null when nothing moves
+ */
+export function nextPlayhead(state, ms) {
+  const { run, step, progress } = state;
+  const last = (run?.steps.length ?? 0) - 1;
+  if (last < 0 || state.layerStop) return null;
+  if (state.following) {
+    const here = step < last ? { step: last, progress: 0 } : { step, progress };
+    const duration = run.steps[here.step].data.phase === "prefill" ? FOLLOWED_PREFILL_MS : FOLLOWED_DECODE_MS;
+    return advance(here, ms, last, () => duration);
+  }
+  const limit = state.playing ? last : step;
+  return advance({ step, progress }, ms, limit, (at) => shownMs(run.steps, at, state.speed));
+}
+
+/** Whether the clock has anything to do. While a step is walked layer by layer, it stands. */
+export function moves(state) {
+  if (!state.run?.steps.length || state.layerStop) return false;
+  return state.playing || state.following || state.progress < 1;
+}
+
+/**
+ * Runs the clock on animation frames while something moves.
+ *
+ * @param {{store: Object, requestFrame: Function, cancelFrame: Function}} parts
+ * @returns {() => void} stops it
+ */
+export function createPlayer({ store, requestFrame, cancelFrame }) {
+  let handle = null;
+  let before = null;
+
+  const frame = (now) => {
+    handle = null;
+    const ms = before === null ? 0 : Math.min(now - before, LONGEST_FRAME_MS);
+    before = now;
+    const state = store.state();
+    const playhead = nextPlayhead(state, ms);
+    if (playhead && (playhead.step !== state.step || playhead.progress !== state.progress)) {
+      store.dispatch({ type: "tick", ...playhead });
+    }
+    schedule();
+  };
+
+  const schedule = () => {
+    if (handle !== null) return;
+    if (moves(store.state())) handle = requestFrame(frame);
+    else before = null;
+  };
+
+  const unsubscribe = store.subscribe(schedule);
+  schedule();
+  return () => {
+    unsubscribe();
+    if (handle !== null) cancelFrame(handle);
+  };
+}

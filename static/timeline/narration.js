@@ -1,0 +1,57 @@
+/** One plain sentence about a step, built from the run's own numbers. */
+
+import { bytes, integer, milliseconds, percent, quoted } from "../facts/format.js";
+
+/** Characters of a token before it is cut, so that a sentence keeps to a line or two. */
+const TOKEN_CHARS = 16;
+
+/**
+ * @param {import("../log/run.js").Run} run
+ * @param {number} step
+ * @returns {string} what was computed, what the cache gave and took, what was chosen; "" when the step is not complete
+ */
+export function narrate(run, step) {
+  const shown = run.steps[step];
+  if (!shown) return "";
+  const { ms } = shown.data;
+  const work = shown.data.phase === "prefill" ? prefillWork(shown) : decodeWork(run, step);
+  return [`Step ${step}, ${work} (${milliseconds(ms.total)}).`, choice(shown.data), outcome(run, step)]
+    .filter(Boolean)
+    .join(" ");
+}
+
+function prefillWork({ rows, data }) {
+  const all = rows === 1 ? "the only prompt token goes" : `all ${integer(rows)} prompt tokens go`;
+  return `prefill: ${all} through the model at once, and ${bytes(data.kv.bytes_written)} of keys and values go into the cache`;
+}
+
+function decodeWork(run, step) {
+  const { data, firstQuery } = run.steps[step];
+  const fed = quoted(run.tokens[firstQuery], TOKEN_CHARS);
+  const before = firstQuery === 1 ? "the token before it" : `the ${integer(firstQuery)} tokens before it`;
+  const cache = run.open.study?.cache;
+  if (cache === "none") return `without a cache: ${fed} and ${before} are all computed again`;
+  if (cache === "forgotten") return `cache forgotten: only ${fed} is computed, and ${before} cannot be seen`;
+  const read = firstQuery === 1 ? "is read" : "are read";
+  return `decode: only ${fed} is computed and adds ${bytes(data.kv.bytes_written)} to the cache; ${before} ${read} from it`;
+}
+
+function choice({ token }) {
+  const name = quoted(token, TOKEN_CHARS);
+  // Past the listed candidates the log does not know what the model gave a token.
+  const share = token.prob === null ? null : percent(token.prob, 0);
+  if (!token.forced) return `Next: ${name} (${share}).`;
+  return share === null ? `The branch put ${name} next.` : `The branch put ${name} next (the model: ${share}).`;
+}
+
+const OUTCOMES = {
+  eos: "With it the answer ends.",
+  length: "Token limit reached.",
+  stopped: "Here it was stopped.",
+  failed: "Here the run failed.",
+  interrupted: "Here it was interrupted.",
+};
+
+function outcome(run, step) {
+  return step === run.steps.length - 1 ? OUTCOMES[run.close?.reason] : undefined;
+}

@@ -1,0 +1,60 @@
+/** What the sharer of a saved run wrote about the step in sight, and the way to the next step with a note. Plain text only. */
+
+import { html } from "htm/preact";
+import { counted } from "../facts/format.js";
+import { notedSteps, notesOf, selectionOf } from "../facts/saved-session.js";
+
+export function Notes({ state, dispatch }) {
+  const { run, step, selection } = state;
+  const notes = run?.saved?.notes ?? [];
+  if (!notes.length || !run.steps.length) return null;
+  const steps = notedSteps(notes);
+  const here = notesOf(notes, step);
+  const before = steps.findLast((noted) => noted < step);
+  const after = steps.find((noted) => noted > step);
+  const show = (noted) => () => {
+    dispatch({ type: "seek", step: noted });
+    dispatch({ type: "select", selection: selectionOf(notesOf(notes, noted)[0]) });
+  };
+  return html`<section class="notes" aria-label="Notes">
+    <${Arrow} name="Previous note" to=${before} show=${show}>◂<//>
+    <ul class="notes-text" aria-live="polite" tabindex=${here.length ? "0" : undefined} aria-label="Notes on this step">
+      ${
+        here.length
+          ? here.map((note, index) => html`<${Note} key=${`${step}/${index}`} note=${note} selection=${selection} dispatch=${dispatch} />`)
+          : html`<li class="notes-none">${elsewhere(notes.length, steps)}</li>`
+      }
+    </ul>
+    <${Arrow} name="Next note" to=${after} show=${show}>▸<//>
+  </section>`;
+}
+
+function elsewhere(count, steps) {
+  const where = steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`;
+  return `No note on this step. ${counted(count, "note")} on ${where}.`;
+}
+
+function Arrow({ name, to, show, children }) {
+  return html`<button
+    type="button" aria-label=${name} title=${to === undefined ? `No ${name.toLowerCase()}` : `${name}: step ${to}`}
+    aria-disabled=${to === undefined} onClick=${to === undefined ? null : show(to)}
+  >${children}</button>`;
+}
+
+function Note({ note, selection, dispatch }) {
+  const { layer, head, text } = note;
+  const pinned = selectionOf(note);
+  const words = [layer !== null && `layer ${layer}`, head !== null && `head ${head}`].filter(Boolean).join(", ");
+  const there = Object.entries(pinned).every(([name, value]) => selection[name] === value);
+  return html`<li>
+    ${
+      words
+        ? html`<button
+            type="button" class="note-place" aria-pressed=${there} title="Show it"
+            onClick=${() => dispatch({ type: "select", selection: pinned })}
+          >${words}</button>`
+        : html`<span class="note-place">step ${note.step}</span>`
+    }
+    <bdi class="note-text" dir="auto">${text}</bdi>
+  </li>`;
+}

@@ -1,0 +1,31 @@
+/** What is left to a later frame of the page’s turns. */
+
+import { createContext } from "preact";
+import { useContext, useEffect, useState } from "preact/hooks";
+
+/** `later` of the page's turns, for all of the page. */
+export const Later = createContext(null);
+
+/** @returns {(job: () => void, how?: {anew?: boolean, spare?: boolean}) => () => void} as `later` of `createTurns` */
+export function useLater() {
+  return useContext(Later);
+}
+
+/**
+ * What is made anew need not all be made in one frame: that would be one long task.
+ *
+ * @param {number} count of entries to make
+ * @param {{first: number, more: number, of?: *}} how many at once, and how many in each frame after it; `of`: what they
+ *   are made for, where that changes
+ * @returns {number} how many to make by now
+ */
+export function useGradually(count, { first, more, of = null }) {
+  const [made, setMade] = useState({ of, count: first });
+  const later = useLater();
+  const now = Math.min(count, made.of === of ? made.count : first);
+  useEffect(() => {
+    if (now === count) return undefined;
+    return later(() => setMade({ of, count: now + more }), { anew: true });
+  }, [of, now, count, more, later]);
+  return now;
+}

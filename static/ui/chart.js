@@ -1,0 +1,175 @@
+/**
+ * A small chart with axes: lines, stairs or bars, labelled where they end, with a readout for pointer and keys and a
+ * table for screen readers.
+ */
+
+import { scaleLinear } from "d3-scale";
+import { html } from "htm/preact";
+import { useMemo, useState } from "preact/hooks";
+import { barBoxes, domains, linePath, nearestX, spread, stepPath } from "./chart-geometry.js";
+import { pointInside, useSize } from "./use-size.js";
+import { useStages } from "./use-stages.js";
+
+const TOP_PX = 10;
+const BOTTOM_PX = 22;
+const LABEL_PX = 16;
+const CHARACTER_PX = 6.7;
+const Y_TICKS = 4;
+const X_TICK_PX = 56;
+/** The most of a narrow chart's width that the names at the lines' ends may take. */
+const NAMES_SHARE = 0.36;
+
+const PATHS = { line: linePath, stairs: stepPath };
+
+/**
+ * @param {Object} props
+ * @param {string} props.label what the chart shows, for those who cannot see it, and the caption of its table
+ * @param {{name: string, format?: (x: number) => string}} props.x whole numbers
+ * @param {{name: string, format: (y: number) => string, exact?: (y: number) => string, cap?: number}} props.y `exact`: for the
+ *   readout; `cap`: a bar above it is cut off there and its value written beside it
+ * @param {{name: string, kind: "line"|"stairs"|"bar", tone: string, thin?: boolean, points: {x: number, y: number}[]}[]}
+ *   props.series `tone`: one of the classes of chart.css; memoise the array
+ * @param {number|null} [props.current] the x that is in sight elsewhere on the page: marked, and read out at rest
+ * @param {(x: number) => void} [props.onPick] makes an x the one in sight
+ */
+export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPick = null, height = 200 }) {
+  const [ref, size] = useSize();
+  const [pointed, setPointed] = useState(null);
+  const tableDue = useStages(3) === 3;
+  const width = size?.width ?? 0;
+  const frame = useMemo(() => (width ? layOut(series, yAxis, width, height) : null), [series, yAxis.cap, width, height]);
+  const xs = useMemo(() => {
+    const all = new Set(series.flatMap(({ points }) => points.map(({ x }) => x)));
+    return [...all].sort((a, b) => a - b);
+  }, [series]);
+  const shown = xs.includes(pointed) ? pointed : xs.includes(current) ? current : xs[xs.length - 1];
+  const format = xAxis.format ?? String;
+
+  const onPointerMove = (event) => frame && setPointed(nearestX(xs, frame.x, pointInside(event).x));
+  const onKeyDown = (event) => {
+    const at = xs.indexOf(shown);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: xs.length - 1 }[event.key];
+    if (to !== undefined) setPointed(xs[Math.min(Math.max(to, 0), xs.length - 1)]);
+    else if (event.key === "Enter" && onPick) onPick(shown);
+    else return;
+    event.preventDefault();
+  };
+
+  return html`<div class="chart">
+    <p class="chart-readout" aria-live=${pointed === null ? "off" : "polite"}>
+      <span class="chart-at">${xAxis.name} ${format(shown)}</span>
+      ${series.map((each) => html`<${Reading} key=${each.name} ...${each} at=${shown} axis=${yAxis} />`)}
+    </p>
+    <p class="chart-y-name" aria-hidden="true">${yAxis.name}</p>
+    <div
+      class=${`chart-plot ${onPick ? "is-pickable" : ""}`} role="group" tabindex="0" aria-label=${`${label}. Arrow keys read it.`}
+      ref=${ref} style=${`height:${height}px`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}
+      onBlur=${() => setPointed(null)} onKeyDown=${onKeyDown} onClick=${() => onPick?.(shown)}
+    >
+      ${
+        frame &&
+        html`<${Drawing} frame=${frame} series=${series} xAxis=${{ format }} yAxis=${yAxis} shown=${shown} current=${current} />`
+      }
+    </div>
+    <p class="chart-x-name" aria-hidden="true">${xAxis.name}</p>
+    ${tableDue && html`<${Table} label=${label} xAxis=${xAxis} yAxis=${yAxis} xs=${xs} series=${series} />`}
+  </div>`;
+}
+
+function layOut(series, yAxis, width, height) {
+  const ends = domains(series, yAxis.cap);
+  const y = scaleLinear(ends.y, [height - BOTTOM_PX, TOP_PX]).nice(Y_TICKS).clamp(true);
+  const yTicks = y.ticks(Y_TICKS);
+  const left = Math.max(...yTicks.map((tick) => yAxis.format(tick).length)) * CHARACTER_PX + 8;
+  const named = series.filter(({ kind }) => kind !== "bar");
+  const names = Math.max(0, ...named.map(({ name }) => name.length)) * CHARACTER_PX + 10;
+  const right = named.length ? Math.min(names, width * NAMES_SHARE) : 4;
+  const x = scaleLinear(ends.x, [left, width - right]);
+  const xTicks = x.ticks(Math.max(2, Math.round((width - left - right) / X_TICK_PX))).filter(Number.isInteger);
+  const wanted = named.map(({ points }) => y(points[points.length - 1].y));
+  const levels = spread(wanted, { low: TOP_PX, high: height - BOTTOM_PX, least: LABEL_PX });
+  return { x, y, xTicks, yTicks, left, right: width - right, bottom: height - BOTTOM_PX, width, height, named, levels };
+}
+
+const Drawing = ({ frame, series, xAxis, yAxis, shown, current }) => html`<svg
+  width=${frame.width} height=${frame.height} aria-hidden="true"
+>
+  ${frame.yTicks.map(
+    (tick) => html`<g key=${tick} transform=${`translate(0,${frame.y(tick)})`}>
+      <line class="chart-grid" x1=${frame.left} x2=${frame.right} />
+      <text class="chart-tick" x=${frame.left - 6} dy="0.35em" text-anchor="end">${yAxis.format(tick)}</text>
+    </g>`,
+  )}
+  ${frame.xTicks.map(
+    (tick) => html`<text key=${tick} class="chart-tick" x=${frame.x(tick)} y=${frame.bottom + 16} text-anchor="middle">
+      ${xAxis.format(tick)}
+    </text>`,
+  )}
+  <${Marks} frame=${frame} series=${series} current=${current} />
+  <${CutOff} frame=${frame} series=${series} format=${yAxis.exact ?? yAxis.format} />
+  <line class="chart-cursor" x1=${frame.x(shown)} x2=${frame.x(shown)} y1=${TOP_PX} y2=${frame.bottom} />
+  ${frame.named.map(({ name, tone, thin }, i) => html`<text
+    key=${name} class=${`chart-name tone-${tone} ${thin ? "is-thin" : ""}`} x=${frame.right + 6} y=${frame.levels[i]} dy="0.35em"
+  >${name}</text>`)}
+</svg>`;
+
+function Marks({ frame, series, current }) {
+  return series.map((each) => {
+    const tone = `tone-${each.tone} ${each.thin ? "is-thin" : ""}`;
+    if (each.kind !== "bar")
+      return html`<path key=${each.name} class=${`chart-line ${tone}`} d=${PATHS[each.kind](each.points, frame)} />`;
+    return barBoxes(each.points, frame).map(
+      (box, i) => html`<rect
+        key=${`${each.name} ${i}`} class=${`chart-bar ${tone} ${each.points[i].x === current ? "is-current" : ""}`} ...${box}
+      />`,
+    );
+  });
+}
+
+/** A gap in each bar that is taller than the axis, and its value. */
+function CutOff({ frame, series, format }) {
+  const top = frame.y.domain()[1];
+  return series
+    .filter(({ kind }) => kind === "bar")
+    .flatMap(({ points }) => points.filter(({ y }) => y > top))
+    .map(
+      ({ x, y }) => html`<g key=${x} transform=${`translate(${frame.x(x)},${TOP_PX + 14})`}>
+        <path class="chart-cut" d="M-20,4L20,-4" /><text class="chart-tick" x="20" dy="-0.1em">${format(y)}</text>
+      </g>`,
+    );
+}
+
+function valueAt(points, x) {
+  return points.find((point) => point.x === x)?.y ?? null;
+}
+
+function Reading({ name, tone, points, at, axis }) {
+  const value = valueAt(points, at);
+  if (value === null) return null;
+  const written = (axis.exact ?? axis.format)(value);
+  return html`<span class="chart-reading"><span class=${`word tone-${tone}`}>${name}</span> <b>${written}</b></span>`;
+}
+
+function Table({ label, xAxis, yAxis, xs, series }) {
+  const columns = series.map(({ name, points }) => ({ name, values: new Map(points.map(({ x, y }) => [x, y])) }));
+  return useMemo(
+    () => html`<div class="visually-hidden"><table>
+      <caption>${label}</caption>
+      <thead>
+        <tr><th scope="col">${xAxis.name}</th>${columns.map(({ name }) => html`<th scope="col" key=${name}>${name}</th>`)}</tr>
+      </thead>
+      <tbody>
+        ${xs.map(
+          (x) => html`<tr key=${x}>
+            <th scope="row">${(xAxis.format ?? String)(x)}</th>
+            ${columns.map(({ name, values }) => {
+              const value = values.get(x) ?? null;
+              return html`<td key=${name}>${value === null ? "–" : (yAxis.exact ?? yAxis.format)(value)}</td>`;
+            })}
+          </tr>`,
+        )}
+      </tbody>
+    </table></div>`,
+    [series, xs, label],
+  );
+}

@@ -1,0 +1,61 @@
+/** How large a drawing is, in how many pixels, and where the pointer is in it. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLater } from "../turns/later.js";
+
+/** A line of text elsewhere that is a little higher, for one letter, must not make every drawing anew, in px. */
+const HEIGHT_STEP_PX = 4;
+
+/**
+ * @returns {[Object, {width: number, height: number}|null]} a ref, and the size of its element in CSS pixels; `height` in
+ *   whole steps of HEIGHT_STEP_PX, none larger than the element
+ */
+export function useSize() {
+  const ref = useRef(null);
+  const [size, setSize] = useState(null);
+  const later = useLater();
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (!element) return undefined;
+    let wanted = null;
+    let forget = () => {};
+    // It tells the first size too: asking for that here would lay out the page once more. What is drawn at a new size is
+    // left to a later frame: this one has laid out the page already, and would have to again.
+    const observer = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      const height = Math.floor(element.clientHeight / HEIGHT_STEP_PX) * HEIGHT_STEP_PX;
+      if (!width || !height || (wanted?.width === width && wanted.height === height)) return;
+      const size = { width, height };
+      wanted = size;
+      forget();
+      forget = later(() => setSize(size), { anew: true });
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      forget();
+    };
+  }, [later]);
+  return [ref, size];
+}
+
+/** @returns {number} device pixels per CSS pixel, followed when a window moves to another screen or is zoomed */
+export function useRatio() {
+  const [ratio, setRatio] = useState(() => window.devicePixelRatio || 1);
+  useEffect(() => {
+    const query = window.matchMedia(`(resolution: ${ratio}dppx)`);
+    const changed = () => setRatio(window.devicePixelRatio || 1);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, [ratio]);
+  return ratio;
+}
+
+/** @returns {{x: number, y: number}} where a pointer event is inside the element that handles it */
+export function pointInside(event) {
+  const element = event.currentTarget;
+  const box = element.getBoundingClientRect();
+  // Large type magnifies the page, the pointer's coordinates with it, the element's own lengths not.
+  const magnified = element.offsetWidth ? box.width / element.offsetWidth : 1;
+  return { x: (event.clientX - box.left) / magnified, y: (event.clientY - box.top) / magnified };
+}

@@ -1,0 +1,126 @@
+/**
+ * The parts of the drawing of a block: tiles, lanes, ribbons, and what is under a point. Both layouts are made of them. Pure.
+ *
+ * A *tile* shows one vector, a cell per value, read like a page. A *lane* has a column per position: a score or a weight
+ * each, or on the shelf the whole K or V row of that position.
+ */
+
+import { columnAt, positionAt } from "./columns.js";
+
+/** The gap after a column belongs to its last cell. */
+const LAST_CELL = 0.999;
+
+/** @returns {{columns: number, rows: number}} a nearly square page for `count` values in a box of this shape */
+export function pageOf(count, width, height) {
+  const columns = Math.max(1, Math.round(Math.sqrt((count * width) / height)));
+  return { columns, rows: Math.ceil(count / columns) };
+}
+
+/**
+ * @param {string} tensor hook point the values are from
+ * @param {number|null} part which head's values, null when the tensor is one vector
+ * @param {number} count how many values
+ */
+export function tile(tensor, part, count, { x, y, width, height, columns = null }) {
+  const page = columns ? { columns, rows: Math.ceil(count / columns) } : pageOf(count, width, height);
+  return { kind: "tile", tensor, part, count, x, y, width, height, ...page };
+}
+
+/** A row of scores or weights, a cell per position. */
+export function lane(tensor, part, { x, y, width, height }) {
+  return { kind: "lane", tensor, part, x, y, width, height };
+}
+
+/** K or V of one K/V head, a column of `count` values per position. */
+export function shelf(tensor, part, count, { x, y, width, height, pitch }) {
+  const columns = pitch >= 9 ? 4 : pitch >= 5 ? 2 : 1;
+  const page = { columns: Math.min(columns, count), rows: Math.ceil(count / Math.min(columns, count)) };
+  return { kind: "shelf", tensor, part, count, x, y, width, height, ...page };
+}
+
+/** Space after a column, CSS pixels. */
+export function columnGap(pitch) {
+  return pitch >= 9 ? 2 : pitch >= 5 ? 1 : 0;
+}
+
+/**
+ * @param {{boxes: Object[], columns: Object}} geometry
+ * @returns {{tensor: string, part: number|null, index: number|null, key: number|null}|null} the value under a point:
+ *   `index` inside the vector (null for a lane, and for room that a page leaves over), `key` the position (null for a tile)
+ */
+export function hitBlock({ boxes, columns }, x, y) {
+  const box = boxes.find((b) => x >= b.x && x < b.x + b.width && y >= b.y && y < b.y + b.height);
+  if (!box) return null;
+  const { tensor, part } = box;
+  if (box.kind === "tile") {
+    const index = cellOf(box, (x - box.x) / box.width, (y - box.y) / box.height);
+    return index === null ? null : { tensor, part, index, key: null };
+  }
+  const key = positionAt(columns, x - box.x);
+  if (key === null) return null;
+  if (box.kind === "lane") return { tensor, part, index: null, key };
+  const share = (x - box.x - columnAt(columns, key).x0) / (columns.pitch - columnGap(columns.pitch));
+  return { tensor, part, index: cellOf(box, Math.min(LAST_CELL, share), (y - box.y) / box.height), key };
+}
+
+function cellOf({ columns, rows, count }, across, down) {
+  const index = Math.floor(down * rows) * columns + Math.floor(across * columns);
+  return index < count ? index : null;
+}
+
+/** @returns {Object|undefined} the box that shows a place */
+export function boxOf({ boxes }, { tensor, part }) {
+  return boxes.find((box) => box.tensor === tensor && box.part === part);
+}
+
+/** @returns {{x: number, y: number, width: number, height: number}} one value's cell in a tile */
+export function cellBox({ x, y, width, height, columns, rows }, index) {
+  const [w, h] = [width / columns, height / rows];
+  return { x: x + (index % columns) * w, y: y + Math.floor(index / columns) * h, width: w, height: h };
+}
+
+/** A ribbon from a vertical edge to another: `from` and `to` are {x, y0, y1}. @returns {string} SVG path */
+export function across(from, to) {
+  const middle = (from.x + to.x) / 2;
+  return (
+    `M${from.x} ${from.y0} C${middle} ${from.y0} ${middle} ${to.y0} ${to.x} ${to.y0} V${to.y1} ` +
+    `C${middle} ${to.y1} ${middle} ${from.y1} ${from.x} ${from.y1} Z`
+  );
+}
+
+/** A ribbon from a horizontal edge to another: `from` and `to` are {y, x0, x1}. @returns {string} SVG path */
+export function along(from, to) {
+  const middle = (from.y + to.y) / 2;
+  return (
+    `M${from.x0} ${from.y} C${from.x0} ${middle} ${to.x0} ${middle} ${to.x0} ${to.y} H${to.x1} ` +
+    `C${to.x1} ${middle} ${from.x1} ${middle} ${from.x1} ${from.y} Z`
+  );
+}
+
+/** A band of constant width through points joined by right angles with round corners, as a stroke. @returns {string} SVG path */
+export function bent(points, radius) {
+  return points
+    .map(([x, y], i) => {
+      if (i === 0) return `M${x} ${y}`;
+      if (i === points.length - 1) return `L${x} ${y}`;
+      const [before, after] = [towards([x, y], points[i - 1], radius), towards([x, y], points[i + 1], radius)];
+      return `L${before.join(" ")} Q${x} ${y} ${after.join(" ")}`;
+    })
+    .join(" ");
+}
+
+function towards([x, y], [a, b], radius) {
+  const length = Math.hypot(a - x, b - y) || 1;
+  const share = Math.min(0.5, radius / length);
+  return [x + (a - x) * share, y + (b - y) * share];
+}
+
+/** @returns {Object[]} the tiles of whole rows, of which there are as many as rows go through at once */
+export function wholeRows(boxes) {
+  return boxes.filter(({ kind, part }) => kind === "tile" && part === null);
+}
+
+/** What a K/V head is called beside its row of the shelf, on the left of it. */
+export function kvName(kvHead) {
+  return { text: `KV ${kvHead}`, tone: "cached", anchor: "end" };
+}

@@ -1,0 +1,198 @@
+/**
+ * Where everything is in the drawing of a block on a narrow screen, in CSS pixels: the flow goes down, the residual stream
+ * along its left edge. Pure.
+ */
+
+import { across, along, bent, kvName, lane, shelf, tile } from "./boxes.js";
+import { keyColumns } from "./columns.js";
+import { mlpHalf, MLP_HEIGHT } from "./mlp.js";
+
+const MOST_WIDTH = 620;
+const TILE = 72;
+const STREAM = 12;
+const LEFT = 34;
+const HEAD_NAME = 34;
+const TOP_KEY = 88;
+const HEAD_PITCH = 26;
+const HEAD_STRIP = 22;
+const TOKENS_HIGH = 62;
+const READ = 28;
+const SHELF_PITCH = 48;
+const STRIP = 14;
+const STRIP_PITCH = 18;
+/** Heads in a line of strips: those that share a K/V head, when they are few. */
+const MOST_IN_LINE = 4;
+
+/** @param {Object} shape as of `wideGeometry`; the drawing is as high as it needs */
+export function tallGeometry({ width: room, dims, keys }) {
+  const width = Math.min(room, MOST_WIDTH);
+  const lanes = { x: LEFT + HEAD_NAME, width: width - LEFT - HEAD_NAME - TOP_KEY };
+  const columns = keyColumns({ ...keys, width: lanes.width });
+  const y = rowsOf(dims);
+  const attention = attentionHalf({ dims, columns, lanes, width, y });
+  const mlp = mlpHalf({ dims, x: LEFT, y: y.mlp, stream: { y0: 35, y1: 35 + STREAM } });
+  const rail = LEFT / 2 - STREAM / 2;
+  const into = y.mlp + 35 + STREAM / 2;
+  return {
+    layout: "tall",
+    width,
+    height: y.mlp + MLP_HEIGHT,
+    columns,
+    boxes: [...attention.boxes, ...mlp.boxes],
+    ribbons: [
+      { tone: "computed", band: STREAM, path: bent([[rail, 94], [rail, into], [LEFT, into]], 10) },
+      ...attention.ribbons,
+      ...mlp.ribbons,
+    ],
+    brackets: [],
+    plus: [{ x: rail, y: y.change + TILE / 2 }, mlp.plus],
+    captions: { ...attention.captions, ...mlp.captions },
+    chips: { ...attention.chips, ...mlp.chips },
+    heads: attention.heads,
+    names: attention.names,
+    zone: { x: LEFT - 6, y: y.scores - 22, width: width - LEFT + 6, height: y.mixedEnd - y.scores + 30 },
+    labels: [y.scoreLanes, y.weightLanes].map((top) => ({ x: lanes.x, y: top - 8 })),
+    frames: [y.shelfK, y.shelfV].map((top) => ({ x: lanes.x, y0: top, y1: top + dims.kvHeads * SHELF_PITCH - 4 })),
+  };
+}
+
+function linesOf({ heads, kvHeads }) {
+  const group = heads / kvHeads;
+  const inLine = group > 1 && group <= MOST_IN_LINE ? group : Math.min(heads, MOST_IN_LINE);
+  return { inLine, lines: Math.ceil(heads / inLine) };
+}
+
+/** Tops, from the top of the drawing down. */
+function rowsOf(dims) {
+  const stripsHigh = linesOf(dims).lines * STRIP_PITCH;
+  const lanesHigh = dims.heads * HEAD_PITCH;
+  const shelfHigh = dims.kvHeads * SHELF_PITCH;
+  const normed = 138;
+  const q = normed + TILE + 66;
+  const own = q + stripsHigh + 66;
+  const ownEnd = own + dims.kvHeads * (STRIP + 3);
+  const scores = ownEnd + 66;
+  const scoreLanes = scores + TOKENS_HIGH + 6;
+  const shelfK = scoreLanes + lanesHigh + READ;
+  const weights = shelfK + shelfHigh + 44;
+  const weightLanes = weights + TOKENS_HIGH + 6;
+  const shelfV = weightLanes + lanesHigh + READ;
+  const mixed = shelfV + shelfHigh + 46;
+  const mixedEnd = mixed + stripsHigh;
+  const change = mixedEnd + 62;
+  const lanes = { scores, scoreLanes, shelfK, weights, weightLanes, shelfV };
+  return { normed, q, own, ownEnd, ...lanes, mixed, mixedEnd, change, mlp: change + 112 };
+}
+
+function attentionHalf({ dims, columns, lanes, width, y }) {
+  const { heads, kvHeads, headDim, d, rotary } = dims;
+  const { inLine } = linesOf(dims);
+  const each = (width - LEFT) / inLine;
+  const headRows = Array.from({ length: heads }, (_, head) => head);
+  const kvRows = Array.from({ length: kvHeads }, (_, kvHead) => kvHead);
+  const strips = (tensor, top) =>
+    headRows.map((head) =>
+      tile(tensor, head, headDim, {
+        x: LEFT + (head % inLine) * each,
+        y: top + Math.floor(head / inLine) * STRIP_PITCH,
+        width: each - 8,
+        height: STRIP,
+        columns: 32,
+      }),
+    );
+  const third = (width - LEFT) / 3;
+  const own = (tensor, place) =>
+    kvRows.map((kvHead) =>
+      tile(tensor, kvHead, headDim, {
+        x: LEFT + place * third, y: y.own + kvHead * (STRIP + 3), width: third - 10, height: STRIP, columns: 32,
+      }),
+    );
+  const perKey = (tensor, top) =>
+    headRows.map((head) =>
+      lane(tensor, head, { x: lanes.x, y: top + head * HEAD_PITCH, width: columns.width, height: HEAD_STRIP }),
+    );
+  const perPosition = (tensor, top) =>
+    kvRows.map((kvHead) =>
+      shelf(tensor, kvHead, headDim, {
+        x: lanes.x, y: top + kvHead * SHELF_PITCH, width: columns.width, height: SHELF_PITCH - 4, pitch: columns.pitch,
+      }),
+    );
+  const square = (x, top) => ({ x, y: top, width: TILE, height: TILE });
+  const boxes = [
+    tile("resid_in", null, d, square(0, 22)),
+    tile("attn.normed", null, d, square(LEFT, y.normed)),
+    ...strips("attn.q_rot", y.q),
+    ...(rotary ? own("attn.k", 0) : []),
+    ...own("attn.k_rot", 1),
+    ...own("attn.v", 2),
+    ...perKey("attn.scores", y.scoreLanes),
+    ...perPosition("cache.k", y.shelfK),
+    ...perKey("attn.weights", y.weightLanes),
+    ...perPosition("cache.v", y.shelfV),
+    ...strips("attn.mixed", y.mixed),
+    tile("attn.change", null, d, square(LEFT, y.change)),
+  ];
+  const start = (x, top) => ({ x, y: top, anchor: "start" });
+  const kvNames = (top) => kvRows.map((kvHead) => ({ ...kvName(kvHead), x: lanes.x - 6, y: top + kvHead * SHELF_PITCH + 26 }));
+  const headNames = headRows.map((head) => ({
+    text: `h${head}`, tone: "muted", anchor: "end", x: lanes.x - 6, y: y.scoreLanes + head * HEAD_PITCH + 15,
+  }));
+  const ownMiddle = (place) => LEFT + place * third + (third - 10) / 2;
+  const lanesMiddle = lanes.x + columns.width / 2;
+  return {
+    boxes,
+    ribbons: ribbonsOf({ columns, lanes, width, y, heads }),
+    names: [...headNames, ...kvNames(y.shelfK), ...kvNames(y.shelfV)],
+    heads: headRows.map((head) => ({
+      head,
+      name: { x: LEFT, y: y.weightLanes + head * HEAD_PITCH, width: HEAD_NAME - 6, height: HEAD_PITCH - 2 },
+      topKey: { x: lanes.x + lanes.width + 4, y: y.weightLanes + head * HEAD_PITCH, width: TOP_KEY - 6, height: HEAD_PITCH - 2 },
+    })),
+    captions: {
+      attention: start(0, 12),
+      resid_in: start(TILE + 12, 42),
+      streamShort: start(TILE + 12, 76),
+      "attn.normed": start(LEFT + TILE + 10, y.normed + 20),
+      qLong: start(LEFT, y.q - 8),
+      ownLong: start(LEFT, y.ownEnd + 14),
+      "attn.scores": start(lanes.x, y.scores - 4),
+      readK: { x: lanesMiddle, y: y.shelfK - 9, anchor: "middle" },
+      "attn.weights": start(lanes.x, y.weights - 4),
+      readV: { x: lanesMiddle, y: y.shelfV - 9, anchor: "middle" },
+      mixedLong: start(LEFT, y.mixed - 10),
+      "attn.change": start(LEFT + TILE + 10, y.change + 14),
+    },
+    chips: {
+      norm1: { x: LEFT + TILE / 2, y: 116 },
+      wq: { x: LEFT + 40, y: y.q - 42 },
+      ropeQ: { x: LEFT + 116, y: y.q - 42 },
+      wk: { x: ownMiddle(rotary ? 0 : 1), y: y.own - 24 },
+      ropeK: { x: ownMiddle(1), y: y.own - 24 },
+      wv: { x: ownMiddle(2), y: y.own - 24 },
+      wo: { x: LEFT + TILE / 2, y: y.change - 30 },
+    },
+  };
+}
+
+function ribbonsOf({ columns, lanes, width, y, heads }) {
+  const computed = (path) => ({ tone: "computed", path });
+  const [left, right] = [LEFT + 8, LEFT + TILE - 8];
+  const lanesHigh = heads * HEAD_PITCH - (HEAD_PITCH - HEAD_STRIP);
+  const read = (lanesTop, shelfTop) => ({
+    tone: "cached",
+    path: along(
+      { y: shelfTop, x0: lanes.x, x1: lanes.x + columns.width },
+      { y: lanesTop + lanesHigh, x0: lanes.x, x1: lanes.x + columns.width },
+    ),
+  });
+  const rail = LEFT / 2;
+  return [
+    computed(along({ y: 94, x0: 20, x1: 52 }, { y: y.normed, x0: left, x1: right })),
+    computed(along({ y: y.normed + TILE, x0: left, x1: right }, { y: y.q, x0: LEFT, x1: width - 8 })),
+    computed(along({ y: y.q, x0: LEFT, x1: width - 8 }, { y: y.own, x0: LEFT, x1: width - 10 })),
+    read(y.scoreLanes, y.shelfK),
+    read(y.weightLanes, y.shelfV),
+    computed(along({ y: y.mixedEnd - 4, x0: LEFT, x1: width - 8 }, { y: y.change, x0: left, x1: right })),
+    computed(across({ x: LEFT, y0: y.change + 20, y1: y.change + 52 }, { x: rail, y0: y.change + 30, y1: y.change + 42 })),
+  ];
+}

@@ -1,0 +1,116 @@
+/**
+ * Where everything is in the drawing of a block on a wide screen, in CSS pixels. Pure.
+ *
+ * The residual stream runs along the top, left to right; each half of the block hangs beneath it as a U: down on its left
+ * with a copy of the row, up on its right with the change it adds.
+ */
+
+import { columnAt, keyColumns } from "./columns.js";
+import { mlpHalf, MLP_HEIGHT, MLP_WIDTH } from "./mlp.js";
+import { attentionHalf, SIZES } from "./wide-attention.js";
+
+const { TILE, STRIP, HEIGHTS, HEAD_NAME, BETWEEN_LANES, TOP_KEY, OUT_PROJECTION, BEFORE_MLP, TOP_OF_HALVES, STREAM } = SIZES;
+const BRACKET = 34;
+const LEAST_LANE = 100;
+/** A head's name has to be readable. */
+const LEAST_PITCH = 17;
+const OWN_GAP = 3;
+const OWN_NAMES = 36;
+const ROOM_OF_CHIP = 73;
+const LEAST_HEIGHT = 515;
+
+/**
+ * @param {Object} shape
+ * @param {number} shape.width room in CSS pixels
+ * @param {number} shape.height room in CSS pixels; the drawing may be higher
+ * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary}; `rotary`: positions are turned into Q and K,
+ *   so that K is there twice, before and after
+ * @param {{count: number, own: number, centre: number}} shape.keys as `keyColumns` takes them
+ */
+export function wideGeometry({ width, height, dims, keys }) {
+  const x = columnsOf(width);
+  const columns = keyColumns({ ...keys, width: x.lane });
+  const y = rowsOf(Math.max(LEAST_HEIGHT, height), dims);
+  const attention = attentionHalf({ dims, columns, own: columnAt(columns, keys.own), x, y });
+  const mlp = mlpHalf({ dims, x: x.mlp, stream: STREAM });
+  return {
+    layout: "wide",
+    width,
+    height: y.bottom,
+    columns,
+    boxes: [...attention.boxes, ...mlp.boxes],
+    ribbons: [...attention.ribbons, ...mlp.ribbons],
+    brackets: bracketsOf(dims, x, y),
+    plus: [attention.plus, mlp.plus],
+    captions: { ...attention.captions, ...mlp.captions },
+    chips: { ...attention.chips, ...mlp.chips },
+    heads: attention.heads,
+    names: attention.names,
+    labels: [x.scores, x.weights].map((left) => ({ x: left, y: TOP_OF_HALVES - 8 })),
+    zone: { x: x.q + STRIP.width + 2, y: 56, width: x.mixed + 6 - x.q, height: y.shelfBottom + 2 - 56 },
+    frames: [x.scores, x.weights].map((left) => ({ x: left, y0: y.shelfTop, y1: y.shelfBottom - 4 })),
+  };
+}
+
+function columnsOf(width) {
+  const q = TILE + 76 + HEAD_NAME;
+  const scores = q + STRIP.width + BRACKET;
+  const after = TOP_KEY + STRIP.width + OUT_PROJECTION + TILE + BEFORE_MLP + MLP_WIDTH;
+  const room = Math.max(LEAST_LANE, (width - scores - BETWEEN_LANES - after) / 2);
+  const weights = scores + room + BETWEEN_LANES;
+  const mixed = weights + room + TOP_KEY;
+  const change = mixed + STRIP.width + OUT_PROJECTION;
+  const mlp = change + TILE + BEFORE_MLP;
+  return { q, names: q - HEAD_NAME, scores, weights, lane: room, topKey: weights + room, mixed, change, mlp };
+}
+
+function rowsOf(height, { heads, kvHeads }) {
+  const gap = kvHeads > 1 ? Math.min(8, 24 / kvHeads) : 0;
+  const free = height - TOP_OF_HALVES - HEIGHTS.read - HEIGHTS.append - HEIGHTS.captions;
+  const pitch = Math.min(28, Math.max(LEAST_PITCH, (free * 0.59 - (kvHeads - 1) * gap) / heads));
+  const group = heads / kvHeads;
+  const headTop = (head) => TOP_OF_HALVES + head * pitch + Math.floor(head / group) * gap;
+  const headsBottom = headTop(heads - 1) + pitch;
+  const shelfTop = headsBottom + HEIGHTS.read;
+  const shelfPitch = Math.min(68, Math.max(12, (free * 0.41) / kvHeads));
+  const shelfRow = (kvHead) => shelfTop + kvHead * shelfPitch;
+  const shelfBottom = shelfTop + kvHeads * shelfPitch;
+  const own = ownRows(kvHeads, shelfTop);
+  const append = Math.max(shelfBottom + 4, own.end + OWN_NAMES);
+  const strip = Math.min(18, pitch - 4);
+  return {
+    pitch,
+    strip,
+    headTop,
+    headsBottom,
+    shelfTop,
+    shelfRow,
+    shelfHeight: shelfPitch - 4,
+    shelfBottom,
+    append,
+    own,
+    bottom: Math.max(append + HEIGHTS.append + HEIGHTS.captions, MLP_HEIGHT),
+  };
+}
+
+/** The row's own K before and after its position is turned in, and its V, under the normed row. */
+function ownRows(kvHeads, shelfTop) {
+  const strip = Math.min(14, 60 / kvHeads);
+  const pitch = strip + OWN_GAP;
+  const high = kvHeads * pitch - OWN_GAP;
+  const k = TOP_OF_HALVES + TILE + ROOM_OF_CHIP;
+  const rot = Math.max(shelfTop + 22, k + high + 42);
+  return { strip, pitch, k, kEnd: k + high, rot, end: rot + high };
+}
+
+/** Which query heads share a K/V head; none where each has its own. */
+function bracketsOf({ heads, kvHeads }, x, y) {
+  const group = heads / kvHeads;
+  if (group === 1) return [];
+  return Array.from({ length: kvHeads }, (_, kvHead) => ({
+    kvHead,
+    x: x.q + STRIP.width + 5,
+    y0: y.headTop(kvHead * group) - 1,
+    y1: y.headTop((kvHead + 1) * group - 1) + y.strip + 1,
+  }));
+}

@@ -1,0 +1,139 @@
+/** One decode step: eight operations with what each saves, and K and V of one head as cached beside computed again. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { algebraFacts } from "./algebra.js";
+import { counted, integer, quoted, short } from "../../facts/format.js";
+import { kvHeadOf } from "../../facts/attention.js";
+import { small } from "../../facts/small-numbers.js";
+import { stepOperations } from "./operations.js";
+import { passWork } from "./work.js";
+import { Badge } from "../../ui/badge.js";
+import { useModelValues } from "../../loading/use-model-values.js";
+import { Twice } from "./twice.js";
+
+export function StepAlgebra({ state, focus, client, dispatch }) {
+  const { run, step } = state;
+  const { model } = run.open;
+  const { rows, firstQuery } = run.steps[step];
+  const keys = firstQuery + rows;
+  const operations = useMemo(() => stepOperations(model, { rows, keys }), [model, rows, keys]);
+  if (step === 0)
+    return html`<p class="sheet-say">
+      This is prefill: there is no cache yet, so nothing can be reused. Every row is computed once, and its K and V are
+      kept.${" "}
+      ${
+        run.steps.length > 1 &&
+        html`<button type="button" onClick=${() => dispatch({ type: "seek", step: 1 })}>
+          Go to step 1, the first with a cache
+        </button>`
+      }
+    </p>`;
+  return html`<p class="sheet-say">
+      Step ${step} feeds ${quoted(run.tokens[firstQuery])}. ${say(firstQuery)}
+    </p>
+    <${Operations} run=${run} step=${step} operations=${operations} rows=${rows} keys=${keys} />
+    <${Check} state=${state} focus=${focus} client=${client} />`;
+}
+
+function say(old) {
+  const kept = `Of the ${counted(old, "older row")}, K and V are all that anyone asks for again, and both lie in the cache.`;
+  return `${kept} Everything else about them was used in its own step and is gone.`;
+}
+
+const OLD_ROWS = {
+  reused: { text: (old) => `${old} reused from the cache`, tone: "is-reused" },
+  there: { text: (old) => `${old} lie there already`, tone: "is-reused" },
+  read: { text: (old) => `reads all ${old} from the cache`, tone: "is-reused" },
+  unneeded: { text: (old) => `${old} not needed again`, tone: "is-unneeded" },
+};
+
+function Operations({ run, step, operations, rows, keys }) {
+  const { model } = run.open;
+  const old = keys - rows;
+  const ours = passWork(model, rows, keys);
+  const engine = run.steps[step].data.flops;
+  const sum = (name) => operations.reduce((total, one) => total + one[name], 0);
+  const flops = (value) => (value ? short(value, "") : "–");
+  return html`<div class="sheet-wide" tabindex="0" role="region" aria-label="Operations of the step">
+      <table class="numbers operations" aria-label="Eight operations of one layer">
+        <caption>One layer, shapes and multiply-adds <${Badge} origin="computed" /></caption>
+        <thead>
+          <tr>
+            <th scope="col">operation</th><th scope="col">shape now</th><th scope="col">without a cache</th>
+            <th scope="col" class="is-left">the ${counted(old, "older row")}</th><th scope="col">FLOP now</th><th scope="col">without</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${operations.map(
+            ({ id, name, now, without, old: fate, flops: flopsNow, flopsWithout }, i) => html`<tr key=${id}>
+              <th scope="row"><i class="operation-number">${i + 1}</i> ${name}</th>
+              <td class="word-computed">${now}</td><td>${without}</td>
+              <td class=${`is-words is-left ${OLD_ROWS[fate].tone}`}>
+                <i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${OLD_ROWS[fate].text(old)}
+              </td>
+              <td>${flops(flopsNow)}</td><td>${flops(flopsWithout)}</td>
+            </tr>`,
+          )}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">one layer</th><td></td><td></td><td></td><td>${flops(sum("flops"))}</td><td>${flops(sum("flopsWithout"))}</td>
+          </tr>
+          <tr>
+            <th scope="row">× ${model.layers} layers + LM head</th><td></td><td></td><td></td>
+            <td><b>${flops(ours)}</b></td><td><b>${flops(passWork(model, keys, keys))}</b></td>
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+    <p class="sheet-note">
+      Shapes are rows × numbers; scores and mix have one matrix per head.
+      ${ours === engine
+        ? html` <span class="check-good">✓</span> The engine counted the same: ${integer(engine)} FLOP in this step.`
+        : html` The engine counted ${integer(engine)} FLOP in this step, this table ${integer(ours)}.`}
+      ${" "}Norms, softmax and the SiLU are a few operations per number and not counted.
+    </p>`;
+}
+
+const WAITING = {
+  none: "To compute K and V a second time takes the model, which this server does not run.",
+  unavailable: "Possible when the model is loaded.",
+  idle: "Pause to compare the cached numbers with computed ones.",
+  loading: "Computing K and V again from the tokens, without the cache…",
+};
+
+function Check({ state, focus, client }) {
+  const { run, step, playing } = state;
+  const { layer, head } = focus;
+  const wanted = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
+  const { status, values, problem } = useModelValues(state, client.algebra, wanted, "algebra");
+  const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);
+  const kvHead = kvHeadOf(run, head);
+  return html`<h4>Is the cached value the right one? Layer ${layer}, head ${head} (KV head ${kvHead})</h4>
+    ${
+      facts
+        ? html`<p class="sheet-say" role="status">${verdict(facts)} <${Badge} origin="measured" /></p>
+          <${Twice} run=${run} values=${values} />`
+        : html`<p class="sheet-note">${WAITING[status] ?? problem.message}</p>`
+    }`;
+}
+
+/** A difference below this share of the largest value is rounding: float32 keeps about 1 part in 10 million. */
+const ROUNDING = 1e-5;
+
+function rounding(differences) {
+  if (differences.some(({ largest, size }) => largest > ROUNDING * size)) return "";
+  return ": float32 rounding, because a pass over many rows adds in another order";
+}
+
+function verdict({ keys, headDim, k, v, output }) {
+  const numbers = integer(keys * headDim);
+  const exact = k.largest === 0 && v.largest === 0;
+  const found = exact
+    ? `all ${numbers} numbers of K and all ${numbers} of V are the same to the last bit`
+    : `of ${numbers} numbers each, K differs by at most ${small(k.largest)} and V by at most ${small(v.largest)} ` +
+      `(the largest are ${small(k.size)} and ${small(v.size)})${rounding([k, v])}`;
+  const made = `Computed again from the ${counted(keys, "token")} in one pass, ${found}.`;
+  return `${made} The head's output differs by ${small(output.largest)}.`;
+}

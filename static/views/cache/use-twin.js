@@ -1,0 +1,56 @@
+/** A run's twins: those the server knows already, and new ones. Nothing is kept here but which one is shown. */
+
+import { useCallback, useState } from "preact/hooks";
+import { Run } from "../../log/run.js";
+import { twinAmong } from "../../facts/twins.js";
+import { useFamily } from "../../loading/use-family.js";
+import { useLog } from "../../loading/use-log.js";
+
+const makeRun = (id) => new Run(id);
+
+/**
+ * The runs connected with `run`, asked for when it has ended: a running one has no twins.
+ *
+ * @param {*} again a new value asks once more
+ * @returns {Object[]|null} null: not known yet
+ */
+export function useConnected(client, run, again = null) {
+  return useFamily(client, run.close ? run : null, again)?.runs ?? null;
+}
+
+/**
+ * @param {{client: Object, run: Object, connected: Object[]|null, cache: "none"|"forgotten", dispatch: Function}} props
+ * @returns {{log: Run|null, starting: boolean, problem: Error|null, start: () => void, stop: () => void}}
+ *   `log` grows in place; null until its first frame is here
+ */
+export function useTwin({ client, run, connected, cache, dispatch }) {
+  const [own, setOwn] = useState({ id: null, starting: false, problem: null });
+  const id = own.id ?? (connected ? twinAmong(connected, run.id, cache) : null);
+  const watched = useLog(client, id, makeRun);
+  const start = useCallback(async () => {
+    setOwn({ id: null, starting: true, problem: null });
+    try {
+      const twin = await client.twin(run.id, { cache });
+      setOwn({ id: twin.id, starting: false, problem: null });
+      dispatch({ type: "twin" });
+    } catch (problem) {
+      setOwn({ id: null, starting: false, problem });
+    }
+  }, [client, run.id, cache, dispatch]);
+  const stop = useCallback(async () => {
+    try {
+      await client.control(id, "stop");
+    } catch (problem) {
+      // It may have ended just before.
+      setOwn((before) => ({ ...before, problem: problem.status === 409 ? null : problem }));
+    }
+  }, [client, id]);
+  return { log: watched.log, starting: own.starting, problem: own.problem ?? watched.problem, start, stop };
+}
+
+/** The finished twin without a cache, for a summary. @returns {Run|null} */
+export function useFinishedTwin({ client, run, again }) {
+  const ended = useConnected(client, run, again)?.filter(({ reason }) => reason === "eos" || reason === "length");
+  const { log } = useLog(client, ended ? twinAmong(ended, run.id, "none") : null, makeRun);
+  return log?.close ? log : null;
+}

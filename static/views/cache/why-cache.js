@@ -1,0 +1,197 @@
+/** Why K and V are kept: the run beside its twin that was really executed without a cache. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { counted, fixed, integer, milliseconds, short } from "../../facts/format.js";
+import { small } from "../../facts/small-numbers.js";
+import { compareTwin, rowsComputed, rowsWithoutCache } from "../../facts/twins.js";
+import { Badge } from "../../ui/badge.js";
+import { Chart } from "../../ui/chart.js";
+import { useStages } from "../../ui/use-stages.js";
+import { fedNames, Stairs } from "./stairs.js";
+import { TwinControl } from "./twin-control.js";
+
+/**
+ * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function}} props
+ *   `twin`: of `useTwin`; `recorded`: the run came with the page, so its times may be another machine's
+ */
+export function WhyCache({ run, step, twin, ready, recorded, dispatch }) {
+  const { log } = twin;
+  const stage = useStages(2);
+  const done = log?.steps.length ?? 0;
+  const count = run.steps.length;
+  const would = useMemo(() => rowsWithoutCache(run), [run, count]);
+  const compared = useMemo(() => (done ? compareTwin(run, log) : null), [run, count, log, done]);
+  const names = useMemo(() => fedNames(run), [run, count]);
+  const cached = useMemo(
+    () => run.steps.map((one) => ({ reused: one.firstQuery, again: 0, fresh: rowsComputed(one), done: true })),
+    [run, count],
+  );
+  const without = useMemo(
+    () => run.steps.map(({ firstQuery, rows }, at) => ({ reused: 0, again: firstQuery, fresh: rows, done: at < done })),
+    [run, count, done],
+  );
+  const onPick = (to) => dispatch({ type: "seek", step: to });
+  const both = { names, current: step, onPick };
+  return html`<p class="sheet-say">${sayWhy(would)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
+    <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
+    <div class="sheet-columns is-even">
+      <div class="stairs-pair">
+        <${Stairs} title=${`With the cache: ${counted(would.cached, "row")}`} lines=${cached} ...${both} />
+        <${Stairs}
+          title=${`Without: ${counted(would.without, "row")}${done ? "" : ", not run yet"}`}
+          lines=${without} ...${both}
+        />
+        <p class="stairs-key">
+          <span><i class="swatch-reused"></i>read from the cache</span>
+          <span><i class="swatch-fresh"></i>computed for the first time</span>
+          <span><i class="swatch-again"></i>computed again</span>
+        </p>
+      </div>
+      ${
+        compared
+          ? html`<${Totals} compared=${compared} count=${count} log=${log} recorded=${recorded} />`
+          : html`<${Expected} would=${would} />`
+      }
+    </div>
+    ${compared && stage > 1 && html`<${BySteps} run=${run} step=${step} compared=${compared} onPick=${onPick} />`}`;
+}
+
+function times(a, b) {
+  return `${fixed(b / a, b / a < 10 ? 1 : 0)}×`;
+}
+
+const NEED = "Each step needs K and V of every token so far.";
+
+function sayWhy({ cached, without, again }) {
+  if (!again)
+    return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
+  const kept = `This run keeps them, so it put ${counted(cached, "row")} through the model, one per token.`;
+  const lost = `${integer(again)} of them computed again, with the same result as before`;
+  return `${NEED} ${kept} Without a cache it would have been ${integer(without)}: ${lost}.`;
+}
+
+/** Logits are about 20: float32 keeps 7 digits of each number, and a few are lost on the way through the layers. */
+const ROUNDING = 1e-3;
+
+function sayMeasured(run, { cached, twin, logits, parting, steps }, log) {
+  if (!log.close) return "";
+  const text = parting === null ? "It wrote the same text" : `From step ${parting} on it wrote another text`;
+  const all = steps.length === run.steps.length ? "" : ` over its first ${counted(steps.length, "step")}`;
+  const rounding = parting === null && logits.largest < ROUNDING;
+  return html`<b>Really run without a cache${all}: ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}.</b>
+    ${` ${text}, and no logit differs by more than ${small(logits.largest)}`}${
+      rounding && ": float32 rounding. The cache is exact, not an approximation"
+    }.`;
+}
+
+function Expected({ would }) {
+  return html`<table class="numbers" aria-label="Without a cache, computed">
+    <caption>What is known before it runs <${Badge} origin="computed" /></caption>
+    <thead><tr><td></td><th scope="col">with cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>
+    <tbody>
+      <tr>
+        <th scope="row">rows through the model</th>
+        <td>${integer(would.cached)}</td><td>${integer(would.without)}</td><td>${times(would.cached, would.without)}</td>
+      </tr>
+    </tbody>
+  </table>`;
+}
+
+const LINES = [
+  { id: "rows", name: "rows through the model", origin: "measured", write: integer },
+  { id: "ms", name: "time, forward passes", origin: "measured", write: milliseconds },
+  { id: "flops", name: "arithmetic", origin: "computed", write: (value) => short(value, "FLOP") },
+  { id: "read", name: "memory read", origin: "computed", write: (value) => short(value, "B") },
+];
+
+function Totals({ compared, count, log, recorded }) {
+  const { cached, twin, logits, steps, parting } = compared;
+  return html`<div>
+    <table class="numbers is-tight" aria-label="With and without a cache">
+      <caption>${steps.length === count ? "All" : `The first ${steps.length} of`} ${counted(count, "step")}</caption>
+      <thead><tr><td></td><th scope="col">with cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>
+      <tbody>
+        ${LINES.map(
+          ({ id, name, origin, write }) => html`<tr key=${id}>
+            <th scope="row">${name} <${Badge} origin=${origin} /></th>
+            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${times(cached[id], twin[id])}</td>
+          </tr>`,
+        )}
+        <tr>
+          <th scope="row">largest logit difference <${Badge} origin="measured" /></th>
+          <td colspan="3">${small(logits.largest)} over ${logits.compared} logits a step</td>
+        </tr>
+        <tr>
+          <th scope="row">text</th>
+          <td colspan="3" class="is-words">
+            ${parting === null ? `the same ${counted(steps.length, "token")}` : `another token at step ${parting}; logits compared up to there`}
+          </td>
+        </tr>
+      </tbody>
+    </table>
+    ${log.close && sayTime(compared)}
+    <p class="sheet-note">
+      The cached run also wrote down everything this page shows, which takes part of its time; the twin did not.
+      Times hold whatever else the machine was doing.
+      ${recorded && " It was recorded earlier, perhaps on another machine: compare the milliseconds with care."}
+    </p>
+  </div>`;
+}
+
+/** Memory read counts as alike below this ratio. */
+const ALIKE = 1.2;
+
+/** Where time grew much less than arithmetic, the reason is in the table too: both read the weights once per pass. */
+function sayTime({ cached, twin }) {
+  const [work, time, read] = ["flops", "ms", "read"].map((id) => twin[id] / cached[id]);
+  if (!(work > 2 * time && read < ALIKE)) return null;
+  return html`<p class="sheet-note">
+    ${`Why does ${times(1, work)} the arithmetic take only ${times(1, time)} the time? `}
+    ${`Either way a step reads all the weights once (${times(1, read)} the memory in all), `}
+    and with so few rows most of the time goes there.
+  </p>`;
+}
+
+function BySteps({ run, step, compared, onPick }) {
+  const series = useMemo(() => {
+    const points = (side) => compared.steps.map((one) => ({ x: one.step, y: one[side].ms }));
+    return [
+      { name: "without", kind: "line", tone: "computed", points: points("twin") },
+      { name: "with the cache", kind: "line", tone: "cached", points: points("cached") },
+    ];
+  }, [compared]);
+  return html`<div class="sheet-columns is-even">
+    <div>
+      <h4>Time of each step's forward pass <${Badge} origin="measured" /></h4>
+      <${Chart}
+        label="Milliseconds of each step with and without the cache" x=${{ name: "step" }} current=${step} onPick=${onPick}
+        y=${{ name: "milliseconds", format: (ms) => integer(ms), exact: milliseconds }} series=${series} height=${170}
+      />
+    </div>
+    <div>
+      <h4>Every step's numbers: with the cache → without</h4>
+      <div class="sheet-wide twin-steps" tabindex="0" role="region" aria-label="Every step's numbers">
+        <table class="numbers" aria-label="Each step, cached and not">
+          <thead>
+            <tr>
+              <th scope="col">step</th><th scope="col">rows</th><th scope="col">time</th><th scope="col">FLOP</th>
+              <th scope="col">logits differ by</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${compared.steps.map(
+              (one) => html`<tr key=${one.step} class=${one.step === step ? "is-current" : ""}>
+                <th scope="row">${one.step}</th>
+                <td>${one.cached.rows} → ${one.twin.rows}</td>
+                <td>${milliseconds(one.cached.ms)} → ${milliseconds(one.twin.ms)}</td>
+                <td>${short(one.cached.flops, "").trim()} → ${short(one.twin.flops, "").trim()}</td>
+                <td>${one.logits ? small(one.logits.largest) : "–"}</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  </div>`;
+}

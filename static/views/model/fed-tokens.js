@@ -1,0 +1,44 @@
+/** The tokens of a step with their ids: amber those that are fed, blue those whose keys and values are only read. */
+
+import { html } from "htm/preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { counted } from "../../facts/format.js";
+import { Token } from "../../ui/token.js";
+import { useScroll } from "../../ui/use-scroll.js";
+
+/** More rows than this are shown when they are asked for. */
+const SHOWN = 40;
+
+/** @param {{run: Object, step: number, flow: Object}} props `flow` as `flowOf` gives it */
+export function FedTokens({ run, step, flow }) {
+  const list = useRef(null);
+  const [all, setAll] = useState(false);
+  const end = flow.first + flow.rows;
+  const start = all ? 0 : Math.max(0, end - SHOWN);
+  const rows = useMemo(
+    () =>
+      run.tokens.slice(start, end).map((token, index) => {
+        const position = start + index;
+        return html`<tr key=${position} class=${position < flow.first ? "is-cached" : "is-fed"}>
+          <td>${position}</td>
+          <td><${Token} token=${token} limit=${11} /></td>
+          <td>${token.id}</td>
+        </tr>`;
+      }),
+    [run, start, end, flow.first],
+  );
+  useScroll(toTheEnd, list, [run, step]);
+  return html`<div class="fed" ref=${list} role="group" aria-label="Tokens and ids of this step" tabindex="0">
+    ${start > 0 && html`<button type="button" class="part-word" onClick=${() => setAll(true)}>Show ${counted(start, "token")} before</button>`}
+    <table>
+      <thead>
+        <tr><th scope="col">position</th><th scope="col">token</th><th scope="col">id</th></tr>
+      </thead>
+      <tbody>${rows}</tbody>
+    </table>
+  </div>`;
+}
+
+function toTheEnd(list) {
+  list.scrollTop = list.scrollHeight;
+}

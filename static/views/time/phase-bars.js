@@ -1,0 +1,30 @@
+/** What one token costs in the two phases, as pairs of bars, each pair to its own largest. */
+
+import { html } from "htm/preact";
+import { bytesShort, milliseconds, short } from "../../facts/format.js";
+import { Badge } from "../../ui/badge.js";
+
+const PAIRS = [
+  { id: "flopsPerToken", name: "arithmetic", origin: "computed", write: (value) => short(value, "FLOP") },
+  { id: "readPerToken", name: "memory read", origin: "computed", write: bytesShort },
+  { id: "msPerToken", name: "time", origin: "measured", write: milliseconds },
+];
+
+/** @param {{prefill: Object, decode: Object}} props of `phaseFacts` */
+export function PhaseBars({ prefill, decode }) {
+  return html`<dl class="phase-bars">
+    ${PAIRS.map(({ id, name, origin, write }) => {
+      const most = Math.max(prefill[id], decode[id]);
+      return html`<div key=${id}>
+        <dt>${name} per token <${Badge} origin=${origin} /></dt>
+        <${Bar} phase="prefill" value=${prefill[id]} most=${most} write=${write} />
+        <${Bar} phase="decode" value=${decode[id]} most=${most} write=${write} />
+      </div>`;
+    })}
+  </dl>`;
+}
+
+function Bar({ phase, value, most, write }) {
+  const width = `width:${((100 * value) / most).toFixed(1)}%`;
+  return html`<dd><span>${phase}</span><i aria-hidden="true"><u style=${width}></u></i><b>${write(value)}</b></dd>`;
+}

@@ -1,0 +1,71 @@
+/** Prefill beside decode: what a byte read from memory is good for in each. */
+
+import { html } from "htm/preact";
+import { bytesShort, counted, fixed, integer, milliseconds, short, significant } from "../../facts/format.js";
+import { Badge } from "../../ui/badge.js";
+import { PhaseBars } from "./phase-bars.js";
+
+const LINES = [
+  { id: "rows", name: "rows in one step", origin: "measured", write: integer },
+  { id: "ms", name: "forward pass", origin: "measured", write: milliseconds },
+  { id: "msPerToken", name: "per token", origin: "measured", write: milliseconds },
+  { id: "flops", name: "arithmetic", origin: "computed", write: (value) => short(value, "FLOP") },
+  { id: "read", name: "memory read", origin: "computed", write: bytesShort },
+  { id: "intensity", name: "arithmetic intensity", origin: "computed", write: (value) => `${significant(value)} FLOP/byte` },
+  { id: "flopsPerSecond", name: "arithmetic done per second", origin: "computed", write: (value) => short(value, "FLOP/s") },
+  { id: "bytesPerSecond", name: "memory read per second", origin: "computed", write: (value) => short(value, "B/s") },
+];
+
+/** @param {{run: Object, prefill: Object, decode: Object|null}} props of `phaseFacts` */
+export function Phases({ run, prefill, decode }) {
+  return html`<p class="sheet-say">${say(run, prefill, decode)}</p>
+    <div class="sheet-columns">
+    <div class="sheet-wide" tabindex="0" role="region" aria-label="Prefill and decode">
+      <table class="numbers phases" aria-label="Prefill and decode side by side">
+        <thead>
+          <tr>
+            <td></td><th scope="col">prefill</th>
+            <th scope="col">decode</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${LINES.map(
+            ({ id, name, origin, write }) => html`<tr key=${id}>
+              <th scope="row">${name} <${Badge} origin=${origin} /></th>
+              <td>${write(prefill[id])}</td><td>${decode ? write(decode[id]) : "–"}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} />`}
+    </div>
+    <p class="sheet-note">
+      ${decode?.steps > 1 && `Decode: the median of ${counted(decode.steps, "step")}. `}Arithmetic: multiply-adds × 2 of the
+      matrix products. Memory read: the weights, and K and V of the positions before, counted once per pass.
+      The rates divide them by the measured time; no peak of any hardware is assumed.
+    </p>`;
+}
+
+/** How much more than the arithmetic a token's time must grow from prefill to decode to show that decode waits. */
+const WAITS = 1.5;
+
+function say(run, prefill, decode) {
+  const passes = run.steps[0].data.ms.chunks.length;
+  const reads = `Prefill reads the weights ${passes === 1 ? "once" : `${passes} times`} for ${counted(run.promptLength, "token")}`;
+  const shared = `${reads}: ${significant(prefill.intensity)} operations for each byte.`;
+  if (!decode) return `${shared} Decode has not begun.`;
+  const again = `Decode reads them again for every token: ${significant(decode.intensity)}.`;
+  const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) => decode[id] / prefill[id]);
+  const costs = `does ${times(work)} the arithmetic of prefill, reads ${times(read)} the memory and takes ${times(time)} the time`;
+  const grown = `Per token, decode ${costs}.`;
+  const verdict =
+    time > WAITS * work
+      ? "The extra time is not spent on arithmetic but on waiting for memory: decode is memory-bound."
+      : "Here a token's time grew no more than its arithmetic, so this run does not show decode waiting for memory.";
+  return `${shared} ${again} ${grown} ${verdict}`;
+}
+
+function times(ratio) {
+  return `${fixed(ratio, ratio < 10 ? 1 : 0)}×`;
+}

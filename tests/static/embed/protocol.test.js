@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commandOf, embedOfSearch, sizeMessages, stepMessage } from "../../../static/embed/protocol.js";
+
+const DEFAULTS = { link: {}, hide: [], theme: "auto", autoplay: false, speed: 1 };
+
+test("an address without parameters asks for nothing", () => {
+  assert.deepEqual(embedOfSearch(""), DEFAULTS);
+  assert.deepEqual(embedOfSearch("?unknown=1&constructor=2&__proto__=3"), DEFAULTS);
+});
+
+test("an address can ask for everything there is", () => {
+  const all = "?step=3&layer=13&head=8&query=8&key=1&view=pair&hide=prompt,controls,header,notes&theme=dark&autoplay=1&speed=0.5";
+  assert.deepEqual(embedOfSearch(all), {
+    link: { step: 3, layer: 13, head: 8, query: 8, key: 1, view: "pair" },
+    hide: ["prompt", "controls", "header", "notes"],
+    theme: "dark",
+    autoplay: true,
+    speed: 0.5,
+  });
+});
+
+test("numbers out of bounds are brought inside, what is no number is ignored", () => {
+  assert.deepEqual(embedOfSearch("?step=-3&layer=99999999999999999999999").link, { step: 0, layer: 999_999 });
+  for (const bad of ["", "x", "1.5", "1e3", "0x1", " 1", "١", "NaN", "1,2", "+2"]) {
+    assert.deepEqual(embedOfSearch(`?step=${encodeURIComponent(bad)}`).link, {}, bad);
+  }
+});
+
+test("a speed that is not offered is the nearest that is", () => {
+  for (const [asked, speed] of [["0", 0.25], ["-7", 0.25], ["0.3", 0.25], ["3.5", 4], ["1000", 4], [".5", 0.5], ["fast", 1], ["", 1], ["1e9", 1]]) {
+    assert.equal(embedOfSearch(`?speed=${asked}`).speed, speed, asked);
+  }
+});
+
+test("other words are ignored, wherever they are", () => {
+  assert.deepEqual(embedOfSearch("?view=constructor&theme=pink&autoplay=yes&hide=all"), DEFAULTS);
+  assert.deepEqual(embedOfSearch("?hide=notes,all,,header").hide, ["header", "notes"]);
+});
+
+test("autoplay is on and off in the words that addresses use", () => {
+  for (const on of ["autoplay", "autoplay=", "autoplay=1", "autoplay=true"]) assert.equal(embedOfSearch(on).autoplay, true, on);
+  for (const off of ["autoplay=0", "autoplay=false", "autoplay=1&autoplay=0"]) assert.equal(embedOfSearch(off).autoplay, false, off);
+});
+
+test("of what is given twice, the last that can be read counts", () => {
+  assert.deepEqual(embedOfSearch("?step=1&step=2&step=x").link, { step: 2 });
+});
+
+test("a command is an object of this protocol with a known name", () => {
+  for (const type of ["hello", "play", "pause"]) assert.deepEqual(commandOf({ kvscope: 1, type, more: 1 }), { type });
+  const none = [null, undefined, "play", 1, [], { type: "play" }, { kvscope: 2, type: "play" }, { kvscope: 1, type: "__proto__" }, { kvscope: 1, type: ["play"] }];
+  for (const data of none) assert.equal(commandOf(data), null);
+});
+
+test("a place is read like an address, from numbers and from text", () => {
+  const { link } = commandOf({ kvscope: 1, type: "goto", step: 2, layer: "7", head: -1, query: 1.5, key: null, view: "head", run: "x" });
+  assert.deepEqual(link, { step: 2, layer: 7, head: 0, view: "head" });
+  assert.deepEqual(commandOf({ kvscope: 1, type: "goto", step: Number.NaN, layer: Infinity, head: {}, view: "<b>" }).link, {});
+});
+
+test("what is said of a moment is numbers and a view", () => {
+  const selection = { layer: 13, head: 8, query: null, key: 1, view: "head" };
+  const run = { id: "secret", steps: [{}, {}, {}], open: { prompt: "secret" } };
+  const message = stepMessage({ run, step: 2, selection, playing: false, prompt: "secret" });
+  assert.deepEqual(message, { kvscope: 1, type: "stepchange", step: 2, steps: 3, ...selection, playing: false });
+  assert.equal(stepMessage({ run: null, step: 0, selection, playing: false }), null);
+  assert.equal(stepMessage({ run: { steps: [] }, step: 0, selection, playing: false }), null);
+});
+
+test("a height is said in both languages", () => {
+  assert.deepEqual(sizeMessages(640), [
+    { kvscope: 1, type: "size", height: 640 },
+    { subject: "lti.frameResize", height: 640 },
+  ]);
+});

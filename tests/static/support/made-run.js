@@ -1,0 +1,75 @@
+/** A run as static/log/run.js presents it, with any weights and lengths a test wants. */
+
+import { weightOf } from "../../../static/log/companding.js";
+import { token } from "./wire.js";
+
+/**
+ * @param {Object} parts
+ * @param {string[]} parts.words prompt and generated tokens
+ * @param {number} parts.promptLength
+ * @param {(layer: number, head: number, query: number) => number[]} parts.row companded weights, query + 1 of them
+ */
+export function madeRun({
+  words,
+  promptLength,
+  layers = 2,
+  heads = 4,
+  kvHeads = 2,
+  headDim = 8,
+  blockSize = 4,
+  row,
+  steps = {},
+}) {
+  const positions = words.length;
+  const run = {
+    id: "made",
+    layers,
+    heads,
+    kvHeads,
+    promptLength,
+    positions,
+    tokens: words.map((word, id) => token(word, id)),
+    open: {
+      block_size: blockSize,
+      model: { layers, heads, kv_heads: kvHeads, head_dim: headDim, element_bytes: 4, vocab: 100 },
+    },
+    steps: [],
+    stepOfQuery: (query) => Math.max(0, query - promptLength + 1),
+    lastQueryOfStep: (step) => promptLength + step - 1,
+    row: (layer, head, query) => (query < positions ? Uint8Array.from(row(layer, head, query)) : null),
+    weight(layer, head, query, key) {
+      const line = run.row(layer, head, query);
+      return !line || key < 0 || key > query ? null : weightOf(line[key]);
+    },
+    residualNorm: (layer, position) => 10 * (layer + 1) + position,
+    qNorm: (layer, head, position) => 3 + layer + head + position,
+    kNorm: (layer, kvHead, position) => 1 + layer + kvHead + position,
+    vNorm: (layer, kvHead, position) => 2 + layer + kvHead + position,
+  };
+  for (let step = 0; step <= positions - promptLength; step++) {
+    const seen = promptLength + step;
+    const blocks = Math.ceil(seen / blockSize);
+    const perPosition = 2 * layers * kvHeads * headDim * 4;
+    const rows = step === 0 ? promptLength : 1;
+    run.steps.push({
+      firstQuery: seen - rows,
+      rows,
+      data: {
+        phase: step === 0 ? "prefill" : "decode",
+        ms: { forward: 8, capture: 1, sample: 0.5, total: 10 + step, chunks: [8] },
+        batch: 1,
+        kv: {
+          positions: seen,
+          blocks,
+          block_table: Array.from({ length: blocks }, (_, i) => 7 + i),
+          refcounts: new Array(blocks).fill(1),
+          bytes_written: rows * perPosition,
+          bytes_used: seen * perPosition,
+          bytes_reserved: blocks * blockSize * perPosition,
+        },
+        ...steps[step],
+      },
+    });
+  }
+  return run;
+}

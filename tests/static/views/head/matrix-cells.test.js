@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keyBox, matrixGeometry, queryBox } from "../../../../static/views/head/matrix-geometry.js";
+import { matrixParts, matrixSize, paintMatrixPart } from "../../../../static/views/head/matrix-cells.js";
+import { pixels } from "../../../../static/draw/pixels.js";
+
+const MARGIN = { left: 10, top: 7, right: 3, bottom: 2 };
+/** Colour n + 1 is shade n, so that no cell has the colour of what is not painted. */
+const TRACK = 500;
+const THEME = { track: TRACK, attention: { packed: Uint32Array.from({ length: 256 }, (_, shade) => shade + 1) } };
+
+/** The matrix as a canvas shows it that gets, part by part, the pixel rows that the part says have changed. */
+function painted({ tokens, promptLength, width, height, ratio, shade }) {
+  const all = [0, tokens - 1];
+  const geometry = matrixGeometry({ width, height, promptLength, newest: tokens - 1, queries: all, keys: all, margin: MARGIN });
+  const size = { geometry, ratio };
+  const { width: wide, height: high } = matrixSize(size);
+  const target = pixels(wide, high);
+  target.data.fill(999);
+  const row = (query) => shade && Uint8Array.from({ length: query + 1 }, (_, key) => shade(query, key));
+  const canvas = new Uint32Array(wide * high);
+  for (let part = 0; part < matrixParts(size); part++) {
+    const { y0, y1 } = paintMatrixPart(target, row, part, { theme: THEME }, size);
+    canvas.set(target.data.subarray(y0 * wide, y1 * wide), y0 * wide);
+  }
+  return { geometry, parts: matrixParts(size), at: (x, y) => canvas[Math.floor(y * ratio) * wide + Math.floor(x * ratio)] };
+}
+
+test("every cell has the colour of its weight, in every band, and what is masked has none", () => {
+  for (const [promptLength, ratio] of [[40, 1], [33, 2], [39, 1.5]]) {
+    const shade = (query, key) => (query * 7 + key * 3) % 256;
+    const { geometry, parts, at } = painted({ tokens: 40, promptLength, width: 600, height: 600, ratio, shade });
+    assert.ok(parts > 4);
+    for (let query = 0; query < 40; query++) {
+      for (let key = 0; key < 40; key++) {
+        const [row, column] = [queryBox(geometry, query), keyBox(geometry, key)];
+        const colour = at((column.x0 + column.x1) / 2, (row.y0 + row.y1) / 2);
+        assert.equal(colour, key > query ? 0 : shade(query, key) + 1, `query ${query}, key ${key}, ${ratio}×`);
+      }
+    }
+  }
+});
+
+test("the newest row is whole wherever the bands end", () => {
+  for (let height = 300; height < 300 + 64; height += 4) {
+    const shade = (query, key) => (query * 7 + key * 3) % 256;
+    const { geometry, at } = painted({ tokens: 40, promptLength: 30, width: 600, height, ratio: 1, shade });
+    const { y0, y1 } = queryBox(geometry, 39);
+    for (let y = Math.ceil(y0); y < Math.floor(y1); y++) assert.equal(at(MARGIN.left + 1, y), shade(39, 0) + 1, `${height}, ${y}`);
+  }
+});
+
+test("a lone strong weight is seen where several rows share a pixel, on both sides of a band's edge", () => {
+  const tokens = 400;
+  for (let strong = 1; strong < tokens; strong += 1) {
+    const shade = (query, key) => (query === strong && key === 0 ? 200 : 0);
+    const { geometry, at } = painted({ tokens, promptLength: tokens, width: 230, height: 230, ratio: 1, shade });
+    assert.equal(at(MARGIN.left + 0.1, Math.round(queryBox(geometry, strong).y0)), 201, `query ${strong}`);
+  }
+});
+
+test("before there are weights, what may be looked at is a place without a shade", () => {
+  for (const tokens of [1, 12, 40, 400]) {
+    const { geometry, at } = painted({ tokens, promptLength: tokens, width: 300, height: 300, ratio: 1, shade: null });
+    for (let query = 0; query < tokens; query++) {
+      const row = Math.round(queryBox(geometry, query).y0);
+      assert.equal(at(geometry.left + 0.1, row), TRACK, `query ${query} of ${tokens}`);
+      const masked = Math.ceil(geometry.left + (query + 2) * geometry.cell) + 1;
+      if (masked < geometry.right) assert.equal(at(masked, row), 0, `after query ${query} of ${tokens}`);
+    }
+  }
+});
