@@ -25,7 +25,7 @@ from kvscope.model.api import (
 )
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.checkpoint.tokenizer import Extras
-from kvscope.model.engine.capture import expand
+from kvscope.model.companding import decompand
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import observing
 from kvscope.model.log import frames
@@ -560,9 +560,9 @@ class TestExactValues:
         ids = encoded() + chosen(log)
         prefill, decode = (frames.tensors(log[place].payload)["attention"] for place in (1, 5))
         exact = safetensors.numpy.load(made.head(encoded(), 0, 1, 3))
-        assert np.abs(expand(prefill[1, 3]) - exact["weights"]).max() < 0.004
+        assert np.abs(decompand(prefill[1, 3]) - exact["weights"]).max() < 0.004
         exact = safetensors.numpy.load(made.head(ids[:14], 13, 0, 2))
-        assert np.abs(expand(decode[0, 2]) - exact["weights"]).max() < 0.004
+        assert np.abs(decompand(decode[0, 2]) - exact["weights"]).max() < 0.004
 
         norms = frames.tensors(log[1].payload)
         for position in (0, 7):

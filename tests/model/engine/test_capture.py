@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from kvscope.model.companding import compand, decompand
 from kvscope.model.engine.batch import Entry, make_batch
-from kvscope.model.engine.capture import LARGEST_F16, Capture, CapturedRows, compand, expand
+from kvscope.model.engine.capture import LARGEST_F16, Capture, CapturedRows
 from kvscope.model.hooks import hook_points, observing
 from kvscope.model.kv_cache import KVCache, Sequence
 from kvscope.model.transformer import AttentionGroup, Batch
@@ -20,7 +21,7 @@ LENGTHS = ((0, 21), (30, 1), (4, 1))
 
 @given(st.floats(0, 1))
 def test_companding_is_within_the_documented_error(weight: float) -> None:
-    sent = float(expand(compand(torch.tensor([weight], dtype=torch.float32)).numpy())[0])
+    sent = float(decompand(compand(torch.tensor([weight], dtype=torch.float32)).numpy())[0])
     assert abs(sent - weight) < 0.004
     if weight < 1e-6:
         assert abs(sent - weight) < 1e-5
@@ -28,8 +29,8 @@ def test_companding_is_within_the_documented_error(weight: float) -> None:
 
 def test_companding_keeps_0_and_1_and_every_step_between() -> None:
     steps = np.arange(256, dtype=np.uint8)
-    assert expand(steps)[[0, 255]].tolist() == [0, 1]
-    assert compand(torch.from_numpy(expand(steps))).tolist() == steps.tolist()
+    assert decompand(steps)[[0, 255]].tolist() == [0, 1]
+    assert compand(torch.from_numpy(decompand(steps))).tolist() == steps.tolist()
 
 
 def captured(arch: str) -> tuple[list[CapturedRows], list[int], dict[str, list[Tensor]]]:
@@ -75,7 +76,7 @@ def test_every_run_of_a_ragged_batch_gets_its_own_rows(arch: str) -> None:
         for layer in range(2):
             # Two groups a layer: the hook of the weights fires once for each.
             exact = seen["attn.weights"][2 * layer + group][member].flatten(0, 1)[..., : cached + new]
-            assert np.abs(expand(mine.attention[layer]) - exact.numpy()).max() < 0.004
+            assert np.abs(decompand(mine.attention[layer]) - exact.numpy()).max() < 0.004
             start = (0, 1, 2)[place]
             span = slice(start, start + new)
             lengths = ((mine.q_norm, "attn.q_rot"), (mine.k_norm, "attn.k_rot"), (mine.v_norm, "attn.v"))
@@ -90,7 +91,7 @@ def test_every_run_of_a_ragged_batch_gets_its_own_rows(arch: str) -> None:
 def test_no_row_looks_ahead_and_each_sums_to_one(arch: str) -> None:
     rows, _, _ = captured(arch)
     for mine in rows:
-        attention = expand(mine.attention)
+        attention = decompand(mine.attention)
         queries = mine.first_query + np.arange(attention.shape[2])
         ahead = np.arange(attention.shape[3]) > queries[:, None]
         assert (attention[:, :, ahead] == 0).all()

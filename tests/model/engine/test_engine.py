@@ -8,10 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from kvscope.model.companding import decompand
 from kvscope.model.engine import engine as engine_module
 from kvscope.model.engine.batch import make_batch
 from kvscope.model.engine.candidates import Candidates, candidates
-from kvscope.model.engine.capture import Capture, expand
+from kvscope.model.engine.capture import Capture
 from kvscope.model.engine.cost import Work
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, RowsRecord, StepRecord
@@ -66,7 +67,7 @@ def test_prefill_in_chunks_gives_the_logits_and_attention_of_one_whole_pass(arch
         queries, keys = part.attention.shape[2:]
         assert keys == part.first_query + queries
         there = exact[:, :, part.first_query : keys, :keys]
-        assert np.abs(expand(part.attention) - there).max() < 0.004
+        assert np.abs(decompand(part.attention) - there).max() < 0.004
 
 
 @pytest.mark.parametrize("arch", ["llama", "mistral", "gpt2"])
@@ -83,7 +84,7 @@ def test_attention_of_decode_is_within_the_documented_error(arch: str) -> None:
     for record in decode:
         position = record.rows.first_query
         assert position == 19 + record.step
-        sent = expand(record.rows.attention[1, :, 0])
+        sent = decompand(record.rows.attention[1, :, 0])
         assert np.abs(sent - exact[:, position, : position + 1]).max() < 0.004
 
 

@@ -1,0 +1,244 @@
+"""Folds a log's frames (docs/frames.md) into the run that they tell of, for whoever reads one in Python.
+
+    run = LogReader(frame.payload for frame in split(Path("session.safetensors").read_bytes()))
+    run.attention(step=3, layer=13, head=8)
+
+The page does the same in static/contract/run.js.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from kvscope.model.companding import decompand
+from kvscope.model.log import frames as codec
+from kvscope.model.log.frames import VALUES, BadFrame, Header
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+PLACE = ("first_layer", "first_head", "first_query")
+"""Where a part of a step begins."""
+
+
+class NotThere(LookupError):
+    """A step, layer or head that the log does not have; the message is a sentence."""
+
+
+class LogReader:
+    """One run, as far as `payloads` tell: its log from the first frame on, and `values` frames anywhere among them.
+
+    A log that is still growing, or was cut short between frames, has the steps that are complete in it; parts of a
+    step without its `step` frame are dropped. Nothing is decoded, and numpy not imported, before it is asked for.
+
+    What is asked for raises NotThere where the log does not have it and BadFrame where its frames contradict
+    themselves; nothing is allocated by a size that a frame only states. A stranger's file is better checked first
+    (kvscope.model.log.check.LogCheck).
+    """
+
+    def __init__(self, payloads: Iterable[bytes]) -> None:
+        """Read the frames. Raises BadFrame for what is no log."""
+        self.run = ""
+        """Id of the run."""
+        self.open: dict[str, Any] = {}
+        """Data of the `open` frame."""
+        self.steps: list[dict[str, Any]] = []
+        """Data of the `step` frames."""
+        self.depths: list[dict[str, Any]] = []
+        """Data of the `beams` frames: what a beam search has in place of steps."""
+        self.close: dict[str, Any] | None = None
+        """Data of the `close` frame, None while the run goes on or where the log was cut short."""
+        self.values_level: str | None = None
+        """"qkv" or "block" where exact values are stored, else None."""
+        self._parts: dict[int, list[tuple[dict[str, Any], bytes]]] = {}
+        self._step_payloads: list[bytes] = []
+        self._values: dict[tuple[int, int], tuple[dict[str, Any], bytes]] = {}
+        seq = 0
+        for payload in payloads:
+            header = codec.header(payload)
+            try:
+                self._take(header, payload, seq)
+            except (LookupError, TypeError) as error:
+                raise BadFrame(f"frame {header.seq} ({header.kind}) is incomplete: {error!r}") from None
+            seq += header.kind != VALUES
+        if not self.run:
+            raise BadFrame("there is no frame")
+
+    def _take(self, header: Header, payload: bytes, seq: int) -> None:
+        data = header.data
+        if header.kind == VALUES:
+            self._values[data["step"], data["layer"]] = data, payload
+            self.values_level = data["level"]
+            return
+        if header.seq != seq or (header.kind == "open") != (seq == 0):
+            raise BadFrame(f"frame {header.seq} ({header.kind}) stands where frame {seq} belongs")
+        if seq and header.run != self.run:
+            raise BadFrame(f"frame {seq} is of another run")
+        if header.kind == "open":
+            self.run, self.open = header.run, data
+            self._prompt_length, self._layers, self._heads = (
+                len(data["tokens"]),
+                int(data["model"]["layers"]),
+                int(data["model"]["heads"]),
+            )
+        elif header.kind == "layer":
+            if not all(type(data[name]) is int and data[name] >= 0 for name in ("step", *PLACE)):
+                raise BadFrame(f"frame {seq} (layer) does not say where it belongs")
+            self._parts.setdefault(data["step"], []).append((data, payload))
+        elif header.kind == "step":
+            if data["step"] != len(self.steps):
+                raise BadFrame(f"frame {seq} is step {data['step']}, where step {len(self.steps)} belongs")
+            self.steps.append({**data, "token": dict(data["token"])})
+            self._step_payloads.append(payload)
+        elif header.kind == "beams":
+            self.depths.append(data)
+        else:
+            self.close = data
+
+    @property
+    def prompt(self) -> str:
+        """The prompt as typed."""
+        return str(self.open["prompt"])
+
+    @property
+    def prompt_length(self) -> int:
+        """Tokens of the prompt, as fed."""
+        return self._prompt_length
+
+    @property
+    def tokens(self) -> list[dict[str, Any]]:
+        """The prompt's tokens, then the one that each step chose: {id, text, bytes, special}, and more if chosen."""
+        return [*self.open["tokens"], *(step["token"] for step in self.steps)]
+
+    @property
+    def reason(self) -> str | None:
+        """Why the run ended: eos, length, stopped, failed or interrupted; None where the log does not say."""
+        return None if self.close is None else str(self.close["reason"])
+
+    def rows(self, step: int) -> range:
+        """The positions that a step computed: all of the prompt, then one each."""
+        _within("step", step, len(self.steps))
+        last = self._prompt_length + step
+        return range(last - 1 if step else 0, last)
+
+    def attention(self, step: int, layer: int, head: int) -> np.ndarray:
+        """Weights, float32 [queries, keys], within 0.004 of the model's own. Queries: `rows(step)`; keys: 0 … last."""
+        return decompand(self.companded(step, layer, head))
+
+    def companded(self, step: int, layer: int, head: int) -> np.ndarray:
+        """The same as the log has them, U8 [queries, keys]: round(255·√w)."""
+        self._place(step, layer, head)
+        return self._assembled(step, range(layer, layer + 1), range(head, head + 1))[0, 0]
+
+    def companded_step(self, step: int) -> np.ndarray:
+        """All of a step, U8 [layers, heads, queries, keys]."""
+        self._place(step, 0, 0)
+        return self._assembled(step, range(self._layers), range(self._heads))
+
+    def norms(self, step: int) -> dict[str, np.ndarray]:
+        """Lengths of a step's new rows by name: `q_norm` float32 [layers, heads, queries], `k_norm` and `v_norm`
+        [layers, kv_heads, queries], `residual_norm` [layers, queries]; without those that the log lacks.
+        """
+        import numpy as np
+
+        rows = self.rows(step)
+        found: dict[str, list[tuple[dict[str, Any], np.ndarray]]] = {}
+        for data, payload in self._parts.get(step, []):
+            for name, tensor in codec.tensors(payload).items():
+                if name.endswith("_norm"):
+                    found.setdefault(name, []).append((data, tensor))
+        result = {}
+        for name, pieces in found.items():
+            shape = (self._layers, *pieces[0][1].shape[1:-1], len(rows))
+            if sum(piece.size for _, piece in pieces) != prod(shape):
+                raise BadFrame(f"step {step} lacks a part of {name}")
+            whole = np.zeros(shape, np.float32)
+            for data, piece in pieces:
+                query = data["first_query"] - rows.start
+                part = whole[data["first_layer"] :][: len(piece), ..., query : query + piece.shape[-1]]
+                _put(part, piece, f"step {step}: {name}")
+            result[name] = whole
+        return result
+
+    def top_ids(self, step: int) -> np.ndarray:
+        """Int32 [n]: the tokens with the largest raw logits after a step, best first."""
+        return self._step_tensor(step, "top_ids")
+
+    def top_logits(self, step: int) -> np.ndarray:
+        """Float32 [n]: their raw logits. exp(logit − steps[step]["log_z"]) is the probability."""
+        return self._step_tensor(step, "top_logits")
+
+    def exact(self, step: int, layer: int) -> dict[str, np.ndarray]:
+        """Exact values by name, float32, as docs/frames.md has them under `values`; those stored as F16 are rounded."""
+        import numpy as np
+
+        payload = self._stored(step, layer)[1]
+        return {name: tensor.astype(np.float32) for name, tensor in codec.tensors(payload).items()}
+
+    def lens(self, step: int) -> dict[str, Any]:
+        """What the newest row says after each layer: {token, layers: [{layer, top, chosen}]}."""
+        data, _ = self._stored(step, self._layers - 1)
+        if not isinstance(data.get("lens"), dict):
+            raise BadFrame(f"the exact values of step {step} lack the lens")
+        return dict(data["lens"])
+
+    def _stored(self, step: int, layer: int) -> tuple[dict[str, Any], bytes]:
+        self._place(step, layer, 0)
+        if (step, layer) not in self._values:
+            raise NotThere(f"No exact values of step {step} in layer {layer} are stored here.")
+        return self._values[step, layer]
+
+    def _step_tensor(self, step: int, name: str) -> np.ndarray:
+        _within("step", step, len(self.steps))
+        tensors = codec.tensors(self._step_payloads[step])
+        if name not in tensors:
+            raise BadFrame(f"step {step} lacks {name}")
+        return tensors[name]
+
+    def _place(self, step: int, layer: int, head: int) -> None:
+        _within("step", step, len(self.steps))
+        _within("layer", layer, self._layers)
+        _within("head", head, self._heads)
+
+    def _assembled(self, step: int, layers: range, heads: range) -> np.ndarray:
+        """U8 [layers, heads, queries, keys] out of the parts of a step."""
+        import numpy as np
+
+        rows, pieces = self.rows(step), []
+        if step not in self._parts:
+            raise NotThere(f"This log keeps no attention weights of step {step}: studies have none.")
+        for data, payload in self._parts[step]:
+            shape, values = codec.octets(payload, "attention")
+            if len(shape) != 4 or shape[3] != data["first_query"] + shape[2]:
+                raise BadFrame(f"step {step}: attention is not [layers, heads, queries, keys]")
+            first = data["first_layer"], data["first_head"]
+            layer, head = (
+                range(max(wanted.start, at), min(wanted.stop, at + size))
+                for wanted, at, size in zip((layers, heads), first, shape, strict=False)
+            )
+            if layer and head:
+                part = np.frombuffer(values, np.uint8).reshape(shape)
+                part = part[layer.start - first[0] :, head.start - first[1] :][: len(layer), : len(head)]
+                pieces.append((layer, head, data["first_query"] - rows.start, part))
+        if sum(prod(part.shape[:3]) for *_, part in pieces) != len(layers) * len(heads) * len(rows):
+            raise BadFrame(f"step {step} lacks a part of its attention")
+        whole = np.zeros((len(layers), len(heads), len(rows), rows.stop), np.uint8)
+        for layer, head, query, part in pieces:
+            place = whole[layer.start - layers.start :, head.start - heads.start :][: len(layer), : len(head)]
+            _put(place[:, :, query : query + part.shape[2], : part.shape[3]], part, f"step {step}: attention")
+        return whole
+
+
+def _within(name: str, value: int, count: int) -> None:
+    if not 0 <= value < count:
+        there = f"0 to {count - 1}" if count else "none"
+        raise NotThere(f"{name} is {value}; the log has {there}.")
+
+
+def _put(place: np.ndarray, part: np.ndarray, what: str) -> None:
+    if place.shape != part.shape:
+        raise BadFrame(f"{what} has a part that does not fit there")
+    place[:] = part
