@@ -1,5 +1,8 @@
 """Build hook: fetch the page's libraries into static/vendor/ and ship static/ and templates/ inside the wheel.
 
+The one package, `kvscope`, has links to the folders app/ and model/ of a checkout, which a wheel is built through. An
+archive of the sources has the folders only, so the links are made where they are missing.
+
 A checkout serves its modules as they are. A wheel carries them bundled, own ones and libraries together, under the
 entries' own names, so that whatever names an entry works with both.
 
@@ -29,6 +32,8 @@ NPM_INPUTS = ("package.json", "package-lock.json", ".npmrc")
 STAMP = ".stamp"
 SHIPPED = ("static", "templates")
 NOT_SHIPPED = {"node_modules", "package.json", "package-lock.json", ".npmrc", STAMP, "__pycache__"}
+LINKED = ("app", "model")
+"""Folders that are subpackages of `kvscope`."""
 MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
 ENTRIES = ("main.js", "gallery.js")
@@ -52,6 +57,7 @@ class PageFiles(BuildHookInterface[BuilderConfig]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before the build. An editable install serves static/ from the checkout, so it ships nothing."""
         root = Path(self.root)
+        link_packages(root)
         with Packages(root / "static") as packages, ExitStack() as stack:
             fill_vendor(root / "static", packages)
             if version == "editable":
@@ -90,8 +96,16 @@ class Packages:
         return folder / "node_modules"
 
 
+def link_packages(root: Path) -> None:
+    """Make kvscope/app and kvscope/model lead to the folders of those names, where they do not."""
+    for name in LINKED:
+        link = root / "kvscope" / name
+        if not link.exists():
+            link.symlink_to(Path("..") / name)
+
+
 def shipped_files(root: Path, bundle: Path) -> dict[str, str]:
-    """Files of static/ and templates/ by absolute path → path in the wheel, where `app.paths` looks for them.
+    """Files of static/ and templates/ by absolute path → path in the wheel, where `kvscope.app.paths` looks for them.
 
     Those of the folder `bundle` take the place of all modules.
     """

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from importlib import metadata
@@ -93,6 +94,8 @@ def small_static(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A static/ with a module and a library, which a stand-in for npm 'installs'; its runs are counted in runs.txt."""
     static = tmp_path / "static"
     static.mkdir()
+    for folder in ("kvscope", "app", "model"):
+        (tmp_path / folder).mkdir()
     (static / "package.json").write_text(json.dumps({"vendor": {"lib": ["dist/*.js"]}}))
     (static / "package-lock.json").write_text("{}")
     (static / ".npmrc").write_text("")
@@ -216,12 +219,29 @@ def test_a_page_that_cannot_be_bundled_stops_the_build(small_static: Path, monke
         build_hook(small_static).initialize("standard", {"force_include": {}})
 
 
-def build_wheel(folder: Path) -> Path:
-    """The wheel of this checkout, built with what is installed here. npm fetches the bundler."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+def test_an_archive_without_links_gets_them_before_it_is_built(small_static: Path, bundler: list[list[str]]) -> None:
+    package = small_static.parent / "kvscope"
+    for version in ("editable", "standard"):
+        hook = build_hook(small_static)
+        hook.initialize(version, {"force_include": {}})
+        hook.finalize(version, {}, "")
+        assert {path.name: str(path.readlink()) for path in package.iterdir()} == {
+            "app": "../app",
+            "model": "../model",
+        }
+
+
+def build(target: str, folder: Path, source: Path = ROOT) -> Path:
+    """The wheel or the archive of sources, built with what is installed here. npm fetches the bundler."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    return next(folder.glob("*.whl"))
+    return next(folder.iterdir())
+
+
+def build_wheel(folder: Path) -> Path:
+    """The wheel of this checkout."""
+    return build("wheel", folder / "dist")
 
 
 def unpacked_wheel(folder: Path) -> Path:
@@ -254,6 +274,17 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"kvscope"}
     assert not [name for name in names if "node_modules" in name]
+
+
+@pytest.mark.processes
+def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path) -> None:
+    with tarfile.open(build("sdist", tmp_path / "sources")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    unpacked = next(tmp_path.glob("kvscope-*"))
+    assert {"app/cli.py", "model/api.py", "kvscope/__init__.py"} <= files_of(unpacked)
+    assert not [name for name in files_of(unpacked) if name.startswith(("kvscope/app", "kvscope/model"))]
+    again = zipfile.ZipFile(build("wheel", tmp_path / "again", unpacked)).namelist()
+    assert sorted(again) == sorted(zipfile.ZipFile(build_wheel(tmp_path)).namelist())
 
 
 def test_the_page_is_found_in_a_checkout_and_in_an_installation(tmp_path: Path) -> None:
