@@ -64,8 +64,7 @@ function times(a, b) {
 const NEED = "Each step needs K and V of every token so far.";
 
 function sayWhy({ cached, without, again }) {
-  if (!again)
-    return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
+  if (!again) return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
   const kept = `This run keeps them, so it put ${counted(cached, "row")} through the model, one per token.`;
   const lost = `${integer(again)} of them computed again, with the same result as before`;
   return `${NEED} ${kept} Without a cache it would have been ${integer(without)}: ${lost}.`;
