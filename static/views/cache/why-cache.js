@@ -54,7 +54,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch }) {
           : html`<${Expected} would=${would} />`
       }
     </div>
-    ${compared && stage > 1 && html`<${BySteps} run=${run} step=${step} compared=${compared} onPick=${onPick} />`}`;
+    ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} onPick=${onPick} />`}`;
 }
 
 function times(a, b) {
@@ -152,7 +152,7 @@ function sayTime({ cached, twin }) {
   </p>`;
 }
 
-function BySteps({ run, step, compared, onPick }) {
+function BySteps({ step, compared, onPick }) {
   const series = useMemo(() => {
     const points = (side) => compared.steps.map((one) => ({ x: one.step, y: one[side].ms }));
     return [

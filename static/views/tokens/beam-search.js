@@ -59,8 +59,8 @@ export function BeamSearch({ state, client }) {
       ${
         !run.saved &&
         html`<form onSubmit=${search}>
-          <${Number} name="beams" value=${asked.beams} most=${MOST_BEAMS} onValue=${(beams) => setAsked({ ...asked, beams })} />
-          <${Number} name="length" value=${asked.length} most=${MOST_LENGTH} onValue=${(length) => setAsked({ ...asked, length })} />
+          <${Count} name="beams" value=${asked.beams} most=${MOST_BEAMS} onValue=${(beams) => setAsked({ ...asked, beams })} />
+          <${Count} name="length" value=${asked.length} most=${MOST_LENGTH} onValue=${(length) => setAsked({ ...asked, length })} />
           <button type="submit" aria-disabled=${starting}>${starting ? "Starting…" : "Search"}</button>
           ${grows && html`<button type="button" onClick=${stop}>Stop the search</button>`}
         </form>`
@@ -79,9 +79,9 @@ function lastSearch(family, run, step) {
   return searches?.at(-1)?.id ?? null;
 }
 
-function Number({ name, value, most, onValue }) {
+function Count({ name, value, most, onValue }) {
   const onInput = ({ currentTarget: { valueAsNumber } }) => {
-    if (globalThis.Number.isInteger(valueAsNumber)) onValue(valueAsNumber);
+    if (Number.isInteger(valueAsNumber)) onValue(valueAsNumber);
   };
   return html`<label>${name} <input type="number" min="1" max=${most} step="1" required value=${value} onInput=${onInput} /></label>`;
 }

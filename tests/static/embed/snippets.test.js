@@ -4,6 +4,7 @@ import { embedOfSearch } from "../../../static/embed/protocol.js";
 import { embedAddress, HOSTS, PLAIN, snippet } from "../../../static/embed/snippets.js";
 
 const BASE = "https://kvscope.example/embed/abcdefghij23";
+// biome-ignore lint/suspicious/noTemplateCurlyInString: braces are what MDX trips over
 const NASTY = "A \"title\" 'with' <b>markup</b> & {braces} ``` ${x} \\ :::\u2028 ]]> end";
 const embed = (more = {}) => ({
   address: `${BASE}?step=3&view=head`,

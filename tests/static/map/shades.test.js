@@ -15,7 +15,7 @@ function run() {
       return 1 + layer * 10 + position;
     },
     kNorm: (layer, head, position) => 2 + layer + head + position / 10,
-    vNorm: (layer, head, position) => 0.5 + head + position / 100,
+    vNorm: (_layer, head, position) => 0.5 + head + position / 100,
   };
 }
 

@@ -207,7 +207,7 @@ test("control requests arrive in the order of the buttons, however slow the serv
   const parts = await ownRun(6);
   const arrived = [];
   let answer;
-  parts.client.control = (run, action) => {
+  parts.client.control = (_run, action) => {
     arrived.push(action);
     return new Promise((resolve) => (answer = resolve));
   };

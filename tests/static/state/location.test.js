@@ -76,7 +76,13 @@ function addressBar(t, { pathname = "/", search = "", hash = "" } = {}) {
   };
   let state;
   let changed;
-  const store = { state: () => state, subscribe: (listener) => ((changed = listener), () => {}) };
+  const store = {
+    state: () => state,
+    subscribe(listener) {
+      changed = listener;
+      return () => {};
+    },
+  };
   const controller = { visit: (run, link) => visited.push([run, link]), applyLink: () => {} };
   const show = (given) => {
     state = { selection: {}, progress: 1, ...given };

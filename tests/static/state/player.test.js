@@ -98,8 +98,13 @@ test("a tab that slept does not skip over steps when it wakes", () => {
   let frame = null;
   const stop = createPlayer({
     store,
-    requestFrame: (callback) => ((frame = callback), 1),
-    cancelFrame: () => (frame = null),
+    requestFrame(callback) {
+      frame = callback;
+      return 1;
+    },
+    cancelFrame() {
+      frame = null;
+    },
   });
   frame(0);
   frame(16);
