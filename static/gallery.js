@@ -1,8 +1,8 @@
 /** The gallery: its words are in the page already; here its cards get their pictures, in the viewer's theme. */
 
 import { inkOn, ramp } from "./draw/colours.js";
-import { drawBars, drawTriangle } from "./gallery/drawing.js";
 import { readTheme } from "./draw/theme.js";
+import { drawBars, drawTriangle } from "./gallery/drawing.js";
 import { pictureInWords, rowsOf, textOf } from "./gallery/picture.js";
 import { storageOr } from "./state/storage.js";
 import { preferredTheme } from "./state/theme.js";
@@ -12,10 +12,14 @@ const SIDE_PX = 148;
 const root = document.documentElement;
 const pictures = JSON.parse(document.getElementById("pictures").textContent);
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
-root.dataset.theme = preferredTheme(storageOr(() => window.localStorage), systemDark.matches);
+root.dataset.theme = preferredTheme(
+  storageOr(() => window.localStorage),
+  systemDark.matches,
+);
 const theme = readTheme(getComputedStyle(root));
 
-for (const place of document.querySelectorAll("[data-picture]")) place.append(canvasOf(pictures[place.dataset.picture]));
+for (const place of document.querySelectorAll("[data-picture]"))
+  place.append(canvasOf(pictures[place.dataset.picture]));
 for (const place of document.querySelectorAll("[data-text]")) place.append(...tokensOf(pictures[place.dataset.text]));
 
 function canvasOf(picture) {

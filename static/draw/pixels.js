@@ -39,7 +39,10 @@ export function gapFor(size) {
  * @param {number} [lane.from] first cell to paint
  * @param {Function} [lane.gather] as `gatherOnce()` gives it, for cells of which the first ones stay what they are
  */
-export function paintLane(target, { x0, x1, y0, y1, capacity, shades, colours, group = 1, from = 0, gather = largestAt }) {
+export function paintLane(
+  target,
+  { x0, x1, y0, y1, capacity, shades, colours, group = 1, from = 0, gather = largestAt },
+) {
   const width = (x1 - x0) / capacity;
   const top = Math.max(0, y0);
   const bottom = Math.min(target.height, y1);
@@ -55,7 +58,8 @@ export function repeatLine(target, x0, x1, y0, y1) {
   const start = y0 * target.width + Math.max(0, x0);
   const end = y0 * target.width + Math.min(target.width, x1);
   const bottom = Math.min(target.height, y1);
-  for (let y = y0 + 1; y < bottom && start < end; y++) target.data.copyWithin(start + (y - y0) * target.width, start, end);
+  for (let y = y0 + 1; y < bottom && start < end; y++)
+    target.data.copyWithin(start + (y - y0) * target.width, start, end);
 }
 
 /** One row of pixels of cells at least a pixel wide. @returns {[number, number]} the pixels from, to */
@@ -68,7 +72,10 @@ function paintWide(line, { x0, width, shades, colours, group, from }) {
     const right = Math.max(left + 1, Math.round(x0 + (cell + 1) * width) - gap);
     line.fill(colours[shades[cell]], Math.max(0, left), Math.max(0, right));
   }
-  return [Math.round(x0 + from * width), Math.max(Math.round(x0 + shades.length * width), Math.round(x0 + (shades.length - 1) * width) + 1)];
+  return [
+    Math.round(x0 + from * width),
+    Math.max(Math.round(x0 + shades.length * width), Math.round(x0 + (shades.length - 1) * width) + 1),
+  ];
 }
 
 /** One row of pixels of cells narrower than a pixel. @returns {[number, number]} the pixels from, to */
@@ -100,7 +107,8 @@ export function gatherOnce() {
   let [left, pitch, known] = [0, 0, new Int16Array(0)];
   return (x, lane) => {
     const { x0, x1, width, shades } = lane;
-    if (x0 !== left || width !== pitch) [left, pitch, known] = [x0, width, new Int16Array(Math.ceil(x1 - x0)).fill(NEVER)];
+    if (x0 !== left || width !== pitch)
+      [left, pitch, known] = [x0, width, new Int16Array(Math.ceil(x1 - x0)).fill(NEVER)];
     const isFull = x0 + shades.length * width >= x + 1;
     if (!isFull) return largestAt(x, lane);
     if (known[x - x0] === NEVER) known[x - x0] = largestAt(x, lane);

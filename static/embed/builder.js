@@ -2,19 +2,26 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { embedAddress, HOSTS, PLAIN, snippet } from "./snippets.js";
-import { EMBED_THEMES, HIDEABLE } from "./protocol.js";
-import { momentInWords } from "../share/sharing.js";
-import { VIEWS, viewName } from "../state/views.js";
-import { SPEEDS } from "../state/player.js";
 import { Copied } from "../share/copied.js";
+import { momentInWords } from "../share/sharing.js";
+import { SPEEDS } from "../state/player.js";
+import { VIEWS, viewName } from "../state/views.js";
+import { EMBED_THEMES, HIDEABLE } from "./protocol.js";
+import { embedAddress, HOSTS, PLAIN, snippet } from "./snippets.js";
 
 const PARTS = { prompt: "prompt", controls: "playback", header: "title", notes: "notes" };
 const WIDTHS = [280, 1600];
 const HEIGHTS = [240, 1200];
 
 export function EmbedBuilder({ id, title, moment }) {
-  const [draft, setDraft] = useState({ ...PLAIN, moment: true, view: moment.view, width: 700, height: 500, host: "html" });
+  const [draft, setDraft] = useState({
+    ...PLAIN,
+    moment: true,
+    view: moment.view,
+    width: 700,
+    height: 500,
+    host: "html",
+  });
   const change = (patch) => setDraft((before) => ({ ...before, ...patch }));
   const base = new URL(`/embed/${encodeURIComponent(id)}`, window.location.href).href;
   const at = draft.moment ? { ...moment, view: draft.view } : {};
@@ -87,7 +94,8 @@ function Opening({ draft, moment, change }) {
 }
 
 function Look({ draft, change }) {
-  const toggle = (part, shown) => change({ hide: HIDEABLE.filter((each) => (each === part ? !shown : draft.hide.includes(each))) });
+  const toggle = (part, shown) =>
+    change({ hide: HIDEABLE.filter((each) => (each === part ? !shown : draft.hide.includes(each))) });
   return html`<fieldset>
     <legend>Looks</legend>
     <div class="share-row embed-parts" role="group" aria-label="What is shown">

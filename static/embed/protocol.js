@@ -71,7 +71,18 @@ function linkOf(data) {
 export function stepMessage({ run, step, selection, playing }) {
   if (!run?.steps.length) return null;
   const { layer, head, query, key, view } = selection;
-  return { kvscope: PROTOCOL, type: "stepchange", step, steps: run.steps.length, layer, head, query, key, view, playing };
+  return {
+    kvscope: PROTOCOL,
+    type: "stepchange",
+    step,
+    steps: run.steps.length,
+    layer,
+    head,
+    query,
+    key,
+    view,
+    playing,
+  };
 }
 
 /** @returns {Object[]} what an embed says of its height in CSS pixels: to embed.js, and to Canvas */

@@ -29,14 +29,50 @@ export function embedAddress(base, { at, hide, theme, autoplay, speed }) {
  */
 export const HOSTS = [
   { id: "html", name: "HTML page", make: withScript, fits: true, say: "Paste it into the page’s HTML." },
-  { id: "markdown", name: "Markdown site", make: withScript, fits: true, say: "Paste it as a paragraph of its own, an empty line before and after. The site must allow HTML in Markdown; a README on a code host does not." },
-  { id: "jupyter", name: "Jupyter notebook", make: jupyter, fits: false, say: "Paste it into a code cell and run the cell." },
-  { id: "jupyter-book", name: "Jupyter Book", make: jupyterBook, fits: false, say: "Paste it into a page written in MyST Markdown (Jupyter Book 2). The book gives the frame its shape." },
-  { id: "mkdocs", name: "MkDocs", make: withScript, fits: true, say: "Paste it into a Markdown page as a paragraph of its own, an empty line before and after." },
+  {
+    id: "markdown",
+    name: "Markdown site",
+    make: withScript,
+    fits: true,
+    say: "Paste it as a paragraph of its own, an empty line before and after. The site must allow HTML in Markdown; a README on a code host does not.",
+  },
+  {
+    id: "jupyter",
+    name: "Jupyter notebook",
+    make: jupyter,
+    fits: false,
+    say: "Paste it into a code cell and run the cell.",
+  },
+  {
+    id: "jupyter-book",
+    name: "Jupyter Book",
+    make: jupyterBook,
+    fits: false,
+    say: "Paste it into a page written in MyST Markdown (Jupyter Book 2). The book gives the frame its shape.",
+  },
+  {
+    id: "mkdocs",
+    name: "MkDocs",
+    make: withScript,
+    fits: true,
+    say: "Paste it into a Markdown page as a paragraph of its own, an empty line before and after.",
+  },
   { id: "quarto", name: "Quarto", make: quarto, fits: true, say: "Paste it into a .qmd file, for HTML output." },
   { id: "docusaurus", name: "Docusaurus", make: jsx, fits: false, say: "Paste it into an .mdx page." },
-  { id: "moodle", name: "Moodle", make: frame, fits: false, say: "In the text editor choose “Source code”, paste it there, and save." },
-  { id: "canvas", name: "Canvas", make: frame, fits: false, say: "In the Rich Content Editor switch to the HTML editor, paste it there, and save." },
+  {
+    id: "moodle",
+    name: "Moodle",
+    make: frame,
+    fits: false,
+    say: "In the text editor choose “Source code”, paste it there, and save.",
+  },
+  {
+    id: "canvas",
+    name: "Canvas",
+    make: frame,
+    fits: false,
+    say: "In the Rich Content Editor switch to the HTML editor, paste it there, and save.",
+  },
 ];
 
 /**

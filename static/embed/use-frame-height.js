@@ -24,7 +24,8 @@ export function useFrameHeight(stage, host) {
     const resized = new ResizeObserver(soon);
     const watch = () => {
       resized.disconnect();
-      for (const watched of [element, ...element.parentElement.children, ...element.querySelectorAll(".panel > *")]) resized.observe(watched);
+      for (const watched of [element, ...element.parentElement.children, ...element.querySelectorAll(".panel > *")])
+        resized.observe(watched);
     };
     const changed = new MutationObserver(() => {
       watch();

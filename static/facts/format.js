@@ -136,7 +136,7 @@ function fromHex(text) {
 
 /** Cut bytes into characters, and numbers for the bytes that belong to none. */
 function* utf8Pieces(source) {
-  for (let at = 0; at < source.length;) {
+  for (let at = 0; at < source.length; ) {
     const length = utf8Length(source[at]);
     let character = null;
     try {

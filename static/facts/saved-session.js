@@ -54,5 +54,7 @@ export function selectionOf({ layer, head }) {
 
 /** @returns {string} "step 3, layer 13, head 8" */
 export function placeOf({ step, layer, head }) {
-  return [`step ${step}`, layer !== null && `layer ${layer}`, head !== null && `head ${head}`].filter(Boolean).join(", ");
+  return [`step ${step}`, layer !== null && `layer ${layer}`, head !== null && `head ${head}`]
+    .filter(Boolean)
+    .join(", ");
 }

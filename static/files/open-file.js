@@ -3,9 +3,9 @@
 import { html } from "htm/preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { bytesShort } from "../facts/format.js";
-import { fileRefusal } from "./session-files.js";
-import { Icon } from "../ui/icons.js";
 import { Copied } from "../share/copied.js";
+import { Icon } from "../ui/icons.js";
+import { fileRefusal } from "./session-files.js";
 
 const IDLE = { name: "", size: 0, sent: null, refusal: null, opened: null };
 
@@ -28,7 +28,10 @@ export function OpenFile({ client, limit }) {
         if (!aborter.signal.aborted) setState((before) => ({ ...before, ...patch }));
       };
       try {
-        change({ sent: null, opened: await client.keep(file, { onSent: (sent) => change({ sent }), signal: aborter.signal }) });
+        change({
+          sent: null,
+          opened: await client.keep(file, { onSent: (sent) => change({ sent }), signal: aborter.signal }),
+        });
       } catch ({ detail, title }) {
         change({ sent: null, refusal: detail || title });
       }

@@ -7,7 +7,11 @@ const LEVELS = ["attention", "qkv", "block"];
 const PAGES = [
   { level: "attention", name: "Page with attention only", text: "Every attention weight and all token probabilities." },
   { level: "qkv", name: "Page with Q, K and V too", text: "Heads and dot products show their exact numbers." },
-  { level: "block", name: "Page with every value in the blocks", text: "The block view shows its numbers too. The largest file." },
+  {
+    level: "block",
+    name: "Page with every value in the blocks",
+    text: "The block view shows its numbers too. The largest file.",
+  },
 ];
 
 /**
@@ -18,7 +22,13 @@ const PAGES = [
 export function filesOf({ values }) {
   const stored = LEVELS.indexOf(values?.level ?? "attention");
   const pages = PAGES.map((page) => ({ ...page, kind: "html", there: LEVELS.indexOf(page.level) <= stored }));
-  const data = { kind: "safetensors", level: null, name: "Data for your own code", text: "All that is stored, as .safetensors.", there: true };
+  const data = {
+    kind: "safetensors",
+    level: null,
+    name: "Data for your own code",
+    text: "All that is stored, as .safetensors.",
+    there: true,
+  };
   return [...pages, data];
 }
 

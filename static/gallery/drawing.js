@@ -23,7 +23,12 @@ export function drawTriangle(context, rows, { key, theme, side }) {
   context.strokeStyle = theme.ink;
   context.lineWidth = MARK_PX;
   const top = (rows.length - 1) * cell;
-  context.strokeRect(key * cell + MARK_PX / 2, top + MARK_PX / 2, Math.max(4, inner) - MARK_PX, Math.max(4, inner) - MARK_PX);
+  context.strokeRect(
+    key * cell + MARK_PX / 2,
+    top + MARK_PX / 2,
+    Math.max(4, inner) - MARK_PX,
+    Math.max(4, inner) - MARK_PX,
+  );
 }
 
 /**

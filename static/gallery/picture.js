@@ -40,7 +40,11 @@ function lookedAt(picture) {
 }
 
 function likely({ tokens, prompt, shares }) {
-  return tokens.map((text, at) => ({ text, shade: at < prompt ? null : Math.round(FULL * Math.sqrt(shares[at - prompt])), role: null }));
+  return tokens.map((text, at) => ({
+    text,
+    shade: at < prompt ? null : Math.round(FULL * Math.sqrt(shares[at - prompt])),
+    role: null,
+  }));
 }
 
 /** @returns {string} the picture in a sentence, for those who do not see it */

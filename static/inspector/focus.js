@@ -13,7 +13,15 @@ import { topKeys } from "../facts/attention.js";
 export function headFocus({ run, step, selection, hover }) {
   const newest = run.lastQueryOfStep(step);
   if (run.awaited) {
-    return { layer: selection.layer, head: selection.head, newest, query: newest, key: null, locked: false, preview: false };
+    return {
+      layer: selection.layer,
+      head: selection.head,
+      newest,
+      query: newest,
+      key: null,
+      locked: false,
+      preview: false,
+    };
   }
   const preview = hover?.head !== undefined && (hover.layer !== selection.layer || hover.head !== selection.head);
   const layer = preview ? hover.layer : selection.layer;

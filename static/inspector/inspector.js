@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
-import { headFocus } from "./focus.js";
 import { ZOOMS } from "../state/views.js";
 import { Breadcrumb } from "./breadcrumb.js";
-import { useHeadValues } from "./use-head-values.js";
+import { headFocus } from "./focus.js";
 import { useEntry } from "./use-entry.js";
+import { useHeadValues } from "./use-head-values.js";
 import { useView } from "./use-view.js";
 
 export function Inspector(props) {
@@ -31,9 +31,7 @@ function View({ state, ...parts }) {
   useEntry(ref, view, entered);
   return html`<${Breadcrumb} run=${state.run} focus=${focus} view=${state.selection.view} dispatch=${parts.dispatch} />
     ${failed && html`<p class="empty" role="alert">This view could not be loaded: the server does not answer.</p>`}
-    ${
-      Shown && awaited && view !== "head" && html`<p class="empty">This comes with the first step.</p>`
-    }
+    ${Shown && awaited && view !== "head" && html`<p class="empty">This comes with the first step.</p>`}
     ${
       Shown &&
       (!awaited || view === "head") &&

@@ -39,7 +39,11 @@ export function cacheAccount(run, step) {
 export function cacheForecast(run) {
   const rows = run.promptLength;
   const room = Math.ceil(rows / run.open.block_size);
-  return accountOf(run.open, { rows, positions: rows, room, blocks: [] }, { written: null, used: null, reserved: null });
+  return accountOf(
+    run.open,
+    { rows, positions: rows, room, blocks: [] },
+    { written: null, used: null, reserved: null },
+  );
 }
 
 /** `room`: how many blocks are reserved. */

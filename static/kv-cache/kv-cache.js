@@ -1,14 +1,14 @@
 /** What the KV cache holds at this step: bytes as measured, the formula beside them, and the blocks they lie in. */
 
 import { html } from "htm/preact";
-import { cacheAccount, cacheBytes, cacheForecast } from "./facts.js";
 import { bytes, counted, fixed, integer } from "../facts/format.js";
 import { rowsWithoutCache } from "../facts/twins.js";
 import { Badge } from "../ui/badge.js";
 import { Fact } from "../ui/fact.js";
-import { OpenView } from "../ui/open-view.js";
 import { Memo } from "../ui/memo.js";
+import { OpenView } from "../ui/open-view.js";
 import { Term } from "../words/term.js";
+import { cacheAccount, cacheBytes, cacheForecast } from "./facts.js";
 
 export function KvCache({ state, dispatch }) {
   const { run, step } = state;
@@ -58,10 +58,12 @@ function Account({ run, step, dispatch }) {
       <${Fact} name="block table" term="block-table" class="block-table">
         <${BlockTable} blocks=${blocks} blockSize=${blockSize} /><span>${integer(reserved.unused)} unused</span>
       <//>
-      ${allHeads.ratio > 1 &&
-      html`<${Fact} name=${`with ${heads} KV heads (MHA)`} term="mha" origin="computed">
+      ${
+        allHeads.ratio > 1 &&
+        html`<${Fact} name=${`with ${heads} KV heads (MHA)`} term="mha" origin="computed">
         ${bytes(allHeads.bytes)} · ${fixed(allHeads.ratio, 1)}×
-      <//>`}
+      <//>`
+      }
       <${Fact} name="without a cache" origin="computed" hint="rows through the model, from the prompt to this step">
         ${awaited || step === 0 ? `${counted(positions, "row")}, as many` : rowsByNow(run, step)}
       <//>

@@ -5,7 +5,7 @@
  * what is new over the socket, and a hole in the sequence is filled over HTTP again.
  */
 
-import { FrameSplitter, asBytes, decodeFrame, decodeSafetensors } from "./frames.js";
+import { asBytes, decodeFrame, decodeSafetensors, FrameSplitter } from "./frames.js";
 import { nextTask } from "./next-task.js";
 import { createStored } from "./stored.js";
 
@@ -41,7 +41,10 @@ export function createClient({ fetch, upload = null, connect, saved = null }) {
     try {
       response = await ask();
     } catch {
-      throw new Problem({ title: "The server cannot be reached", detail: "Check that it is still running, then try again." });
+      throw new Problem({
+        title: "The server cannot be reached",
+        detail: "Check that it is still running, then try again.",
+      });
     }
     if (!response.ok) throw await problemOf(response);
     return response;
@@ -84,7 +87,10 @@ export function createClient({ fetch, upload = null, connect, saved = null }) {
       return { frames: found, problem: null };
     } catch {
       // The stream was cut: asked for alone, the next part says why.
-      const problem = await valuesFrame({ step: found.length, layer }).then(() => null, (refusal) => refusal);
+      const problem = await valuesFrame({ step: found.length, layer }).then(
+        () => null,
+        (refusal) => refusal,
+      );
       return { frames: found, problem: problem ?? new Problem({ title: "The connection was lost" }) };
     }
   };

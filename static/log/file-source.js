@@ -27,7 +27,12 @@ export function fileSource({ manifest, glossary, textOf, subtle }) {
   const part = (wanted) => checked(`part-${wanted.seq}`, inflated, wanted, `parts[${wanted.seq}]`);
   const valuesPart = (wanted) => {
     const { step, layer } = wanted;
-    return checked(`values-${step}-${layer}`, async (text) => decoded(text), wanted, `values[step ${step}, layer ${layer}]`);
+    return checked(
+      `values-${step}-${layer}`,
+      async (text) => decoded(text),
+      wanted,
+      `values[step ${step}, layer ${layer}]`,
+    );
   };
 
   const values = async (query) => {

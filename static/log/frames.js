@@ -55,7 +55,14 @@ export function decodeSafetensors(bytes) {
   const { __metadata__: metadata = {}, ...entries } = header;
 
   const tensors = {};
-  for (const [name, { dtype, shape, data_offsets: [from, to] }] of Object.entries(entries)) {
+  for (const [
+    name,
+    {
+      dtype,
+      shape,
+      data_offsets: [from, to],
+    },
+  ] of Object.entries(entries)) {
     const type = TYPES[dtype];
     if (!type) throw new RangeError(`safetensors: ${name} has the type ${dtype}, which no frame uses`);
     const count = shape.reduce((product, n) => product * n, 1);

@@ -5,9 +5,40 @@
  * `step` is what the arrow keys add; `drawn`: greedy choice ignores it.
  */
 export const NUMBERS = [
-  { name: "temperature", label: "temperature", term: "temperature", low: 0, high: 5, above: true, step: 0.05, width: 4, drawn: true },
-  { name: "top_k", label: "top-k", term: "top-k", low: 0, high: 1000, step: 1, width: 4, drawn: true, title: "0 keeps every token" },
-  { name: "top_p", label: "top-p", term: "top-p", low: 0, high: 1, above: true, step: 0.01, width: 4, drawn: true, title: "1 keeps every token" },
+  {
+    name: "temperature",
+    label: "temperature",
+    term: "temperature",
+    low: 0,
+    high: 5,
+    above: true,
+    step: 0.05,
+    width: 4,
+    drawn: true,
+  },
+  {
+    name: "top_k",
+    label: "top-k",
+    term: "top-k",
+    low: 0,
+    high: 1000,
+    step: 1,
+    width: 4,
+    drawn: true,
+    title: "0 keeps every token",
+  },
+  {
+    name: "top_p",
+    label: "top-p",
+    term: "top-p",
+    low: 0,
+    high: 1,
+    above: true,
+    step: 0.01,
+    width: 4,
+    drawn: true,
+    title: "1 keeps every token",
+  },
   { name: "seed", label: "seed", term: "seed", low: 0, high: 2147483647, step: 1, width: 5, drawn: true },
   { name: "max_new_tokens", label: "new tokens", low: 1, step: 1, width: 3, drawn: false },
 ];

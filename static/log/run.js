@@ -149,7 +149,8 @@ export class Run {
   row(layer, head, query) {
     const part = this.#part(layer, head, query);
     if (!part) return null;
-    const line = ((layer - part.firstLayer) * part.heads + head - part.firstHead) * part.queries + query - part.firstQuery;
+    const line =
+      ((layer - part.firstLayer) * part.heads + head - part.firstHead) * part.queries + query - part.firstQuery;
     return part.attention.subarray(line * part.keys, line * part.keys + query + 1);
   }
 

@@ -61,13 +61,26 @@ export function blockOf(frames, position) {
   const [heads, rows, width] = tensors.q.shape;
   const kvHeads = tensors.k.shape[0];
   const keys = position + 1;
-  const headRows = (name) => stack(headsOf(tensors[name].shape[0]).map((head) => slice(tensors[name].data, head * rows + row, width)));
+  const headRows = (name) =>
+    stack(headsOf(tensors[name].shape[0]).map((head) => slice(tensors[name].data, head * rows + row, width)));
   const vector = (name) => slice(tensors[name].data, row, tensors[name].shape[1]);
-  const cache = { k: headsOf(kvHeads).map((head) => rowsOf(frames, "k", head, keys)), v: headsOf(kvHeads).map((head) => rowsOf(frames, "v", head, keys)) };
+  const cache = {
+    k: headsOf(kvHeads).map((head) => rowsOf(frames, "k", head, keys)),
+    v: headsOf(kvHeads).map((head) => rowsOf(frames, "v", head, keys)),
+  };
   const attended = headsOf(heads).map((head) => {
     const kvHead = Math.floor((head * kvHeads) / heads);
     const q = slice(tensors.q.data, head * rows + row, width);
-    return attend({ q, k: cache.k[kvHead], v: cache.v[kvHead], rows: 1, keys, width, firstQuery: position, window: data.window });
+    return attend({
+      q,
+      k: cache.k[kvHead],
+      v: cache.v[kvHead],
+      rows: 1,
+      keys,
+      width,
+      firstQuery: position,
+      window: data.window,
+    });
   });
   const [q, k] = [headRows("q"), headRows("k")];
   const unturned = (turned) => (tensors.rope ? turnedBack(turned, tensors.rope.data, position) : turned);

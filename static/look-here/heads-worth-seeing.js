@@ -71,7 +71,8 @@ function addRow(tally, at, row, { query, words, follower }) {
   }
   if (!words[query]) return;
   const link = tally.linkCell[at];
-  for (let key = 1; key <= query - APART; key++) if (row[key] > link.shade && words[key]) raise(link, row[key], query, key);
+  for (let key = 1; key <= query - APART; key++)
+    if (row[key] > link.shade && words[key]) raise(link, row[key], query, key);
 }
 
 function raise(cell, shade, query, key) {
@@ -108,13 +109,25 @@ export function headsWorthSeeing(tally, run) {
     best("first", tally.first, positions - 1),
     best("before", tally.before, positions - 2),
     best("repeat", tally.repeat, tally.repeats, tally.repeatCell),
-    best("link", tally.linkCell.map(({ shade }) => weightOf(shade)), 1, tally.linkCell),
+    best(
+      "link",
+      tally.linkCell.map(({ shade }) => weightOf(shade)),
+      1,
+      tally.linkCell,
+    ),
   ];
   return found
     .filter((item) => item !== null && item.share >= LEAST_SHARE)
     .map(({ kind, at, share, count, cell }) => {
       const place = { layer: Math.floor(at / tally.heads), head: at % tally.heads };
-      return { kind, ...place, query: cell?.query ?? null, key: cell?.key ?? null, share, ...told(run, { kind, ...place, share, count, cell }) };
+      return {
+        kind,
+        ...place,
+        query: cell?.query ?? null,
+        key: cell?.key ?? null,
+        share,
+        ...told(run, { kind, ...place, share, count, cell }),
+      };
     });
 }
 

@@ -6,8 +6,8 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { percent } from "../facts/format.js";
-import { strongestOn } from "./heads-worth-seeing.js";
 import { useHint } from "../words/hint.js";
+import { strongestOn } from "./heads-worth-seeing.js";
 import { useHeadsWorthSeeing } from "./use-heads-worth-seeing.js";
 
 export function LookHere({ state, dispatch }) {
@@ -35,9 +35,11 @@ export function LookHere({ state, dispatch }) {
     ${
       shown.length
         ? html`<ul>
-            ${shown.map((item) => html`<li key=${item.kind}>
+            ${shown.map(
+              (item) => html`<li key=${item.kind}>
               <${Item} item=${item} current=${isCurrent(item, selection)} onShow=${() => show(item)} />
-            </li>`)}
+            </li>`,
+            )}
           </ul>`
         : html`<p>${emptyText(run, measured)}</p>`
     }
@@ -80,5 +82,7 @@ function sameCell(a, b) {
 }
 
 function isCurrent(item, { layer, head, query, key }) {
-  return item.layer === layer && item.head === head && item.query === query && (item.query === null || item.key === key);
+  return (
+    item.layer === layer && item.head === head && item.query === query && (item.query === null || item.key === key)
+  );
 }

@@ -1,8 +1,8 @@
 /** Measures a run's heads while the page has nothing better to do. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { addRows, emptyTally, headsWorthSeeing } from "./heads-worth-seeing.js";
 import { useLater } from "../turns/later.js";
+import { addRows, emptyTally, headsWorthSeeing } from "./heads-worth-seeing.js";
 
 /** The longest one turn takes, in ms: less than half of an animation frame. */
 const TURN_MS = 6;

@@ -5,8 +5,8 @@
  * has not been computed yet.
  */
 
-import { columnOf, halfOf, rowOf, stripOf } from "./geometry.js";
 import { fill, paintLane, repeatLine } from "../draw/pixels.js";
+import { columnOf, halfOf, rowOf, stripOf } from "./geometry.js";
 
 /** The newest column is never thinner than this, or it would be lost among hundreds. */
 const LEAST_NEW_PX = 3;

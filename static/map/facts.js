@@ -21,7 +21,7 @@ export function computedWhen(run, position, step) {
  */
 export function factsAt(run, step, hit) {
   if (hit.group === "residual") return residualFacts(run, step, hit);
-  return hit.group === "attention" ? attentionFacts(run, step, hit) : cacheFacts(run, step, hit);
+  return hit.group === "attention" ? attentionFacts(run, hit) : cacheFacts(run, step, hit);
 }
 
 function residualFacts(run, step, { layer, positions }) {
@@ -35,7 +35,7 @@ function residualFacts(run, step, { layer, positions }) {
   };
 }
 
-function attentionFacts(run, step, { layer, head, keys, queries }) {
+function attentionFacts(run, { layer, head, keys, queries }) {
   const { query, key, weight } = strongestCell(run, layer, head, queries, keys);
   const place = { layer, head, query, key };
   if (weight === null) {

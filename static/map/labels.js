@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { counted, percent, tokenLabel } from "../facts/format.js";
-import { kvHeadOf } from "../facts/attention.js";
 import { labelled } from "../draw/labels.js";
-import { columnOf, rowOf, stripOf } from "./geometry.js";
+import { kvHeadOf } from "../facts/attention.js";
+import { counted, percent, tokenLabel } from "../facts/format.js";
 import { Term } from "../words/term.js";
+import { columnOf, rowOf, stripOf } from "./geometry.js";
 
 const LEAST_LABEL_PX = 10.5;
 const LEAST_LAYER_PX = 12;
@@ -55,7 +55,13 @@ export function QueryLabel({ geometry, layer }) {
 function Titles({ geometry, prefill }) {
   const heads = counted(geometry.heads, "head");
   const titles = [
-    { group: "residual", term: "residual-stream", head: "Residual stream", subtitle: "one column per token", short: "Residual" },
+    {
+      group: "residual",
+      term: "residual-stream",
+      head: "Residual stream",
+      subtitle: "one column per token",
+      short: "Residual",
+    },
     {
       group: "attention",
       term: "attention",
@@ -155,15 +161,24 @@ function Marks({ geometry, run, view, selection, hover }) {
     const kvHead = place.kvHead ?? kvHeadOf(run, place.head ?? selection.head);
     const has = (position) => position !== undefined && position !== null && position < view.positions;
     return html`
-      ${place.head !== undefined && html`<${Outline}
+      ${
+        place.head !== undefined &&
+        html`<${Outline}
         class=${kind} box=${{ ...stripOf(geometry, place.head), ...row }} grow=${1.5}
-      />`}
-      ${has(place.query) && html`<${Outline}
+      />`
+      }
+      ${
+        has(place.query) &&
+        html`<${Outline}
         class=${kind} box=${{ ...columnOf(geometry, "residual", place.query), ...row }} grow=${0.5}
-      />`}
-      ${has(place.key) && html`<${Outline}
+      />`
+      }
+      ${
+        has(place.key) &&
+        html`<${Outline}
         class=${kind} box=${{ ...kvCell(geometry, place.key, kvHead), ...row }} grow=${1}
-      />`}
+      />`
+      }
     `;
   });
 }
@@ -188,7 +203,9 @@ function Outline({ box, grow, class: kind }) {
 function Output({ geometry, view, token }) {
   const { x0, x1 } = columnOf(geometry, "residual", view.positions - 1);
   const bare = geometry.compact || token.prob === null;
-  const label = bare ? tokenLabel(token, geometry.compact ? 8 : 10) : `${tokenLabel(token, 10)} ${percent(token.prob, 0)}`;
+  const label = bare
+    ? tokenLabel(token, geometry.compact ? 8 : 10)
+    : `${tokenLabel(token, 10)} ${percent(token.prob, 0)}`;
   const x = (x0 + x1) / 2;
   const rightHalf = x > (geometry.residual.x0 + geometry.residual.x1) / 2;
   return html`<path class="map-output-arrow" d=${`M${x} ${geometry.top - 2} V${geometry.top - 8} m-3 3 l3 -4 l3 4`} />

@@ -2,21 +2,21 @@
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import { drawMap, mapParts, mapSize, paintMapPart, paintWaitingLayer } from "./cells.js";
-import { drawQueries, queriesShown } from "./queries.js";
-import { hitMap, mapGeometry } from "./geometry.js";
-import { mapShades } from "./shades.js";
 import { headSentence, kvHeadOf } from "../facts/attention.js";
-import { factsAt } from "./facts.js";
-import { hasQueries, mapView, normRanges, queryRange, waitingView } from "./scene.js";
+import { useGradually, useLater } from "../turns/later.js";
+import { Surface } from "../ui/surface.js";
 import { Tooltip } from "../ui/tooltip.js";
+import { usePainting } from "../ui/use-painting.js";
 import { pointInside, useRatio, useSize } from "../ui/use-size.js";
 import { useTheme } from "../ui/use-theme.js";
+import { drawMap, mapParts, mapSize, paintMapPart, paintWaitingLayer } from "./cells.js";
+import { factsAt } from "./facts.js";
+import { hitMap, mapGeometry } from "./geometry.js";
 import { MapLabels, QueryLabel } from "./labels.js";
 import { MapLegend } from "./legend.js";
-import { Surface } from "../ui/surface.js";
-import { useGradually, useLater } from "../turns/later.js";
-import { usePainting } from "../ui/use-painting.js";
+import { drawQueries, queriesShown } from "./queries.js";
+import { hasQueries, mapView, normRanges, queryRange, waitingView } from "./scene.js";
+import { mapShades } from "./shades.js";
 
 export function ModelMap({ state, dispatch }) {
   const [ref, size] = useSize();
@@ -25,9 +25,13 @@ export function ModelMap({ state, dispatch }) {
   const ranges = useRanges(run, begun);
   return html`<section class="map" aria-label="Model map">
     <div class="map-box" ref=${ref}>
-      ${run?.shows && size ? html`<${Grid}
+      ${
+        run?.shows && size
+          ? html`<${Grid}
         state=${state} dispatch=${dispatch} size=${size} ranges=${ranges}
-      />` : html`<${Empty} phase=${state.phase} />`}
+      />`
+          : html`<${Empty} phase=${state.phase} />`
+      }
       ${run?.awaited && html`<${Prefilling} run=${run} />`}
     </div>
   </section>`;

@@ -3,8 +3,8 @@
  * is not kept, so it stands there only while its layer runs; what fades below it is an after-image. Pure.
  */
 
-import { rowOf, stripOf } from "./geometry.js";
 import { logScale, shade } from "../draw/scales.js";
+import { rowOf, stripOf } from "./geometry.js";
 
 const AFTER_IMAGES = [1, 0.55, 0.3, 0.14];
 /** The share of a row's height that Q covers: the weights it makes stay in sight under it. */

@@ -89,7 +89,8 @@ function promptValues(run, heads, read) {
   const values = new Float64Array(run.layers * heads * rows);
   let at = 0;
   for (let layer = 0; layer < run.layers; layer++) {
-    for (let head = 0; head < heads; head++) for (let row = 0; row < rows; row++) values[at++] = read(layer, head, row * every);
+    for (let head = 0; head < heads; head++)
+      for (let row = 0; row < rows; row++) values[at++] = read(layer, head, row * every);
   }
   return values;
 }

@@ -3,13 +3,13 @@
 import { html } from "htm/preact";
 import { branchRefusal } from "../facts/branching.js";
 import { fixed, integer, percent, quoted } from "../facts/format.js";
-import { distribution } from "./sampling.js";
 import { NO_BRANCH } from "../facts/saved-session.js";
 import { Badge } from "../ui/badge.js";
-import { Token } from "../ui/token.js";
 import { OpenView } from "../ui/open-view.js";
-import { SamplingSliders } from "./sampling-sliders.js";
+import { Token } from "../ui/token.js";
 import { Term } from "../words/term.js";
+import { distribution } from "./sampling.js";
+import { SamplingSliders } from "./sampling-sliders.js";
 import { WhatIf } from "./what-if.js";
 
 const SHOWN = 6;
@@ -51,9 +51,12 @@ function Candidates({ state, dispatch, controller }) {
 
 function places() {
   return {
-    candidates: Array.from({ length: SHOWN }, (_, rank) => html`<li key=${rank}>
+    candidates: Array.from(
+      { length: SHOWN },
+      (_, rank) => html`<li key=${rank}>
       <span class="candidate"><span class="token">…</span><span class="candidate-bar"></span><b>…</b></span>
-    </li>`),
+    </li>`,
+    ),
     sum: "The model's candidates appear with the first step.",
   };
 }
@@ -68,11 +71,13 @@ function listed({ run, step, branching }, settings, controller) {
   if (chosen >= count) rows[count - 1] = { rank: chosen, token: data.token };
   const most = Math.max(...result.final);
   return {
-    candidates: rows.map(({ rank, token }) => html`<${Candidate}
+    candidates: rows.map(
+      ({ rank, token }) => html`<${Candidate}
       key=${rank} rank=${rank} token=${token} chosen=${rank === chosen ? data.token : null} logit=${topLogits[rank]}
       result=${result} most=${most} refusal=${branchRefusal(run, step, token)} branching=${branching}
       onBranch=${() => controller.branch(token)}
-    />`),
+    />`,
+    ),
     sum: html`${summary(result, data, run, count)}
       ${chosen < 0 && ` ${data.token.forced ? "This branch was given" : "The run took"} ${quoted(data.token)}, which is not among the ${topIds.length} largest.`}`,
   };

@@ -2,29 +2,29 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
-import { isWide, PANEL_NAMES } from "../state/views.js";
 import { EmbedHeader, SkipToEnd, SkipToStart } from "../embed/header.js";
 import { useFrameHeight } from "../embed/use-frame-height.js";
 import { WheelHint } from "../embed/wheel-hint.js";
-import { Header } from "./header.js";
-import { Help } from "../words/help.js";
-import { Theme, usePageTheme } from "../ui/use-theme.js";
 import { Inspector } from "../inspector/inspector.js";
 import { KvCache } from "../kv-cache/kv-cache.js";
 import { LookHere } from "../look-here/look-here.js";
 import { ModelMap } from "../map/map.js";
-import { Messages } from "./messages.js";
 import { NextToken } from "../next-token/next-token.js";
-import { PanelSaver } from "../save-panel/panel-saver.js";
 import { PromptBar } from "../prompt/prompt-bar.js";
+import { PanelSaver } from "../save-panel/panel-saver.js";
 import { ShareDialog } from "../share/share-dialog.js";
-import { Tabs } from "./tabs.js";
-import { Glossary } from "../words/term.js";
+import { isWide, PANEL_NAMES } from "../state/views.js";
 import { Time } from "../time/time.js";
 import { Timeline } from "../timeline/timeline.js";
 import { Later } from "../turns/later.js";
 import { Turn, useChoice } from "../turns/turn.js";
+import { Theme, usePageTheme } from "../ui/use-theme.js";
+import { Help } from "../words/help.js";
+import { Glossary } from "../words/term.js";
 import { useGlossary } from "../words/use-glossary.js";
+import { Header } from "./header.js";
+import { Messages } from "./messages.js";
+import { Tabs } from "./tabs.js";
 
 const PANELS = [
   { id: "map", tab: "Map" },

@@ -1,12 +1,12 @@
 /** Name, recorded runs or the title of a saved one, the model and how far its loading is, theme, large type, help. */
 
 import { html } from "htm/preact";
+import { EmbedButton } from "../embed/button.js";
 import { bytesShort, counted } from "../facts/format.js";
-import { momentOf } from "../share/sharing.js";
 import { OpenFile } from "../files/open-file.js";
 import { SaveFileButton } from "../files/save-file.js";
+import { momentOf } from "../share/sharing.js";
 import { Icon } from "../ui/icons.js";
-import { EmbedButton } from "../embed/button.js";
 
 const GALLERY = "/gallery";
 const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };

@@ -44,7 +44,8 @@ function Lost() {
 
 function ProblemMessage({ problem, onDismiss }) {
   const { title, detail, field, limit, retryAfter } = problem;
-  const bound = limit === null || limit === undefined ? "" : `limit ${Array.isArray(limit) ? limit.join(" to ") : limit}`;
+  const bound =
+    limit === null || limit === undefined ? "" : `limit ${Array.isArray(limit) ? limit.join(" to ") : limit}`;
   const named = [field, bound].filter(Boolean).join(", ");
   return html`
     <p class="message" data-tone="bad" role="alert" id="problem">

@@ -3,8 +3,8 @@
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
 import { highOf, NUMBERS } from "../log/run-request.js";
-import { Icon } from "../ui/icons.js";
 import { ShareButton } from "../share/share-button.js";
+import { Icon } from "../ui/icons.js";
 import { Term } from "../words/term.js";
 
 const SANDBOXED = "The page around this one does not let it start runs: open the link by itself";
@@ -60,7 +60,9 @@ function Settings({ state, dispatch, opened }) {
   const values = { ...sampling, max_new_tokens: state.maxNewTokens };
   const onSampling = (name, value) => dispatch({ type: "sampling", patch: { [name]: value } });
   const onNumber = (name, value) =>
-    name === "max_new_tokens" ? dispatch({ type: "settings", patch: { maxNewTokens: value } }) : onSampling(name, value);
+    name === "max_new_tokens"
+      ? dispatch({ type: "settings", patch: { maxNewTokens: value } })
+      : onSampling(name, value);
   return html`
     <div class=${`settings${opened ? " is-open" : ""}`} id="settings">
       <label>

@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { toCsv } from "./csv.js";
 import { Icon } from "../ui/icons.js";
+import { toCsv } from "./csv.js";
 import { copyPicture, download, pngOf, svgOf } from "./picture.js";
 
 const WAITING = "Drawing …";
@@ -55,9 +55,11 @@ export function PanelMenu({ panel, file, table }) {
     ${
       open &&
       html`<div class="panel-menu-list" id=${id} role="group" aria-label=${`Save ${panel} as`}>
-        ${actions.map((action) => html`<button
+        ${actions.map(
+          (action) => html`<button
           key=${action.text} type="button" disabled=${said === WAITING} onClick=${() => onChoose(action)}
-        >${action.text}</button>`)}
+        >${action.text}</button>`,
+        )}
         <p role="status">${said}</p>
       </div>`
     }

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { headFocus } from "../inspector/focus.js";
+import { PanelMenu } from "./panel-menu.js";
 import {
   cacheTable,
   candidatesTable,
@@ -12,7 +13,6 @@ import {
   tensorsTable,
   timeTable,
 } from "./tables.js";
-import { PanelMenu } from "./panel-menu.js";
 
 const nextToken = ({ run, step, whatIf }) => candidatesTable(run, step, whatIf ?? run.open.sampling);
 

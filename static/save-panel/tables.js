@@ -42,7 +42,16 @@ export function candidatesTable(run, step, settings) {
   const { data, topIds, topLogits, tailCounts } = run.steps[step];
   const { scaled, final, cut } = distribution({ topLogits, tailCounts, tail: data.tail }, settings);
   return {
-    header: ["rank", "id", "token", "logit", "probability_after_temperature", "probability_after_filters", "cut_by", "chosen"],
+    header: [
+      "rank",
+      "id",
+      "token",
+      "logit",
+      "probability_after_temperature",
+      "probability_after_filters",
+      "cut_by",
+      "chosen",
+    ],
     rows: Array.from(topIds, (id, rank) => [
       ...[rank, id, data.top_tokens[rank] ? tokenText(data.top_tokens[rank]) : null, topLogits[rank]],
       ...[scaled[rank], final[rank], cut[rank], id === data.token.id ? 1 : 0],
@@ -63,7 +72,18 @@ export function cacheTable(run) {
 /** Measured milliseconds and computed work, step by step. */
 export function timeTable(run) {
   return {
-    header: ["step", "phase", "token_fed", "total_ms", "forward_ms", "capture_ms", "sample_ms", "runs_in_batch", "flops", "bytes_read"],
+    header: [
+      "step",
+      "phase",
+      "token_fed",
+      "total_ms",
+      "forward_ms",
+      "capture_ms",
+      "sample_ms",
+      "runs_in_batch",
+      "flops",
+      "bytes_read",
+    ],
     rows: run.steps.map(({ data }, step) => [
       ...[step, data.phase, fedIn(run, step), data.ms.total, data.ms.forward, data.ms.capture, data.ms.sample],
       ...[data.batch, data.flops, data.bytes_read],

@@ -2,10 +2,19 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { MOST, momentInWords, momentOf, noteOn, partOfField, shareRefusal, shareRequest, titleFrom } from "./sharing.js";
 import { ShareLink } from "./share-link.js";
 import { ShareNotes } from "./share-notes.js";
 import { ShareValues } from "./share-values.js";
+import {
+  MOST,
+  momentInWords,
+  momentOf,
+  noteOn,
+  partOfField,
+  shareRefusal,
+  shareRequest,
+  titleFrom,
+} from "./sharing.js";
 
 const WHAT_IT_DOES =
   "Makes a copy that cannot change, and a link to it. The link does not expire and opens without the model. " +
@@ -24,7 +33,14 @@ export function ShareDialog({ state, client }) {
 }
 
 function Sharing({ run, moment, client }) {
-  const [draft, setDraft] = useState(() => ({ title: titleFrom(run.open.prompt), notes: [], atStart: false, text: "", pinned: false, values: "attention" }));
+  const [draft, setDraft] = useState(() => ({
+    title: titleFrom(run.open.prompt),
+    notes: [],
+    atStart: false,
+    text: "",
+    pinned: false,
+    values: "attention",
+  }));
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const [said, setSaid] = useState("");
@@ -55,9 +71,11 @@ function Sharing({ run, moment, client }) {
     setShared(null);
     setSaid(words);
   };
-  if (shared) return html`<${ShareLink} shared=${shared} title=${draft.title.trim()} moment=${moment} client=${client} onBack=${back} />`;
+  if (shared)
+    return html`<${ShareLink} shared=${shared} title=${draft.title.trim()} moment=${moment} client=${client} onBack=${back} />`;
   const part = problem && partOfField(problem.field);
-  const refusalOf = (name) => problem && part === name && html`<${Refusal} id=${`share-${name}-problem`} problem=${problem} />`;
+  const refusalOf = (name) =>
+    problem && part === name && html`<${Refusal} id=${`share-${name}-problem`} problem=${problem} />`;
   return html`<form class="share-form" onSubmit=${share} novalidate>
     <p class="share-say" role="status">${said || WHAT_IT_DOES}</p>
     <label class="share-field">

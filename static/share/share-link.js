@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { EmbedButton } from "../embed/button.js";
 import { SaveFile } from "../files/save-file.js";
 import { Copied } from "./copied.js";
-import { EmbedButton } from "../embed/button.js";
 
 const DELETED = "Deleted. The link opens no more, unless someone else has shared the very same run in the same words.";
 

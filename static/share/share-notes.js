@@ -27,11 +27,13 @@ export function ShareNotes({ draft, moment, withWritten, change, refusal }) {
     ${
       notes.length > 0 &&
       html`<ul class="share-notes" aria-label="Notes added">
-        ${notes.map((note, index) => html`<li key=${`${index}/${note.text}`}>
+        ${notes.map(
+          (note, index) => html`<li key=${`${index}/${note.text}`}>
           <span class="share-place">${placeOf(note)}</span>
           <bdi dir="auto">${note.text}</bdi>
           <button type="button" aria-label=${`Remove note ${index + 1}`} onClick=${() => remove(index)}>Remove</button>
-        </li>`)}
+        </li>`,
+        )}
       </ul>`
     }
     <label class="share-field">

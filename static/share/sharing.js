@@ -15,7 +15,12 @@ const NOT_IN_A_TITLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 export function titleFrom(prompt) {
   const line = prompt.replace(NOT_IN_A_TITLE, " ").replace(/\s+/g, " ").trim();
   const characters = [...line];
-  return characters.length > SHORT_TITLE ? `${characters.slice(0, SHORT_TITLE - 1).join("").trimEnd()}…` : line;
+  return characters.length > SHORT_TITLE
+    ? `${characters
+        .slice(0, SHORT_TITLE - 1)
+        .join("")
+        .trimEnd()}…`
+    : line;
 }
 
 /** @returns {Object} the moment in sight, as a link would name it */
@@ -83,5 +88,9 @@ export function noteOn({ step, layer, head }, text, pinned) {
 
 /** @returns {"title"|"notes"|"open"|"values"|null} the part of the form that a refusal is about; null: none of them */
 export function partOfField(field) {
-  return ["title", "notes", "open", "values"].find((part) => field === part || field?.startsWith(`${part}.`) || field?.startsWith(`${part}[`)) ?? null;
+  return (
+    ["title", "notes", "open", "values"].find(
+      (part) => field === part || field?.startsWith(`${part}.`) || field?.startsWith(`${part}[`),
+    ) ?? null
+  );
 }

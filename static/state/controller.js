@@ -33,7 +33,11 @@ export function createController({ store, client, saved = null, storage, delay }
       if (state().held) start();
     },
   });
-  const { open, applyLink, dispose: stopWatching } = createOpening({
+  const {
+    open,
+    applyLink,
+    dispose: stopWatching,
+  } = createOpening({
     store,
     client,
     saved,

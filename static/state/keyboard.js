@@ -27,7 +27,12 @@ export const KEYS = [
     text: "Let go of the locked query and key, or zoom out",
     run: select(({ selection }) => backFrom(selection)),
   },
-  { keys: ["m"], label: "m", text: "To the map; Enter there goes into the head", run: () => document.querySelector("#map-grid")?.focus() },
+  {
+    keys: ["m"],
+    label: "m",
+    text: "To the map; Enter there goes into the head",
+    run: () => document.querySelector("#map-grid")?.focus(),
+  },
   { keys: ["/"], label: "/", text: "To the prompt", run: () => document.querySelector("#prompt")?.focus() },
   { keys: ["?"], label: "?", text: "This list", run: () => document.querySelector("#help").showModal() },
 ];
@@ -44,7 +49,10 @@ function walk(change) {
 const OWN_KEYS = [
   ["textarea, select, dialog, input:not([type=range], [type=checkbox])", () => true],
   ["button, input[type=checkbox], a, summary", (key) => key === " "],
-  ["input[type=range], [role=grid], [role=group][tabindex]", (key) => key.startsWith("Arrow") || key === "Home" || key === "End"],
+  [
+    "input[type=range], [role=grid], [role=group][tabindex]",
+    (key) => key.startsWith("Arrow") || key === "Home" || key === "End",
+  ],
 ];
 
 /** @returns {() => void} removes the listener */

@@ -120,7 +120,8 @@ const REDUCERS = {
   follow: () => ({ ...standing, playing: true, following: true }),
   seek: (_state, { step }) => ({ ...standing, step, progress: 1 }),
   show: (_state, { step }) => ({ ...standing, step, progress: 0 }),
-  fastForward: (state) => (state.layerStop ? {} : { progress: state.playing ? Math.max(state.progress, sweepEnd(state)) : 1 }),
+  fastForward: (state) =>
+    state.layerStop ? {} : { progress: state.playing ? Math.max(state.progress, sweepEnd(state)) : 1 },
   /** One layer on or back, and there the playhead stands. */
   walk: (state, { change }) => walked(state, change),
 

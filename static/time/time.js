@@ -2,18 +2,18 @@
 
 import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
-import { drawBars, hitBars } from "./bars.js";
 import { bytesShort, counted, fixed, milliseconds, short } from "../facts/format.js";
 import { small } from "../facts/small-numbers.js";
-import { timeFacts } from "./facts.js";
 import { logitDifference } from "../facts/twins.js";
 import { Badge } from "../ui/badge.js";
 import { Fact } from "../ui/fact.js";
-import { useFinishedTwin } from "../views/cache/use-twin.js";
-import { pointInside, useRatio, useSize } from "../ui/use-size.js";
-import { useTheme } from "../ui/use-theme.js";
 import { OpenView } from "../ui/open-view.js";
 import { Surface } from "../ui/surface.js";
+import { pointInside, useRatio, useSize } from "../ui/use-size.js";
+import { useTheme } from "../ui/use-theme.js";
+import { useFinishedTwin } from "../views/cache/use-twin.js";
+import { drawBars, hitBars } from "./bars.js";
+import { timeFacts } from "./facts.js";
 
 export function Time({ state, dispatch, client }) {
   const { run, step } = state;
@@ -45,13 +45,15 @@ function Times({ state, run, step, dispatch, client }) {
     <${Fact} name=${`prefill, ${counted(prefill.tokens, "token")} (TTFT)`} term="ttft" hint=${`time to first token; prefill ran in ${counted(prefill.chunks, "chunk")}`}>
       ${milliseconds(prefill.ms)} · ${milliseconds(prefill.perToken)}/token
     <//>
-    ${decode &&
-    html`<${Fact} name="decode, per token" term="decode">
+    ${
+      decode &&
+      html`<${Fact} name="decode, per token" term="decode">
         ${decode.here !== null && `${milliseconds(decode.here)} · `}median ${milliseconds(decode.median)}
       <//>
       <${Fact} name=${`${fixed(decode.perSecond, 1)} tokens/s`} term="tokens-per-second" class="wide">
         <${StepBars} decode=${decode} dispatch=${dispatch} />
-      <//>`}
+      <//>`
+    }
     <${Fact} name=${parts.map(({ name }) => name).join(", ")} term="capture" hint=${`this step took ${milliseconds(total)} in all`}>
       ${parts.map(({ ms }) => milliseconds(ms)).join(" + ")}
     <//>

@@ -5,10 +5,10 @@ import { useMemo } from "preact/hooks";
 import { branchStep, sharedBlocks } from "../facts/branching.js";
 import { ending } from "../facts/endings.js";
 import { counted, quoted } from "../facts/format.js";
-import { branchRows, partingPosition } from "./branch-rows.js";
+import { useFamily } from "../loading/use-family.js";
 import { Badge } from "../ui/badge.js";
 import { Token } from "../ui/token.js";
-import { useFamily } from "../loading/use-family.js";
+import { branchRows, partingPosition } from "./branch-rows.js";
 
 export function Branches({ state, client, controller }) {
   const { run, branching } = state;

@@ -21,7 +21,10 @@ export function Notes({ state, dispatch }) {
     <ul class="notes-text" aria-live="polite" tabindex=${here.length ? "0" : undefined} aria-label="Notes on this step">
       ${
         here.length
-          ? here.map((note, index) => html`<${Note} key=${`${step}/${index}`} note=${note} selection=${selection} dispatch=${dispatch} />`)
+          ? here.map(
+              (note, index) =>
+                html`<${Note} key=${`${step}/${index}`} note=${note} selection=${selection} dispatch=${dispatch} />`,
+            )
           : html`<li class="notes-none">${elsewhere(notes.length, steps)}</li>`
       }
     </ul>

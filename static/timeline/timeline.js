@@ -4,15 +4,15 @@ import { html } from "htm/preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ending } from "../facts/endings.js";
 import { counted, fixed, integer, milliseconds, percent, tokenLabel, tokenText } from "../facts/format.js";
-import { narrate } from "./narration.js";
 import { notedSteps } from "../facts/saved-session.js";
 import { slowdownOf } from "../state/player.js";
-import { Branches } from "./branches.js";
-import { useScroll } from "../ui/use-scroll.js";
-import { Notes } from "./notes.js";
-import { Memo } from "../ui/memo.js";
-import { Transport } from "./transport.js";
 import { useGradually } from "../turns/later.js";
+import { Memo } from "../ui/memo.js";
+import { useScroll } from "../ui/use-scroll.js";
+import { Branches } from "./branches.js";
+import { narrate } from "./narration.js";
+import { Notes } from "./notes.js";
+import { Transport } from "./transport.js";
 
 /** Where there is room, the current chips are kept this far from the ends of the list, in CSS pixels. */
 const SIGHT_PX = 70;
@@ -43,10 +43,13 @@ export function Timeline({ state, dispatch, controller, client }) {
 
 function Prefill({ state, dispatch }) {
   const { run, step } = state;
-  if (!run?.open) return html`<div class="prefill"><span class="prefill-tokens">waiting for the first frame</span></div>`;
+  if (!run?.open)
+    return html`<div class="prefill"><span class="prefill-tokens">waiting for the first frame</span></div>`;
   const done = run.steps.length > 0;
   const current = done && step === 0;
-  const time = done ? milliseconds(run.steps[0].data.ms.total) : `${integer(run.partialRows)} of ${integer(run.promptLength)} rows`;
+  const time = done
+    ? milliseconds(run.steps[0].data.ms.total)
+    : `${integer(run.partialRows)} of ${integer(run.promptLength)} rows`;
   return html`
     <div class=${`prefill${current ? " is-current" : ""}`}><${PromptTokens} run=${run} /></div>
     <button

@@ -14,9 +14,11 @@ export function Transport({ state, dispatch, controller }) {
     <div class="transport" role="group" aria-label="Playback">
       <${Button} name="First step" icon="first" onClick=${controller.first} />
       <${Button} name="Previous step" icon="previous" onClick=${controller.previous} />
-      ${playing
-        ? html`<${Button} key="play" name="Pause" icon="pause" onClick=${controller.pause} kind="play" />`
-        : html`<${Button} key="play" name="Play" icon="play" onClick=${controller.play} kind="play" />`}
+      ${
+        playing
+          ? html`<${Button} key="play" name="Pause" icon="pause" onClick=${controller.pause} kind="play" />`
+          : html`<${Button} key="play" name="Play" icon="play" onClick=${controller.play} kind="play" />`
+      }
       <${Button} name="Next step" icon="next" onClick=${controller.next} />
       <${Button} name="Last step" icon="last" onClick=${controller.last} />
       <span class="transport-layers" role="group" aria-label="Layer by layer">
@@ -24,13 +26,15 @@ export function Transport({ state, dispatch, controller }) {
         <${Button} name="Next layer" icon="layerUp" keys="." onClick=${walk(1)} />
         <output class="layer-stop" aria-live="polite">${layerStop ? `layer ${layerStop - 1} of ${run.layers - 1}` : ""}</output>
       </span>
-      ${grows &&
-      html`
+      ${
+        grows &&
+        html`
         <button class="word" type="button" aria-pressed=${following} onClick=${controller.follow} title="Stay at the newest step">
           Live
         </button>
         <button class="word" type="button" onClick=${controller.stop} title="Generate no further">Stop</button>
-      `}
+      `
+      }
       <select
         aria-label="Speed"
         value=${String(speed)}

@@ -86,14 +86,14 @@ export function createTurns({ store, sceneOf, onShown, clock }) {
   const onFrame = async () => {
     try {
       await show(clock.now() + BUDGET_MS);
-      if (spare.size && !stopped) await useSpare();
+      if (spare.size && !stopped) await takeSpare();
     } finally {
       frame = 0;
       if (hasNews() || jobs.size || spare.size) schedule();
     }
   };
 
-  const useSpare = async () => {
+  const takeSpare = async () => {
     passed += 1;
     if ((hasNews() || jobs.size) && passed < PATIENCE_FRAMES) return;
     passed = 0;

@@ -26,7 +26,9 @@ export function linePath(points, { x, y }) {
 /** @returns {string} an SVG path that keeps each value until the next */
 export function stepPath(points, { x, y }) {
   return points
-    .map((point, i) => (i ? `H${round(x(point.x))}V${round(y(point.y))}` : `M${round(x(point.x))},${round(y(point.y))}`))
+    .map((point, i) =>
+      i ? `H${round(x(point.x))}V${round(y(point.y))}` : `M${round(x(point.x))},${round(y(point.y))}`,
+    )
     .join("");
 }
 

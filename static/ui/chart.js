@@ -37,7 +37,10 @@ export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPic
   const [pointed, setPointed] = useState(null);
   const tableDue = useStages(3) === 3;
   const width = size?.width ?? 0;
-  const frame = useMemo(() => (width ? layOut(series, yAxis, width, height) : null), [series, yAxis.cap, width, height]);
+  const frame = useMemo(
+    () => (width ? layOut(series, yAxis, width, height) : null),
+    [series, yAxis.cap, width, height],
+  );
   const xs = useMemo(() => {
     const all = new Set(series.flatMap(({ points }) => points.map(({ x }) => x)));
     return [...all].sort((a, b) => a - b);
@@ -78,7 +81,9 @@ export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPic
 
 function layOut(series, yAxis, width, height) {
   const ends = domains(series, yAxis.cap);
-  const y = scaleLinear(ends.y, [height - BOTTOM_PX, TOP_PX]).nice(Y_TICKS).clamp(true);
+  const y = scaleLinear(ends.y, [height - BOTTOM_PX, TOP_PX])
+    .nice(Y_TICKS)
+    .clamp(true);
   const yTicks = y.ticks(Y_TICKS);
   const left = Math.max(...yTicks.map((tick) => yAxis.format(tick).length)) * CHARACTER_PX + 8;
   const named = series.filter(({ kind }) => kind !== "bar");
@@ -108,9 +113,11 @@ const Drawing = ({ frame, series, xAxis, yAxis, shown, current }) => html`<svg
   <${Marks} frame=${frame} series=${series} current=${current} />
   <${CutOff} frame=${frame} series=${series} format=${yAxis.exact ?? yAxis.format} />
   <line class="chart-cursor" x1=${frame.x(shown)} x2=${frame.x(shown)} y1=${TOP_PX} y2=${frame.bottom} />
-  ${frame.named.map(({ name, tone, thin }, i) => html`<text
+  ${frame.named.map(
+    ({ name, tone, thin }, i) => html`<text
     key=${name} class=${`chart-name tone-${tone} ${thin ? "is-thin" : ""}`} x=${frame.right + 6} y=${frame.levels[i]} dy="0.35em"
-  >${name}</text>`)}
+  >${name}</text>`,
+  )}
 </svg>`;
 
 function Marks({ frame, series, current }) {

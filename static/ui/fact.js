@@ -1,8 +1,8 @@
 /** A line of a panel. */
 
 import { html } from "htm/preact";
-import { Badge } from "./badge.js";
 import { Term } from "../words/term.js";
+import { Badge } from "./badge.js";
 
 /**
  * One line of a panel: a name and its value. `term`: id in the glossary of what the name says; `origin` marks a line whose

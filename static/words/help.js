@@ -9,18 +9,27 @@ import { Glossary } from "./term.js";
 const READING = [
   ["Timeline", "The prompt in blue, then each word the model wrote. One button is one step: press it, or play."],
   ["Residual stream", "One column per token: the numbers the model holds about it, from the lowest layer up."],
-  ["Attention", "One strip per head: which earlier tokens it looks at. Darker or, in the dark theme, brighter is more."],
+  [
+    "Attention",
+    "One strip per head: which earlier tokens it looks at. Darker or, in the dark theme, brighter is more.",
+  ],
   ["KV cache", "Two vectors per token and layer that are kept, so that no old token has to be computed again."],
   ["Inspector", "What you choose, enlarged. Its path leads from the whole model down to a single multiplication."],
 ];
 
 /** Questions the page answers, and where. */
 const ANSWERS = [
-  ["Which head links two words?", "Click the cell of the one's row and the other's column in a head: it names the head that looks there most."],
+  [
+    "Which head links two words?",
+    "Click the cell of the one's row and the other's column in a head: it names the head that looks there most.",
+  ],
   ["What does one more token cost?", "KV cache, its first line; bytes of memory, with every factor named."],
   ["What did this step compute?", "The sentence under the timeline; on the map, everything amber."],
   ["Why this token, not another?", "“Why this token?” under Next token, then type any word."],
-  ["How can I send this to someone?", "Share: a link to this run, at this moment, with notes. It opens without the model."],
+  [
+    "How can I send this to someone?",
+    "Share: a link to this run, at this moment, with notes. It opens without the model.",
+  ],
   ["What if there were no cache?", "“Why a cache?” under KV cache: the same answer is really computed without one."],
 ];
 

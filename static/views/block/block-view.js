@@ -2,14 +2,14 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { blockScene } from "./scene.js";
-import { sentence } from "./words.js";
 import { DAMAGED, NOT_STORED } from "../../facts/saved-session.js";
+import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
 import { BlockControls } from "./controls.js";
 import { BlockDrawing } from "./drawing.js";
 import { BlockNumbers } from "./numbers.js";
-import { useModelValues } from "../../loading/use-model-values.js";
+import { blockScene } from "./scene.js";
+import { sentence } from "./words.js";
 
 export function BlockView({ state, focus, dispatch, client }) {
   const { run, selection } = state;
@@ -48,7 +48,8 @@ function useScene({ state, client, layer, query }) {
 }
 
 const NOTES = {
-  unavailable: "The exact values come from the model, which is not ready. Until then: the attention weights in the run's log.",
+  unavailable:
+    "The exact values come from the model, which is not ready. Until then: the attention weights in the run's log.",
   none: `The exact values are ${NOT_STORED}. Shown are the attention weights in the run's log.`,
   damaged: `The exact values are ${DAMAGED}. Shown are the attention weights in the run's log.`,
   failed: "The model did not give the exact values. Shown are the attention weights in the run's log.",

@@ -2,22 +2,22 @@
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import { drawBlock, clipOf, paintBlock } from "./draw/cells.js";
+import { readersOf } from "../../facts/attention.js";
+import { imageOf, Surface } from "../../ui/surface.js";
+import { Tooltip } from "../../ui/tooltip.js";
+import { pointInside, useRatio, useSize } from "../../ui/use-size.js";
+import { useTheme } from "../../ui/use-theme.js";
 import { hitBlock } from "./draw/boxes.js";
+import { clipOf, drawBlock, paintBlock } from "./draw/cells.js";
 import { placedColumns } from "./draw/columns.js";
 import { tallGeometry } from "./draw/tall.js";
 import { wideGeometry } from "./draw/wide.js";
 import { valueFacts } from "./facts.js";
-import { readersOf } from "../../facts/attention.js";
-import { Tooltip } from "../../ui/tooltip.js";
-import { pointInside, useRatio, useSize } from "../../ui/use-size.js";
-import { useTheme } from "../../ui/use-theme.js";
-import { imageOf, Surface } from "../../ui/surface.js";
 import { BlockHeads } from "./heads.js";
-import { BlockLegend } from "./legend.js";
-import { BlockRibbons } from "./ribbons.js";
 import { BlockWords } from "./labels.js";
+import { BlockLegend } from "./legend.js";
 import { BlockMarks } from "./marks.js";
+import { BlockRibbons } from "./ribbons.js";
 import { placeUnder, useCursor } from "./use-cursor.js";
 
 /** Narrower than this the flow goes down instead of across. */

@@ -1,7 +1,7 @@
 /** What one value inside a block is, and how it was made: each operation as a formula with this value's own numbers. Pure. */
 
-import { counted, fixed, quoted, significant } from "../../facts/format.js";
 import { kvHeadOf, readersOf } from "../../facts/attention.js";
+import { counted, fixed, quoted, significant } from "../../facts/format.js";
 import { lineOf } from "./scene.js";
 
 /**
@@ -12,7 +12,8 @@ import { lineOf } from "./scene.js";
 export function valueFacts(scene, place) {
   if (place.key !== null && place.key > scene.query) return masked(scene, place);
   const tensor = scene.values[place.tensor];
-  if (!tensor) return { title: place.tensor, value: "not here", notes: ["The log does not hold these values; the model does."] };
+  if (!tensor)
+    return { title: place.tensor, value: "not here", notes: ["The log does not hold these values; the model does."] };
   return FACTS[place.tensor](scene, place);
 }
 
@@ -100,7 +101,10 @@ const FACTS = {
 
 function sum(scene, place, name, [row, change]) {
   const [before, added] = [at(scene, row, place), at(scene, change, place)];
-  return { ...vector(scene, place, name), notes: [`= ${significant(before)} ${signed(added)}: the row plus the change`] };
+  return {
+    ...vector(scene, place, name),
+    notes: [`= ${significant(before)} ${signed(added)}: the row plus the change`],
+  };
 }
 
 /** x / √(mean(x²)) · weight (RMSNorm, arXiv:1910.07467, eq. 4); LayerNorm takes the mean off first. */
@@ -121,7 +125,9 @@ function norm(scene, place, from) {
   const rms = Math.sqrt(x.reduce((total, value) => total + value * value, 0) / x.length);
   return {
     ...title,
-    notes: [`RMSNorm: ${significant(x[place.index])} ÷ ${significant(rms)} (root mean square of the row) × a learned weight`],
+    notes: [
+      `RMSNorm: ${significant(x[place.index])} ÷ ${significant(rms)} (root mean square of the row) × a learned weight`,
+    ],
   };
 }
 
@@ -155,7 +161,8 @@ function weight(scene, { part: head, key }) {
   const { run, values, exact } = scene;
   const value = lineOf(values["attn.weights"], head)[key];
   const title = `Head ${head}: ${quoted(run.tokens[scene.query])} looks at ${quoted(run.tokens[key])}`;
-  if (!exact) return { title, value: `weight ${fixed(value, 3)} ± 0.004`, notes: [`key at position ${key}`, "from the log"] };
+  if (!exact)
+    return { title, value: `weight ${fixed(value, 3)} ± 0.004`, notes: [`key at position ${key}`, "from the log"] };
   const scores = lineOf(values["attn.scores"], head);
   const largest = Math.max(...scores);
   const total = scores.reduce((sum, other) => sum + Math.exp(other - largest), 0);

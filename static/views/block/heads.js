@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { fixed, quoted } from "../../facts/format.js";
+import { Token } from "../../ui/token.js";
 import { strongestKey } from "./scene.js";
 import { headInWords } from "./words.js";
-import { Token } from "../../ui/token.js";
 
 export function BlockHeads({ geometry, scene, dispatch }) {
   const { run, layer, query, exact } = scene;

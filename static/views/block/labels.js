@@ -1,9 +1,9 @@
 /** Names, shapes, operations and tokens of the drawing of a block. SVG over the canvas. */
 
 import { html } from "htm/preact";
-import { columnAt, columnGaps } from "./draw/columns.js";
 import { labelled } from "../../draw/labels.js";
 import { tokenLabel } from "../../facts/format.js";
+import { columnAt, columnGaps } from "./draw/columns.js";
 import { captions, chips } from "./words.js";
 
 const LINE_PX = 15;
@@ -16,9 +16,7 @@ export function BlockWords({ geometry, scene }) {
   const texts = captions(scene);
   const operations = chips(scene);
   return html`<svg class="block-words" width=${width} height=${height} aria-hidden="true">
-    ${Object.entries(geometry.captions).map(([name, at]) =>
-      html`<${Lines} ...${at} lines=${texts[name]} />`,
-    )}
+    ${Object.entries(geometry.captions).map(([name, at]) => html`<${Lines} ...${at} lines=${texts[name]} />`)}
     ${geometry.names.map(({ text, tone, ...at }) => html`<${Lines} ...${at} lines=${[{ text, tone }]} />`)}
     ${Object.entries(geometry.chips).map(
       ([name, at]) => operations[name] && html`<${Chip} ...${at} ...${operations[name]} />`,
@@ -45,7 +43,8 @@ function Chip({ x, y, lines, title, weights }) {
     <title>${title}</title>
     <rect x=${x - width / 2} y=${y - height / 2} width=${width} height=${height} rx="4" />
     ${lines.map(
-      (line, i) => html`<text x=${x} y=${y - height / 2 + CHIP.line * (i + 1) - 1.5} text-anchor="middle">${line}</text>`,
+      (line, i) =>
+        html`<text x=${x} y=${y - height / 2 + CHIP.line * (i + 1) - 1.5} text-anchor="middle">${line}</text>`,
     )}
   </g>`;
 }
@@ -81,13 +80,13 @@ function Tokens({ x, y, columns, scene }) {
     )
     .filter(away);
   return html`${names.map(({ position, named }) => {
-      const column = columnAt(columns, position);
-      const kind = position > query ? "is-muted" : run.stepOfQuery(position) === scene.step ? "is-computed" : "is-cached";
-      return html`<text
+    const column = columnAt(columns, position);
+    const kind = position > query ? "is-muted" : run.stepOfQuery(position) === scene.step ? "is-computed" : "is-cached";
+    return html`<text
         class=${`block-token ${kind}`}
         transform=${`translate(${x + (column.x0 + column.x1) / 2 + 3} ${y}) rotate(${TILT_DEGREES})`}
       >${named ? tokenLabel(run.tokens[position], 8) : position}</text>`;
-    })}
+  })}
     ${columnGaps(columns).map(
       ({ x: at }) => html`<text class="block-text is-muted" x=${x + at} y=${y + 5} text-anchor="middle">…</text>`,
     )}`;

@@ -1,9 +1,9 @@
 /** What the colours mean, and which positions are not drawn. */
 
 import { html } from "htm/preact";
-import { columnCount } from "./draw/columns.js";
 import { gradient } from "../../draw/theme.js";
 import { counted, integer, percent } from "../../facts/format.js";
+import { columnCount } from "./draw/columns.js";
 import { weightOutside } from "./scene.js";
 
 export function BlockLegend({ scene, geometry, theme, onMove }) {

@@ -1,9 +1,9 @@
 /** What belongs together lights up: a weight, its key's column on the shelf, the heads that read it. SVG over the words. */
 
 import { html } from "htm/preact";
+import { kvHeadOf, readersOf } from "../../facts/attention.js";
 import { boxOf } from "./draw/boxes.js";
 import { columnAt } from "./draw/columns.js";
-import { kvHeadOf, readersOf } from "../../facts/attention.js";
 import { cellOf } from "./use-cursor.js";
 
 const LEAST_PX = 5;

@@ -13,12 +13,14 @@ export function BlockNumbers({ scene }) {
   const name = names.includes(wanted) ? wanted : "attn.weights";
   return html`<details class="block-numbers" onToggle=${(event) => setOpen(event.target.open)}>
     <summary>The numbers as a table</summary>
-    ${open &&
-    html`<label>
+    ${
+      open &&
+      html`<label>
         values of
         <select value=${name} onChange=${(event) => setWanted(event.target.value)}>
           ${names.map(
-            (each) => html`<option key=${each} value=${each}>${each} [${scene.values[each].shape.join(" × ")}]</option>`,
+            (each) =>
+              html`<option key=${each} value=${each}>${each} [${scene.values[each].shape.join(" × ")}]</option>`,
           )}
         </select>
       </label>
@@ -27,7 +29,8 @@ export function BlockNumbers({ scene }) {
           <caption class="visually-hidden">${`${name} of layer ${scene.layer}`}</caption>
           <${Rows} name=${name} tensor=${scene.values[name]} run=${scene.run} />
         </table>
-      </div>`}
+      </div>`
+    }
   </details>`;
 }
 

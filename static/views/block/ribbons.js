@@ -18,16 +18,20 @@ export function BlockRibbons({ geometry, scene }) {
         : html`<path class=${`block-ribbon is-${toneOf(tone)}`} d=${path} />`,
     )}
     ${scene.rows > 1 && wholeRows(boxes).map((box) => html`<${Sheets} ...${box} />`)}
-    ${boxes.map((box) => html`<rect
+    ${boxes.map(
+      (box) => html`<rect
       class=${`block-plate ${box.tensor in scene.values ? "" : "is-empty"}`}
       x=${box.x - 0.5} y=${box.y - 0.5} width=${(box.kind === "tile" ? box.width : columns.width) + 1}
       height=${box.height + 1}
-    />`)}
+    />`,
+    )}
   </svg>`;
 }
 
 function Sheets({ x, y, width, height }) {
-  return [2, 1].map((sheet) => html`<rect
+  return [2, 1].map(
+    (sheet) => html`<rect
     class="block-sheet" x=${x + sheet * SHEET_PX} y=${y - sheet * SHEET_PX} width=${width} height=${height}
-  />`);
+  />`,
+  );
 }

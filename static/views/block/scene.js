@@ -23,7 +23,15 @@ export function blockScene(run, { layer, query }, values) {
     rows: prefill ? run.promptLength : 1,
     /** Positions that exist once this step is done; those after `query` are masked. */
     positions: prefill ? run.promptLength : query + 1,
-    dims: { heads, kvHeads, headDim, d, mlp, gated: values ? "mlp.gate" in values : arch !== "gpt2", rotary: arch !== "gpt2" },
+    dims: {
+      heads,
+      kvHeads,
+      headDim,
+      d,
+      mlp,
+      gated: values ? "mlp.gate" in values : arch !== "gpt2",
+      rotary: arch !== "gpt2",
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 /** The words of the drawing of a block: names, shapes, operations, and the sentence under it. Pure. */
 
-import { deltas } from "./scene.js";
 import { counted, fixed, integer, percent, quoted, significant } from "../../facts/format.js";
+import { deltas } from "./scene.js";
 
 /**
  * @typedef {{text: string, tone?: "strong"|"cached"|"computed"|"output"|"muted", tail?: Line}} Line
@@ -15,7 +15,12 @@ export function captions(scene) {
   const flat = (width) => ({ text: shape(rows, width), tone: "muted" });
   const ownOnly = { text: "own row only", tone: "muted" };
   const change = (half) =>
-    half ? [{ text: `length ${significant(half.change)}` }, { text: `${percent(half.share, 0)} of the row`, tone: "muted" }] : [];
+    half
+      ? [
+          { text: `length ${significant(half.change)}` },
+          { text: `${percent(half.share, 0)} of the row`, tone: "muted" },
+        ]
+      : [];
   const columns = (kind, from) =>
     from ? `${kind}: ${integer(from)} read + 1 new` : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
   const last = layer === run.layers - 1;
@@ -34,20 +39,39 @@ export function captions(scene) {
       { text: "residual stream (left edge): the row", tone: "computed" },
       { text: "is carried on; halves add changes", tone: "computed" },
     ],
-    qLong: [{ text: "Q", tone: "strong", tail: { text: `of ${counted(dims.heads, "head")}; lives one step`, tone: "computed" } }],
+    qLong: [
+      {
+        text: "Q",
+        tone: "strong",
+        tail: { text: `of ${counted(dims.heads, "head")}; lives one step`, tone: "computed" },
+      },
+    ],
     ownLong: [
       { text: dims.rotary ? "own K, K turned by RoPE, own V" : "own K, own V", tone: "strong" },
       { text: "they join the shelf as its amber column", tone: "computed" },
     ],
     mixedLong: [
-      { text: "Σ weight × V", tone: "strong", tail: { text: `reads all V; ${counted(dims.heads, "head")}`, tone: "cached" } },
+      {
+        text: "Σ weight × V",
+        tone: "strong",
+        tail: { text: `reads all V; ${counted(dims.heads, "head")}`, tone: "cached" },
+      },
     ],
     "attn.scores": [{ text: `q·k ÷ √${dims.headDim}`, tone: "strong", tail: { text: "reads all K", tone: "cached" } }],
     "attn.weights": [{ text: "softmax", tone: "strong", tail: { text: "own scores only", tone: "muted" } }],
-    "attn.mixed": [{ text: "Σ weight × V", tone: "strong" }, { text: "reads all V", tone: "cached" }],
+    "attn.mixed": [
+      { text: "Σ weight × V", tone: "strong" },
+      { text: "reads all V", tone: "cached" },
+    ],
     "attn.change": [flat(dims.d), ownOnly, ...change(delta?.attention)],
-    "attn.k_rot": [{ text: "K" , tone: "strong" }, { text: shape(dims.kvHeads, dims.headDim), tone: "muted" }],
-    "attn.v": [{ text: "V", tone: "strong" }, { text: shape(dims.kvHeads, dims.headDim), tone: "muted" }],
+    "attn.k_rot": [
+      { text: "K", tone: "strong" },
+      { text: shape(dims.kvHeads, dims.headDim), tone: "muted" },
+    ],
+    "attn.v": [
+      { text: "V", tone: "strong" },
+      { text: shape(dims.kvHeads, dims.headDim), tone: "muted" },
+    ],
     readK: [{ text: columns("K", read), tone: scene.prefill ? "computed" : "cached" }],
     readV: [{ text: columns("V", read), tone: scene.prefill ? "computed" : "cached" }],
     shelf: [{ text: shelfText(scene, read, positions) }],
@@ -88,7 +112,11 @@ export function chips({ dims, query }) {
     title: `${name}: ${integer(from)} × ${integer(to)} learned weights, the same for every token`,
     weights: true,
   });
-  const normed = { lines: [norm], title: `${norm}: brings this row to a common size; no other row takes part`, weights: true };
+  const normed = {
+    lines: [norm],
+    title: `${norm}: brings this row to a common size; no other row takes part`,
+    weights: true,
+  };
   const rope = {
     lines: ["RoPE", `at ${integer(query)}`],
     title: `RoPE: turns pairs of numbers by an angle that grows with the position, ${integer(query)}`,

@@ -3,12 +3,12 @@
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { counted, quoted } from "../../facts/format.js";
+import { useStages } from "../../ui/use-stages.js";
 import { Forgotten } from "./forgotten.js";
 import { MemoryPart } from "./memory-part.js";
 import { StepAlgebra } from "./step-algebra.js";
 import { useConnected, useTwin } from "./use-twin.js";
 import { WhyCache } from "./why-cache.js";
-import { useStages } from "../../ui/use-stages.js";
 
 const PARTS = [
   { id: "why", title: "Why keep K and V" },

@@ -10,7 +10,7 @@ import { TwinControl } from "./twin-control.js";
 export function Forgotten({ run, twin, ready, dispatch }) {
   const { log } = twin;
   const parting = log?.steps.length ? compareTwin(run, log).parting : null;
-  return html`<p class="sheet-say">${say(run, log, parting)}</p>
+  return html`<p class="sheet-say">${say(log, parting)}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Forget the cache between steps<//>
     ${
       log?.steps.length > 0 &&
@@ -45,7 +45,7 @@ const IDEA =
   "Dropping K and V and going on as if nothing had happened: each new token then stands at its place but can look only " +
   "at itself.";
 
-function say(run, log, parting) {
+function say(log, parting) {
   if (!log?.close) return IDEA;
   if (parting === null) return `${IDEA} This time the ${counted(log.steps.length, "token")} came out the same.`;
   const lost = `From step ${parting} on the model writes something else: it has forgotten what it was asked.`;

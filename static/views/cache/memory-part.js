@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { cacheAccount, cacheBytes, cacheGrowth, otherCaches } from "../../kv-cache/facts.js";
 import { bytes, bytesShort, counted, fixed, percent } from "../../facts/format.js";
+import { cacheAccount, cacheBytes, cacheGrowth, otherCaches } from "../../kv-cache/facts.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
 
@@ -34,7 +34,8 @@ function Formula({ model, account }) {
   const agrees = used.measured === used.formula;
   return html`<div class="formula" role="group" aria-label="Bytes by the formula">
     ${factors.map(
-      ({ value, name }, i) => html`${i > 0 && html`<i>×</i>`}<span key=${name}><b>${value}</b><small>${name}</small></span>`,
+      ({ value, name }, i) =>
+        html`${i > 0 && html`<i>×</i>`}<span key=${name}><b>${value}</b><small>${name}</small></span>`,
     )}
     <i>=</i>
     <span><b>${bytes(used.formula)}</b><small><${Badge} origin="computed" /></small></span>

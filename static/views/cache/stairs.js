@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { drawStairs, stairsGeometry, stepAt } from "./stairs-lines.js";
 import { counted, tokenLabel } from "../../facts/format.js";
+import { Surface } from "../../ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../ui/use-size.js";
 import { useTheme } from "../../ui/use-theme.js";
-import { Surface } from "../../ui/surface.js";
+import { drawStairs, stairsGeometry, stepAt } from "./stairs-lines.js";
 
 const ROOM_PX = 250;
 const LEAST_NAMED_PX = 13;
@@ -36,12 +36,15 @@ export function Stairs({ title, lines, names, current, onPick }) {
   return html`<figure class="stairs">
     <figcaption>${title}</figcaption>
     <div class="stairs-body">
-      ${geometry.line >= LEAST_NAMED_PX &&
-      html`<ol class="stairs-names" aria-hidden="true" style=${`line-height:${geometry.line}px`}>
+      ${
+        geometry.line >= LEAST_NAMED_PX &&
+        html`<ol class="stairs-names" aria-hidden="true" style=${`line-height:${geometry.line}px`}>
         ${names.map(
-          (name, step) => html`<li key=${step} class=${step === shown ? "is-shown" : ""}><i>${step}</i> <bdi>${name}</bdi></li>`,
+          (name, step) =>
+            html`<li key=${step} class=${step === shown ? "is-shown" : ""}><i>${step}</i> <bdi>${name}</bdi></li>`,
         )}
-      </ol>`}
+      </ol>`
+      }
       <div
         class="stairs-cells" role="img" aria-label=${`${title}. Last step: ${lineText(lines[lines.length - 1])}.`}
         ref=${ref} style=${`height:${geometry.height}px`} onPointerMove=${onPointerMove}

@@ -2,15 +2,15 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { algebraFacts } from "./algebra.js";
-import { counted, integer, quoted, short } from "../../facts/format.js";
 import { kvHeadOf } from "../../facts/attention.js";
+import { counted, integer, quoted, short } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
-import { stepOperations } from "./operations.js";
-import { passWork } from "./work.js";
-import { Badge } from "../../ui/badge.js";
 import { useModelValues } from "../../loading/use-model-values.js";
+import { Badge } from "../../ui/badge.js";
+import { algebraFacts } from "./algebra.js";
+import { stepOperations } from "./operations.js";
 import { Twice } from "./twice.js";
+import { passWork } from "./work.js";
 
 export function StepAlgebra({ state, focus, client, dispatch }) {
   const { run, step } = state;
@@ -89,9 +89,11 @@ function Operations({ run, step, operations, rows, keys }) {
     </div>
     <p class="sheet-note">
       Shapes are rows × numbers; scores and mix have one matrix per head.
-      ${ours === engine
-        ? html` <span class="check-good">✓</span> The engine counted the same: ${integer(engine)} FLOP in this step.`
-        : html` The engine counted ${integer(engine)} FLOP in this step, this table ${integer(ours)}.`}
+      ${
+        ours === engine
+          ? html` <span class="check-good">✓</span> The engine counted the same: ${integer(engine)} FLOP in this step.`
+          : html` The engine counted ${integer(engine)} FLOP in this step, this table ${integer(ours)}.`
+      }
       ${" "}Norms, softmax and the SiLU are a few operations per number and not counted.
     </p>`;
 }

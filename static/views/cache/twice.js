@@ -3,12 +3,12 @@
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { paintTiles } from "../../draw/tiles.js";
-import { numberTwice, rowsOf } from "./algebra.js";
 import { fixed, quoted, tokenLabel } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
+import { imageOf, Surface } from "../../ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../ui/use-size.js";
 import { useTheme } from "../../ui/use-theme.js";
-import { imageOf, Surface } from "../../ui/surface.js";
+import { numberTwice, rowsOf } from "./algebra.js";
 
 /** A matrix of many rows is as high as it needs, with rows no lower than this; its box scrolls. */
 const LEAST_ROW_PX = 2;
@@ -64,7 +64,8 @@ export function Twice({ run, values }) {
 
 function Reading({ run, values, at, keys }) {
   const { cached, again, difference } = numberTwice(values, at.name, at.position, at.index);
-  const age = at.position === keys - 1 ? "written in this step" : `in the cache since step ${run.stepOfQuery(at.position)}`;
+  const age =
+    at.position === keys - 1 ? "written in this step" : `in the cache since step ${run.stepOfQuery(at.position)}`;
   return html`${at.name.toUpperCase()} of ${quoted(run.tokens[at.position])} (position ${at.position}, ${age}), number ${at.index}:
     ${" "}<b class="word-cached">${fixed(cached, DIGITS)}</b> cached, <b class="word-computed">${fixed(again, DIGITS)}</b> computed again,
     ${" "}${difference === 0 ? "the same to the last bit" : `${small(difference)} apart`}.`;

@@ -4,7 +4,11 @@ import { html } from "htm/preact";
 import { counted } from "../../facts/format.js";
 import { NO_STUDY } from "../../facts/saved-session.js";
 
-const BROKEN_OFF = { stopped: "It was stopped before its end.", failed: "It failed.", interrupted: "It was interrupted." };
+const BROKEN_OFF = {
+  stopped: "It was stopped before its end.",
+  failed: "It failed.",
+  interrupted: "It was interrupted.",
+};
 
 /**
  * @param {{twin: Object, run: Object, ready: boolean, children: string}} props `twin`: of `useTwin`;

@@ -54,7 +54,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch }) {
           : html`<${Expected} would=${would} />`
       }
     </div>
-    ${compared && stage > 1 && html`<${BySteps} run=${run} step=${step} compared=${compared} onPick=${onPick} />`}`;
+    ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} onPick=${onPick} />`}`;
 }
 
 function times(a, b) {
@@ -64,8 +64,7 @@ function times(a, b) {
 const NEED = "Each step needs K and V of every token so far.";
 
 function sayWhy({ cached, without, again }) {
-  if (!again)
-    return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
+  if (!again) return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
   const kept = `This run keeps them, so it put ${counted(cached, "row")} through the model, one per token.`;
   const lost = `${integer(again)} of them computed again, with the same result as before`;
   return `${NEED} ${kept} Without a cache it would have been ${integer(without)}: ${lost}.`;
@@ -153,7 +152,7 @@ function sayTime({ cached, twin }) {
   </p>`;
 }
 
-function BySteps({ run, step, compared, onPick }) {
+function BySteps({ step, compared, onPick }) {
   const series = useMemo(() => {
     const points = (side) => compared.steps.map((one) => ({ x: one.step, y: one[side].ms }));
     return [

@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { bySize, dotProduct } from "../pair/dot-product.js";
 import { bareLabel, bounded, counted, fixed } from "../../facts/format.js";
 import { DAMAGED, NOT_STORED } from "../../facts/saved-session.js";
 import { Badge } from "../../ui/badge.js";
 import { Dimensions } from "../pair/dimensions.js";
+import { bySize, dotProduct } from "../pair/dot-product.js";
 import { Vector } from "../pair/vector.js";
 
 /** @param {{exact: Object}} props `exact` as `useHeadValues` gives it */
@@ -15,15 +15,18 @@ export function DotProduct({ state, focus, exact, dispatch }) {
   const { layer, head, query, key } = focus;
   const { status, values, row, stored } = exact;
   const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, query, key]);
-  if (key === null) return html`<section class="dot-card" aria-label="This query and this key"><${Awaited} /></section>`;
+  if (key === null)
+    return html`<section class="dot-card" aria-label="This query and this key"><${Awaited} /></section>`;
   const names = { query: bareLabel(run.tokens[query], 12), key: bareLabel(run.tokens[key], 12) };
   const origin = originOf(run, state.step, { query, key, stored: stored && Boolean(values) });
   const weight = run.weight(layer, head, query, key);
   const onOpen = () => dispatch({ type: "enter", selection: { query, key, view: "pair" } });
   return html`<section class="dot-card" data-missing=${MISSING.includes(status) || undefined} aria-label="This query and this key">
-    ${pair
-      ? html`<${Exact} pair=${pair} names=${names} origin=${origin} onOpen=${onOpen} />`
-      : html`<${Wire} status=${status} names=${names} weight=${weight} origin=${origin} headDim=${run.open.model.head_dim} />`}
+    ${
+      pair
+        ? html`<${Exact} pair=${pair} names=${names} origin=${origin} onOpen=${onOpen} />`
+        : html`<${Wire} status=${status} names=${names} weight=${weight} origin=${origin} headDim=${run.open.model.head_dim} />`
+    }
   </section>`;
 }
 

@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
+import { headSentence, rowWeights } from "../../facts/attention.js";
 import { counted, percent, quoted } from "../../facts/format.js";
 import { strongestOn } from "../../look-here/heads-worth-seeing.js";
-import { headSentence, rowWeights } from "../../facts/attention.js";
 import { DotProduct } from "./dot-card.js";
 import { KvSharing } from "./kv-sharing.js";
 import { HeadMatrix } from "./matrix.js";
@@ -30,10 +30,12 @@ export function HeadView({ state, focus, exact, dispatch }) {
       />
       <div class="inspector-side">
         <${TopKeys} run=${run} focus=${focus} row=${row} dispatch=${dispatch} />
-        ${many &&
-        html`<button type="button" class="matrix-zoom" aria-pressed=${close} disabled=${awaited} onClick=${() => setClose(!close)}>
+        ${
+          many &&
+          html`<button type="button" class="matrix-zoom" aria-pressed=${close} disabled=${awaited} onClick=${() => setClose(!close)}>
           ${close ? "Whole matrix" : "Zoom to cell"}
-        </button>`}
+        </button>`
+        }
         <${KvSharing} run=${run} focus=${focus} dispatch=${dispatch} />
       </div>
     </div>

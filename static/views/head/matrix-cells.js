@@ -1,8 +1,8 @@
 /** One head's attention matrix. Pure: (data, scales, size) → pixels. */
 
-import { queryBox } from "./matrix-geometry.js";
-import { weightOf } from "../../log/companding.js";
 import { fill, paintLane } from "../../draw/pixels.js";
+import { weightOf } from "../../log/companding.js";
+import { queryBox } from "./matrix-geometry.js";
 
 const HATCH_PX = 7;
 const BAND_PX = 64;

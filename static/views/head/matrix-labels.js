@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { labelled } from "../../draw/labels.js";
-import { keyBox, queryBox } from "./matrix-geometry.js";
 import { counted, tokenLabel } from "../../facts/format.js";
+import { keyBox, queryBox } from "./matrix-geometry.js";
 
 const LEAST_ROW_PX = 11;
 const LEAST_COLUMN_PX = 12;
@@ -16,16 +16,26 @@ export function MatrixLabels({ geometry, run, focus, hover }) {
   return html`<svg class="matrix-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
     <${Queries} geometry=${geometry} run=${run} marked=${marked.query} chosen=${focus.query} />
     <${Keys} geometry=${geometry} run=${run} marked=${marked.key} chosen=${focus.key} />
-    ${geometry.lineY !== null && html`<line
+    ${
+      geometry.lineY !== null &&
+      html`<line
       class="matrix-line" x1=${Math.max(0, geometry.left - 66)} x2=${geometry.right} y1=${geometry.lineY}
       y2=${geometry.lineY}
-    />`}
+    />`
+    }
     <${Notes} geometry=${geometry} run=${run} />
-    ${focus.key !== null && html`<${Crosshair} geometry=${geometry} query=${marked.query} />
-      <${Mark} geometry=${geometry} query=${focus.query} cell=${focus.key} kind="is-selected" />`}
-    ${hover?.key !== undefined && hover.query !== undefined && html`<${Mark}
+    ${
+      focus.key !== null &&
+      html`<${Crosshair} geometry=${geometry} query=${marked.query} />
+      <${Mark} geometry=${geometry} query=${focus.query} cell=${focus.key} kind="is-selected" />`
+    }
+    ${
+      hover?.key !== undefined &&
+      hover.query !== undefined &&
+      html`<${Mark}
       geometry=${geometry} query=${hover.query} cell=${hover.key} kind="is-hovered"
-    />`}
+    />`
+    }
   </svg>`;
 }
 

@@ -2,16 +2,16 @@
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import { drawMatrix, matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
-import { hitMatrix, hitRowName, matrixGeometry, windowAround } from "./matrix-geometry.js";
-import { fixed, quoted } from "../../facts/format.js";
 import { strongestCell } from "../../facts/attention.js";
+import { fixed, quoted } from "../../facts/format.js";
+import { Surface } from "../../ui/surface.js";
 import { Tooltip } from "../../ui/tooltip.js";
+import { usePainting } from "../../ui/use-painting.js";
 import { pointInside, useRatio, useSize } from "../../ui/use-size.js";
 import { useTheme } from "../../ui/use-theme.js";
+import { drawMatrix, matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
+import { hitMatrix, hitRowName, matrixGeometry, windowAround } from "./matrix-geometry.js";
 import { MatrixLabels } from "./matrix-labels.js";
-import { Surface } from "../../ui/surface.js";
-import { usePainting } from "../../ui/use-painting.js";
 
 const WINDOW_TOKENS = 24;
 const MARGIN = { left: 74, top: 58, right: 24, bottom: 2 };
@@ -134,7 +134,11 @@ function cellFacts(run, { queries, keys, row = false }, cell) {
     value: `weight ${fixed(cell.weight, 3)} ± 0.004`,
     notes: [
       `query ${cell.query}, key ${cell.key}`,
-      ...(row ? ["the key it looks at most; click to keep it"] : many ? ["the largest of the cells that share this pixel"] : []),
+      ...(row
+        ? ["the key it looks at most; click to keep it"]
+        : many
+          ? ["the largest of the cells that share this pixel"]
+          : []),
     ],
   };
 }

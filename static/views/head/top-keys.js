@@ -1,8 +1,8 @@
 /** The keys one query looks at most, as a table: the matrix row in words and numbers. */
 
 import { html } from "htm/preact";
-import { counted, percent, quoted } from "../../facts/format.js";
 import { topKeys } from "../../facts/attention.js";
+import { counted, percent, quoted } from "../../facts/format.js";
 import { Token } from "../../ui/token.js";
 
 const SHOWN = 5;
@@ -35,7 +35,8 @@ export function TopKeys({ run, focus, row, dispatch }) {
       )}
     </tbody>
     ${
-      keys.length > 0 && left > 0 &&
+      keys.length > 0 &&
+      left > 0 &&
       html`<tfoot>
       <tr>
         <th scope="row">

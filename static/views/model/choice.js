@@ -1,10 +1,10 @@
 /** The last step: the largest shares of the vocabulary, and the token that was chosen. */
 
 import { html } from "htm/preact";
-import { bestGuesses } from "./facts.js";
 import { integer, percent } from "../../facts/format.js";
 import { settingsInWords } from "../../next-token/sampling.js";
 import { Token } from "../../ui/token.js";
+import { bestGuesses } from "./facts.js";
 
 const SHOWN = 6;
 

@@ -5,17 +5,17 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo } from "preact/hooks";
-import { residualShades } from "../../map/shades.js";
-import { paintStackLine, stackSize } from "./residual-stack.js";
 import { integer, percent, quoted, significant } from "../../facts/format.js";
-import { barShare } from "./lens.js";
 import { mapView, residualRange } from "../../map/scene.js";
+import { residualShades } from "../../map/shades.js";
+import { Surface } from "../../ui/surface.js";
 import { Token } from "../../ui/token.js";
+import { usePainting } from "../../ui/use-painting.js";
 import { useRatio, useSize } from "../../ui/use-size.js";
 import { useTheme } from "../../ui/use-theme.js";
-import { Surface } from "../../ui/surface.js";
 import { Term } from "../../words/term.js";
-import { usePainting } from "../../ui/use-painting.js";
+import { barShare } from "./lens.js";
+import { paintStackLine, stackSize } from "./residual-stack.js";
 
 const STRIP_PX = { roomy: 92, narrow: 48 };
 const HEAD_PX = 21;
@@ -63,9 +63,12 @@ function Stack({ state, lens, rowPx, stripPx, dispatch }) {
           <th scope="row">
             <button type="button" aria-label=${`Layer ${layer}`} aria-pressed=${layer === selection.layer}>L${layer}</button>
           </th>
-          ${layer === run.layers - 1 && html`<td class="stack-strip" rowspan=${run.layers}>
+          ${
+            layer === run.layers - 1 &&
+            html`<td class="stack-strip" rowspan=${run.layers}>
             <${Strip} state=${state} width=${stripPx} rowPx=${rowPx} shown=${shown} />
-          </td>`}
+          </td>`
+          }
           <td class="is-number">${ahead || length === null ? "" : significant(length)}</td>
           ${
             ahead

@@ -27,7 +27,8 @@ export function lensSentence({ token, layers }) {
   if (first === top && top === 0) return `${name} is the best guess after the only layer.`;
   if (lasting === 0) return `${name} is the best guess after every one of the ${counted(layers.length, "layer")}.`;
   if (first === top) return `${name} becomes the best guess only after the last layer, ${top}.`;
-  if (lasting !== null && lasting === first) return `${name} first becomes the best guess after layer ${lasting}, and stays it.`;
+  if (lasting !== null && lasting === first)
+    return `${name} first becomes the best guess after layer ${lasting}, and stays it.`;
   if (lasting !== null) {
     return `${name} is first the best guess after layer ${first}, loses the lead, and keeps it from layer ${lasting} on.`;
   }

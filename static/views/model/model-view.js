@@ -3,18 +3,18 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bytesShort, counted, integer, milliseconds, quoted } from "../../facts/format.js";
-import { lensSentence, readingSentence } from "./lens.js";
-import { flowOf, partsOf } from "./facts.js";
 import { DAMAGED, NOT_STORED } from "../../facts/saved-session.js";
+import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
 import { useSize } from "../../ui/use-size.js";
+import { Term } from "../../words/term.js";
 import { Choice, howChosen } from "./choice.js";
+import { flowOf, partsOf } from "./facts.js";
 import { FedTokens } from "./fed-tokens.js";
 import { LayerStack } from "./layer-stack.js";
+import { lensSentence, readingSentence } from "./lens.js";
 import { goesRound, Loop, LoopLine } from "./loop.js";
 import { Part, shapeText, Weights, Wire } from "./part.js";
-import { Term } from "../../words/term.js";
-import { useModelValues } from "../../loading/use-model-values.js";
 
 /** From these widths on the parts stand side by side: the columns before the blocks, of a wire, and after the blocks. */
 const LAYOUTS = [
@@ -119,7 +119,8 @@ function LensWords({ lens, layerStop }) {
   }
   if (lens.status === "idle") return "Pause to ask the model what it would have said after each layer.";
   if (lens.status === "none") return `What the model would have said after each layer is ${NOT_STORED}.`;
-  if (lens.status === "unavailable") return "The model is loading; then it can be asked what it would have said after each layer.";
+  if (lens.status === "unavailable")
+    return "The model is loading; then it can be asked what it would have said after each layer.";
   if (lens.status === "damaged") return `What the model would have said after each layer is ${DAMAGED}.`;
   if (lens.status === "failed") return `The model could not be asked for its guesses: ${lens.problem.message}`;
   return "Asking the model what it would have said after each layer…";

@@ -19,7 +19,10 @@ export function attentionRow(head, { row, query }) {
   const max = scores.reduce((largest, score) => Math.max(largest, score), Number.NEGATIVE_INFINITY);
   const powers = Float64Array.from(scores, (score) => Math.exp(score - max));
   const powerSum = total(powers);
-  const difference = weights.reduce((most, weight, key) => Math.max(most, Math.abs(weight - powers[key] / powerSum)), 0);
+  const difference = weights.reduce(
+    (most, weight, key) => Math.max(most, Math.abs(weight - powers[key] / powerSum)),
+    0,
+  );
   const masked = head.scores.shape[1] - keys;
   return { keys, masked, scores, weights, max, powers, powerSum, weightSum: total(weights), difference };
 }

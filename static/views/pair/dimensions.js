@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { useCallback, useMemo } from "preact/hooks";
 import { cellsAt } from "../../draw/pixels.js";
 import { paintTiles } from "../../draw/tiles.js";
+import { imageOf, Surface } from "../../ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../ui/use-size.js";
 import { useTheme } from "../../ui/use-theme.js";
-import { imageOf, Surface } from "../../ui/surface.js";
 
 const TILES = { lineHeight: 13, lineGap: 5 };
 
@@ -79,9 +79,12 @@ export function Dimensions({ name, text, lines, order, chosen, onChoose, entry =
         ${painted && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}
       </div>
       ${below.map(({ draw: drawing, height: high }) => html`<div class="dimension-drawing" style=${`height:${high}px`}>${width > 0 && drawing({ width, order })}</div>`)}
-      ${width > 0 && html`<div
+      ${
+        width > 0 &&
+        html`<div
         class="dimension-mark" style=${`left:${(place * width) / count}px;width:${width / count}px`}
-      ></div>`}
+      ></div>`
+      }
     </div>
   </div>`;
 }

@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { listedKeys } from "./attention-row.js";
 import { bounded, counted } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { Token } from "../../ui/token.js";
+import { listedKeys } from "./attention-row.js";
 
 const ROOM = 12;
 const MORE = 50;

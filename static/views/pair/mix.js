@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { attentionRow, mixAt } from "./attention-row.js";
-import { bySize } from "./dot-product.js";
 import { bounded, counted, fixed, withExponent } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
+import { attentionRow, mixAt } from "./attention-row.js";
 import { Dimensions } from "./dimensions.js";
+import { bySize } from "./dot-product.js";
 import { RowTable } from "./row-table.js";
 import { Vector } from "./vector.js";
 
@@ -59,5 +59,8 @@ export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) 
 
 /** @returns {number} the largest difference between a row's weights and those in the log */
 function unlikeLog(run, { layer, head, query }, weights) {
-  return weights.reduce((most, weight, key) => Math.max(most, Math.abs(weight - run.weight(layer, head, query, key))), 0);
+  return weights.reduce(
+    (most, weight, key) => Math.max(most, Math.abs(weight - run.weight(layer, head, query, key))),
+    0,
+  );
 }

@@ -2,13 +2,13 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { dotProduct } from "./dot-product.js";
 import { bareLabel } from "../../facts/format.js";
-import { pairReason, pairSentence } from "./words.js";
 import { DAMAGED, NOT_STORED } from "../../facts/saved-session.js";
+import { dotProduct } from "./dot-product.js";
 import { Missing } from "./missing.js";
 import { Mix } from "./mix.js";
 import { Terms } from "./terms.js";
+import { pairReason, pairSentence } from "./words.js";
 
 const NOTES = {
   idle: "Pause, or choose a key, to see its numbers.",

@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { listedKeys, total } from "./attention-row.js";
 import { bounded, counted, fixed } from "../../facts/format.js";
 import { Token } from "../../ui/token.js";
+import { listedKeys, total } from "./attention-row.js";
 
 const ROOM = 12;
 const MORE = 50;

@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { bySize, runningTotals } from "./dot-product.js";
 import { fixed } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { useTheme } from "../../ui/use-theme.js";
 import { Dimensions } from "./dimensions.js";
+import { bySize, runningTotals } from "./dot-product.js";
 import { BARS_HEIGHT, TermBars, TOTALS_HEIGHT, TotalLine } from "./drawings.js";
 import { Vector } from "./vector.js";
 

@@ -1,7 +1,7 @@
 /** What one query·key pair means, in plain sentences built from the run's numbers. Pure. */
 
-import { counted, percent, quoted } from "../../facts/format.js";
 import { whereKeyStands } from "../../facts/attention.js";
+import { counted, percent, quoted } from "../../facts/format.js";
 
 /**
  * @param {Object} run

@@ -11,8 +11,18 @@ const LINES = [
   { id: "msPerToken", name: "per token", origin: "measured", write: milliseconds },
   { id: "flops", name: "arithmetic", origin: "computed", write: (value) => short(value, "FLOP") },
   { id: "read", name: "memory read", origin: "computed", write: bytesShort },
-  { id: "intensity", name: "arithmetic intensity", origin: "computed", write: (value) => `${significant(value)} FLOP/byte` },
-  { id: "flopsPerSecond", name: "arithmetic done per second", origin: "computed", write: (value) => short(value, "FLOP/s") },
+  {
+    id: "intensity",
+    name: "arithmetic intensity",
+    origin: "computed",
+    write: (value) => `${significant(value)} FLOP/byte`,
+  },
+  {
+    id: "flopsPerSecond",
+    name: "arithmetic done per second",
+    origin: "computed",
+    write: (value) => short(value, "FLOP/s"),
+  },
   { id: "bytesPerSecond", name: "memory read per second", origin: "computed", write: (value) => short(value, "B/s") },
 ];
 

@@ -2,15 +2,15 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { BeamSearch as Search } from "../../log/beam-search.js";
-import { ownContinuation } from "./beams.js";
 import { bytesShort, counted, fixed, integer, milliseconds, quoted, significant } from "../../facts/format.js";
 import { NO_STUDY } from "../../facts/saved-session.js";
-import { Badge } from "../../ui/badge.js";
-import { Token } from "../../ui/token.js";
 import { useFamily } from "../../loading/use-family.js";
 import { useLog } from "../../loading/use-log.js";
+import { BeamSearch as Search } from "../../log/beam-search.js";
+import { Badge } from "../../ui/badge.js";
+import { Token } from "../../ui/token.js";
 import { BeamTree } from "./beam-tree.js";
+import { ownContinuation } from "./beams.js";
 
 const MOST_BEAMS = 8;
 const MOST_LENGTH = 32;
@@ -23,7 +23,8 @@ export function BeamSearch({ state, client }) {
   const [refusal, setRefusal] = useState(null);
   const [starting, setStarting] = useState(false);
   const family = useFamily(client, run, started.length);
-  const id = started.findLast((search) => search.run === run.id && search.step === step)?.id ?? lastSearch(family, run, step);
+  const id =
+    started.findLast((search) => search.run === run.id && search.step === step)?.id ?? lastSearch(family, run, step);
   const { log } = useLog(client, id, makeSearch);
 
   const section = useRef(null);
@@ -58,8 +59,8 @@ export function BeamSearch({ state, client }) {
       ${
         !run.saved &&
         html`<form onSubmit=${search}>
-          <${Number} name="beams" value=${asked.beams} most=${MOST_BEAMS} onValue=${(beams) => setAsked({ ...asked, beams })} />
-          <${Number} name="length" value=${asked.length} most=${MOST_LENGTH} onValue=${(length) => setAsked({ ...asked, length })} />
+          <${Count} name="beams" value=${asked.beams} most=${MOST_BEAMS} onValue=${(beams) => setAsked({ ...asked, beams })} />
+          <${Count} name="length" value=${asked.length} most=${MOST_LENGTH} onValue=${(length) => setAsked({ ...asked, length })} />
           <button type="submit" aria-disabled=${starting}>${starting ? "Starting…" : "Search"}</button>
           ${grows && html`<button type="button" onClick=${stop}>Stop the search</button>`}
         </form>`
@@ -72,13 +73,15 @@ export function BeamSearch({ state, client }) {
 
 /** The newest search of this step that the server still has. */
 function lastSearch(family, run, step) {
-  const searches = family?.runs.filter(({ study }) => study?.kind === "beam" && study.of === run.id && study.step === step);
+  const searches = family?.runs.filter(
+    ({ study }) => study?.kind === "beam" && study.of === run.id && study.step === step,
+  );
   return searches?.at(-1)?.id ?? null;
 }
 
-function Number({ name, value, most, onValue }) {
+function Count({ name, value, most, onValue }) {
   const onInput = ({ currentTarget: { valueAsNumber } }) => {
-    if (globalThis.Number.isInteger(valueAsNumber)) onValue(valueAsNumber);
+    if (Number.isInteger(valueAsNumber)) onValue(valueAsNumber);
   };
   return html`<label>${name} <input type="number" min="1" max=${most} step="1" required value=${value} onInput=${onInput} /></label>`;
 }
@@ -111,15 +114,19 @@ function Found({ log, run, step }) {
         <tr><th scope="col">continuation</th><th scope="col">sum of ln p</th><th scope="col">probability</th></tr>
       </thead>
       <tbody>
-        ${log.hypotheses().map((node) => html`<tr key=${node.id} class=${node.id === log.best ? "is-best" : ""}>
+        ${log.hypotheses().map(
+          (node) => html`<tr key=${node.id} class=${node.id === log.best ? "is-best" : ""}>
           <th scope="row"><${Tokens} tokens=${log.path(node.id).map(({ token }) => token)} />${node.ended && html` <small>ended</small>`}</th>
           <td>${fixed(node.total, 2)}</td><td>${chance(node.total)}</td>
-        </tr>`)}
-        ${own &&
-        html`<tr class="is-own">
+        </tr>`,
+        )}
+        ${
+          own &&
+          html`<tr class="is-own">
           <th scope="row"><${Tokens} tokens=${own.tokens} /> <small>${writtenBy(own, run).row}</small></th>
           <td>${fixed(own.total, 2)}</td><td>${chance(own.total)}</td>
-        </tr>`}
+        </tr>`
+        }
       </tbody>
     </table>`;
 }
@@ -140,7 +147,8 @@ function verdict(best, own, run) {
     const part = best[own.tokens.length - 1].total;
     return `${how} has only ${counted(own.tokens.length, "token")} here; over those, ${compared(part, own.total)}`;
   }
-  if (best.every(({ token }, at) => token.id === own.tokens[at]?.id)) return `${how} wrote the same: no beam is likelier.`;
+  if (best.every(({ token }, at) => token.id === own.tokens[at]?.id))
+    return `${how} wrote the same: no beam is likelier.`;
   return `${how} wrote something else: ${compared(best.at(-1).total, own.total)}`;
 }
 
@@ -154,5 +162,7 @@ function writtenBy({ tokens }, run) {
 function compared(best, own) {
   const times = Math.exp(Math.abs(best - own));
   if (times < 1.005) return "the two are equally likely.";
-  return best > own ? `the best beam is ${significant(times)} times as likely.` : `it is ${significant(times)} times as likely as the best beam.`;
+  return best > own
+    ? `the best beam is ${significant(times)} times as likely.`
+    : `it is ${significant(times)} times as likely as the best beam.`;
 }

@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { beamTree } from "./beams.js";
 import { counted, fixed } from "../../facts/format.js";
 import { Token } from "../../ui/token.js";
+import { beamTree } from "./beams.js";
 
 const WIDE = 138;
 const CHIP = 116;

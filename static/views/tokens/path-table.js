@@ -3,10 +3,10 @@
 import { html } from "htm/preact";
 import { branchRefusal } from "../../facts/branching.js";
 import { fixed, integer, percent, quoted } from "../../facts/format.js";
-import { drawnBy } from "./token-path.js";
-import { Token } from "../../ui/token.js";
 import { SamplingSlider } from "../../next-token/sampling-sliders.js";
+import { Token } from "../../ui/token.js";
 import { LogitHistogram } from "./logit-histogram.js";
+import { drawnBy } from "./token-path.js";
 
 /**
  * @param {{path: Object, rows: {rank: number, token: Object}[], run: Object, step: number, asked: Object|null,
@@ -19,11 +19,13 @@ export function PathTable({ path, rows, run, step, asked, branching, onAsk, onBr
     <table class="path">
       <${Head} path=${path} settings=${path.settings} dispatch=${dispatch} />
       <tbody>
-        ${rows.map(({ rank, token }) => html`<${Row}
+        ${rows.map(
+          ({ rank, token }) => html`<${Row}
           key=${token.id} path=${path} rank=${rank} token=${token} most=${most} sums=${sums}
           asked=${asked?.id === token.id} branching=${branching} refusal=${branchRefusal(run, step, token)}
           onAsk=${onAsk} onBranch=${onBranch}
-        />`)}
+        />`,
+        )}
         <${Others} path=${path} rows=${rows} />
       </tbody>
       <${Foot} path=${path} data=${run.steps[step].data} seed=${run.open.sampling.seed} />
@@ -118,7 +120,9 @@ function Gone({ words = "cut before" }) {
 
 /** Where a token lies on the line from 0 to 1 that the random number falls on. */
 function Stretch({ path, from, to }) {
-  const band = path.draw && html`<i class="path-draw" style=${`left:${(path.draw.from * 100).toFixed(2)}%;width:${((path.draw.to - path.draw.from) * 100).toFixed(2)}%`}></i>`;
+  const band =
+    path.draw &&
+    html`<i class="path-draw" style=${`left:${(path.draw.from * 100).toFixed(2)}%;width:${((path.draw.to - path.draw.from) * 100).toFixed(2)}%`}></i>`;
   return html`<span class="path-stretch" title=${`${fixed(from, 3)} to ${fixed(to, 3)}`}>
     ${band}<i style=${`left:${(from * 100).toFixed(2)}%;width:${((to - from) * 100).toFixed(2)}%`}></i>
   </span>`;
@@ -133,7 +137,9 @@ function Others({ path, rows }) {
   const left = (stage) => stage.kept - rows.filter(({ rank }) => rank < stage.kept).length;
   const words = (stage, before) => {
     if (left(stage) > 0) return html`<${Together} count=${left(stage)} share=${together(stage)} />`;
-    return left(before) > 0 ? html`<span class="path-cell is-cut"><span class="path-track"><i></i></span><b>all cut</b></span>` : html`<${Gone} />`;
+    return left(before) > 0
+      ? html`<span class="path-cell is-cut"><span class="path-track"><i></i></span><b>all cut</b></span>`
+      : html`<${Gone} />`;
   };
   return html`<tr class="path-others">
     <th scope="row" class="path-token">${integer(others)} others</th>
@@ -189,7 +195,8 @@ function Bits({ bits, before }) {
 function pickWords({ greedy, chosen, draw, own, topP, logits }, { top_tokens: named }, seed) {
   if (greedy) return chosen.token.forced ? "this branch was given its token instead" : "no random number is drawn";
   if (!draw) {
-    if (own && !chosen.token.forced) return `seed ${seed}: its number fell past the ${logits.listed.length} listed tokens`;
+    if (own && !chosen.token.forced)
+      return `seed ${seed}: its number fell past the ${logits.listed.length} listed tokens`;
     const why = chosen.token.forced ? "; this branch was given its token instead" : "";
     return `one of ${integer(topP.kept)} tokens would be drawn${why}`;
   }

@@ -199,11 +199,17 @@ function sampledReason({ settings, topK, topP, logits }, known, took) {
   }
   if (rank >= topP.kept) {
     const before = `the ${integer(topP.kept)} largest already hold ${percent(1 - topP.cutMass)}`;
-    return { possible: false, because: `top-p ${p} keeps the fewest that together reach ${percent(p, 0)}; ${before}: it was cut there.` };
+    return {
+      possible: false,
+      because: `top-p ${p} keeps the fewest that together reach ${percent(p, 0)}; ${before}: it was cut there.`,
+    };
   }
   if (!known) return { possible: null, because: "The filters reach past the listed tokens." };
   const passed = `It passed every filter and held ${percent(known.share, known.share < 0.001 ? 4 : 1)} of what could be drawn`;
   if (took) return { possible: true, because: `${passed}: the seed’s number fell on it.` };
-  const odds = known.share > 0.5 ? "more draws fall on it than on all others" : `about one draw in ${integer(Math.round(1 / known.share))}`;
+  const odds =
+    known.share > 0.5
+      ? "more draws fall on it than on all others"
+      : `about one draw in ${integer(Math.round(1 / known.share))}`;
   return { possible: true, because: `${passed}: ${odds}.` };
 }

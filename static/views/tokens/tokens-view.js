@@ -3,13 +3,13 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { integer, percent, quoted } from "../../facts/format.js";
-import { pathRows, tokenPath } from "./token-path.js";
+import { WhatIf } from "../../next-token/what-if.js";
 import { Badge } from "../../ui/badge.js";
 import { BeamSearch } from "./beam-search.js";
 import { PathTable } from "./path-table.js";
+import { pathRows, tokenPath } from "./token-path.js";
 import { useAsked } from "./use-asked.js";
 import { Why } from "./why.js";
-import { WhatIf } from "../../next-token/what-if.js";
 
 /** Rows of candidates, the chosen one and the one asked about among them. */
 const ROWS = 10;

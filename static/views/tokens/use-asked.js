@@ -22,7 +22,11 @@ export function useAsked(state, client) {
   const local = tokensLike(named.values(), text, rankOf).filter((token) => rankOf(token) >= 0);
   const rated = candidates.map(({ logit, rank, whole, ...token }) => ({ token, logit, rank, whole }));
   const words = rated.filter(({ whole }) => whole);
-  const choices = rated.length ? (words.length ? words : rated) : local.map((token) => ({ token, rank: rankOf(token) }));
+  const choices = rated.length
+    ? words.length
+      ? words
+      : rated
+    : local.map((token) => ({ token, rank: rankOf(token) }));
   const typed = choices.find(({ token }) => token.id === pressed?.id) ?? choices[0] ?? null;
   const asked = text.trim() ? typed : pressed && { token: pressed, rank: rankOf(pressed) };
   return {

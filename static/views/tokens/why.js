@@ -5,9 +5,9 @@ import { useId } from "preact/hooks";
 import { branchRefusal } from "../../facts/branching.js";
 import { quoted } from "../../facts/format.js";
 import { NOT_STORED } from "../../facts/saved-session.js";
-import { whyToken } from "./token-path.js";
 import { Badge } from "../../ui/badge.js";
 import { Token } from "../../ui/token.js";
+import { whyToken } from "./token-path.js";
 import { MOST_CHARS } from "./use-candidates.js";
 
 /**
@@ -44,7 +44,8 @@ export function Why({ path, run, step, text, found, asked, branching, onText, on
 function waitingWords(text, { status, problem }) {
   if (!text.trim()) return null;
   if (status === "unavailable") return "The model is loading; then any word can be asked about.";
-  if (status === "none") return `What other words would have got is ${NOT_STORED}. The listed tokens can be asked about.`;
+  if (status === "none")
+    return `What other words would have got is ${NOT_STORED}. The listed tokens can be asked about.`;
   if (status === "failed") return problem.detail || problem.title;
   return `Asking the model about “${text.trim()}”…`;
 }
@@ -56,9 +57,11 @@ function Answer({ path, asked }) {
 
 function Choices({ choices, asked, onAsk }) {
   return html`<span class="why-choices" role="group" aria-label="Tokens that read so">
-    ${choices.map((choice) => html`<button
+    ${choices.map(
+      (choice) => html`<button
       key=${choice.token.id} type="button" aria-pressed=${choice.token.id === asked.token.id} onClick=${() => onAsk(choice)}
-    ><${Token} token=${choice.token} /></button>`)}
+    ><${Token} token=${choice.token} /></button>`,
+    )}
   </span>`;
 }
 

@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hitBars } from "../../../static/time/bars.js";
 import { labelled } from "../../../static/draw/labels.js";
-import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../static/map/geometry.js";
-import { hitMatrix, hitRowName, keyBox, matrixGeometry, queryBox, windowAround } from "../../../static/views/head/matrix-geometry.js";
 import { cellsAt, gatherOnce, paintLane, pixels } from "../../../static/draw/pixels.js";
 import { logScale, robustRange, shade } from "../../../static/draw/scales.js";
 import { signedShade } from "../../../static/draw/tiles.js";
+import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../static/map/geometry.js";
+import { hitBars } from "../../../static/time/bars.js";
+import {
+  hitMatrix,
+  hitRowName,
+  keyBox,
+  matrixGeometry,
+  queryBox,
+  windowAround,
+} from "../../../static/views/head/matrix-geometry.js";
 
 const SIZE = { width: 870, height: 540 };
 const MODEL = { layers: 30, heads: 9, kvHeads: 3, columns: 16 };
@@ -158,7 +165,13 @@ test("a row's name, left of its cells, stands for all keys it may read; nowhere 
   for (let query = 0; query <= 14; query++) {
     const { y0, y1 } = queryBox(geometry, query);
     const hit = hitRowName(geometry, geometry.left - 20, middle(y0, y1));
-    assert.deepEqual([hit.queries, hit.keys], [[query, query], [0, query]]);
+    assert.deepEqual(
+      [hit.queries, hit.keys],
+      [
+        [query, query],
+        [0, query],
+      ],
+    );
     assert.equal(hitRowName(geometry, geometry.left + 1, middle(y0, y1)), null);
   }
   assert.equal(hitRowName(geometry, geometry.left - 20, geometry.lineY), null);

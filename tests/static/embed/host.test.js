@@ -27,7 +27,11 @@ function harness({ alone = false } = {}) {
       return () => subscribers.delete(listener);
     },
   };
-  const controller = { applyLink: (link) => calls.push(["goto", link]), play: () => calls.push(["play"]), pause: () => calls.push(["pause"]) };
+  const controller = {
+    applyLink: (link) => calls.push(["goto", link]),
+    play: () => calls.push(["play"]),
+    pause: () => calls.push(["pause"]),
+  };
   const host = createEmbedHost({ window, store, controller });
   const change = (patch) => {
     state = { ...state, ...patch };
@@ -37,7 +41,18 @@ function harness({ alone = false } = {}) {
     for (const listener of listeners) listener({ source, data });
   };
   const settle = () => timers.splice(0).forEach((run) => run());
-  return { host, sent, calls, timers, settle, change, hear, listeners, subscribers, types: () => sent.map(([data]) => data.type ?? data.subject) };
+  return {
+    host,
+    sent,
+    calls,
+    timers,
+    settle,
+    change,
+    hear,
+    listeners,
+    subscribers,
+    types: () => sent.map(([data]) => data.type ?? data.subject),
+  };
 }
 
 const run = { steps: [{}, {}, {}], close: {} };
@@ -54,7 +69,15 @@ test("each moment is said once, the first after the word that it is ready", () =
   change({ selection: { ...selection, layer: 5 } });
   assert.deepEqual(types(), ["ready", "stepchange", "stepchange", "stepchange"]);
   assert.ok(sent.every(([, origin]) => origin === "*"));
-  assert.deepEqual(sent.at(-1)[0], { kvscope: 1, type: "stepchange", step: 1, steps: 3, ...selection, layer: 5, playing: true });
+  assert.deepEqual(sent.at(-1)[0], {
+    kvscope: 1,
+    type: "stepchange",
+    step: 1,
+    steps: 3,
+    ...selection,
+    layer: 5,
+    playing: true,
+  });
 });
 
 test("a height is said when it changes, and again to who begins to listen", () => {
@@ -69,7 +92,10 @@ test("a height is said when it changes, and again to who begins to listen", () =
   host.reportHeight(640);
   assert.deepEqual(types(), ["ready", "stepchange", "size", "lti.frameResize"]);
   host.reportHeight(650);
-  assert.deepEqual(sent.filter(([data]) => data.type === "size").map(([data]) => data.height), [640, 650]);
+  assert.deepEqual(
+    sent.filter(([data]) => data.type === "size").map(([data]) => data.height),
+    [640, 650],
+  );
   sent.length = 0;
   hear({ kvscope: 1, type: "hello" });
   assert.deepEqual(types(), ["size", "lti.frameResize", "ready", "stepchange"]);
@@ -78,7 +104,10 @@ test("a height is said when it changes, and again to who begins to listen", () =
 test("commands are followed from the window around and from no other", () => {
   const { change, hear, calls } = harness();
   change({ run });
-  const commands = [{ type: "goto", step: 2 }, { type: "play" }, { type: "pause" }].map((command) => ({ kvscope: 1, ...command }));
+  const commands = [{ type: "goto", step: 2 }, { type: "play" }, { type: "pause" }].map((command) => ({
+    kvscope: 1,
+    ...command,
+  }));
   for (const command of commands) hear(command, { postMessage() {} });
   for (const command of commands) hear(command, null);
   assert.deepEqual(calls, []);

@@ -10,7 +10,8 @@ test("an address without parameters asks for nothing", () => {
 });
 
 test("an address can ask for everything there is", () => {
-  const all = "?step=3&layer=13&head=8&query=8&key=1&view=pair&hide=prompt,controls,header,notes&theme=dark&autoplay=1&speed=0.5";
+  const all =
+    "?step=3&layer=13&head=8&query=8&key=1&view=pair&hide=prompt,controls,header,notes&theme=dark&autoplay=1&speed=0.5";
   assert.deepEqual(embedOfSearch(all), {
     link: { step: 3, layer: 13, head: 8, query: 8, key: 1, view: "pair" },
     hide: ["prompt", "controls", "header", "notes"],
@@ -28,7 +29,17 @@ test("numbers out of bounds are brought inside, what is no number is ignored", (
 });
 
 test("a speed that is not offered is the nearest that is", () => {
-  for (const [asked, speed] of [["0", 0.25], ["-7", 0.25], ["0.3", 0.25], ["3.5", 4], ["1000", 4], [".5", 0.5], ["fast", 1], ["", 1], ["1e9", 1]]) {
+  for (const [asked, speed] of [
+    ["0", 0.25],
+    ["-7", 0.25],
+    ["0.3", 0.25],
+    ["3.5", 4],
+    ["1000", 4],
+    [".5", 0.5],
+    ["fast", 1],
+    ["", 1],
+    ["1e9", 1],
+  ]) {
     assert.equal(embedOfSearch(`?speed=${asked}`).speed, speed, asked);
   }
 });
@@ -39,8 +50,10 @@ test("other words are ignored, wherever they are", () => {
 });
 
 test("autoplay is on and off in the words that addresses use", () => {
-  for (const on of ["autoplay", "autoplay=", "autoplay=1", "autoplay=true"]) assert.equal(embedOfSearch(on).autoplay, true, on);
-  for (const off of ["autoplay=0", "autoplay=false", "autoplay=1&autoplay=0"]) assert.equal(embedOfSearch(off).autoplay, false, off);
+  for (const on of ["autoplay", "autoplay=", "autoplay=1", "autoplay=true"])
+    assert.equal(embedOfSearch(on).autoplay, true, on);
+  for (const off of ["autoplay=0", "autoplay=false", "autoplay=1&autoplay=0"])
+    assert.equal(embedOfSearch(off).autoplay, false, off);
 });
 
 test("of what is given twice, the last that can be read counts", () => {
@@ -49,14 +62,37 @@ test("of what is given twice, the last that can be read counts", () => {
 
 test("a command is an object of this protocol with a known name", () => {
   for (const type of ["hello", "play", "pause"]) assert.deepEqual(commandOf({ kvscope: 1, type, more: 1 }), { type });
-  const none = [null, undefined, "play", 1, [], { type: "play" }, { kvscope: 2, type: "play" }, { kvscope: 1, type: "__proto__" }, { kvscope: 1, type: ["play"] }];
+  const none = [
+    null,
+    undefined,
+    "play",
+    1,
+    [],
+    { type: "play" },
+    { kvscope: 2, type: "play" },
+    { kvscope: 1, type: "__proto__" },
+    { kvscope: 1, type: ["play"] },
+  ];
   for (const data of none) assert.equal(commandOf(data), null);
 });
 
 test("a place is read like an address, from numbers and from text", () => {
-  const { link } = commandOf({ kvscope: 1, type: "goto", step: 2, layer: "7", head: -1, query: 1.5, key: null, view: "head", run: "x" });
+  const { link } = commandOf({
+    kvscope: 1,
+    type: "goto",
+    step: 2,
+    layer: "7",
+    head: -1,
+    query: 1.5,
+    key: null,
+    view: "head",
+    run: "x",
+  });
   assert.deepEqual(link, { step: 2, layer: 7, head: 0, view: "head" });
-  assert.deepEqual(commandOf({ kvscope: 1, type: "goto", step: Number.NaN, layer: Infinity, head: {}, view: "<b>" }).link, {});
+  assert.deepEqual(
+    commandOf({ kvscope: 1, type: "goto", step: Number.NaN, layer: Infinity, head: {}, view: "<b>" }).link,
+    {},
+  );
 });
 
 test("what is said of a moment is numbers and a view", () => {

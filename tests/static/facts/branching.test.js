@@ -30,7 +30,14 @@ test("what the engine would refuse is known before it is asked", () => {
 test("a block is shared when it is the parent's and more than one sequence holds it", () => {
   const before = [step(7, [3, 4], [1, 1]), step(9, [3, 4], [1, 1])];
   const shared = (table, refcounts) => sharedBlocks(branch([...before, step(1, table, refcounts)]));
-  assert.deepEqual(shared([3, 8], [2, 1]), { shared: 1, elsewhere: 0, blocks: 2, positions: 6, whole: 1, blockSize: 4 });
+  assert.deepEqual(shared([3, 8], [2, 1]), {
+    shared: 1,
+    elsewhere: 0,
+    blocks: 2,
+    positions: 6,
+    whole: 1,
+    blockSize: 4,
+  });
   assert.equal(shared([3, 8], [1, 1]).shared, 0, "the same number, but nobody else holds it");
   assert.deepEqual([shared([5, 8], [2, 1]).shared, shared([5, 8], [2, 1]).elsewhere], [0, 1]);
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame } from "../../../static/log/frames.js";
-import { Run } from "../../../static/log/run.js";
 import { ending, reasonOfClose } from "../../../static/facts/endings.js";
 import { tellingHead } from "../../../static/facts/opening-head.js";
+import { decodeFrame } from "../../../static/log/frames.js";
+import { Run } from "../../../static/log/run.js";
 import { smallRun } from "../support/wire.js";
 
 const run = new Run("r1");

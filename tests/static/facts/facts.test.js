@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cacheAccount, cacheBytes } from "../../../static/kv-cache/facts.js";
-import { dotProduct } from "../../../static/views/pair/dot-product.js";
+import {
+  headSentence,
+  kvHeadOf,
+  readersOf,
+  rowWeights,
+  topKeys,
+  whereKeyStands,
+} from "../../../static/facts/attention.js";
 import { headFocus } from "../../../static/inspector/focus.js";
-import { headSentence, kvHeadOf, readersOf, rowWeights, topKeys, whereKeyStands } from "../../../static/facts/attention.js";
+import { cacheAccount, cacheBytes } from "../../../static/kv-cache/facts.js";
 import { factsAt } from "../../../static/map/facts.js";
 import { columnsFor, hasQueries, mapView, normRanges, queryRange, waitingView } from "../../../static/map/scene.js";
 import { median, timeFacts } from "../../../static/time/facts.js";
+import { dotProduct } from "../../../static/views/pair/dot-product.js";
 import { madeRun } from "../support/made-run.js";
 
 /** Each row looks at key 1 with weight 0.64, at itself with 0.16, at the others with next to nothing. */
@@ -193,6 +200,10 @@ test("one dot product adds up from its terms", () => {
 });
 
 test("before the first step the focus is on the last row of the prompt, and on no key", () => {
-  const focus = focusOf({ run: { ...animal(), awaited: true, steps: [] }, step: 0, selection: { layer: 1, head: 3, query: 5, key: 5 } });
+  const focus = focusOf({
+    run: { ...animal(), awaited: true, steps: [] },
+    step: 0,
+    selection: { layer: 1, head: 3, query: 5, key: 5 },
+  });
   assert.deepEqual(focus, { layer: 1, head: 3, newest: 3, query: 3, key: null, locked: false, preview: false });
 });

@@ -1,9 +1,9 @@
 /** Reads a session file on standard input; writes the head that the page opens it with as JSON. */
 
 import { readFileSync } from "node:fs";
-import { FrameSplitter, decodeFrame } from "../../../static/log/frames.js";
-import { Run } from "../../../static/log/run.js";
 import { tellingHead } from "../../../static/facts/opening-head.js";
+import { decodeFrame, FrameSplitter } from "../../../static/log/frames.js";
+import { Run } from "../../../static/log/run.js";
 
 const frames = [...new FrameSplitter().push(new Uint8Array(readFileSync(0)))].map(decodeFrame);
 const run = new Run(frames[0].run);

@@ -1,12 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isNotStored, modelFor, notedSteps, notesOf, openingOf, placeOf, selectionOf } from "../../../static/facts/saved-session.js";
+import {
+  isNotStored,
+  modelFor,
+  notedSteps,
+  notesOf,
+  openingOf,
+  placeOf,
+  selectionOf,
+} from "../../../static/facts/saved-session.js";
 
 const note = (step, layer = null, head = null, text = "x") => ({ step, layer, head, text });
 const NOTES = [note(4), note(0, 2), note(4, 13, 8), note(2)];
 
 test("a session opens with what its sharer chose and nothing else", () => {
-  assert.deepEqual(openingOf({ open: { step: 0, layer: null, head: 3, query: null, key: null, view: "pair" } }), { step: 0, head: 3, view: "pair" });
+  assert.deepEqual(openingOf({ open: { step: 0, layer: null, head: 3, query: null, key: null, view: "pair" } }), {
+    step: 0,
+    head: 3,
+    view: "pair",
+  });
   assert.deepEqual(openingOf({ open: null }), {});
 });
 
@@ -37,7 +49,10 @@ test("exact values of a saved run need its own model, and none that loads will d
 
 test("a refusal means not stored only for a saved run, and only when the model is what is missing", () => {
   const saved = { saved: {} };
-  assert.deepEqual([409, 503, 500, 0].map((status) => isNotStored(saved, { status })), [true, true, false, false]);
+  assert.deepEqual(
+    [409, 503, 500, 0].map((status) => isNotStored(saved, { status })),
+    [true, true, false, false],
+  );
   assert.equal(isNotStored(saved, null), false);
   assert.equal(isNotStored({ saved: null }, { status: 409 }), false);
 });

@@ -11,7 +11,13 @@ function step(at, { rows, token = at, logits = { 1: 5, 2: 4, 3: 3 }, ms = 10, kn
     rows: at === 0 ? PROMPT : 1,
     topIds: Int32Array.from(order, ([id]) => Number(id)),
     topLogits: Float32Array.from(order, ([, logit]) => logit),
-    data: { ...(known && { rows_computed: rows }), ms: { forward: ms }, flops: 100 * rows, bytes_read: 1000, token: { id: token } },
+    data: {
+      ...(known && { rows_computed: rows }),
+      ms: { forward: ms },
+      flops: 100 * rows,
+      bytes_read: 1000,
+      token: { id: token },
+    },
   };
 }
 

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileRefusal, filesOf, sizeOf } from "../../../static/files/session-files.js";
 
-const there = (manifest) => filesOf(manifest).filter((file) => file.there).map(({ kind, level }) => level ?? kind);
+const there = (manifest) =>
+  filesOf(manifest)
+    .filter((file) => file.there)
+    .map(({ kind, level }) => level ?? kind);
 
 test("a session is had at every level up to the one that is stored", () => {
   assert.deepEqual(there({ values: null }), ["attention", "safetensors"]);

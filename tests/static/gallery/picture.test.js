@@ -9,14 +9,26 @@ const attention = (tokens, key) => {
 
 test("row q of a head has q + 1 keys", () => {
   const rows = rowsOf(attention(["a", "b", "c"], 0));
-  assert.deepEqual(rows.map((row) => [...row]), [[0], [16, 17], [32, 33, 34]]);
+  assert.deepEqual(
+    rows.map((row) => [...row]),
+    [[0], [16, 17], [32, 33, 34]],
+  );
 });
 
 test("the text says what the last row looks at", () => {
   const text = textOf(attention(["The", " animal", "\n", " it"], 1));
-  assert.deepEqual(text.map(({ text }) => text), ["The", " animal", "⏎", " it"]);
-  assert.deepEqual(text.map(({ role }) => role), [null, "key", null, "query"]);
-  assert.deepEqual(text.map(({ shade }) => shade), [48, 49, 50, 51]);
+  assert.deepEqual(
+    text.map(({ text }) => text),
+    ["The", " animal", "⏎", " it"],
+  );
+  assert.deepEqual(
+    text.map(({ role }) => role),
+    [null, "key", null, "query"],
+  );
+  assert.deepEqual(
+    text.map(({ shade }) => shade),
+    [48, 49, 50, 51],
+  );
 });
 
 test("of a long text the end is shown, with its own shades", () => {
@@ -31,11 +43,17 @@ test("of a long text the end is shown, with its own shades", () => {
 
 test("a token drawn is shaded by its probability, the prompt is not", () => {
   const text = textOf({ kind: "chances", tokens: ["My", " food", " is"], prompt: 1, shares: [0.25, 1] });
-  assert.deepEqual(text.map(({ shade }) => shade), [null, 128, 255]);
+  assert.deepEqual(
+    text.map(({ shade }) => shade),
+    [null, 128, 255],
+  );
 });
 
 test("the picture is said in words", () => {
-  const picture = { ...attention(["The", " animal", " it"], 1), shades: Buffer.from([255, 0, 255, 0, 255, 0]).toString("base64") };
+  const picture = {
+    ...attention(["The", " animal", " it"], 1),
+    shades: Buffer.from([255, 0, 255, 0, 255, 0]).toString("base64"),
+  };
   assert.match(pictureInWords(picture), /“it” puts 100.% on “animal”/);
   assert.match(pictureInWords({ kind: "chances", shares: [0.5, 0.01] }), /between 1\.0.% and 50\.0.%/);
 });

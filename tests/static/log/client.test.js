@@ -50,7 +50,11 @@ test("a closed run is read over HTTP alone", async () => {
   assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
   assert.deepEqual(parts.server.emitted, []);
   assert.equal(parts.listeners.size, 0);
-  assert.deepEqual(parts.server.signals.map(({ aborted }) => aborted), [false], "an answer that has all is read to its end");
+  assert.deepEqual(
+    parts.server.signals.map(({ aborted }) => aborted),
+    [false],
+    "an answer that has all is read to its end",
+  );
 });
 
 test("while many stored frames are read, the page's other tasks have their turn", async () => {
@@ -146,7 +150,10 @@ test("a refusal carries field, limit and when to come back", async () => {
   const problem = { title: "Too Many Requests", detail: "16 runs are open.", limit: 16, status: 429 };
   const { client } = wire({ stored: 0, status: 429, problem });
   await assert.rejects(client.start({ prompt: "x" }), (refusal) => {
-    assert.deepEqual([refusal.status, refusal.limit, refusal.retryAfter, refusal.detail], [429, 16, 5, "16 runs are open."]);
+    assert.deepEqual(
+      [refusal.status, refusal.limit, refusal.retryAfter, refusal.detail],
+      [429, 16, 5, "16 runs are open."],
+    );
     return true;
   });
 });
@@ -173,7 +180,10 @@ test("all about a saved run is read from its session, all about another from the
   const { asked, client } = savedClient(() => new Response("{}"));
   await client.lens({ run: "r1", step: 2 });
   await client.lens({ run: "r2", step: 2 });
-  assert.deepEqual(asked.map(([, path]) => path), ["/api/sessions/abcdefghij23/lens?step=2", "/api/runs/r2/lens?step=2"]);
+  assert.deepEqual(
+    asked.map(([, path]) => path),
+    ["/api/sessions/abcdefghij23/lens?step=2", "/api/runs/r2/lens?step=2"],
+  );
 });
 
 test("a saved run is read over HTTP alone, also when its stream breaks off", async () => {
@@ -188,7 +198,10 @@ test("a saved run is read over HTTP alone, also when its stream breaks off", asy
   assert.deepEqual(got.seqs, upTo(4));
   await new Promise((resolve) => setTimeout(resolve, 800));
   assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
-  assert.deepEqual(asked.map(([, path]) => path.split("?")[1]), ["after=-1", "after=3"]);
+  assert.deepEqual(
+    asked.map(([, path]) => path.split("?")[1]),
+    ["after=-1", "after=3"],
+  );
 });
 
 test("a damaged part of a saved run is final and told", async () => {
@@ -196,7 +209,10 @@ test("a damaged part of a saved run is final and told", async () => {
   const { client } = savedClient(() => new Response(JSON.stringify(problem), { status: 500 }));
   const { got } = watching({ client });
   await settled();
-  assert.deepEqual(got.problems.map(({ detail }) => detail), ["Part 3 is damaged."]);
+  assert.deepEqual(
+    got.problems.map(({ detail }) => detail),
+    ["Part 3 is damaged."],
+  );
 });
 
 test("a sharing is taken back with its token, in a header", async () => {
@@ -207,7 +223,10 @@ test("a sharing is taken back with its token, in a header", async () => {
 
 test("a file is sent as it is, and a refusal says why", async () => {
   const sent = [];
-  const answers = [new Response('{"id": "s1"}', { status: 201 }), new Response('{"title": "No", "detail": "not of KVScope"}', { status: 422 })];
+  const answers = [
+    new Response('{"id": "s1"}', { status: 201 }),
+    new Response('{"title": "No", "detail": "not of KVScope"}', { status: 422 }),
+  ];
   const upload = async (path, file, options) => {
     sent.push([path, file]);
     options.onSent(3);
@@ -229,5 +248,8 @@ test("the size of a file is asked for without the file", async () => {
   const client = createClient({ fetch, connect: null });
   assert.equal(await client.sizeOf("s1", "html", "qkv", {}), 123);
   assert.equal(await client.sizeOf("s1", "safetensors", null, {}), 123);
-  assert.deepEqual(asked, [["HEAD", "/api/sessions/s1.html?level=qkv"], ["HEAD", "/api/sessions/s1.safetensors"]]);
+  assert.deepEqual(asked, [
+    ["HEAD", "/api/sessions/s1.html?level=qkv"],
+    ["HEAD", "/api/sessions/s1.safetensors"],
+  ]);
 });

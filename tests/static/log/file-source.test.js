@@ -10,7 +10,12 @@ const FRAMES = smallRun();
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const base64 = (bytes) => Buffer.from(bytes).toString("base64");
 const values = (step, layer) =>
-  encode({ kind: "values", seq: step * 2 + layer, data: { step, layer, level: "qkv" }, tensors: { q: ["F32", [1, 1, 1], [step + layer / 10]] } });
+  encode({
+    kind: "values",
+    seq: step * 2 + layer,
+    data: { step, layer, level: "qkv" },
+    tensors: { q: ["F32", [1, 1, 1], [step + layer / 10]] },
+  });
 
 /** A page with a run inside; `change` may spoil the texts of its elements. */
 function page({ change = () => {}, subtle = webcrypto.subtle } = {}) {
@@ -27,12 +32,21 @@ function page({ change = () => {}, subtle = webcrypto.subtle } = {}) {
     }
   }
   change(texts, manifest);
-  return fileSource({ manifest, glossary: { token: { name: "token", text: "a piece" } }, textOf: (id) => texts.get(id) ?? null, subtle });
+  return fileSource({
+    manifest,
+    glossary: { token: { name: "token", text: "a piece" } },
+    textOf: (id) => texts.get(id) ?? null,
+    subtle,
+  });
 }
 
 function watch(fetch) {
   const got = { seqs: [], problems: [] };
-  const client = createClient({ fetch, connect: () => assert.fail("a file has no socket"), saved: { id: "s1", run: "r1" } });
+  const client = createClient({
+    fetch,
+    connect: () => assert.fail("a file has no socket"),
+    saved: { id: "s1", run: "r1" },
+  });
   return new Promise((resolve) => {
     client.watch("r1", -1, {
       onFrame: ({ seq, kind }) => {
@@ -68,7 +82,10 @@ for (const [what, change] of Object.entries({
   test(`a part that is ${what} is named, once what comes before it is shown`, async () => {
     const { seqs, problems } = await watch(page({ change }));
     assert.deepEqual(seqs, [0, 1, 2]);
-    assert.deepEqual(problems.map(({ status, field }) => [status, field]), [[500, "parts[3]"]]);
+    assert.deepEqual(
+      problems.map(({ status, field }) => [status, field]),
+      [[500, "parts[3]"]],
+    );
   });
 }
 

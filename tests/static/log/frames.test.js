@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FrameSplitter, decodeFrame, decodeSafetensors, halfToNumber } from "../../../static/log/frames.js";
+import { decodeFrame, decodeSafetensors, FrameSplitter, halfToNumber } from "../../../static/log/frames.js";
 import { encode, smallRun, stream } from "../support/wire.js";
 
 test("a frame gives its kind, seq, run, data and tensors", () => {
@@ -60,7 +60,11 @@ test("a stream gives the same frames however the network cuts it", () => {
     const got = [];
     for (let at = 0; at < bytes.length; at += size) got.push(...splitter.push(bytes.subarray(at, at + size)));
     assert.equal(splitter.rest, 0);
-    assert.deepEqual(got.map((frame) => [...frame]), payloads.map((frame) => [...frame]), `cut every ${size}`);
+    assert.deepEqual(
+      got.map((frame) => [...frame]),
+      payloads.map((frame) => [...frame]),
+      `cut every ${size}`,
+    );
   }
 });
 

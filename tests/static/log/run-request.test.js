@@ -15,7 +15,15 @@ const problemWith = (changes) => {
 };
 
 test("what the server takes is no problem, its bounds included", () => {
-  for (const changes of [{}, { temperature: 5 }, { temperature: 1e-6 }, { top_k: 0 }, { top_k: 1000 }, { top_p: 1 }, { maxNewTokens: 256 }]) {
+  for (const changes of [
+    {},
+    { temperature: 5 },
+    { temperature: 1e-6 },
+    { top_k: 0 },
+    { top_k: 1000 },
+    { top_p: 1 },
+    { maxNewTokens: 256 },
+  ]) {
     assert.equal(problemWith(changes), null);
   }
 });

@@ -17,8 +17,18 @@ test("a run is folded from its frames", () => {
   assert.equal(run.steps.length, 3);
   assert.equal(run.positions, 5);
   assert.equal(run.promptLength, 3);
-  assert.deepEqual(run.tokens.map(({ text }) => text), ["a", " b", " c", " d", " e", " f"]);
-  assert.deepEqual(run.steps.map(({ firstQuery, rows }) => [firstQuery, rows]), [[0, 3], [3, 1], [4, 1]]);
+  assert.deepEqual(
+    run.tokens.map(({ text }) => text),
+    ["a", " b", " c", " d", " e", " f"],
+  );
+  assert.deepEqual(
+    run.steps.map(({ firstQuery, rows }) => [firstQuery, rows]),
+    [
+      [0, 3],
+      [3, 1],
+      [4, 1],
+    ],
+  );
   assert.deepEqual([...run.steps[1].topIds], [7, 8]);
   assert.equal(run.close.reason, "length");
   assert.equal(run.nextSeq, 9);
@@ -101,6 +111,12 @@ test("a frame out of order, of another run or of an unknown kind is refused and 
 
 test("steps and positions map to each other", () => {
   const run = runAfter(frames.length);
-  assert.deepEqual([0, 1, 2, 3, 4].map((query) => run.stepOfQuery(query)), [0, 0, 0, 1, 2]);
-  assert.deepEqual([0, 1, 2].map((step) => run.lastQueryOfStep(step)), [2, 3, 4]);
+  assert.deepEqual(
+    [0, 1, 2, 3, 4].map((query) => run.stepOfQuery(query)),
+    [0, 0, 0, 1, 2],
+  );
+  assert.deepEqual(
+    [0, 1, 2].map((step) => run.lastQueryOfStep(step)),
+    [2, 3, 4],
+  );
 });

@@ -15,6 +15,9 @@ const MAKE = { head: headOf, block: blockOf };
 for (const line of readFileSync(0, "utf8").split("\n").filter(Boolean)) {
   const { frames, answer, of } = JSON.parse(line);
   const decoded = frames.map((frame) => decodeFrame(new Uint8Array(Buffer.from(frame, "base64"))));
-  const made = Object.entries(MAKE[answer](decoded, of)).map(([name, { shape, data }]) => [name, { shape, data: Array.from(data) }]);
+  const made = Object.entries(MAKE[answer](decoded, of)).map(([name, { shape, data }]) => [
+    name,
+    { shape, data: Array.from(data) },
+  ]);
   console.log(JSON.stringify(Object.fromEntries(made)));
 }

@@ -26,7 +26,10 @@ test("prefill: each query has no weight on what comes after it, and its scores a
   const { q, k, scores, weights, output } = headOf(FRAMES.slice(0, 1), 1);
   assert.deepEqual([...q.data], [2, 0, 0, 2]);
   assert.deepEqual(k.shape, [2, 2]);
-  assert.deepEqual([...scores.data].map((score) => score.toFixed(4)), ["1.4142", "0.0000", "0.0000", "1.4142"]);
+  assert.deepEqual(
+    [...scores.data].map((score) => score.toFixed(4)),
+    ["1.4142", "0.0000", "0.0000", "1.4142"],
+  );
   assert.deepEqual([...weights.data.subarray(0, 2)], [1, 0]);
   const share = Math.exp(Math.SQRT2) / (1 + Math.exp(Math.SQRT2));
   assert.ok(Math.abs(weights.data[3] - share) < 1e-6);
@@ -35,7 +38,15 @@ test("prefill: each query has no weight on what comes after it, and its scores a
 
 test("decode: keys and values of earlier steps come from their frames", () => {
   const { q, k, v, scores, weights } = headOf(FRAMES, 0);
-  assert.deepEqual([q.shape, k.shape, scores.shape, weights.shape], [[1, 2], [3, 2], [1, 3], [1, 3]]);
+  assert.deepEqual(
+    [q.shape, k.shape, scores.shape, weights.shape],
+    [
+      [1, 2],
+      [3, 2],
+      [1, 3],
+      [1, 3],
+    ],
+  );
   assert.deepEqual([...k.data], [1, 0, 0, 1, 1, 1]);
   assert.deepEqual([...v.data], [10, 20, 30, 40, 50, 60]);
   assert.ok(Math.abs(weights.data.reduce((sum, weight) => sum + weight, 0) - 1) < 1e-6);
@@ -56,8 +67,14 @@ test("a block's sums, product and turn follow from what is stored of its row", (
   const row = (values) => tensor([1, values.length], values);
   const rope = tensor([1], [0.5]);
   const inside = {
-    resid_in: row([1, 2]), "attn.normed": row([0.1, 0.2]), "attn.change": row([10, 20]), "mlp.normed": row([0.3, 0.4]),
-    "mlp.gate": row([0, 2]), "mlp.raised": row([5, 3]), "mlp.change": row([100, 200]), rope,
+    resid_in: row([1, 2]),
+    "attn.normed": row([0.1, 0.2]),
+    "attn.change": row([10, 20]),
+    "mlp.normed": row([0.3, 0.4]),
+    "mlp.gate": row([0, 2]),
+    "mlp.raised": row([5, 3]),
+    "mlp.change": row([100, 200]),
+    rope,
   };
   const one = frame(0, 0, 1, { q: [1, 0, 0, 1], k: [1, 2], v: [3, 4], ...inside });
   const made = blockOf([one], 0);
@@ -67,7 +84,13 @@ test("a block's sums, product and turn follow from what is stored of its row", (
   assert.ok(Math.abs(made["mlp.hidden"].data[1] - (2 / (1 + Math.exp(-2))) * 3) < 1e-6);
   assert.deepEqual([...made["attn.q"].data], [1, 0, 0, 1], "position 0 is not turned");
   assert.deepEqual([...made["attn.mixed"].data], [3, 4, 3, 4]);
-  assert.deepEqual([made["cache.k"].shape, made["attn.scores"].shape], [[1, 1, 2], [2, 1]]);
+  assert.deepEqual(
+    [made["cache.k"].shape, made["attn.scores"].shape],
+    [
+      [1, 1, 2],
+      [2, 1],
+    ],
+  );
   const later = { ...one, data: { ...one.data, step: 1, first_query: 1 } };
   const turned = blockOf([one, later], 1)["attn.k"].data;
   const [cos, sin] = [Math.cos(0.5), Math.sin(0.5)];

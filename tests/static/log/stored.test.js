@@ -13,14 +13,21 @@ function payload(step, layer) {
   const tensor = () => ["F32", [1, rows, 1], Array.from({ length: rows }, (_, row) => at + row + layer / 10)];
   const lens = layer === LAYERS - 1 ? { lens: { token: { id: step }, layers: [] } } : {};
   const data = { step, layer, level: "qkv", first_query: at, window: null, ...lens };
-  return encode({ kind: "values", seq: step * LAYERS + layer, run: "r1", data, tensors: { q: tensor(), k: tensor(), v: tensor() } });
+  return encode({
+    kind: "values",
+    seq: step * LAYERS + layer,
+    run: "r1",
+    data,
+    tensors: { q: tensor(), k: tensor(), v: tensor() },
+  });
 }
 
 /** `damaged`: [step, layer] that the server cannot give. */
 function server({ level = "qkv", damaged = [] } = {}) {
   const asked = [];
   const bad = (step, layer) => damaged[0] === step && damaged[1] === layer;
-  const problem = () => new Response(JSON.stringify({ title: "Internal Server Error", detail: "damaged" }), { status: 500 });
+  const problem = () =>
+    new Response(JSON.stringify({ title: "Internal Server Error", detail: "damaged" }), { status: 500 });
   const fetch = async (path) => {
     asked.push(path);
     const { pathname, searchParams } = new URL(path, "http://localhost");
@@ -52,14 +59,23 @@ test("a head is made of one reading of its layer, whatever step and head are loo
   const late = await client.head(head(2));
   const early = await client.head(head(0));
   assert.deepEqual(asked, ["/api/sessions/s1/values?layer=1"]);
-  assert.deepEqual([late.k.shape, early.k.shape], [[4, 1], [2, 1]]);
+  assert.deepEqual(
+    [late.k.shape, early.k.shape],
+    [
+      [4, 1],
+      [2, 1],
+    ],
+  );
   assert.ok(Math.abs(late.k.data[3] - 3.1) < 1e-6);
 });
 
 test("only the layers looked at last are kept", async () => {
   const { asked, client } = server();
   for (const layer of [0, 1, 2, 0, 3, 0, 1]) await client.head(head(1, layer));
-  assert.deepEqual(asked.map((path) => Number(path.at(-1))), [0, 1, 2, 3, 1]);
+  assert.deepEqual(
+    asked.map((path) => Number(path.at(-1))),
+    [0, 1, 2, 3, 1],
+  );
 });
 
 test("the lens is in the last layer's frame of its step", async () => {

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addRows, emptyTally, followersOf, headsWorthSeeing, strongestOn } from "../../../static/look-here/heads-worth-seeing.js";
+import {
+  addRows,
+  emptyTally,
+  followersOf,
+  headsWorthSeeing,
+  strongestOn,
+} from "../../../static/look-here/heads-worth-seeing.js";
 import { madeRun } from "../support/made-run.js";
 import { token } from "../support/wire.js";
 

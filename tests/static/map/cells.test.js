@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { pixels } from "../../../static/draw/pixels.js";
 import { mapParts, mapSize, paintMapPart } from "../../../static/map/cells.js";
 import { halfOf, mapGeometry, rowOf, stripOf } from "../../../static/map/geometry.js";
-import { mapShades } from "../../../static/map/shades.js";
-import { pixels } from "../../../static/draw/pixels.js";
 import { mapView } from "../../../static/map/scene.js";
+import { mapShades } from "../../../static/map/shades.js";
 import { madeRun } from "../support/made-run.js";
 
 const [LAYERS, HEADS, PROMPT, POSITIONS] = [3, 4, 150, 170];
@@ -34,7 +34,8 @@ function painted(step, { shades, target, ratio = 1 }) {
   const geometry = mapGeometry({ width: 420, height: 240, ...view });
   const { width, height } = mapSize({ geometry, ratio });
   const on = target ?? pixels(width, height);
-  for (let part = 0; part < mapParts(view); part++) paintMapPart(on, view, part, { shades, theme }, { geometry, ratio });
+  for (let part = 0; part < mapParts(view); part++)
+    paintMapPart(on, view, part, { shades, theme }, { geometry, ratio });
   return { on, view, geometry };
 }
 

@@ -7,7 +7,10 @@ const LAYERS = 6;
 
 test("Q is there while its layer runs, fades behind it, and is gone when the step rests", () => {
   const shown = queriesShown({ reveal: 3.4, layerStop: null, layers: LAYERS });
-  assert.deepEqual(shown.map(({ layer }) => layer), [3, 2, 1, 0]);
+  assert.deepEqual(
+    shown.map(({ layer }) => layer),
+    [3, 2, 1, 0],
+  );
   assert.equal(shown[0].strength, 1);
   for (let age = 1; age < shown.length; age++) assert.ok(shown[age].strength < shown[age - 1].strength);
   assert.deepEqual(queriesShown({ reveal: LAYERS, layerStop: null, layers: LAYERS }), []);
@@ -16,7 +19,9 @@ test("Q is there while its layer runs, fades behind it, and is gone when the ste
 
 test("a walk shows the Q of the layer it stands at and no other", () => {
   assert.deepEqual(queriesShown({ reveal: 3, layerStop: 3, layers: LAYERS }), [{ layer: 2, strength: 1 }]);
-  assert.deepEqual(queriesShown({ reveal: LAYERS, layerStop: LAYERS, layers: LAYERS }), [{ layer: LAYERS - 1, strength: 1 }]);
+  assert.deepEqual(queriesShown({ reveal: LAYERS, layerStop: LAYERS, layers: LAYERS }), [
+    { layer: LAYERS - 1, strength: 1 },
+  ]);
 });
 
 test("one cell per head, inside its strip, coloured by the length of its q", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mapShades } from "../../../static/map/shades.js";
 import { logScale, shade } from "../../../static/draw/scales.js";
+import { mapShades } from "../../../static/map/shades.js";
 
 const RANGES = { residual: { low: 1, high: 100 }, k: { low: 2, high: 20 }, v: { low: 0.5, high: 5 } };
 
@@ -15,7 +15,7 @@ function run() {
       return 1 + layer * 10 + position;
     },
     kNorm: (layer, head, position) => 2 + layer + head + position / 10,
-    vNorm: (layer, head, position) => 0.5 + head + position / 100,
+    vNorm: (_layer, head, position) => 0.5 + head + position / 100,
   };
 }
 

@@ -15,7 +15,7 @@ import { madeRun } from "../support/made-run.js";
 import { token } from "../support/wire.js";
 
 const run = madeRun({
-  words: ["The", " cat", ", \"a\"", "\n"],
+  words: ["The", " cat", ', "a"', "\n"],
   promptLength: 3,
   row: (layer, head, query) => Array.from({ length: query + 1 }, (_, key) => 10 * query + key + layer + head),
 });
@@ -23,12 +23,27 @@ const run = madeRun({
 const column = ({ header, rows }, name) => rows.map((row) => row[header.indexOf(name)]);
 
 test("fields with separators, quotes and line ends are quoted; nothing is left of null", () => {
-  const text = toCsv({ header: ["a", "b"], rows: [[1.5, "x,y"], [null, 'say "no"\n']] });
+  const text = toCsv({
+    header: ["a", "b"],
+    rows: [
+      [1.5, "x,y"],
+      [null, 'say "no"\n'],
+    ],
+  });
   assert.equal(text, 'a,b\r\n1.5,"x,y"\r\n,"say ""no""\n"\r\n');
 });
 
 test("text that a spreadsheet would take for a formula is made plain; numbers keep their sign", () => {
-  assert.equal(toCsv({ header: ["t", "n"], rows: [["=1+1", -2], ["@x", -0.5]] }), "t,n\r\n'=1+1,-2\r\n'@x,-0.5\r\n");
+  assert.equal(
+    toCsv({
+      header: ["t", "n"],
+      rows: [
+        ["=1+1", -2],
+        ["@x", -0.5],
+      ],
+    }),
+    "t,n\r\n'=1+1,-2\r\n'@x,-0.5\r\n",
+  );
 });
 
 test("a row of another length than the header is refused", () => {
@@ -38,13 +53,13 @@ test("a row of another length than the header is refused", () => {
 test("the map's table has a line per layer and position in sight", () => {
   const table = mapTable(run, 0);
   assert.equal(table.rows.length, 2 * 3);
-  assert.deepEqual(table.rows.at(-1).slice(0, 4), [1, 2, ",·\"a\"", run.residualNorm(1, 2)]);
+  assert.deepEqual(table.rows.at(-1).slice(0, 4), [1, 2, ',·"a"', run.residualNorm(1, 2)]);
   assert.deepEqual(column(table, "v_length_1")[0], run.vNorm(0, 1, 0));
 });
 
 test("the matrix has the run's weights, and nothing where the mask forbids", () => {
   const { header, rows } = matrixTable(run, 1, { layer: 1, head: 2 });
-  assert.deepEqual(header, ["query", "token", "0 The", "1 ·cat", "2 ,·\"a\"", "3 ⏎"]);
+  assert.deepEqual(header, ["query", "token", "0 The", "1 ·cat", '2 ,·"a"', "3 ⏎"]);
   assert.deepEqual(rows[1], [1, "·cat", run.weight(1, 2, 1, 0), run.weight(1, 2, 1, 1), null, null]);
 });
 
@@ -65,7 +80,10 @@ test("candidates carry logit, probabilities and what cut them", () => {
 });
 
 test("bytes and times are those of the steps", () => {
-  assert.deepEqual(column(cacheTable(run), "bytes_used"), run.steps.map(({ data }) => data.kv.bytes_used));
+  assert.deepEqual(
+    column(cacheTable(run), "bytes_used"),
+    run.steps.map(({ data }) => data.kv.bytes_used),
+  );
   assert.deepEqual(column(cacheTable(run), "token_fed"), [null, "⏎"]);
   assert.deepEqual(column(timeTable(run), "total_ms"), [10, 11]);
 });
@@ -73,7 +91,10 @@ test("bytes and times are those of the steps", () => {
 test("tensors are told number by number, a dot product dimension by dimension", () => {
   const matrix = { shape: [2, 2], data: Float32Array.of(1, 2, 3, 4) };
   assert.deepEqual(tensorsTable({ q: matrix }).rows.at(-1), ["q", "1 1", 4]);
-  assert.deepEqual(pairTable({ q: matrix, k: matrix }, 1, 0).rows, [[0, 3, 1, 3], [1, 4, 2, 8]]);
+  assert.deepEqual(pairTable({ q: matrix, k: matrix }, 1, 0).rows, [
+    [0, 3, 1, 3],
+    [1, 4, 2, 8],
+  ]);
   const layers = [{ layer: 0, top: [{ ...token(" a"), prob: 0.5 }] }];
   assert.deepEqual(lensTable({ layers }).rows, [[0, 0, "·a", 0.5]]);
 });

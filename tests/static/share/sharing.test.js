@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { momentInWords, momentOf, noteOn, partOfField, shareRefusal, shareRequest, sizeInWords, titleFrom } from "../../../static/share/sharing.js";
+import {
+  momentInWords,
+  momentOf,
+  noteOn,
+  partOfField,
+  shareRefusal,
+  shareRequest,
+  sizeInWords,
+  titleFrom,
+} from "../../../static/share/sharing.js";
 
 const MOMENT = { step: 3, layer: 13, head: 8, query: null, key: null, view: "head" };
 
@@ -22,7 +31,10 @@ test("the moment in sight is what a link would name, and is said in words", () =
 
 test("a run that opens at its start has no place to open", () => {
   const draft = { title: " A title ", notes: [noteOn(MOMENT, " seen \n", false)], atStart: true };
-  assert.deepEqual(shareRequest(draft, MOMENT), { title: "A title", notes: [{ step: 3, layer: null, head: null, text: "seen" }] });
+  assert.deepEqual(shareRequest(draft, MOMENT), {
+    title: "A title",
+    notes: [{ step: 3, layer: null, head: null, text: "seen" }],
+  });
   assert.deepEqual(shareRequest({ ...draft, atStart: false }, MOMENT).open, MOMENT);
 });
 
@@ -49,7 +61,19 @@ test("only a run that has ended and is not saved can be shared", () => {
 });
 
 test("a refusal stands by the part of the form its field is in", () => {
-  const fields = ["title", "notes", "notes[3].text", "notes[0].step", "open.view", "open", "values", "run", "titles", null, undefined];
+  const fields = [
+    "title",
+    "notes",
+    "notes[3].text",
+    "notes[0].step",
+    "open.view",
+    "open",
+    "values",
+    "run",
+    "titles",
+    null,
+    undefined,
+  ];
   const parts = ["title", "notes", "notes", "notes", "open", "open", "values", null, null, null, null];
   assert.deepEqual(fields.map(partOfField), parts);
 });

@@ -4,16 +4,17 @@
  */
 
 import { createInterface } from "node:readline";
-import { addressOf, readAddress } from "../../../static/state/address.js";
 import { decodeFrame } from "../../../static/log/frames.js";
-import { presentOfSearch } from "../../../static/state/location.js";
+import { addressOf, readAddress } from "../../../static/state/address.js";
 import { createController } from "../../../static/state/controller.js";
+import { presentOfSearch } from "../../../static/state/location.js";
 import { createStore } from "../../../static/state/store.js";
 import { smallRun } from "../support/wire.js";
 
 const ANSWERS = {
   /** The address of a state in which something is shown. */
-  written: ({ run, saved, step, selection, present }) => addressOf({ run: { id: run, saved, steps: [{}] }, step, selection, present }),
+  written: ({ run, saved, step, selection, present }) =>
+    addressOf({ run: { id: run, saved, steps: [{}] }, step, selection, present }),
 
   /** What an address says, taken apart by the platform as a browser does. */
   read({ address, saved }) {
@@ -33,7 +34,12 @@ const ANSWERS = {
       },
     };
     let deliver;
-    const controller = createController({ store, client, storage: { getItem: () => null, setItem: () => {} }, delay: async () => {} });
+    const controller = createController({
+      store,
+      client,
+      storage: { getItem: () => null, setItem: () => {} },
+      delay: async () => {},
+    });
     controller.visit(run, link);
     for (const frame of smallRun()) deliver(decodeFrame(frame));
     controller.dispose();

@@ -37,7 +37,13 @@ function harness({
   };
   const storage = { getItem: (key) => held.get(key) ?? null, setItem: (key, value) => held.set(key, value) };
   const store = createStore();
-  const controller = createController({ store, client, saved, storage, delay: () => new Promise((resolve) => setImmediate(resolve)) });
+  const controller = createController({
+    store,
+    client,
+    saved,
+    storage,
+    delay: () => new Promise((resolve) => setImmediate(resolve)),
+  });
   const bring = (from, to) => {
     for (const frame of FRAMES.slice(from, to)) watches.at(-1).handlers.onFrame(frame);
   };
@@ -123,7 +129,9 @@ test("an empty and an over-long prompt are named with their limit and not sent",
 });
 
 test("a refused run leaves the one on the page and says why", async () => {
-  const parts = harness({ start: async () => Promise.reject(new Problem({ title: "No", detail: "full", status: 429 })) });
+  const parts = harness({
+    start: async () => Promise.reject(new Problem({ title: "No", detail: "full", status: 429 })),
+  });
   parts.controller.begin("r1", {});
   await settled();
   parts.bring(0, 4);
@@ -152,7 +160,10 @@ test("pause stops the engine of one's own run, play lets it go on", async () => 
   await settled();
   controller.play();
   await settled();
-  assert.deepEqual(controls(), [["pause", "r1"], ["resume", "r1"]]);
+  assert.deepEqual(controls(), [
+    ["pause", "r1"],
+    ["resume", "r1"],
+  ]);
 });
 
 test("a viewer's pause leaves the engine of another's run alone", async () => {
@@ -196,7 +207,7 @@ test("control requests arrive in the order of the buttons, however slow the serv
   const parts = await ownRun(6);
   const arrived = [];
   let answer;
-  parts.client.control = (run, action) => {
+  parts.client.control = (_run, action) => {
     arrived.push(action);
     return new Promise((resolve) => (answer = resolve));
   };
@@ -327,7 +338,10 @@ const OTHER = token(" z", 8);
 test("a branch asks for the token at the position the step chose, and opens at that step in the same view", async () => {
   const { controller, store, calls, watches } = await atStepOne();
   await controller.branch(OTHER);
-  assert.deepEqual(calls.filter(([name]) => name === "fork"), [["fork", "r1", { position: 4, token: 8 }]]);
+  assert.deepEqual(
+    calls.filter(([name]) => name === "fork"),
+    [["fork", "r1", { position: 4, token: 8 }]],
+  );
   assert.equal(watches.at(-1).id, "b1");
   assert.equal(store.state().selection.view, "tokens");
   for (const frame of FRAMES.slice(0, 6)) watches.at(-1).handlers.onFrame({ ...frame, run: "b1" });
@@ -374,7 +388,10 @@ test("a branch that nothing could follow is not asked for", async () => {
   store.dispatch({ type: "seek", step: 2 });
   await controller.branch(OTHER);
   assert.match(store.state().problem.detail, /last of the 3 new tokens/);
-  assert.deepEqual(calls.filter(([name]) => name === "fork"), []);
+  assert.deepEqual(
+    calls.filter(([name]) => name === "fork"),
+    [],
+  );
 });
 
 test("one's own paused run goes on when it is left for a branch", async () => {
@@ -383,7 +400,13 @@ test("one's own paused run goes on when it is left for a branch", async () => {
   await settled();
   await controller.branch(OTHER);
   await settled();
-  assert.deepEqual(controls().filter(([name]) => name !== "fork"), [["pause", "r1"], ["resume", "r1"]]);
+  assert.deepEqual(
+    controls().filter(([name]) => name !== "fork"),
+    [
+      ["pause", "r1"],
+      ["resume", "r1"],
+    ],
+  );
 });
 
 test("a relative is shown at the step asked for, with the same head and view", async () => {
@@ -403,7 +426,10 @@ test("the link of a twin or a beam search leads to the run it is of, in the view
     controller.begin("s1", {});
     const [opened] = FRAMES;
     watches[0].handlers.onFrame({ ...opened, run: "s1", data: { ...opened.data, study: { kind, of: "r1" } } });
-    assert.deepEqual(calls.filter(([name]) => name === "stop watching"), [["stop watching", "s1"]]);
+    assert.deepEqual(
+      calls.filter(([name]) => name === "stop watching"),
+      [["stop watching", "s1"]],
+    );
     assert.equal(watches[1].id, "r1");
     bring(0, FRAMES.length);
     await settled();
@@ -491,7 +517,10 @@ test("an embed opens where its sharer meant it to, but for what its address says
 });
 
 test("an embed that plays by itself plays on from the step it opens at", async () => {
-  for (const [link, step] of [[{}, 1], [{ step: 0 }, 0]]) {
+  for (const [link, step] of [
+    [{}, 1],
+    [{ step: 0 }, 0],
+  ]) {
     const { store, controller, bring } = harness({ saved: EMBEDDED });
     controller.beginEmbedded(link, true);
     bring(0);

@@ -17,7 +17,13 @@ test("what is left of the step after the last layer shows all of them", () => {
 });
 
 test("without times of layers they rise evenly and are all there before the step ends", () => {
-  for (const ms of [{ total: 40 }, { total: 40, layers: null }, { total: 40, layers: [] }, { total: 0, layers: [0, 0] }, undefined]) {
+  for (const ms of [
+    { total: 40 },
+    { total: 40, layers: null },
+    { total: 40, layers: [] },
+    { total: 0, layers: [0, 0] },
+    undefined,
+  ]) {
     assert.equal(revealAt(0, 30, ms), 0);
     assert.ok(Math.abs(revealAt(0.3, 30, ms) - 12) < 1e-9);
     assert.equal(revealAt(0.75, 30, ms), 30);

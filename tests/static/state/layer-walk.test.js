@@ -15,12 +15,25 @@ function path(from, change, count) {
 
 test("on from a rest, layer after layer, to the next rest", () => {
   const rest = { step: 0, layerStop: null };
-  assert.deepEqual(path(rest, 1, 4), [[1, 1], [1, 2], [1, null], [2, 1]]);
+  assert.deepEqual(path(rest, 1, 4), [
+    [1, 1],
+    [1, 2],
+    [1, null],
+    [2, 1],
+  ]);
 });
 
 test("back the same way, to the first layer of the first step and no further", () => {
   const rest = { step: 1, layerStop: null };
-  assert.deepEqual(path(rest, -1, 7), [[1, 2], [1, 1], [0, null], [0, 2], [0, 1], [0, 1], [0, 1]]);
+  assert.deepEqual(path(rest, -1, 7), [
+    [1, 2],
+    [1, 1],
+    [0, null],
+    [0, 2],
+    [0, 1],
+    [0, 1],
+    [0, 1],
+  ]);
 });
 
 test("from the newest rest the newest step begins again", () => {

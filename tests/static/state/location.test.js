@@ -22,7 +22,12 @@ test("unknown names and malformed values are left out", () => {
 });
 
 test("numbers that no run has are brought to the nearest that one may have", () => {
-  assert.deepEqual(parseHash(`#step=-1&layer=99999999&head=-0&query=${"9".repeat(300)}`), { step: 0, layer: 999_999, head: 0, query: 999_999 });
+  assert.deepEqual(parseHash(`#step=-1&layer=99999999&head=-0&query=${"9".repeat(300)}`), {
+    step: 0,
+    layer: 999_999,
+    head: 0,
+    query: 999_999,
+  });
 });
 
 test("the run is named by the address", () => {
@@ -62,13 +67,22 @@ function addressBar(t, { pathname = "/", search = "", hash = "" } = {}) {
   const listeners = {};
   const window = {
     location: { pathname, search, hash },
-    history: { pushState: (...given) => changes.push(["push", given[2]]), replaceState: (...given) => changes.push(["replace", given[2]]) },
+    history: {
+      pushState: (...given) => changes.push(["push", given[2]]),
+      replaceState: (...given) => changes.push(["replace", given[2]]),
+    },
     addEventListener: (name, listener) => (listeners[name] = listener),
     removeEventListener: () => {},
   };
   let state;
   let changed;
-  const store = { state: () => state, subscribe: (listener) => ((changed = listener), () => {}) };
+  const store = {
+    state: () => state,
+    subscribe(listener) {
+      changed = listener;
+      return () => {};
+    },
+  };
   const controller = { visit: (run, link) => visited.push([run, link]), applyLink: () => {} };
   const show = (given) => {
     state = { selection: {}, progress: 1, ...given };
@@ -78,13 +92,19 @@ function addressBar(t, { pathname = "/", search = "", hash = "" } = {}) {
 }
 
 test("a new run leaves the link for an address of its own, and back leads to the saved run again", (t) => {
-  const { changes, visited, listeners, show, pass, ...page } = addressBar(t, { pathname: "/s/abcdefghij23", hash: "#step=1" });
+  const { changes, visited, listeners, show, pass, ...page } = addressBar(t, {
+    pathname: "/s/abcdefghij23",
+    hash: "#step=1",
+  });
   const stop = followAddress({ ...page, saved: SAVED });
   show({ run: { id: "a1", saved: SAVED, steps: [{}] }, step: 0 });
   pass(300);
   show({ run: { id: "b2", saved: null, steps: [{}] }, step: 0 });
   pass(300);
-  assert.deepEqual(changes, [["replace", "/s/abcdefghij23#step=0"], ["push", "/?run=b2#step=0"]]);
+  assert.deepEqual(changes, [
+    ["replace", "/s/abcdefghij23#step=0"],
+    ["push", "/?run=b2#step=0"],
+  ]);
   listeners.popstate();
   assert.deepEqual(visited, [["a1", { step: 1 }]]);
   stop();
@@ -107,7 +127,10 @@ test("a run that moves by itself changes the address every two seconds, once it 
     show({ run, step, following: true });
     pass(100);
   }
-  assert.deepEqual(changes.splice(0), [3, 23, 43].map((step) => ["replace", `/?run=a1#step=${step - 1}`]));
+  assert.deepEqual(
+    changes.splice(0),
+    [3, 23, 43].map((step) => ["replace", `/?run=a1#step=${step - 1}`]),
+  );
   show({ run, step: 49, following: false });
   pass(300);
   assert.deepEqual(changes, [["replace", "/?run=a1#step=49"]]);

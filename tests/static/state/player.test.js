@@ -23,7 +23,8 @@ test("the typical step is the median decode step, prefill only when there is no 
 test("steps keep their measured proportions, and the factor told is the one applied", () => {
   assert.equal(shownMs(steps, 1, 1) / shownMs(steps, 3, 1), 40 / 45);
   assert.equal(shownMs(steps, 1, 2), shownMs(steps, 1, 1) / 2);
-  for (const step of [0, 1, 2, 3]) assert.equal(slowdownOf(steps, step, 0.5) * steps[step].data.ms.total, shownMs(steps, step, 0.5));
+  for (const step of [0, 1, 2, 3])
+    assert.equal(slowdownOf(steps, step, 0.5) * steps[step].data.ms.total, shownMs(steps, step, 0.5));
 });
 
 test("a step slower than can be watched is shortened, and its factor says so", () => {
@@ -44,7 +45,15 @@ test("the playhead rests at the end of the last step there is, and goes on when 
   assert.deepEqual(advance(resting, 10, 2, hundred), { step: 2, progress: 0.1 });
 });
 
-const state = (values) => ({ run: { steps }, step: 0, progress: 0, playing: false, following: false, speed: 1, ...values });
+const state = (values) => ({
+  run: { steps },
+  step: 0,
+  progress: 0,
+  playing: false,
+  following: false,
+  speed: 1,
+  ...values,
+});
 
 test("following jumps to the live edge", () => {
   const playhead = nextPlayhead(state({ following: true, playing: true }), 0);
@@ -87,7 +96,16 @@ function fakeStore(initial) {
 test("a tab that slept does not skip over steps when it wakes", () => {
   const store = fakeStore(state({ playing: true }));
   let frame = null;
-  const stop = createPlayer({ store, requestFrame: (callback) => ((frame = callback), 1), cancelFrame: () => (frame = null) });
+  const stop = createPlayer({
+    store,
+    requestFrame(callback) {
+      frame = callback;
+      return 1;
+    },
+    cancelFrame() {
+      frame = null;
+    },
+  });
   frame(0);
   frame(16);
   frame(600_000);

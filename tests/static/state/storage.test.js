@@ -23,7 +23,10 @@ test("where storage is full, the same", () => {
 
 test("where there is storage it is used", () => {
   const held = new Map();
-  const storage = storageOr(() => ({ getItem: (key) => held.get(key) ?? null, setItem: (key, value) => held.set(key, value) }));
+  const storage = storageOr(() => ({
+    getItem: (key) => held.get(key) ?? null,
+    setItem: (key, value) => held.set(key, value),
+  }));
   storage.setItem("a", "1");
   assert.equal(held.get("a"), "1");
   assert.equal(storage.getItem("a"), "1");

@@ -115,7 +115,13 @@ test("a walk is a walk with reduced motion too, and playing goes on from where i
   assert.ok(store.state().progress > 0 && store.state().progress < 1);
 });
 
-for (const action of [{ type: "pause" }, { type: "seek", step: 0 }, { type: "show", step: 1 }, { type: "follow" }, { type: "opened", run: new Run("r2"), playing: false }]) {
+for (const action of [
+  { type: "pause" },
+  { type: "seek", step: 0 },
+  { type: "show", step: 1 },
+  { type: "follow" },
+  { type: "opened", run: new Run("r2"), playing: false },
+]) {
   test(`${action.type} ends a walk`, () => {
     const store = openStore();
     store.dispatch({ type: "walk", change: 1 });
@@ -151,7 +157,12 @@ test("a what-if is about the run in sight and leaves the next run's settings alo
   const { sampling } = store.state();
   store.dispatch({ type: "whatIf", patch: { strategy: "sample", temperature: 1.5 } });
   store.dispatch({ type: "whatIf", patch: { top_k: 4 } });
-  assert.deepEqual(store.state().whatIf, { ...store.state().run.open.sampling, strategy: "sample", temperature: 1.5, top_k: 4 });
+  assert.deepEqual(store.state().whatIf, {
+    ...store.state().run.open.sampling,
+    strategy: "sample",
+    temperature: 1.5,
+    top_k: 4,
+  });
   assert.equal(store.state().sampling, sampling);
   store.dispatch({ type: "whatIf", patch: null });
   assert.equal(store.state().whatIf, null);

@@ -102,7 +102,11 @@ export function smallRun() {
   const sampling = { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 };
   const tokens = ["a", " b", " c"].map((text, id) => token(text, id));
   return [
-    encode({ kind: "open", seq: 0, data: { model, tokens, prompt: "a b c", chat: false, sampling, limits: { max_new_tokens: 3 } } }),
+    encode({
+      kind: "open",
+      seq: 0,
+      data: { model, tokens, prompt: "a b c", chat: false, sampling, limits: { max_new_tokens: 3 } },
+    }),
     layerFrame(1, 0, 0, 2),
     layerFrame(2, 0, 2, 1),
     stepFrame(3, 0, 2, " d"),

@@ -24,7 +24,10 @@ test("a phase's figures are its forward passes', decode's the medians", () => {
   );
   assert.deepEqual([prefill.flopsPerToken, prefill.readPerToken], [2000, 250]);
   const decode = phaseFacts(run, "decode");
-  assert.deepEqual([decode.steps, decode.rows, decode.ms, decode.msTotal, decode.flops, decode.read], [3, 1, 12, 14, 1100, 600]);
+  assert.deepEqual(
+    [decode.steps, decode.rows, decode.ms, decode.msTotal, decode.flops, decode.read],
+    [3, 1, 12, 14, 1100, 600],
+  );
   assert.equal(phaseFacts({ ...run, steps: run.steps.slice(0, 1) }, "decode"), null);
 });
 
@@ -58,5 +61,8 @@ test("what the first step will write is forecast as it is measured afterwards, b
     assert.equal(measured, null);
     assert.deepEqual({ ...forecast, measured: forecast.formula }, account[name]);
   }
-  assert.deepEqual({ ...same, blocks: account.blocks, written: account.written, used: account.used, reserved: account.reserved }, account);
+  assert.deepEqual(
+    { ...same, blocks: account.blocks, written: account.written, used: account.used, reserved: account.reserved },
+    account,
+  );
 });

@@ -28,23 +28,37 @@ const FAMILY = {
 
 test("every run stands under its parent, siblings by age, and studies are left out", () => {
   const rows = branchRows(FAMILY, 4);
-  assert.deepEqual(rows.map(({ id, depth, row, parentRow }) => [id, depth, row, parentRow]), [
-    ["a", 0, 0, null],
-    ["b", 1, 1, 0],
-    ["d", 2, 2, 1],
-    ["c", 1, 3, 0],
-  ]);
+  assert.deepEqual(
+    rows.map(({ id, depth, row, parentRow }) => [id, depth, row, parentRow]),
+    [
+      ["a", 0, 0, null],
+      ["b", 1, 1, 0],
+      ["d", 2, 2, 1],
+      ["c", 1, 3, 0],
+    ],
+  );
 });
 
 test("a branch's line begins where it left its parent, and ends with its newest token", () => {
   const rows = branchRows(FAMILY, 4);
-  assert.deepEqual(rows.map(({ from, to }) => [from, to]), [[0, 14], [6, 14], [9, 11], [8, 14]]);
+  assert.deepEqual(
+    rows.map(({ from, to }) => [from, to]),
+    [
+      [0, 14],
+      [6, 14],
+      [9, 11],
+      [8, 14],
+    ],
+  );
   assert.equal(rows[1].token.bytes, "2062");
 });
 
 test("a run whose parent is not known is a root of its own", () => {
   const rows = branchRows({ runs: [run("x", "1", "gone", 6)] }, 4);
-  assert.deepEqual(rows.map(({ id, parentRow, from }) => [id, parentRow, from]), [["x", null, 6]]);
+  assert.deepEqual(
+    rows.map(({ id, parentRow, from }) => [id, parentRow, from]),
+    [["x", null, 6]],
+  );
 });
 
 test("one comes to a relative where the two part", () => {

@@ -10,7 +10,12 @@ const plain = (text) => text.replace(/[\u202f\u00a0]/g, " ");
 
 function told(step, { words = ["The", " cat", " sat", " on", " it"], promptLength = 3, chosen = " on", ...rest } = {}) {
   const next = { token: { ...token(chosen), prob: 0.42, ...rest.token } };
-  const run = madeRun({ words, promptLength, row: (_layer, _head, query) => new Array(query + 1).fill(1), steps: { [step]: next } });
+  const run = madeRun({
+    words,
+    promptLength,
+    row: (_layer, _head, query) => new Array(query + 1).fill(1),
+    steps: { [step]: next },
+  });
   run.open.study = rest.study ?? null;
   run.close = rest.close ?? null;
   return plain(narrate(run, step));
@@ -45,8 +50,14 @@ test("the last step tells why it is the last, the others do not", () => {
 });
 
 test("runs without a cache say so", () => {
-  assert.match(told(2, { study: { kind: "twin", cache: "none" } }), /“it” and the 4 tokens before it are all computed again/);
-  assert.match(told(2, { study: { kind: "twin", cache: "forgotten" } }), /only “it” is computed, and .* cannot be seen/);
+  assert.match(
+    told(2, { study: { kind: "twin", cache: "none" } }),
+    /“it” and the 4 tokens before it are all computed again/,
+  );
+  assert.match(
+    told(2, { study: { kind: "twin", cache: "forgotten" } }),
+    /only “it” is computed, and .* cannot be seen/,
+  );
 });
 
 test("long tokens are cut, so that a sentence keeps its length", () => {

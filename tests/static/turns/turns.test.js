@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TURNS, createTurns } from "../../../static/turns/turns.js";
+import { createTurns, TURNS } from "../../../static/turns/turns.js";
 
 const FIRST = TURNS[0];
 

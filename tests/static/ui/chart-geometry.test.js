@@ -34,7 +34,11 @@ test("axes start at zero and leave bars room at both ends; one point is no empty
   assert.deepEqual(domains([{ kind: "line", points }]), { x: [0, 2], y: [0, 50] });
   assert.deepEqual(domains([{ kind: "bar", points }]), { x: [-0.5, 2.5], y: [0, 50] });
   assert.deepEqual(domains([{ kind: "line", points: points.slice(0, 1) }]), { x: [-0.5, 0.5], y: [0, 1] });
-  assert.deepEqual(domains([{ kind: "line", points }], 40).y, [0, 40], "a cap keeps one value from flattening the others");
+  assert.deepEqual(
+    domains([{ kind: "line", points }], 40).y,
+    [0, 40],
+    "a cap keeps one value from flattening the others",
+  );
 });
 
 test("labels are pushed apart, keep their order and stay inside", () => {

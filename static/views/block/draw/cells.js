@@ -1,10 +1,10 @@
 /** The tiles, lanes and shelf of one block as pixels. Pure: (data, scales, size) → pixels. */
 
-import { columnGap } from "./boxes.js";
-import { placedColumns } from "./columns.js";
 import { fill, gapFor, pixels } from "../../../draw/pixels.js";
 import { shade } from "../../../draw/scales.js";
 import { signedShade } from "../../../draw/tiles.js";
+import { columnGap } from "./boxes.js";
+import { placedColumns } from "./columns.js";
 
 /** Values past this share of a tensor's sizes have the deepest colour, so that one huge value does not blank the rest. */
 const CLIP_SHARE = 0.98;
@@ -88,7 +88,14 @@ function paintPage(page, values, brush) {
     const i = order ? order[n] : n;
     const [column, row] = [i % columns, Math.floor(i / columns)];
     const [left, top] = [lefts[column], tops[row]];
-    fill(target, left, top, Math.max(left + 1, lefts[column + 1]), Math.max(top + 1, tops[row + 1]), colours[shades[i]]);
+    fill(
+      target,
+      left,
+      top,
+      Math.max(left + 1, lefts[column + 1]),
+      Math.max(top + 1, tops[row + 1]),
+      colours[shades[i]],
+    );
   }
 }
 
@@ -117,7 +124,8 @@ export function drawBlock(context, image, { geometry, masked, theme }) {
 function hatch(context, { boxes }, masked, theme) {
   context.save();
   context.beginPath();
-  for (const { kind, x, y, height } of boxes) if (kind !== "tile") context.rect(x + masked.x0, y, masked.x1 - masked.x0, height);
+  for (const { kind, x, y, height } of boxes)
+    if (kind !== "tile") context.rect(x + masked.x0, y, masked.x1 - masked.x0, height);
   context.clip();
   context.beginPath();
   for (const { kind, x, y, height } of boxes) {

@@ -80,18 +80,35 @@ function mlpRibbons({ x, y, right, units, hiddenX, plus, stream }) {
   return [
     { tone: "computed", path: `M${x + TILE} ${top} H${plus.x} V${y + stream.y1} H${x + TILE} Z` },
     { tone: "output", path: `M${plus.x} ${top} H${right} V${y + stream.y1} H${plus.x} Z` },
-    { tone: "computed", path: along({ y: y + RAIL_Y + TILE, x0: x + 20, x1: x + 52 }, { y: y + TOP, x0: x + 12, x1: x + 60 }) },
+    {
+      tone: "computed",
+      path: along({ y: y + RAIL_Y + TILE, x0: x + 20, x1: x + 52 }, { y: y + TOP, x0: x + 12, x1: x + 60 }),
+    },
     ...down,
     ...joined,
     {
       tone: "computed",
       band: 26,
-      path: bent([[hiddenX + TILE, hiddenY], [upX, hiddenY], [upX, y + TOP + TILE]], 22),
+      path: bent(
+        [
+          [hiddenX + TILE, hiddenY],
+          [upX, hiddenY],
+          [upX, y + TOP + TILE],
+        ],
+        22,
+      ),
     },
     {
       tone: "computed",
       band: 12,
-      path: bent([[right, y + TOP + 24], [plus.x, y + TOP + 24], [plus.x, y + stream.y1]], 14),
+      path: bent(
+        [
+          [right, y + TOP + 24],
+          [plus.x, y + TOP + 24],
+          [plus.x, y + stream.y1],
+        ],
+        14,
+      ),
     },
   ];
 }

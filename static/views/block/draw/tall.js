@@ -5,7 +5,7 @@
 
 import { across, along, bent, kvName, lane, shelf, tile } from "./boxes.js";
 import { keyColumns } from "./columns.js";
-import { mlpHalf, MLP_HEIGHT } from "./mlp.js";
+import { MLP_HEIGHT, mlpHalf } from "./mlp.js";
 
 const MOST_WIDTH = 620;
 const TILE = 72;
@@ -40,7 +40,18 @@ export function tallGeometry({ width: room, dims, keys }) {
     columns,
     boxes: [...attention.boxes, ...mlp.boxes],
     ribbons: [
-      { tone: "computed", band: STREAM, path: bent([[rail, 94], [rail, into], [LEFT, into]], 10) },
+      {
+        tone: "computed",
+        band: STREAM,
+        path: bent(
+          [
+            [rail, 94],
+            [rail, into],
+            [LEFT, into],
+          ],
+          10,
+        ),
+      },
       ...attention.ribbons,
       ...mlp.ribbons,
     ],
@@ -104,7 +115,11 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
   const own = (tensor, place) =>
     kvRows.map((kvHead) =>
       tile(tensor, kvHead, headDim, {
-        x: LEFT + place * third, y: y.own + kvHead * (STRIP + 3), width: third - 10, height: STRIP, columns: 32,
+        x: LEFT + place * third,
+        y: y.own + kvHead * (STRIP + 3),
+        width: third - 10,
+        height: STRIP,
+        columns: 32,
       }),
     );
   const perKey = (tensor, top) =>
@@ -114,7 +129,11 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
   const perPosition = (tensor, top) =>
     kvRows.map((kvHead) =>
       shelf(tensor, kvHead, headDim, {
-        x: lanes.x, y: top + kvHead * SHELF_PITCH, width: columns.width, height: SHELF_PITCH - 4, pitch: columns.pitch,
+        x: lanes.x,
+        y: top + kvHead * SHELF_PITCH,
+        width: columns.width,
+        height: SHELF_PITCH - 4,
+        pitch: columns.pitch,
       }),
     );
   const square = (x, top) => ({ x, y: top, width: TILE, height: TILE });
@@ -133,9 +152,14 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
     tile("attn.change", null, d, square(LEFT, y.change)),
   ];
   const start = (x, top) => ({ x, y: top, anchor: "start" });
-  const kvNames = (top) => kvRows.map((kvHead) => ({ ...kvName(kvHead), x: lanes.x - 6, y: top + kvHead * SHELF_PITCH + 26 }));
+  const kvNames = (top) =>
+    kvRows.map((kvHead) => ({ ...kvName(kvHead), x: lanes.x - 6, y: top + kvHead * SHELF_PITCH + 26 }));
   const headNames = headRows.map((head) => ({
-    text: `h${head}`, tone: "muted", anchor: "end", x: lanes.x - 6, y: y.scoreLanes + head * HEAD_PITCH + 15,
+    text: `h${head}`,
+    tone: "muted",
+    anchor: "end",
+    x: lanes.x - 6,
+    y: y.scoreLanes + head * HEAD_PITCH + 15,
   }));
   const ownMiddle = (place) => LEFT + place * third + (third - 10) / 2;
   const lanesMiddle = lanes.x + columns.width / 2;
@@ -146,7 +170,12 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
     heads: headRows.map((head) => ({
       head,
       name: { x: LEFT, y: y.weightLanes + head * HEAD_PITCH, width: HEAD_NAME - 6, height: HEAD_PITCH - 2 },
-      topKey: { x: lanes.x + lanes.width + 4, y: y.weightLanes + head * HEAD_PITCH, width: TOP_KEY - 6, height: HEAD_PITCH - 2 },
+      topKey: {
+        x: lanes.x + lanes.width + 4,
+        y: y.weightLanes + head * HEAD_PITCH,
+        width: TOP_KEY - 6,
+        height: HEAD_PITCH - 2,
+      },
     })),
     captions: {
       attention: start(0, 12),
@@ -193,6 +222,8 @@ function ribbonsOf({ columns, lanes, width, y, heads }) {
     read(y.scoreLanes, y.shelfK),
     read(y.weightLanes, y.shelfV),
     computed(along({ y: y.mixedEnd - 4, x0: LEFT, x1: width - 8 }, { y: y.change, x0: left, x1: right })),
-    computed(across({ x: LEFT, y0: y.change + 20, y1: y.change + 52 }, { x: rail, y0: y.change + 30, y1: y.change + 42 })),
+    computed(
+      across({ x: LEFT, y0: y.change + 20, y1: y.change + 52 }, { x: rail, y0: y.change + 30, y1: y.change + 42 }),
+    ),
   ];
 }

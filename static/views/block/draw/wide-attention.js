@@ -16,8 +16,19 @@ export const SIZES = {
   OUT_PROJECTION: 54,
   BEFORE_MLP: 30,
 };
-const { TILE, RAIL_Y, STREAM, TOP_OF_HALVES, STRIP, HEIGHTS, HEAD_NAME, BETWEEN_LANES, TOP_KEY, OUT_PROJECTION, BEFORE_MLP } =
-  SIZES;
+const {
+  TILE,
+  RAIL_Y,
+  STREAM,
+  TOP_OF_HALVES,
+  STRIP,
+  HEIGHTS,
+  HEAD_NAME,
+  BETWEEN_LANES,
+  TOP_KEY,
+  OUT_PROJECTION,
+  BEFORE_MLP,
+} = SIZES;
 
 const box = (x, y, size = TILE) => ({ x, y, width: size, height: size });
 const middle = (from, to) => (from + to) / 2;
@@ -30,18 +41,26 @@ export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
   const { own } = y;
   const strips = (tensor, left, top) =>
     kvRows.map((kvHead) =>
-      tile(tensor, kvHead, headDim, { x: left, y: top + kvHead * own.pitch, width: TILE, height: own.strip, columns: 32 }),
+      tile(tensor, kvHead, headDim, {
+        x: left,
+        y: top + kvHead * own.pitch,
+        width: TILE,
+        height: own.strip,
+        columns: 32,
+      }),
     );
   const perHead = (tensor, left) =>
-    headRows.map((head) =>
-      tile(tensor, head, headDim, { x: left, y: y.headTop(head), height: y.strip, ...STRIP }),
-    );
+    headRows.map((head) => tile(tensor, head, headDim, { x: left, y: y.headTop(head), height: y.strip, ...STRIP }));
   const perKey = (tensor, left) =>
     headRows.map((head) => lane(tensor, head, { x: left, y: y.headTop(head), width: columns.width, height: y.strip }));
   const perPosition = (tensor, left) =>
     kvRows.map((kvHead) =>
       shelf(tensor, kvHead, headDim, {
-        x: left, y: y.shelfRow(kvHead), width: columns.width, height: y.shelfHeight, pitch: columns.pitch,
+        x: left,
+        y: y.shelfRow(kvHead),
+        width: columns.width,
+        height: y.shelfHeight,
+        pitch: columns.pitch,
       }),
     );
   const boxes = [
@@ -64,7 +83,9 @@ export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
     boxes,
     ribbons: attentionRibbons({ columns, ownColumn, x, y, kx, rotary }),
     names: kvRows.map((kvHead) => ({
-      ...kvName(kvHead), x: x.scores - 6, y: y.shelfRow(kvHead) + y.shelfHeight / 2 + 4,
+      ...kvName(kvHead),
+      x: x.scores - 6,
+      y: y.shelfRow(kvHead) + y.shelfHeight / 2 + 4,
     })),
     plus: { x: x.mlp - BEFORE_MLP / 2, y: middle(STREAM.y0, STREAM.y1) },
     heads: headRows.map((head) => ({
@@ -115,12 +136,23 @@ function attentionRibbons({ columns, ownColumn, x, y, kx, rotary }) {
     { tone: "computed", path: along({ y: RAIL_Y + TILE, x0: 20, x1: 52 }, { y: TOP_OF_HALVES, x0: 12, x1: 60 }) },
     { tone: "computed", path: across({ x: TILE, ...normed }, { x: x.q, ...heads }) },
     { tone: "computed", path: across({ x: x.mixed + STRIP.width, ...heads }, { x: x.change, ...normed }) },
-    { tone: "computed", path: along({ y: normed.y1, x0: 12, x1: 60 }, { y: rotary ? own.k : own.rot, x0: 12, x1: 60 }) },
-    ...(rotary ? [{ tone: "computed", path: along({ y: own.kEnd, x0: 22, x1: 50 }, { y: own.rot, x0: 22, x1: 50 }) }] : []),
-    { tone: "computed", path: along({ y: normed.y1, x0: 60, x1: TILE }, { y: own.rot, x0: kx[1] + 20, x1: kx[1] + 52 }) },
     {
       tone: "computed",
-      path: along({ y: TOP_OF_HALVES, x0: x.change + 12, x1: x.change + 60 }, { y: STREAM.y1, x0: plus - 5, x1: plus + 5 }),
+      path: along({ y: normed.y1, x0: 12, x1: 60 }, { y: rotary ? own.k : own.rot, x0: 12, x1: 60 }),
+    },
+    ...(rotary
+      ? [{ tone: "computed", path: along({ y: own.kEnd, x0: 22, x1: 50 }, { y: own.rot, x0: 22, x1: 50 }) }]
+      : []),
+    {
+      tone: "computed",
+      path: along({ y: normed.y1, x0: 60, x1: TILE }, { y: own.rot, x0: kx[1] + 20, x1: kx[1] + 52 }),
+    },
+    {
+      tone: "computed",
+      path: along(
+        { y: TOP_OF_HALVES, x0: x.change + 12, x1: x.change + 60 },
+        { y: STREAM.y1, x0: plus - 5, x1: plus + 5 },
+      ),
     },
     {
       tone: "cached",
@@ -140,7 +172,17 @@ function attentionRibbons({ columns, ownColumn, x, y, kx, rotary }) {
   const band = (points) => ({ tone: "computed", path: bent(points, 10), band: 10 });
   return [
     ...fills,
-    band([[kx[0] + 36, own.end], [kx[0] + 36, appendK], [written(x.scores), appendK], [written(x.scores), y.shelfBottom - 2]]),
-    band([[kx[1] + 36, own.end], [kx[1] + 36, appendV], [written(x.weights), appendV], [written(x.weights), y.shelfBottom - 2]]),
+    band([
+      [kx[0] + 36, own.end],
+      [kx[0] + 36, appendK],
+      [written(x.scores), appendK],
+      [written(x.scores), y.shelfBottom - 2],
+    ]),
+    band([
+      [kx[1] + 36, own.end],
+      [kx[1] + 36, appendV],
+      [written(x.weights), appendV],
+      [written(x.weights), y.shelfBottom - 2],
+    ]),
   ];
 }

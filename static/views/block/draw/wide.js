@@ -6,10 +6,11 @@
  */
 
 import { columnAt, keyColumns } from "./columns.js";
-import { mlpHalf, MLP_HEIGHT, MLP_WIDTH } from "./mlp.js";
+import { MLP_HEIGHT, MLP_WIDTH, mlpHalf } from "./mlp.js";
 import { attentionHalf, SIZES } from "./wide-attention.js";
 
-const { TILE, STRIP, HEIGHTS, HEAD_NAME, BETWEEN_LANES, TOP_KEY, OUT_PROJECTION, BEFORE_MLP, TOP_OF_HALVES, STREAM } = SIZES;
+const { TILE, STRIP, HEIGHTS, HEAD_NAME, BETWEEN_LANES, TOP_KEY, OUT_PROJECTION, BEFORE_MLP, TOP_OF_HALVES, STREAM } =
+  SIZES;
 const BRACKET = 34;
 const LEAST_LANE = 100;
 /** A head's name has to be readable. */

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { boxOf, cellBox, hitBlock } from "../../../../static/views/block/draw/boxes.js";
-import { columnAt, columnCount, columnGaps, keyColumns, placedColumns, positionAt } from "../../../../static/views/block/draw/columns.js";
-import { clipOf, paintBlock } from "../../../../static/views/block/draw/cells.js";
-import { tallGeometry } from "../../../../static/views/block/draw/tall.js";
 import { signedShade } from "../../../../static/draw/tiles.js";
+import { boxOf, cellBox, hitBlock } from "../../../../static/views/block/draw/boxes.js";
+import { clipOf, paintBlock } from "../../../../static/views/block/draw/cells.js";
+import {
+  columnAt,
+  columnCount,
+  columnGaps,
+  keyColumns,
+  placedColumns,
+  positionAt,
+} from "../../../../static/views/block/draw/columns.js";
+import { tallGeometry } from "../../../../static/views/block/draw/tall.js";
 import { wideGeometry } from "../../../../static/views/block/draw/wide.js";
 import { madeBlock } from "../../support/made-block.js";
 
@@ -78,10 +85,14 @@ describe("the drawing of a block", () => {
           const geometry = geometryOf(dims, { count, own: count - 1, centre: 0 });
           const boxes = geometry.boxes;
           for (const { x, y, width, height, tensor } of boxes) {
-            assert.ok(x >= 0 && y >= 0 && x + width <= geometry.width + 0.01 && y + height <= geometry.height + 0.01, tensor);
+            assert.ok(
+              x >= 0 && y >= 0 && x + width <= geometry.width + 0.01 && y + height <= geometry.height + 0.01,
+              tensor,
+            );
           }
           boxes.forEach((a, i) => {
-            for (const b of boxes.slice(i + 1)) assert.ok(!overlap(a, b), `${a.tensor} ${a.part} lies on ${b.tensor} ${b.part}`);
+            for (const b of boxes.slice(i + 1))
+              assert.ok(!overlap(a, b), `${a.tensor} ${a.part} lies on ${b.tensor} ${b.part}`);
           });
           for (const tensor of Object.keys(madeBlock({ ...dims, headDim: 2, d: 4, mlp: 4, keys: 1 }))) {
             if (tensor === "attn.q") continue; // drawn once it is turned
@@ -151,10 +162,29 @@ describe("the drawing of a block", () => {
     const data = new Float32Array(14336).fill(0.001);
     data[7000] = -4;
     const geometry = {
-      width: 60, height: 60, columns: keyColumns({ count: 1, own: 0, centre: 0, width: 10 }),
-      boxes: [{ kind: "tile", tensor: "mlp.hidden", part: null, count: 14336, x: 0, y: 0, width: 58, height: 58, columns: 120, rows: 120 }],
+      width: 60,
+      height: 60,
+      columns: keyColumns({ count: 1, own: 0, centre: 0, width: 10 }),
+      boxes: [
+        {
+          kind: "tile",
+          tensor: "mlp.hidden",
+          part: null,
+          count: 14336,
+          x: 0,
+          y: 0,
+          width: 58,
+          height: 58,
+          columns: 120,
+          rows: 120,
+        },
+      ],
     };
-    const painted = paintBlock({ "mlp.hidden": { shape: [14336], data } }, { theme, clips: { "mlp.hidden": 4 } }, { geometry, ratio: 1 });
+    const painted = paintBlock(
+      { "mlp.hidden": { shape: [14336], data } },
+      { theme, clips: { "mlp.hidden": 4 } },
+      { geometry, ratio: 1 },
+    );
     assert.ok(painted.data.includes(theme.signed.packed[0]));
   });
 });
@@ -162,6 +192,9 @@ describe("the drawing of a block", () => {
 function overlap(a, b) {
   const apart = 0.01;
   return (
-    a.x + a.width > b.x + apart && b.x + b.width > a.x + apart && a.y + a.height > b.y + apart && b.y + b.height > a.y + apart
+    a.x + a.width > b.x + apart &&
+    b.x + b.width > a.x + apart &&
+    a.y + a.height > b.y + apart &&
+    b.y + b.height > a.y + apart
   );
 }

@@ -10,7 +10,13 @@ const SHAPE = { heads: 4, kvHeads: 2, headDim: 8 };
 const WORDS = ["The", " cat", " sat", " on", " the"];
 
 function made({ query = 4, exact = true, arch = "llama" } = {}) {
-  const run = madeRun({ words: WORDS, promptLength: 3, layers: 2, ...SHAPE, row: (_l, head, at) => new Array(at + 1).fill(0).map((_, key) => (key === head % (at + 1) ? 255 : 0)) });
+  const run = madeRun({
+    words: WORDS,
+    promptLength: 3,
+    layers: 2,
+    ...SHAPE,
+    row: (_l, head, at) => new Array(at + 1).fill(0).map((_, key) => (key === head % (at + 1) ? 255 : 0)),
+  });
   Object.assign(run.open.model, { d: 32, d_mlp: 64, arch });
   const gated = arch !== "gpt2";
   return blockScene(run, { layer: 1, query }, exact ? madeBlock({ ...SHAPE, keys: query + 1, gated }) : null);
@@ -106,7 +112,10 @@ describe("a block as a whole", () => {
   test("decode: the sentence counts what is reused and what is computed", () => {
     const { strong, text, cached, computed } = sentence(made());
     assert.match(strong, /^One query, 5 keys/);
-    assert.match(text, /“the” makes its own Q, K and V\. Its K and V join the 4 already on the shelf; its Q reads all 5/);
+    assert.match(
+      text,
+      /“the” makes its own Q, K and V\. Its K and V join the 4 already on the shelf; its Q reads all 5/,
+    );
     assert.equal(cached, "4 columns of K and V reused");
     assert.equal(computed, "1 computed");
   });

@@ -9,8 +9,10 @@ function recorder() {
   const fills = [];
   const nothing = () => {};
   const context = { canvas: { width: 500 }, fillStyle: "", globalAlpha: 1 };
-  for (const name of ["clearRect", "save", "restore", "beginPath", "rect", "clip", "moveTo", "lineTo", "stroke"]) context[name] = nothing;
-  context.fillRect = (x, y, width) => fills.push({ x, y, width, colour: context.fillStyle, alpha: context.globalAlpha });
+  for (const name of ["clearRect", "save", "restore", "beginPath", "rect", "clip", "moveTo", "lineTo", "stroke"])
+    context[name] = nothing;
+  context.fillRect = (x, y, width) =>
+    fills.push({ x, y, width, colour: context.fillStyle, alpha: context.globalAlpha });
   return { context, fills };
 }
 

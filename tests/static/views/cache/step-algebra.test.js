@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { algebraFacts, difference, numberTwice, rowsOf } from "../../../../static/views/cache/algebra.js";
 import { small } from "../../../../static/facts/small-numbers.js";
+import { algebraFacts, difference, numberTwice, rowsOf } from "../../../../static/views/cache/algebra.js";
 import { stepOperations } from "../../../../static/views/cache/operations.js";
 import { layerWork, passWork } from "../../../../static/views/cache/work.js";
 

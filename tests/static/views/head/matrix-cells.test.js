@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keyBox, matrixGeometry, queryBox } from "../../../../static/views/head/matrix-geometry.js";
-import { matrixParts, matrixSize, paintMatrixPart } from "../../../../static/views/head/matrix-cells.js";
 import { pixels } from "../../../../static/draw/pixels.js";
+import { matrixParts, matrixSize, paintMatrixPart } from "../../../../static/views/head/matrix-cells.js";
+import { keyBox, matrixGeometry, queryBox } from "../../../../static/views/head/matrix-geometry.js";
 
 const MARGIN = { left: 10, top: 7, right: 3, bottom: 2 };
 /** Colour n + 1 is shade n, so that no cell has the colour of what is not painted. */
@@ -12,7 +12,15 @@ const THEME = { track: TRACK, attention: { packed: Uint32Array.from({ length: 25
 /** The matrix as a canvas shows it that gets, part by part, the pixel rows that the part says have changed. */
 function painted({ tokens, promptLength, width, height, ratio, shade }) {
   const all = [0, tokens - 1];
-  const geometry = matrixGeometry({ width, height, promptLength, newest: tokens - 1, queries: all, keys: all, margin: MARGIN });
+  const geometry = matrixGeometry({
+    width,
+    height,
+    promptLength,
+    newest: tokens - 1,
+    queries: all,
+    keys: all,
+    margin: MARGIN,
+  });
   const size = { geometry, ratio };
   const { width: wide, height: high } = matrixSize(size);
   const target = pixels(wide, high);
@@ -23,11 +31,19 @@ function painted({ tokens, promptLength, width, height, ratio, shade }) {
     const { y0, y1 } = paintMatrixPart(target, row, part, { theme: THEME }, size);
     canvas.set(target.data.subarray(y0 * wide, y1 * wide), y0 * wide);
   }
-  return { geometry, parts: matrixParts(size), at: (x, y) => canvas[Math.floor(y * ratio) * wide + Math.floor(x * ratio)] };
+  return {
+    geometry,
+    parts: matrixParts(size),
+    at: (x, y) => canvas[Math.floor(y * ratio) * wide + Math.floor(x * ratio)],
+  };
 }
 
 test("every cell has the colour of its weight, in every band, and what is masked has none", () => {
-  for (const [promptLength, ratio] of [[40, 1], [33, 2], [39, 1.5]]) {
+  for (const [promptLength, ratio] of [
+    [40, 1],
+    [33, 2],
+    [39, 1.5],
+  ]) {
     const shade = (query, key) => (query * 7 + key * 3) % 256;
     const { geometry, parts, at } = painted({ tokens: 40, promptLength, width: 600, height: 600, ratio, shade });
     assert.ok(parts > 4);
@@ -46,7 +62,8 @@ test("the newest row is whole wherever the bands end", () => {
     const shade = (query, key) => (query * 7 + key * 3) % 256;
     const { geometry, at } = painted({ tokens: 40, promptLength: 30, width: 600, height, ratio: 1, shade });
     const { y0, y1 } = queryBox(geometry, 39);
-    for (let y = Math.ceil(y0); y < Math.floor(y1); y++) assert.equal(at(MARGIN.left + 1, y), shade(39, 0) + 1, `${height}, ${y}`);
+    for (let y = Math.ceil(y0); y < Math.floor(y1); y++)
+      assert.equal(at(MARGIN.left + 1, y), shade(39, 0) + 1, `${height}, ${y}`);
   }
 });
 

@@ -5,7 +5,15 @@ import { madeRun } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 
 const SMOLLM2 = {
-  arch: "llama", layers: 30, heads: 9, kv_heads: 3, head_dim: 64, d: 576, d_mlp: 1536, vocab: 49152, context: 8192,
+  arch: "llama",
+  layers: 30,
+  heads: 9,
+  kv_heads: 3,
+  head_dim: 64,
+  d: 576,
+  d_mlp: 1536,
+  vocab: 49152,
+  context: 8192,
   parameters: 134_515_008,
 };
 
@@ -19,7 +27,15 @@ test("the parts of SmolLM2-135M, as its tensors have them", () => {
 
 test("GPT-2 has learned positions, two MLP matrices and biases (124,439,808 parameters)", () => {
   const gpt2 = {
-    arch: "gpt2", layers: 12, heads: 12, kv_heads: 12, head_dim: 64, d: 768, d_mlp: 3072, vocab: 50257, context: 1024,
+    arch: "gpt2",
+    layers: 12,
+    heads: 12,
+    kv_heads: 12,
+    head_dim: 64,
+    d: 768,
+    d_mlp: 3072,
+    vocab: 50257,
+    context: 1024,
     parameters: 124_439_808,
   };
   const parts = partsOf(gpt2);
@@ -34,7 +50,11 @@ test("an LM head of its own is told from a tied one", () => {
   assert.deepEqual([parts.tied, parts.head, parts.small], [false, 49152 * 576, 2 * 576]);
 });
 
-const run = madeRun({ words: ["a", "b", "c", "d", "e"], promptLength: 3, row: (_l, _h, query) => new Array(query + 1).fill(1) });
+const run = madeRun({
+  words: ["a", "b", "c", "d", "e"],
+  promptLength: 3,
+  row: (_l, _h, query) => new Array(query + 1).fill(1),
+});
 
 test("prefill feeds every prompt row, decode one, with the others cached", () => {
   assert.deepEqual(flowOf(run, 0), { rows: 3, cached: 0, first: 0, passes: 1 });
@@ -42,7 +62,10 @@ test("prefill feeds every prompt row, decode one, with the others cached", () =>
 });
 
 test("a twin without a cache feeds all rows again, a forgetful one sees none before", () => {
-  const again = { ...run, steps: run.steps.map((step) => ({ ...step, data: { ...step.data, rows_computed: step.firstQuery + step.rows } })) };
+  const again = {
+    ...run,
+    steps: run.steps.map((step) => ({ ...step, data: { ...step.data, rows_computed: step.firstQuery + step.rows } })),
+  };
   assert.deepEqual(flowOf(again, 2), { rows: 5, cached: 0, first: 0, passes: 1 });
   const forgetful = { ...run, open: { ...run.open, study: { kind: "twin", cache: "forgotten" } } };
   assert.deepEqual(flowOf(forgetful, 2), { rows: 1, cached: 0, first: 4, passes: 1 });
@@ -51,10 +74,20 @@ test("a twin without a cache feeds all rows again, a forgetful one sees none bef
 test("the largest shares of the vocabulary, with the chosen token always among them", () => {
   const step = {
     topLogits: Float32Array.from([3, 2, 1]),
-    data: { log_z: 4, top_tokens: [token("x", 7), token("y", 8), token("z", 9)], token: { ...token("y", 8), raw_prob: Math.exp(-2) } },
+    data: {
+      log_z: 4,
+      top_tokens: [token("x", 7), token("y", 8), token("z", 9)],
+      token: { ...token("y", 8), raw_prob: Math.exp(-2) },
+    },
   };
   const best = bestGuesses(step, 2);
-  assert.deepEqual(best.map(({ token: { id }, chosen }) => [id, chosen]), [[7, false], [8, true]]);
+  assert.deepEqual(
+    best.map(({ token: { id }, chosen }) => [id, chosen]),
+    [
+      [7, false],
+      [8, true],
+    ],
+  );
   assert.ok(Math.abs(best[0].prob - Math.exp(-1)) < 1e-6);
   const far = bestGuesses({ ...step, data: { ...step.data, token: { ...token("w", 70), raw_prob: 0.001 } } }, 2);
   assert.deepEqual(far.map(({ token: { id }, prob, chosen }) => [id, prob, chosen]).at(-1), [70, 0.001, true]);

@@ -29,7 +29,10 @@ test("each course is told as it was", () => {
     [[9, 4, 0], "“be” becomes the best guess only after the last layer, 2."],
     [[0, 0], "“be” is the best guess after every one of the 2 layers."],
     [[9, 4], "“be” is not the best guess after any layer: in the end it is number 5, with 10.0\u202f%."],
-    [[0, 4], "“be” is the best guess after layer 0, but not after the last one: in the end it is number 5, with 10.0\u202f%."],
+    [
+      [0, 4],
+      "“be” is the best guess after layer 0, but not after the last one: in the end it is number 5, with 10.0\u202f%.",
+    ],
   ];
   for (const [ranks, sentence] of told) assert.equal(lensSentence(lensOf(...ranks)), sentence);
 });
@@ -39,6 +42,9 @@ test("a model of one layer has only a last layer", () => {
 });
 
 test("one layer's reading names its guess and the rank of the token chosen in the end", () => {
-  assert.equal(readingSentence(lensOf(4, 0), 0), "After layer 0 the newest row would say “of” (40\u202f%); “be” is its number 5.");
+  assert.equal(
+    readingSentence(lensOf(4, 0), 0),
+    "After layer 0 the newest row would say “of” (40\u202f%); “be” is its number 5.",
+  );
   assert.equal(readingSentence(lensOf(4, 0), 1), "After layer 1 the newest row would say “be” (40\u202f%).");
 });

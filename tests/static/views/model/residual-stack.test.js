@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { residualShades } from "../../../../static/map/shades.js";
 import { pixels } from "../../../../static/draw/pixels.js";
+import { residualShades } from "../../../../static/map/shades.js";
 import { paintStackLine, stackSize } from "../../../../static/views/model/residual-stack.js";
 
 const ramp = (base) => ({ packed: Uint32Array.from({ length: 256 }, (_, i) => base + i) });
@@ -12,7 +12,8 @@ const size = { width: 20, rowPx: 10, ratio: 1 };
 const residual = residualShades(run, { low: 1, high: 4 });
 
 function paint(shown, stack = blank()) {
-  for (let layer = 0; layer < view.layers; layer++) paintStackLine(stack, view, layer, { residual, theme, shown }, size);
+  for (let layer = 0; layer < view.layers; layer++)
+    paintStackLine(stack, view, layer, { residual, theme, shown }, size);
   return stack;
 }
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bareLabel, bounded, withExponent } from "../../../../static/facts/format.js";
+import { backFrom } from "../../../../static/state/views.js";
 import { attentionRow, listedKeys, mixAt, total } from "../../../../static/views/pair/attention-row.js";
 import { bySize, dotProduct, runningTotals } from "../../../../static/views/pair/dot-product.js";
-import { bareLabel, bounded, withExponent } from "../../../../static/facts/format.js";
 import { pairReason, pairSentence } from "../../../../static/views/pair/words.js";
-import { backFrom } from "../../../../static/state/views.js";
 import { madeRun } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 
@@ -76,13 +76,10 @@ test("a pair's sentence says how much, of whom and how far", () => {
 });
 
 test("numbers too small for their digits are written as a bound, never as zero", () => {
-  assert.deepEqual([0, 0.0004, 0.0006, -0.0004, 1.5].map((value) => bounded(value, 3)), [
-    "0.000",
-    "<0.001",
-    "0.001",
-    ">\u22120.001",
-    "1.500",
-  ]);
+  assert.deepEqual(
+    [0, 0.0004, 0.0006, -0.0004, 1.5].map((value) => bounded(value, 3)),
+    ["0.000", "<0.001", "0.001", ">\u22120.001", "1.500"],
+  );
   assert.deepEqual([0, 3.1e-9, 2e12].map(withExponent), ["0", "3 × 10⁻⁹", "2 × 10¹²"]);
   assert.deepEqual([bareLabel(token(" it", 1)), bareLabel(token(" ", 1))], ["it", "·"]);
 });

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawOf, drawnBy, logitHistogram, pathRows, tokenPath, whyToken } from "../../../../static/views/tokens/token-path.js";
+import {
+  drawnBy,
+  drawOf,
+  logitHistogram,
+  pathRows,
+  tokenPath,
+  whyToken,
+} from "../../../../static/views/tokens/token-path.js";
 import { token } from "../../support/wire.js";
 
 const NO_TAIL = { tailCounts: new Int32Array(256), tail: { low: 0, high: 0, count: 0 } };
@@ -65,7 +72,10 @@ test("why a token could not be chosen names the filter and its threshold", () =>
   assert.equal(byK.possible, false);
   assert.match(byK.because, /logit 0\.69, number 3 of 4: 20\.0\s%\. top-k 2 keeps only the 2 largest/);
   const byP = why({ ...SAMPLE, top_p: 0.5 }, 3, { used: GREEDY });
-  assert.match(byP.because, /top-p 0\.5 keeps the fewest that together reach 50\s%; the 2 largest already hold 70\.0\s%/);
+  assert.match(
+    byP.because,
+    /top-p 0\.5 keeps the fewest that together reach 50\s%; the 2 largest already hold 70\.0\s%/,
+  );
   const greedy = why(GREEDY, 1);
   assert.match(greedy.because, /Greedy always takes the largest logit, here 0\.29 higher/);
   assert.equal(greedy.verdict, "“1” could not be chosen.");
@@ -75,14 +85,20 @@ test("a token that could have been drawn is told its odds, the one drawn that it
   const could = why(SAMPLE, 3);
   assert.deepEqual([could.possible, could.verdict], [true, "“3” could have been drawn."]);
   assert.match(could.because, /10\.0\s% of what could be drawn: about one draw in 10/);
-  assert.match(why({ ...SAMPLE, temperature: 0.1 }, 0, { chosen: 12 }).because, /: more draws fall on it than on all others\.$/);
+  assert.match(
+    why({ ...SAMPLE, temperature: 0.1 }, 0, { chosen: 12 }).because,
+    /: more draws fall on it than on all others\.$/,
+  );
   assert.equal(why(SAMPLE, 2, { chosen: 12 }).verdict, "“2” was taken.");
   assert.equal(why(SAMPLE, 2, { chosen: 12, forced: true }).verdict, "“2” was given by this branch.");
 });
 
 test("past the listed logits only a bound is told", () => {
   const answer = whyToken(tokenPath(shown(), GREEDY, GREEDY), { rank: -1, token: token(" z", 77) });
-  assert.match(answer.because, /not among the 4 largest of 4 logits: its own is at most 0\.00, its probability at most 10\.000\s%/);
+  assert.match(
+    answer.because,
+    /not among the 4 largest of 4 logits: its own is at most 0\.00, its probability at most 10\.000\s%/,
+  );
   assert.equal(answer.possible, false);
 });
 
@@ -90,7 +106,13 @@ test("rows are the best, with the chosen and the asked one among them", () => {
   const named = ["a", "b", "c", "d"].map((text, id) => token(text, id));
   const ranks = (count, extra) => pathRows(named, count, extra).map(({ rank }) => rank);
   assert.deepEqual(ranks(3, [{ rank: 0, token: named[0] }]), [0, 1, 2]);
-  assert.deepEqual(ranks(3, [{ rank: 40, token: named[0] }, { rank: 9, token: named[1] }]), [0, 9, 40]);
+  assert.deepEqual(
+    ranks(3, [
+      { rank: 40, token: named[0] },
+      { rank: 9, token: named[1] },
+    ]),
+    [0, 9, 40],
+  );
   assert.deepEqual(ranks(3, [{ rank: -1, token: named[0] }, null]), [0, 1, 2]);
 });
 
@@ -102,6 +124,9 @@ test("the histogram counts every logit of the vocabulary once", () => {
   step.data.tail = { low: -2, high: 0, count: 12 };
   const { logits } = tokenPath(step, GREEDY, GREEDY);
   const counts = logitHistogram(logits, 4);
-  assert.equal(counts.reduce((a, b) => a + b), 16);
+  assert.equal(
+    counts.reduce((a, b) => a + b),
+    16,
+  );
   assert.equal(counts[0], 5);
 });
