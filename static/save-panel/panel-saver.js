@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { headFocus } from "../inspector/focus.js";
+import { fileName } from "./file-name.js";
 import { PanelMenu } from "./panel-menu.js";
 import {
   cacheTable,
@@ -47,12 +48,12 @@ const PANELS = {
 
 /** @param {{panel: string, state: Object, client: Object}} props `panel`: a name of PANELS */
 export function PanelSaver({ panel, state, client }) {
-  const { run, step, selection } = state;
+  const { run, selection } = state;
   if (!run?.steps.length) return null;
   const { file, table } = PANELS[panel];
   return html`<${PanelMenu}
     panel=${panel}
-    file=${`kvscope-${run.id}-step${step}-layer${selection.layer}-head${selection.head}-${file ?? selection.view}`}
+    file=${fileName(state, file ?? selection.view)}
     table=${() => table(state, client)}
   />`;
 }
