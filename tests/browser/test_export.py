@@ -70,7 +70,8 @@ def test_a_panel_is_saved_as_a_picture(stage: Stage, short_run: str, panel: str)
     region = stage.region(panel).bounding_box()
     assert region is not None
     download = save(stage, panel, "PNG")
-    assert download.suggested_filename.startswith(f"kvscope-the-animal-didn-t-cross-the-street-becau-step{STEP}-layer{LAYER}-head{HEAD}-")
+    place = f"step{STEP}-layer{LAYER}-head{HEAD}"
+    assert download.suggested_filename.startswith(f"kvscope-the-animal-didn-t-cross-the-street-becau-{place}-")
     content = Path(download.path()).read_bytes()
     assert content.startswith(PNG_START)
     width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
