@@ -159,7 +159,9 @@ class ModelService:
         if not 1 <= length <= longest:
             message = f"length is {length}; after {context:,} tokens it must be 1 to {longest}."
             raise Refused("length", message, limit=longest)
-        most = next(n for n in range(MAX_BEAMS, 0, -1) if blocks_of_search(context, n, length) <= self.engine.room)
+        most = next(
+            n for n in range(MAX_BEAMS, 0, -1) if blocks_of_search(context, n, length) <= self.engine.scheduler.room
+        )
         if not 1 <= beams <= most:
             message = f"beams is {beams}; for {length} tokens after {context:,} it must be 1 to {most}."
             raise Refused("beams", message, limit=most)
@@ -263,7 +265,7 @@ class ModelService:
             raise Refused("step", message, limit=self.max_positions)
         with _refusing_when_full():
             layers, rows = step_values(self.engine, ids, request.first_query, level, request.token)
-        window = self.engine.model.config.window
+        window = self.engine.transformer.config.window
         place = {"step": request.step, "first_query": request.first_query, "level": level, "window": window}
         lens = {"lens": self._lens(rows, request.token)}
         last = len(layers) - 1

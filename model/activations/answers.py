@@ -36,7 +36,7 @@ def head_values(engine: Engine, ids: list[int], first_query: int, layer: int, he
 
 
 def _head_tensors(engine: Engine, ids: list[int], first_query: int, layer: int, head: int) -> dict[str, Tensor]:
-    config, prefix = engine.model.config, f"blocks.{layer}.attn."
+    config, prefix = engine.transformer.config, f"blocks.{layer}.attn."
     kv_head, place = divmod(head, config.group)
     seen: dict[str, Tensor] = {}
     names = [prefix + name for name in ("q_rot", "scores", "weights", "mixed")]
@@ -59,7 +59,7 @@ def algebra_values(engine: Engine, ids: list[int], layer: int, head: int) -> byt
     of the cache: `q_again`, `k_again`, `v_again`, `output_again`, each [K, Dh], the row of every token. Raises
     CacheFull.
     """
-    prefix, kv_head = f"blocks.{layer}.attn.", head // engine.model.config.group
+    prefix, kv_head = f"blocks.{layer}.attn.", head // engine.transformer.config.group
     seen: dict[str, Tensor] = {}
     names = [prefix + name for name in ("q_rot", "k_rot", "v", "mixed")]
     with engine.replay(ids, 0, _keep(seen, names)):
@@ -81,7 +81,7 @@ def block_values(engine: Engine, ids: list[int], layer: int) -> bytes:
     the block, the token's own rows last. Raises CacheFull.
     """
     prefix = f"blocks.{layer}."
-    names = [name for name in engine.points if name.startswith(prefix)]
+    names = [name for name in engine.runner.points if name.startswith(prefix)]
     seen: dict[str, Tensor] = {}
     with engine.replay(ids, len(ids) - 1, _keep(seen, names)) as sequence:
         k, v = engine.cache.read(layer, engine.cache.slots(sequence))  # Hkv K Dh
@@ -96,7 +96,7 @@ def lens_rows(engine: Engine, ids: list[int], token: int) -> list[LensRow]:
 
     The logit lens (nostalgebraist 2020). Raises CacheFull.
     """
-    names = [f"blocks.{layer}.resid_out" for layer in range(engine.model.config.layers)]
+    names = [f"blocks.{layer}.resid_out" for layer in range(engine.transformer.config.layers)]
     seen: dict[str, Tensor] = {}
     with engine.replay(ids, len(ids) - 1, _keep(seen, names)):
         rows = torch.cat([seen[name] for name in names])  # layers D
@@ -105,11 +105,11 @@ def lens_rows(engine: Engine, ids: list[int], token: int) -> list[LensRow]:
 
 def lens_of(engine: Engine, rows: Tensor, token: int) -> list[LensRow]:
     """The lens over one row as each layer leaves it: `rows` is [layers, D]."""
-    logits = engine.model.decode_rows(rows)  # layers V
+    logits = engine.transformer.decode_rows(rows)  # layers V
     probs = logits.softmax(dim=-1)
     # Ranked by logits: probabilities too small for float32 are all 0.
     ranks = (logits > logits[:, token, None]).sum(dim=-1)
-    top = probs.topk(min(LENS_TOP, engine.model.config.vocab))
+    top = probs.topk(min(LENS_TOP, engine.transformer.config.vocab))
     return [
         LensRow(list(zip(best, best_probs, strict=True)), prob, rank)
         for best, best_probs, prob, rank in zip(
@@ -130,10 +130,10 @@ class Standing:
 
 def standings(engine: Engine, ids: list[int], tokens: list[int]) -> list[Standing]:
     """How the last row of `ids` rates each of `tokens` as the next one. Raises CacheFull."""
-    name = f"blocks.{engine.model.config.layers - 1}.resid_out"
+    name = f"blocks.{engine.transformer.config.layers - 1}.resid_out"
     seen: dict[str, Tensor] = {}
     with engine.replay(ids, len(ids) - 1, _keep(seen, [name])):
-        logits = engine.model.decode_rows(seen[name])[0].double()  # V
+        logits = engine.transformer.decode_rows(seen[name])[0].double()  # V
     probs = logits.softmax(dim=-1)
     ranks = [int((logits > logits[token]).sum()) for token in tokens]
     return [

@@ -38,7 +38,7 @@ def step_values(
     The rows stay in the cache until others need the room, so that the next step does not compute them again. Raises
     CacheFull.
     """
-    layers = engine.model.config.layers
+    layers = engine.transformer.config.layers
     found: list[Arrays] = [{} for _ in range(layers)]
     last: dict[int, Tensor] = {}
     observers: dict[str, Observer] = {}
@@ -49,11 +49,11 @@ def step_values(
         observers[f"{prefix}resid_out"] = _last_row(last, layer)
         if level == "block":
             for name in INSIDE:
-                if prefix + name in engine.points:
+                if prefix + name in engine.runner.points:
                     observers[prefix + name] = _keeper(found[layer], name, _halved)
     with engine.replay(ids, first_query, observers, keep=True):
         pass
-    inv_freq = engine.model.inv_freq
+    inv_freq = engine.transformer.inv_freq
     if level == "block" and inv_freq is not None:
         for arrays in found:
             arrays["rope"] = inv_freq.float().cpu().numpy()

@@ -30,7 +30,7 @@ def threads_of_passes(*prompts: int, new_tokens: int = 3, broken: bool = False) 
 
     for key, length in enumerate(prompts):
         made.admit(str(key), prompt(length), GREEDY, new_tokens)
-    with observing(made.points, {"blocks.0.attn.weights": note}):
+    with observing(made.runner.points, {"blocks.0.attn.weights": note}):
         assert len(closes(advance_all(made))) == len(prompts)
     return seen
 
