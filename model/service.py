@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from kvscope.model.activations.answers import LensRow, algebra_values, block_values, head_values, lens_rows, standings
+from kvscope.model.activations.answers import algebra_values, block_values, head_values
+from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.step_values import step_values
 from kvscope.model.api import (
     MAX_BEAM_LENGTH,
@@ -223,7 +224,7 @@ class ModelService:
             return head_values(self.engine, ids, first_query, layer, head)
 
     def block(self, ids: list[int], layer: int, position: int) -> bytes:
-        """Every value inside one block for the token at `position`. Raises Refused."""
+        """Every activation of one block for the token at `position`. Raises Refused."""
         self._check("layer", layer, self.info["layers"])
         self._check("position", position, len(ids))
         with _refusing_when_full():

@@ -17,7 +17,7 @@ import pytest
 import safetensors.numpy
 import torch
 
-from kvscope.model.activations.step_values import INSIDE, step_values
+from kvscope.model.activations.step_values import OF_BLOCK, step_values
 from kvscope.model.api import Frame, Refused, ValueLevel, ValuesRequest, value_bytes
 from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.runner import Pass
@@ -136,8 +136,8 @@ def test_frames_say_what_they_hold(arch: str) -> None:
             assert arrays["q"].shape == (info["heads"], rows, info["head_dim"])
             assert arrays["k"].shape == arrays["v"].shape == (info["kv_heads"], rows, info["head_dim"])
             assert {arrays[name].dtype for name in "qkv"} == {np.dtype(np.float32)}
-            inside = set(INSIDE) - (set() if config.mlp == "swiglu" else {"mlp.gate"})
-            expected = inside | ({"rope"} if config.rope_theta else set()) if level == "block" else set()
+            points = set(OF_BLOCK) - (set() if config.mlp == "swiglu" else {"mlp.gate"})
+            expected = points | ({"rope"} if config.rope_theta else set()) if level == "block" else set()
             assert set(arrays) - set("qkv") == expected
             assert {arrays[name].dtype for name in expected - {"rope"}} <= {np.dtype(np.float16)}
         lens = made.lens(want.ids, want.token)
