@@ -21,7 +21,7 @@ Caching = Literal["kept", "none", "forgotten"]
 """What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.engine.Engine.admit)."""
 
 ValueLevel = Literal["qkv", "block"]
-"""How much of a step's exact values is kept: the rows of Q, K and V, or also what is inside each block."""
+"""How much of a step's exact values is kept: the rows of Q, K and V, or also the activations of each block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class Service(Protocol):
         ...
 
     def block(self, ids: list[int], layer: int, position: int) -> bytes:
-        """Every value inside one block for the token at `position` of `ids`, as safetensors. Raises Refused."""
+        """Every activation of one block for the token at `position` of `ids`, as safetensors. Raises Refused."""
         ...
 
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:

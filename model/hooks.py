@@ -1,4 +1,4 @@
-"""Hook points: where the inside of the model can be seen.
+"""Hook points: where the transformer's activations can be seen.
 
 A `HookPoint` is an identity module. It changes nothing; PyTorch forward hooks attached to it see the tensor that
 passes. The habit is TransformerLens's (`hook_points.py`); the name of a hook point is its module path,

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from kvscope.model.activations.answers import LensRow, algebra_values, block_values, head_values, lens_rows, standings
+from kvscope.model.activations.answers import algebra_values, block_values, head_values
+from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.step_values import step_values
 from kvscope.model.api import (
     MAX_BEAM_LENGTH,
@@ -159,7 +160,9 @@ class ModelService:
         if not 1 <= length <= longest:
             message = f"length is {length}; after {context:,} tokens it must be 1 to {longest}."
             raise Refused("length", message, limit=longest)
-        most = next(n for n in range(MAX_BEAMS, 0, -1) if blocks_of_search(context, n, length) <= self.engine.room)
+        most = next(
+            n for n in range(MAX_BEAMS, 0, -1) if blocks_of_search(context, n, length) <= self.engine.scheduler.room
+        )
         if not 1 <= beams <= most:
             message = f"beams is {beams}; for {length} tokens after {context:,} it must be 1 to {most}."
             raise Refused("beams", message, limit=most)
@@ -221,7 +224,7 @@ class ModelService:
             return head_values(self.engine, ids, first_query, layer, head)
 
     def block(self, ids: list[int], layer: int, position: int) -> bytes:
-        """Every value inside one block for the token at `position`. Raises Refused."""
+        """Every activation of one block for the token at `position`. Raises Refused."""
         self._check("layer", layer, self.info["layers"])
         self._check("position", position, len(ids))
         with _refusing_when_full():
@@ -263,7 +266,7 @@ class ModelService:
             raise Refused("step", message, limit=self.max_positions)
         with _refusing_when_full():
             layers, rows = step_values(self.engine, ids, request.first_query, level, request.token)
-        window = self.engine.model.config.window
+        window = self.engine.transformer.config.window
         place = {"step": request.step, "first_query": request.first_query, "level": level, "window": window}
         lens = {"lens": self._lens(rows, request.token)}
         last = len(layers) - 1

@@ -6,21 +6,19 @@ arithmetic on them. Level "block" adds what the weights made of each row; sums a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from kvscope.model.activations.answers import LensRow, lens_of
+from kvscope.model.activations.lens import LensRow, left_by, lens_of
+from kvscope.model.activations.observe import observe
 from kvscope.model.api import ValueLevel
 from kvscope.model.engine.engine import Engine
-from kvscope.model.hooks import Observer
 
 LARGEST_F16 = torch.finfo(torch.float16).max
 QKV = {"q": "attn.q_rot", "k": "attn.k_rot", "v": "attn.v"}
 """Hook point by tensor name."""
-INSIDE = ("resid_in", "attn.normed", "attn.change", "mlp.normed", "mlp.gate", "mlp.raised", "mlp.change")
+OF_BLOCK = ("resid_in", "attn.normed", "attn.change", "mlp.normed", "mlp.gate", "mlp.raised", "mlp.change")
 """Hook points that level "block" adds, "mlp.gate" where the model has it."""
 
 Arrays = dict[str, np.ndarray]
@@ -32,53 +30,32 @@ def step_values(
     """Per layer the values of rows `first_query`… of `ids`, T of them, and the lens of the last row about `token`.
 
     Always `q` F32 [H, T, Dh], `k` and `v` F32 [Hkv, T, Dh], q and k after RoPE. At level "block" also the tensors of
-    `INSIDE`, [T, width], F16 where every value fits into it and F32 otherwise, and `rope` F32 [Dh/2], the angle per
+    `OF_BLOCK`, [T, width], F16 where every value fits into it and F32 otherwise, and `rope` F32 [Dh/2], the angle per
     position of each pair, where the model turns Q and K.
 
     The rows stay in the cache until others need the room, so that the next step does not compute them again. Raises
     CacheFull.
     """
-    layers = engine.model.config.layers
-    found: list[Arrays] = [{} for _ in range(layers)]
-    last: dict[int, Tensor] = {}
-    observers: dict[str, Observer] = {}
-    for layer in range(layers):
-        prefix = f"blocks.{layer}."
-        for name, point in QKV.items():
-            observers[prefix + point] = _keeper(found[layer], name, _by_head)
-        observers[f"{prefix}resid_out"] = _last_row(last, layer)
-        if level == "block":
-            for name in INSIDE:
-                if prefix + name in engine.points:
-                    observers[prefix + name] = _keeper(found[layer], name, _halved)
-    with engine.replay(ids, first_query, observers, keep=True):
-        pass
-    inv_freq = engine.model.inv_freq
-    if level == "block" and inv_freq is not None:
+    transformer, points = engine.transformer, engine.runner.points
+    layers = range(transformer.config.layers)
+    wanted = [*QKV.values(), *(OF_BLOCK if level == "block" else ())]
+    names = [name for layer in layers for point in wanted if (name := f"blocks.{layer}.{point}") in points]
+    ends = [left_by(layer) for layer in layers]
+    seen = observe(engine, ids, first_query, names + ends, form=_stored, keep=True)
+    rows = torch.cat([seen.values.pop(name) for name in ends])  # layers D
+    short = {point: name for name, point in QKV.items()}
+    found = [{short.get(point, point): value.cpu().numpy() for point, value in seen.block(n).items()} for n in layers]
+    if level == "block" and transformer.inv_freq is not None:
         for arrays in found:
-            arrays["rope"] = inv_freq.float().cpu().numpy()
-    return found, lens_of(engine, torch.cat([last[layer] for layer in range(layers)]), token)
+            arrays["rope"] = transformer.inv_freq.float().cpu().numpy()
+    return found, lens_of(transformer.decode_rows(rows), token)
 
 
-def _keeper(found: Arrays, name: str, form: Callable[[Tensor], Tensor]) -> Observer:
-    def keep(value: Tensor) -> None:
-        # Copied at once: a view would keep all that the pass computed.
-        found[name] = form(value).cpu().contiguous().clone().numpy()
-
-    return keep
-
-
-def _last_row(found: dict[int, Tensor], layer: int) -> Observer:
-    def keep(value: Tensor) -> None:
-        found[layer] = value[-1:].clone()
-
-    return keep
-
-
-def _by_head(value: Tensor) -> Tensor:
-    """T H Dh -> H T Dh"""
-    return value.float().transpose(0, 1)
-
-
-def _halved(value: Tensor) -> Tensor:
+def _stored(name: str, value: Tensor) -> Tensor:
+    """Of a hook point's value what is stored of it."""
+    point = name.split(".", 2)[2]
+    if point == "resid_out":
+        return value[-1:]
+    if point in QKV.values():
+        return value.float().transpose(0, 1)  # T H Dh -> H T Dh
     return value.half() if bool(value.abs().max() <= LARGEST_F16) else value.float()

@@ -9,7 +9,7 @@ from kvscope.model.transformer import Transformer
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Cost:
     """`flops`: multiply-adds × 2 of the matrix products. `rows`: rows of tokens fed.
 
     `bytes_read`: weights of those products, embedding rows, K and V that had to be read.
@@ -19,21 +19,21 @@ class Work:
     bytes_read: int = 0
     rows: int = 0
 
-    def __add__(self, other: Work) -> Work:
-        return Work(self.flops + other.flops, self.bytes_read + other.bytes_read, self.rows + other.rows)
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.flops + other.flops, self.bytes_read + other.bytes_read, self.rows + other.rows)
 
     @classmethod
-    def of_pass(cls, model: Transformer, rows: int, keys: int) -> Work:
+    def of_pass(cls, transformer: Transformer, rows: int, keys: int) -> Cost:
         """One pass of `rows` new rows of one run that ends with `keys` keys, with one row of logits.
 
         Masked scores count: the dense product computes them. Weights count in full even where a batch shares them.
         """
-        config = model.config
-        blocks = config.layers * block_products(model)
+        config = transformer.config
+        blocks = config.layers * block_products(transformer)
         head = config.d * config.vocab
         attention = 2 * config.layers * config.heads * config.head_dim * rows * keys
         kv_bytes = 2 * config.layers * config.kv_heads * config.head_dim * keys
-        element = model.embed.weight.element_size()
+        element = transformer.embed.weight.element_size()
         return cls(
             flops=2 * (rows * blocks + head + attention),
             bytes_read=element * (blocks + head + rows * config.d + kv_bytes),
@@ -41,7 +41,7 @@ class Work:
         )
 
 
-def block_products(model: Transformer) -> int:
+def block_products(transformer: Transformer) -> int:
     """Weights of one block's matrices: multiply-adds per row."""
-    linears = (module for module in model.blocks[0].modules() if isinstance(module, Linear))
+    linears = (module for module in transformer.blocks[0].modules() if isinstance(module, Linear))
     return sum(linear.in_features * linear.out_features for linear in linears)

@@ -1,4 +1,4 @@
-"""What the engine says of its work: rows captured, steps complete, runs ended. Plain data; no text, no frames."""
+"""What the engine says: rows captured, steps complete, runs ended. Plain data; no text, no frames."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kvscope.model.engine.candidates import Candidates
 from kvscope.model.engine.capture import CapturedRows
-from kvscope.model.engine.cost import Work
+from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.sampling import Choice
 
 
@@ -63,7 +63,7 @@ class StepRecord:
     timing: Timing
     batch: int
     kv: KVState
-    work: Work
+    cost: Cost
     forced: bool = False
     """Whether the token was given to the run and not chosen by it."""
 

@@ -9,16 +9,36 @@ from typing import Literal
 import torch
 
 from kvscope.model.api import Caching, Sampling
-from kvscope.model.engine.cost import Work
+from kvscope.model.engine.cost import Cost
+from kvscope.model.engine.records import Timing
 from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 
 Recorded = Literal["rows", "steps", "end"]
 """What of a run the engine says: everything, all but captured rows, or its end alone."""
 
 
+@dataclass(slots=True)
+class Spent:
+    """What a step has taken so far, pass by pass. Times are wall times in milliseconds."""
+
+    chunk_ms: list[float] = field(default_factory=list)
+    layer_ms: list[tuple[float, ...] | None] = field(default_factory=list)
+    capture_ms: float = 0.0
+    cost: Cost = field(default_factory=Cost)
+
+    def timing(self, sample_ms: float) -> Timing:
+        """The times of the step, now that choosing its token took `sample_ms`."""
+        chunks = tuple(self.chunk_ms)
+        total = sum(chunks) + self.capture_ms + sample_ms
+        measured = [each for each in self.layer_ms if each is not None]
+        whole = len(measured) == len(self.layer_ms)
+        layers = tuple(map(sum, zip(*measured, strict=True))) if whole else None
+        return Timing(chunks, self.capture_ms, sample_ms, total, layers)
+
+
 @dataclass(slots=True, eq=False)
 class Run:
-    """A run the engine holds. `ids` runs ahead of what was `fed`."""
+    """A run the engine holds. `ids` runs ahead of what was `fed`; `eos` are the ids that end it."""
 
     key: str
     ids: list[int]
@@ -27,6 +47,7 @@ class Run:
     max_new_tokens: int
     sequence: Sequence
     generator: torch.Generator
+    eos: frozenset[int] = frozenset()
     recorded: Recorded = "rows"
     caching: Caching = "kept"
     forced: Mapping[int, int] = field(default_factory=dict)
@@ -36,10 +57,7 @@ class Run:
     step: int = 0
     paused: bool = False
     single_steps: int = 0
-    chunk_ms: list[float] = field(default_factory=list)
-    layer_ms: list[tuple[float, ...] | None] = field(default_factory=list)
-    capture_ms: float = 0.0
-    work: Work = field(default_factory=Work)
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def ready(self) -> bool:
@@ -49,6 +67,13 @@ class Run:
     def fed(self) -> int:
         """How many of `ids` the model has been given, and does not have to be given again."""
         return self.forgotten + self.sequence.length
+
+    @property
+    def over(self) -> str | None:
+        """Why no token follows the last one: "eos" or "length"; None while the run goes on."""
+        if self.step and self.ids[-1] in self.eos:
+            return "eos"
+        return "length" if self.step >= self.max_new_tokens else None
 
     @property
     def blocks_promised(self) -> int:

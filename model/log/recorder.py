@@ -84,9 +84,9 @@ class Recorder:
             "ms": _milliseconds(record.timing),
             "batch": record.batch,
             "kv": {**asdict(kv), "blocks": len(kv.block_table)},
-            "flops": record.work.flops,
-            "bytes_read": record.work.bytes_read,
-            "rows_computed": record.work.rows,
+            "flops": record.cost.flops,
+            "bytes_read": record.cost.bytes_read,
+            "rows_computed": record.cost.rows,
         }
         tensors = {"top_ids": shown.ids, "top_logits": shown.logits, "tail_counts": shown.tail_counts}
         return data, tensors

@@ -56,11 +56,11 @@ def ours(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
     """Logits [T, V] of every row and attention [H, T, T] of every layer."""
     final: list[Tensor] = []
     attention: list[Tensor] = []
-    keep = {f"blocks.{layer}.attn.weights": attention.append for layer in range(engine.model.config.layers)}
+    keep = {f"blocks.{layer}.attn.weights": attention.append for layer in range(engine.transformer.config.layers)}
     # The engine asks for the last row's logits alone; every row is a stricter judge.
-    last = engine.model.config.layers - 1
+    last = engine.transformer.config.layers - 1
     with engine.replay(ids, 0, {**keep, f"blocks.{last}.resid_out": final.append}), torch.inference_mode():
-        logits = engine.model.decode_rows(final[0])
+        logits = engine.transformer.decode_rows(final[0])
     return logits, [weights[0].flatten(0, 1) for weights in attention]
 
 
@@ -89,7 +89,7 @@ def test_decode_token_by_token_agrees(pair: tuple[Any, Engine], ids: list[int]) 
     sequence = Sequence()
     for position, token in enumerate(ids):
         entry = Entry([token], position, engine.cache.extend(sequence, 1), engine.cache.slots(sequence))
-        batch = make_batch([entry], "cpu", engine.model.config.window)[0]
-        logits = engine.model(batch, engine.cache)[0]
+        batch = make_batch([entry], "cpu", engine.transformer.config.window)[0]
+        logits = engine.transformer(batch, engine.cache)[0]
     engine.cache.release(sequence)
     assert float((logits - expected).abs().max()) < 1e-4

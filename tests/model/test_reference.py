@@ -105,12 +105,12 @@ def prefill(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
     final: list[Tensor] = []
     keep: dict[str, Callable[[Tensor], None]] = {
         f"blocks.{layer}.attn.weights": lambda weights: layers.append(weights[0].flatten(0, 1))
-        for layer in range(engine.model.config.layers)
+        for layer in range(engine.transformer.config.layers)
     }
     with engine.replay(ids, 0, {**keep, "final": final.append}):
         pass
     with torch.inference_mode():
-        return engine.model.lm_head(final[0][-1]), layers
+        return engine.transformer.lm_head(final[0][-1]), layers
 
 
 def test_prompts_cover_one_token_and_five_hundred(checkpoint: Checkpoint) -> None:
@@ -156,7 +156,7 @@ def test_prefill_in_chunks_equals_whole_prefill(chunk: int, checkpoint: Checkpoi
     for first in range(0, len(ids), chunk):
         part = ids[first : first + chunk]
         entry = Entry(part, first, cache.extend(sequence, len(part)), cache.slots(sequence))
-        logits = engine.model(make_batch([entry], "cpu")[0], cache)[0]
+        logits = engine.transformer(make_batch([entry], "cpu")[0], cache)[0]
     cache.release(sequence)
     off = float((logits - whole).abs().max())
     print(f"chunks of {chunk}: logits differ by {off:.2g}")
@@ -169,10 +169,10 @@ def test_cached_decode_equals_uncached(checkpoint: Checkpoint, engine: Engine) -
     largest = 0.0
     for end in range(1, len(ids) + 1):
         entry = Entry(ids[end - 1 : end], end - 1, cache.extend(sequence, 1), cache.slots(sequence))
-        cached = engine.model(make_batch([entry], "cpu")[0], cache)[0]
+        cached = engine.transformer(make_batch([entry], "cpu")[0], cache)[0]
         fresh = Sequence()
         entry = Entry(ids[:end], 0, cache.extend(fresh, end), cache.slots(fresh))
-        uncached = engine.model(make_batch([entry], "cpu")[0], cache)[0]
+        uncached = engine.transformer(make_batch([entry], "cpu")[0], cache)[0]
         cache.release(fresh)
         largest = max(largest, float((cached - uncached).abs().max()))
     cache.release(sequence)

@@ -172,7 +172,7 @@ class TestRefusals:
         with pytest.raises(Refused, match="limit is 65,536") as refused:
             made.start(request(prompt="\\" * 8000))
         assert (refused.value.field, refused.value.status) == ("prompt", 413)
-        assert not made.engine.runs
+        assert not made.engine.scheduler.runs
         assert len(made.start(request(prompt="\\" * 2000))) == 1
 
     def test_a_full_cache_refuses_for_now_and_harms_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +261,7 @@ class TestControl:
         made = service()
         log = made.start(request())
         log += made.advance()
-        with observing(made.engine.points, {"final": fail}):
+        with observing(made.engine.runner.points, {"final": fail}):
             log += made.advance()
         assert kinds(log) == "olsc"
         assert datas(log, "close") == [{"reason": "failed", "error": "The model failed: out of memory", "steps": 1}]
@@ -621,7 +621,7 @@ class TestExactValues:
         made = service()
         log = made.start(request(prompt="x" * 100, max_new_tokens=28))
         log += made.advance()
-        while made.engine.runs["a"].step < 27:
+        while made.engine.scheduler.runs["a"].step < 27:
             log += made.advance()
         ids = encoded("x" * 100)
         assert safetensors.numpy.load(made.head(ids, 0, 0, 0))["weights"].shape == (100, 100)

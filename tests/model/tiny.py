@@ -139,8 +139,10 @@ def closes(records: list[Record]) -> dict[str, CloseRecord]:
 
 def check_cache(engine: Engine) -> None:
     """Every block is either free or counted once for each table it stands in."""
-    held = [run.sequence for run in engine.runs.values()] + [sequence for _, sequence in engine._kept.values()]
-    held += [each.sequence for search in engine.searches.values() for each in search.live]
+    held = [run.sequence for run in engine.scheduler.runs.values()] + [
+        sequence for _, sequence in engine.scheduler.kept.values()
+    ]
+    held += [each.sequence for search in engine.scheduler.searches.values() for each in search.live]
     counted = Counter(block for sequence in held for block in sequence.table)
     assert engine.cache.refcounts == [counted[block] for block in range(engine.cache.blocks)]
     assert sorted(engine.cache._free) == [block for block in range(engine.cache.blocks) if not counted[block]]

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
 from safetensors.torch import load
 from torch import Tensor
 
-from kvscope.model.activations.answers import LENS_TOP, algebra_values, block_values, head_values, lens_rows, standings
+from kvscope.model.activations.answers import algebra_values, block_values, head_values
+from kvscope.model.activations.lens import lens_rows
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import hook_points
-from tests.model.tiny import ARCHS, GREEDY, advance_all, greedy, prompt, shared_model, whole_logits
+from tests.model.tiny import ARCHS, GREEDY, advance_all, greedy, prompt, shared_model
 
 IDS = prompt(24)
 
@@ -31,7 +31,7 @@ def softmax_of(scores: Tensor, first: int, window: int | None) -> Tensor:
 @pytest.mark.parametrize(("first", "layer", "head"), [(0, 0, 0), (0, 1, 3), (23, 1, 2)])
 def test_a_heads_values_are_its_arithmetic(arch: str, first: int, layer: int, head: int) -> None:
     made = engine(arch)
-    config = made.model.config
+    config = made.transformer.config
     found = load(head_values(made, IDS, first, layer, head))
     rows = len(IDS) - first
     assert {name: tuple(value.shape) for name, value in found.items()} == {
@@ -75,10 +75,10 @@ def test_a_row_from_the_cache_equals_the_same_row_computed_afresh() -> None:
 @pytest.mark.parametrize("layer", [0, 1])
 def test_a_blocks_values_are_all_there_and_fit_together(arch: str, layer: int) -> None:
     made = engine(arch)
-    config = made.model.config
+    config = made.transformer.config
     found = load(block_values(made, IDS, layer))
     prefix = f"blocks.{layer}."
-    points = {name.removeprefix(prefix) for name in hook_points(made.model) if name.startswith(prefix)}
+    points = {name.removeprefix(prefix) for name in hook_points(made.transformer) if name.startswith(prefix)}
     assert set(found) == points | {"cache.k", "cache.v"}
     assert found["attn.weights"].shape == found["attn.scores"].shape == (config.heads, 24)
     assert found["attn.k"].shape == (config.kv_heads, config.head_dim)
@@ -97,7 +97,7 @@ def test_a_blocks_values_are_all_there_and_fit_together(arch: str, layer: int) -
 @pytest.mark.parametrize("position", [0, 7, 23])
 def test_a_block_shows_what_the_cache_holds_of_it(arch: str, position: int) -> None:
     made = engine(arch)
-    config = made.model.config
+    config = made.transformer.config
     found = load(block_values(made, IDS[: position + 1], 1))
     assert found["cache.k"].shape == found["cache.v"].shape == (config.kv_heads, position + 1, config.head_dim)
     assert torch.equal(found["cache.k"][:, -1], found["attn.k_rot"])
@@ -114,58 +114,6 @@ def test_blocks_hand_the_residual_stream_on() -> None:
     made = engine()
     first, second = (load(block_values(made, IDS, layer)) for layer in (0, 1))
     torch.testing.assert_close(first["resid_out"], second["resid_in"], atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize("arch", ARCHS)
-def test_the_lens_ends_with_what_the_model_says(arch: str) -> None:
-    made = engine(arch)
-    layers = [row.top for row in lens_rows(made, IDS, 0)]
-    assert [len(row) for row in layers] == [LENS_TOP] * 2
-    probs = whole_logits(made.model, IDS)[-1].softmax(-1)
-    for token, prob in layers[-1]:
-        assert prob == pytest.approx(float(probs[token]), abs=1e-5)
-    assert layers[-1][0][0] == greedy(made.model, IDS, 1)[0]
-    assert all(earlier[1] >= later[1] for row in layers for earlier, later in pairwise(row))
-    assert layers[0] != layers[1]
-
-
-@pytest.mark.parametrize("arch", ARCHS)
-def test_standings_are_those_of_the_whole_vocabulary(arch: str) -> None:
-    made = engine(arch)
-    logits = whole_logits(made.model, IDS)[-1].double()
-    best_first = logits.argsort(descending=True).tolist()
-    asked = [best_first[3], best_first[0], best_first[-1]]
-    found = standings(made, IDS, asked)
-    assert [each.rank for each in found] == [3, 0, len(best_first) - 1]
-    assert [each.logit for each in found] == pytest.approx([float(logits[token]) for token in asked], abs=1e-4)
-    probs = logits.softmax(-1)
-    assert [each.prob for each in found] == pytest.approx([float(probs[token]) for token in asked], rel=1e-4)
-
-
-@pytest.mark.parametrize("arch", ARCHS)
-def test_the_lens_says_where_a_token_stands_in_the_whole_vocabulary(arch: str) -> None:
-    made = engine(arch)
-    probs = whole_logits(made.model, IDS)[-1].softmax(-1)
-    best_first = probs.argsort(descending=True).tolist()
-    for rank in (0, 1, LENS_TOP, len(best_first) - 1):
-        last = lens_rows(made, IDS, best_first[rank])[-1]
-        assert last.rank == rank
-        assert last.prob == pytest.approx(float(probs[best_first[rank]]), abs=1e-6)
-    for row in lens_rows(made, IDS, best_first[0]):
-        better = [token for token, prob in row.top if prob > row.prob]
-        assert len(better) == min(row.rank, LENS_TOP)
-
-
-def test_a_token_too_unlikely_for_float32_still_has_its_rank(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Engine(shared_model(vocab=4), capacity=32)
-    monkeypatch.setattr(made.model, "decode_rows", lambda rows: torch.tensor([[0.0, -300.0, -200.0, -400.0]] * 2))
-    found = [(row.prob, row.rank) for row in lens_rows(made, [0, 2], 1)]
-    assert found == [(0.0, 2)] * 2
-
-
-def test_a_vocabulary_smaller_than_the_lens_is_shown_whole() -> None:
-    made = Engine(shared_model(vocab=3), capacity=32)
-    assert [sorted(token for token, _ in row.top) for row in lens_rows(made, [0, 2, 1], 0)] == [[0, 1, 2]] * 2
 
 
 def test_one_token_can_be_looked_into() -> None:
@@ -186,14 +134,14 @@ def test_looking_leaves_no_block_behind_and_no_run_changed() -> None:
         lens_rows(made, run.ids, 0)
         assert made.cache.free_blocks == free
     records += advance_all(made)
-    assert run.ids == IDS + greedy(made.model, IDS, 8)
+    assert run.ids == IDS + greedy(made.transformer, IDS, 8)
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize(("layer", "head"), [(0, 0), (1, 3)])
 def test_a_decode_step_is_shown_with_the_cache_and_from_all_tokens_again(arch: str, layer: int, head: int) -> None:
     made = engine(arch)
-    config = made.model.config
+    config = made.transformer.config
     made.admit("a", IDS[:20], GREEDY, 1)
     made.advance()
     found = load(algebra_values(made, IDS, layer, head))

@@ -17,8 +17,10 @@ import pytest
 import safetensors.numpy
 import torch
 
-from kvscope.model.activations.step_values import INSIDE, step_values
+from kvscope.model.activations.step_values import OF_BLOCK, step_values
 from kvscope.model.api import Frame, Refused, ValueLevel, ValuesRequest, value_bytes
+from kvscope.model.engine.batch import Entry
+from kvscope.model.engine.runner import Pass
 from kvscope.model.log import frames
 from kvscope.model.service import ModelService
 from tests.model.test_service import finish, request, run_to_end, service
@@ -114,7 +116,7 @@ def test_the_page_makes_every_value_of_a_block_within_16_bits(arch: str) -> None
 def test_frames_say_what_they_hold(arch: str) -> None:
     made = service(arch=arch)
     log = run_to_end(made, request())
-    info, config = made.info, made.engine.model.config
+    info, config = made.info, made.engine.transformer.config
     for step, level in ((0, "qkv"), (0, "block"), (3, "qkv"), (3, "block")):
         want = asked(log, step, "block" if level == "block" else "qkv")
         rows = len(want.ids) - want.first_query
@@ -134,8 +136,8 @@ def test_frames_say_what_they_hold(arch: str) -> None:
             assert arrays["q"].shape == (info["heads"], rows, info["head_dim"])
             assert arrays["k"].shape == arrays["v"].shape == (info["kv_heads"], rows, info["head_dim"])
             assert {arrays[name].dtype for name in "qkv"} == {np.dtype(np.float32)}
-            inside = set(INSIDE) - (set() if config.mlp == "swiglu" else {"mlp.gate"})
-            expected = inside | ({"rope"} if config.rope_theta else set()) if level == "block" else set()
+            points = set(OF_BLOCK) - (set() if config.mlp == "swiglu" else {"mlp.gate"})
+            expected = points | ({"rope"} if config.rope_theta else set()) if level == "block" else set()
             assert set(arrays) - set("qkv") == expected
             assert {arrays[name].dtype for name in expected - {"rope"}} <= {np.dtype(np.float16)}
         lens = made.lens(want.ids, want.token)
@@ -160,7 +162,9 @@ def test_the_size_told_before_is_that_of_the_numbers(arch: str, level: ValueLeve
 
 def test_what_16_bits_cannot_hold_keeps_32(monkeypatch: pytest.MonkeyPatch) -> None:
     made = service()
-    made.engine.model.embed.weight = torch.nn.Parameter(made.engine.model.embed.weight * 1e6, requires_grad=False)
+    made.engine.transformer.embed.weight = torch.nn.Parameter(
+        made.engine.transformer.embed.weight * 1e6, requires_grad=False
+    )
     layers, _ = step_values(made.engine, [5, 6, 7], 0, "block", 8)
     assert layers[0]["resid_in"].dtype == np.float32
     assert layers[0]["attn.normed"].dtype == np.float16
@@ -172,14 +176,19 @@ def test_steps_one_after_another_compute_each_row_once(monkeypatch: pytest.Monke
     log = run_to_end(service(), request())
     made = service()
     fed: list[int] = []
-    feed = made.engine._feed
-    monkeypatch.setattr(made.engine, "_feed", lambda parts: fed.extend(len(ids) for _, ids in parts) or feed(parts))
+    run = made.engine.runner.run
+
+    def counted(entries: list[Entry], *rest: Any) -> Pass:
+        fed.extend(entry.count for entry in entries)
+        return run(entries, *rest)
+
+    monkeypatch.setattr(made.engine.runner, "run", counted)
     all_values(made, log, "qkv")
     prompt = len(frames.header(log[0].payload).data["tokens"])
     assert fed == [prompt, 1, 1, 1, 1, 1]
     check_cache(made.engine)
     assert made.engine.cache.free_blocks < made.engine.cache.blocks
-    assert len(made.engine._kept) == 1
+    assert len(made.engine.scheduler.kept) == 1
 
 
 def test_values_leave_running_runs_as_they_are() -> None:

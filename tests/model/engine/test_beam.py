@@ -100,7 +100,7 @@ class TestTruth:
         made = tiny_engine(arch)
         made.search("b", prompt(13), beams=3, length=7)
         found = depths(advance_all(made))
-        expected = search_without_cache(made.model, prompt(13), 3, 7)
+        expected = search_without_cache(made.transformer, prompt(13), 3, 7)
         left = final(found)
         assert list(left) == [tuple(text) for text, _ in expected]
         assert list(left.values()) == pytest.approx([score for _, score in expected], abs=1e-3)
@@ -112,7 +112,7 @@ class TestTruth:
         first, second = depths(advance_all(made))
         assert [len(first.nodes), len(second.nodes)] == [6, 6]
         assert [node.kept for node in first.nodes] == [True] * 3 + [False] * 3
-        probs, best = log_probs(made.model, prompt(13)).sort(descending=True)
+        probs, best = log_probs(made.transformer, prompt(13)).sort(descending=True)
         assert [node.token for node in first.nodes] == best[:6].tolist()
         assert [node.logprob for node in first.nodes] == pytest.approx(probs[:6].tolist(), abs=1e-4)
         assert [node.total for node in first.nodes] == [node.logprob for node in first.nodes]
@@ -130,7 +130,7 @@ class TestTruth:
         made = tiny_engine()
         made.search("b", prompt(20), beams=1, length=9)
         found = depths(advance_all(made))
-        assert text_of(found, found[-1].best) == greedy(made.model, prompt(20), 9)
+        assert text_of(found, found[-1].best) == greedy(made.transformer, prompt(20), 9)
 
     def test_a_vocabulary_smaller_than_the_beams(self) -> None:
         made = Engine(shared_model(vocab=3), capacity=256)
@@ -188,13 +188,13 @@ class TestEnds:
         records = made.advance() + made.advance()
         # Two rows are the search's: the run feeds one.
         scale = {1: 1.0, 2: float("nan")}
-        with observing(made.points, {"embedded": lambda rows: rows.mul_(scale[len(rows)])}):
+        with observing(made.runner.points, {"embedded": lambda rows: rows.mul_(scale[len(rows)])}):
             records += made.advance()
         failed = closes(records)["b"]
         assert (failed.reason, "NaN" in (failed.error or "")) == ("failed", True)
         check_cache(made)
         advance_all(made)
-        assert run.ids[20:] == greedy(made.model, prompt(20), 6)
+        assert run.ids[20:] == greedy(made.transformer, prompt(20), 6)
 
 
 class TestCache:
@@ -207,7 +207,7 @@ class TestCache:
             check_cache(made)
             length = 40 + depth
             assert record.kv.bytes_if_copied == 4 * length * position
-            live = made.searches["b"].live if "b" in made.searches else []
+            live = made.scheduler.searches["b"].live if "b" in made.scheduler.searches else []
             blocks = [block for each in live for block in each.sequence.table]
             if live:
                 assert record.kv.blocks == len(set(blocks))
@@ -228,8 +228,8 @@ class TestCache:
         assert search.live[0].sequence.table[:2] == run.sequence.table[:2]
         records = advance_all(made)
         assert [depth.rows for depth in depths(records)] == [1, 3, 3, 3, 3, 3]
-        assert run.ids[40:] == greedy(made.model, prompt(40), 12)
-        expected = search_without_cache(made.model, prompt(40) + greedy(made.model, prompt(40), 3), 3, 6)
+        assert run.ids[40:] == greedy(made.transformer, prompt(40), 12)
+        expected = search_without_cache(made.transformer, prompt(40) + greedy(made.transformer, prompt(40), 3), 3, 6)
         assert list(final(depths(records))) == [tuple(text) for text, _ in expected]
         check_cache(made)
 
@@ -241,7 +241,7 @@ class TestCache:
         first = depths(made.advance())[0]
         assert first.rows == 40
         assert [node.token for node in first.nodes if node.kept] == [
-            text[0] for text, _ in search_without_cache(made.model, prompt(40), 3, 1)
+            text[0] for text, _ in search_without_cache(made.transformer, prompt(40), 3, 1)
         ]
 
     @pytest.mark.parametrize(("context", "beams", "length"), [(15, 3, 20), (16, 4, 17), (17, 8, 16), (1, 8, 32)])
@@ -276,7 +276,7 @@ class TestControl:
             records += made.advance()
             passes += 1
         assert passes == 5
-        assert tokens(records, "run") == greedy(made.model, prompt(20), 5)
+        assert tokens(records, "run") == greedy(made.transformer, prompt(20), 5)
         assert {run: end.reason for run, end in closes(records).items()} == dict.fromkeys(["run", "b", "c"], "length")
 
     def test_a_paused_search_stands_still_and_steps_a_depth_at_a_time(self) -> None:

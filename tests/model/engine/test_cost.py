@@ -5,19 +5,19 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from kvscope.model.engine.batch import Entry, make_batch
-from kvscope.model.engine.cost import Work
+from kvscope.model.engine.cost import Cost
 from kvscope.model.kv_cache import KVCache, Sequence
 from tests.model.tiny import ARCHS, prompt, random_weights, shared_model
 
 
-def test_work_adds_up() -> None:
-    assert Work(1, 2) + Work(30, 40) == Work(31, 42)
-    assert Work() + Work(5, 6) == Work(5, 6)
+def test_costs_add_up() -> None:
+    assert Cost(1, 2) + Cost(30, 40) == Cost(31, 42)
+    assert Cost() + Cost(5, 6) == Cost(5, 6)
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize(("cached", "new"), [(0, 1), (0, 24), (30, 1), (16, 7)])
-def test_work_is_what_the_pass_multiplies_and_reads(arch: str, cached: int, new: int) -> None:
+def test_a_pass_costs_what_it_multiplies_and_reads(arch: str, cached: int, new: int) -> None:
     model = shared_model(arch)
     config = model.config
     pool, sequence = KVCache(config, 4), Sequence()
@@ -32,7 +32,7 @@ def test_work_is_what_the_pass_multiplies_and_reads(arch: str, cached: int, new:
     head = config.d * config.vocab
     keys_and_values = sum(part.nbytes for layer in range(2) for part in pool.read(layer, pool.slots(sequence)))
 
-    work = Work.of_pass(model, new, cached + new)
-    assert work.flops == attention + 2 * new * matrices + 2 * head
-    assert work.rows == new
-    assert work.bytes_read == 4 * (matrices + head + new * config.d) + keys_and_values
+    cost = Cost.of_pass(model, new, cached + new)
+    assert cost.flops == attention + 2 * new * matrices + 2 * head
+    assert cost.rows == new
+    assert cost.bytes_read == 4 * (matrices + head + new * config.d) + keys_and_values

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from kvscope.model.companding import decompand
-from kvscope.model.engine import engine as engine_module
+from kvscope.model.engine import runner as runner_module
+from kvscope.model.engine import step as step_module
 from kvscope.model.engine.batch import make_batch
 from kvscope.model.engine.candidates import Candidates, candidates
 from kvscope.model.engine.capture import Capture
-from kvscope.model.engine.cost import Work
+from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, RowsRecord, StepRecord
 from kvscope.model.hooks import hook_points, observing
@@ -108,14 +109,14 @@ def test_a_layers_time_is_that_of_all_chunks_of_the_step(monkeypatch: pytest.Mon
 
 def test_a_gpus_layers_are_not_timed_by_the_hosts_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     made = tiny_engine()
-    monkeypatch.setattr(engine_module, "make_batch", lambda entries, _, window: make_batch(entries, "cpu", window))
-    monkeypatch.setattr(made, "_synchronize", lambda: None)
-    made.device = "cuda:0"
+    monkeypatch.setattr(runner_module, "make_batch", lambda entries, _, window: make_batch(entries, "cpu", window))
+    monkeypatch.setattr(made.runner, "_synchronize", lambda: None)
+    made.runner.device = "cuda:0"
     made.admit("a", prompt(4), GREEDY, 2)
     assert [step.timing.layers for step in steps(advance_all(made), "a")] == [None, None]
 
 
-def test_a_step_says_its_phase_position_times_and_work() -> None:
+def test_a_step_says_its_phase_position_times_and_cost() -> None:
     made = tiny_engine(prefill_chunk=16)
     made.admit("a", prompt(40), GREEDY, 2)
     first, second = steps(advance_all(made), "a")
@@ -130,14 +131,14 @@ def test_a_step_says_its_phase_position_times_and_work() -> None:
         assert all(ms > 0 for ms in timing.layers)
         assert sum(timing.layers) < timing.forward
     # Each chunk reads the weights again, so prefill reads nearly three times as much as one decode step.
-    assert 2.5 < first.work.bytes_read / second.work.bytes_read < 3.5
-    assert first.work.flops > 10 * second.work.flops
+    assert 2.5 < first.cost.bytes_read / second.cost.bytes_read < 3.5
+    assert first.cost.flops > 10 * second.cost.flops
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_cache_bytes_equal_the_formula_at_every_step(arch: str) -> None:
     made = tiny_engine(arch)
-    config = made.model.config
+    config = made.transformer.config
     run = made.admit("a", prompt(14), GREEDY, 22)
     seen = []
     while made.busy:
@@ -179,20 +180,20 @@ def test_runs_that_join_and_leave_in_between_disturb_nobody() -> None:
         records += made.advance()
     records += advance_all(made)
     for index in range(5):
-        expected = greedy(made.model, prompt(10 + 9 * index, index), 4 + index)
+        expected = greedy(made.transformer, prompt(10 + 9 * index, index), 4 + index)
         assert tokens(records, str(index)) == expected
 
 
-def test_a_runs_work_is_its_own_whoever_shares_the_pass() -> None:
-    work: list[list[tuple[Work, int]]] = []
+def test_a_runs_cost_is_its_own_whoever_shares_the_pass() -> None:
+    costs: list[list[tuple[Cost, int]]] = []
     for others in (0, 3):
         made = tiny_engine(prefill_chunk=32)
         made.admit("a", prompt(40), GREEDY, 4)
         for index in range(others):
             made.admit(str(index), prompt(5 + index, index), GREEDY, 4)
         taken = steps(advance_all(made), "a")
-        work.append([(step.work, step.position) for step in taken])
-    assert work[0] == work[1]
+        costs.append([(step.cost, step.position) for step in taken])
+    assert costs[0] == costs[1]
 
 
 def test_the_shortest_runs() -> None:
@@ -200,7 +201,7 @@ def test_the_shortest_runs() -> None:
     made.admit("one", [7], GREEDY, 1)
     made.admit("two", [7], GREEDY, 2)
     records = advance_all(made)
-    expected = greedy(made.model, [7], 2)
+    expected = greedy(made.transformer, [7], 2)
     assert tokens(records, "one") == expected[:1]
     assert tokens(records, "two") == expected
     assert closes(records) == {
@@ -220,7 +221,7 @@ def test_an_end_token_ends_the_run_after_its_step() -> None:
     records = advance_all(made)
     assert tokens(records, "a") == expected[:count]
     assert records[-1] == CloseRecord("a", "eos", None, count)
-    assert not made.runs
+    assert not made.scheduler.runs
 
 
 def test_an_end_token_as_the_last_allowed_one_is_an_end() -> None:
@@ -244,7 +245,7 @@ def test_an_unobserved_run_chooses_the_same_and_records_its_end_only() -> None:
     made.admit("seen", prompt(21, 1), GREEDY, 5)
     records = advance_all(made)
     assert [record for record in records if record.run == "quiet"] == [CloseRecord("quiet", "length", None, 5)]
-    assert quiet.ids == prompt(20) + greedy(made.model, prompt(20), 5)
+    assert quiet.ids == prompt(20) + greedy(made.transformer, prompt(20), 5)
     assert len(rows(records, "seen")) == len(steps(records, "seen")) == 5
 
 
@@ -261,7 +262,7 @@ class TestControl:
         advance_all(made)
         assert (other.step, run.step) == (3, 2)
         run.paused = False
-        assert tokens(records + advance_all(made), "a") == greedy(made.model, prompt(20), 6)
+        assert tokens(records + advance_all(made), "a") == greedy(made.transformer, prompt(20), 6)
 
     def test_a_single_step_is_a_whole_step_even_of_a_chunked_prefill(self) -> None:
         made = tiny_engine(prefill_chunk=16)
@@ -288,7 +289,7 @@ class TestControl:
         for _ in range(3):
             made.admit("a", prompt(40), GREEDY, 6)
             made.stop("a")
-        assert not made._kept
+        assert not made.scheduler.kept
         check_cache(made)
 
     def test_a_run_that_is_over_cannot_be_stopped(self) -> None:
@@ -304,14 +305,14 @@ class TestControl:
             made.admit("a", prompt(20, seed), GREEDY, 3)
             with pytest.raises(ValueError, match="already active"):
                 made.admit("a", [1], GREEDY, 1)
-            assert tokens(advance_all(made), "a") == greedy(made.model, prompt(20, seed), 3)
+            assert tokens(advance_all(made), "a") == greedy(made.transformer, prompt(20, seed), 3)
             check_cache(made)
 
     def test_an_empty_prompt_is_no_run(self) -> None:
         made = tiny_engine()
         with pytest.raises(ValueError, match="at least one token"):
             made.admit("a", [], GREEDY, 1)
-        assert not made.runs
+        assert not made.scheduler.runs
 
 
 class TestFailure:
@@ -327,7 +328,7 @@ class TestFailure:
         error = "step 0: the model's logits contain NaN or infinity"
         assert closes(records) == {"bad": CloseRecord("bad", "failed", error, 0)}
         assert not steps(records, "bad")
-        assert not made._kept
+        assert not made.scheduler.kept
         check_cache(made)
         # Its blocks, which hold NaN, go to the next run.
         made.admit("next", good[::-1], GREEDY, 8)
@@ -345,17 +346,17 @@ class TestFailure:
         paused.paused = True
         made.admit("a", prompt(30, 1), GREEDY, 6)
         made.admit("b", prompt(3, 2), GREEDY, 6)
-        with observing(made.points, {"final": fail}):
+        with observing(made.runner.points, {"final": fail}):
             failed = made.advance()
         error = "The model failed: index out of range in self"
         assert failed == [CloseRecord("a", "failed", error, 0), CloseRecord("b", "failed", error, 0)]
-        assert not made._kept
+        assert not made.scheduler.kept
         check_cache(made)
         paused.paused = False
         made.admit("a", prompt(30, 1), GREEDY, 6)
         records += advance_all(made)
-        assert tokens(records, "paused") == greedy(made.model, prompt(20), 6)
-        assert tokens(records, "a") == greedy(made.model, prompt(30, 1), 6)
+        assert tokens(records, "paused") == greedy(made.transformer, prompt(20), 6)
+        assert tokens(records, "a") == greedy(made.transformer, prompt(30, 1), 6)
 
     def test_an_exception_after_the_pass_ends_one_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made = tiny_engine()
@@ -369,7 +370,7 @@ class TestFailure:
                 raise MemoryError("no room for the candidates")
             return candidates(logits)
 
-        monkeypatch.setattr(engine_module, "candidates", sometimes)
+        monkeypatch.setattr(step_module, "candidates", sometimes)
         records = advance_all(made)
         assert {key: (record.reason, record.steps) for key, record in closes(records).items()} == {
             "a": ("length", 1),

@@ -84,7 +84,7 @@ class Storm(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 50), action=st.sampled_from(["pause", "resume", "step", "stop"]))
     def control(self, which: int, action: str) -> None:
-        active = [*self.engine.runs.values(), *self.engine.searches.values()]
+        active = [*self.engine.scheduler.runs.values(), *self.engine.scheduler.searches.values()]
         if not active:
             return
         run = active[which % len(active)]
@@ -110,7 +110,7 @@ class Storm(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "engine"):
             return
-        for run in [*self.engine.runs.values(), *self.engine.searches.values()]:
+        for run in [*self.engine.scheduler.runs.values(), *self.engine.scheduler.searches.values()]:
             run.paused = False
         while self.engine.busy:
             self.advance(1)

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from kvscope.model.api import Sampling
-from kvscope.model.engine.cost import Work
+from kvscope.model.engine.batch import Entry
+from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord
-from kvscope.model.engine.run import Run
+from kvscope.model.engine.runner import Pass, Runner
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer
 from tests.model.tiny import (
@@ -57,14 +58,14 @@ class TestWithoutACache:
             assert max(abs(logits[token] - best[token]) for token in shared) < 1e-3
             assert (mine.phase, mine.position) == (theirs.phase, theirs.position)
 
-    def test_every_step_feeds_all_tokens_and_counts_that_work(self) -> None:
+    def test_every_step_feeds_all_tokens_and_counts_that_cost(self) -> None:
         made = tiny_engine(prefill_chunk=16)
         made.admit("twin", prompt(14), GREEDY, 5, recorded="steps", caching="none")
         taken = steps(advance_all(made), "twin")
-        assert [step.work.rows for step in taken] == [14, 15, 16, 17, 18]
+        assert [step.cost.rows for step in taken] == [14, 15, 16, 17, 18]
         assert [len(step.timing.chunks) for step in taken] == [1, 1, 1, 2, 2]
-        assert taken[2].work == Work.of_pass(made.model, 16, 16)
-        assert taken[3].work == Work.of_pass(made.model, 16, 16) + Work.of_pass(made.model, 1, 17)
+        assert taken[2].cost == Cost.of_pass(made.transformer, 16, 16)
+        assert taken[3].cost == Cost.of_pass(made.transformer, 16, 16) + Cost.of_pass(made.transformer, 1, 17)
         bytes_of = made.cache.position_bytes
         assert [step.kv.positions for step in taken] == [14, 15, 16, 17, 18]
         assert [step.kv.bytes_written for step in taken] == [rows * bytes_of for rows in (14, 15, 16, 17, 18)]
@@ -77,7 +78,7 @@ class TestWithoutACache:
             made.advance()
             assert made.cache.free_blocks == made.cache.blocks
         made.admit("stopped", prompt(40), GREEDY, 5, recorded="steps", caching="none")
-        made.prefill_chunk = 16
+        made.scheduler.prefill_chunk = 16
         made.advance()
         assert made.cache.free_blocks < made.cache.blocks
         made.stop("stopped")
@@ -91,19 +92,19 @@ class TestWithoutACache:
         assert {record.run for record in records if isinstance(record, RowsRecord)} == {"seen"}
         assert [step.timing.capture for step in steps(records, "twin")] == [0.0] * 4
         assert all(step.timing.capture > 0 for step in steps(records, "seen"))
-        assert tokens(records, "seen") == greedy(made.model, prompt(21), 4)
+        assert tokens(records, "seen") == greedy(made.transformer, prompt(21), 4)
         assert {step.batch for step in steps(records, "twin")} == {2}
 
     def test_captured_runs_share_the_time_of_capture_among_themselves(self, monkeypatch: pytest.MonkeyPatch) -> None:
         spent: list[float] = []
-        one_pass = Engine._pass
+        one_pass = Runner.run
 
-        def measured(self: Engine, ready: list[Run]) -> Any:
-            done = one_pass(self, ready)
+        def measured(self: Runner, entries: list[Entry], **options: Any) -> Pass:
+            done = one_pass(self, entries, **options)
             spent.append(done.capture_ms)
             return done
 
-        monkeypatch.setattr(Engine, "_pass", measured)
+        monkeypatch.setattr(Runner, "run", measured)
         made = tiny_engine()
         made.admit("twin", prompt(20), GREEDY, 3, recorded="steps", caching="none")
         for key in "ab":
@@ -124,7 +125,7 @@ class TestWithoutACache:
         taken = steps(advance_all(made), "twin")
         assert [step.choice.token for step in taken] == expected
         assert [step.forced for step in taken] == [False] * 3 + [True] + [False] * 6
-        probs = whole_logits(made.model, ids[:23])[-1].double().softmax(-1)
+        probs = whole_logits(made.transformer, ids[:23])[-1].double().softmax(-1)
         assert taken[3].choice.raw_prob == pytest.approx(float(probs[ids[23]]), rel=1e-3)
         assert taken[3].choice.prob == taken[3].choice.raw_prob
 
@@ -142,9 +143,9 @@ class TestForgetting:
         made = tiny_engine(arch)
         made.admit("twin", prompt(20), GREEDY, 9, recorded="steps", caching="forgotten")
         taken = steps(advance_all(made), "twin")
-        text = prompt(20) + greedy(made.model, prompt(20), 1)
+        text = prompt(20) + greedy(made.transformer, prompt(20), 1)
         for step in taken[1:]:
-            expected = alone(made.model, text[-1], len(text) - 1)
+            expected = alone(made.transformer, text[-1], len(text) - 1)
             best = torch.from_numpy(step.candidates.ids).long()
             assert (torch.from_numpy(step.candidates.logits) - expected[best]).abs().max() < 1e-4
             assert step.position == len(text) - 1
@@ -159,8 +160,8 @@ class TestForgetting:
         made = tiny_engine()
         made.admit("twin", prompt(20), GREEDY, 4, recorded="steps", caching="forgotten")
         taken = steps(advance_all(made), "twin")
-        assert [step.work.rows for step in taken] == [20, 1, 1, 1]
-        assert taken[2].work == Work.of_pass(made.model, 1, 1)
+        assert [step.cost.rows for step in taken] == [20, 1, 1, 1]
+        assert taken[2].cost == Cost.of_pass(made.transformer, 1, 1)
         assert [step.kv.positions for step in taken] == [20, 1, 1, 1]
         assert taken[2].kv.bytes_written == made.cache.position_bytes
         assert made.cache.free_blocks == made.cache.blocks
@@ -192,7 +193,7 @@ def test_twins_of_all_kinds_run_side_by_side() -> None:
     made.admit("none", prompt(40), GREEDY, 8, recorded="steps", caching="none")
     made.admit("forgotten", prompt(40), GREEDY, 8, recorded="steps", caching="forgotten")
     records = advance_all(made)
-    expected = greedy(made.model, prompt(40), 8)
+    expected = greedy(made.transformer, prompt(40), 8)
     assert tokens(records, "kept") == tokens(records, "none") == expected
     only = Engine(shared_model(), capacity=128)
     only.admit("forgotten", prompt(40), GREEDY, 8, recorded="steps", caching="forgotten")

@@ -30,11 +30,11 @@ class TestRoom:
         made.advance()
         with pytest.raises(CacheFull, match="5 blocks would be promised to runs, of 4"):
             made.admit("b", prompt(20, 1), GREEDY, 5)
-        assert list(made.runs) == ["a"]
+        assert list(made.scheduler.runs) == ["a"]
         check_cache(made)
         advance_all(made)
         made.admit("b", prompt(20, 1), GREEDY, 5)
-        assert tokens(advance_all(made), "b") == greedy(made.model, prompt(20, 1), 5)
+        assert tokens(advance_all(made), "b") == greedy(made.transformer, prompt(20, 1), 5)
         check_cache(made)
 
     def test_a_run_may_fill_the_pool_to_its_last_position(self) -> None:
@@ -62,9 +62,9 @@ class TestRoom:
         with pytest.raises(CacheFull):
             made.admit("a", prompt(30), GREEDY, 20)
         made.admit("a", prompt(30), GREEDY, 19)
-        while made.runs["a"].step < 18:
+        while made.scheduler.runs["a"].step < 18:
             made.advance()
-        with made.replay(made.runs["a"].ids, 0) as sequence:
+        with made.replay(made.scheduler.runs["a"].ids, 0) as sequence:
             assert sequence.length == 48
         assert closes(advance_all(made))["a"].reason == "length"
 
@@ -74,10 +74,10 @@ class TestRoom:
             made.admit(str(seed), prompt(20, seed), GREEDY, 2)
             advance_all(made)
         assert made.cache.free_blocks == 0
-        assert list(made._kept) == ["0", "1", "2"]
+        assert list(made.scheduler.kept) == ["0", "1", "2"]
         made.admit("new", prompt(33, 9), GREEDY, 2)
         advance_all(made)
-        assert list(made._kept) == ["2", "new"]
+        assert list(made.scheduler.kept) == ["2", "new"]
         check_cache(made)
 
 
@@ -85,14 +85,14 @@ class TestFork:
     @staticmethod
     def parent(made: Engine, count: int = 12) -> list[int]:
         made.admit("parent", prompt(20), GREEDY, count)
-        return prompt(20) + greedy(made.model, prompt(20), count)
+        return prompt(20) + greedy(made.transformer, prompt(20), count)
 
     def test_it_shares_blocks_with_its_parent_and_neither_changes_the_other(self) -> None:
         made = tiny_engine()
         text = self.parent(made)
-        while made.runs["parent"].step < 6:
+        while made.scheduler.runs["parent"].step < 6:
             made.advance()
-        parent = made.runs["parent"]
+        parent = made.scheduler.runs["parent"]
         ids = [*text[:24], 99]
         child = made.fork("child", ids, 20, GREEDY, 12)
         assert child.sequence.table == parent.sequence.table
@@ -107,7 +107,7 @@ class TestFork:
         assert first.kv.block_table[0] == parent.sequence.table[0]
         assert first.kv.block_table[1] != parent.sequence.table[1]
         assert tokens(records, "parent") == text[26:]
-        assert tokens(records, "child") == greedy(made.model, ids, 7)
+        assert tokens(records, "child") == greedy(made.transformer, ids, 7)
         slots = made.cache.slots(child.sequence)[:24]
         after = [part for layer in (0, 1) for part in made.cache.read(layer, slots)]
         assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
@@ -120,7 +120,7 @@ class TestFork:
         for _ in range(8):
             made.advance()
         if state == "paused":
-            made.runs["parent"].paused = True
+            made.scheduler.runs["parent"].paused = True
         elif state in ("finished", "evicted"):
             advance_all(made)
         elif state == "stopped":
@@ -128,13 +128,13 @@ class TestFork:
         if state == "evicted":
             made.admit("wide", prompt(120, 5), GREEDY, 8)
             advance_all(made)
-            assert "parent" not in made._kept
+            assert "parent" not in made.scheduler.kept
         ids = [*text[:23], 42]
         made.fork("child", ids, 20, GREEDY, 12)
         check_cache(made)
         shares = state != "evicted"
         assert (max(made.cache.refcounts) == 2) == shares
-        assert tokens(advance_all(made), "child") == greedy(made.model, ids, 8)
+        assert tokens(advance_all(made), "child") == greedy(made.transformer, ids, 8)
         check_cache(made)
 
     def test_with_its_parents_own_token_it_draws_what_its_parent_drew(self) -> None:
@@ -155,7 +155,7 @@ class TestFork:
         continued = first + tokens(advance_all(made), "first")
         second = [*continued[:28], 6]
         made.fork("second", second, 20, GREEDY, 12)
-        assert tokens(advance_all(made), "second") == greedy(made.model, second, 3)
+        assert tokens(advance_all(made), "second") == greedy(made.transformer, second, 3)
         check_cache(made)
 
     def test_one_that_is_refused_leaves_no_trace(self) -> None:
@@ -171,7 +171,7 @@ class TestFork:
             with pytest.raises(ValueError, match="generated"):
                 made.fork("child", text[:20], 20, GREEDY, 12)
             check_cache(made)
-        assert list(made.runs) == ["parent"]
+        assert list(made.scheduler.runs) == ["parent"]
         assert max(made.cache.refcounts) == 1
 
 
@@ -183,8 +183,8 @@ class TestReplay:
             assert sequence.length == 40
         assert seen[0].shape[0] == 7
         assert made.cache.free_blocks == made.cache.blocks
-        logits = made.model.lm_head(seen[1])
-        assert (logits - whole_logits(made.model, ids)[-1]).abs().max() < 1e-4
+        logits = made.transformer.lm_head(seen[1])
+        assert (logits - whole_logits(made.transformer, ids)[-1]).abs().max() < 1e-4
 
     def test_rows_a_run_holds_are_shared_and_the_run_goes_on_unchanged(self) -> None:
         made = tiny_engine(prefill_chunk=16)
@@ -196,7 +196,7 @@ class TestReplay:
                 whole = run.sequence.length // 16
                 assert sequence.table[:whole] == run.sequence.table[:whole]
             check_cache(made)
-        assert tokens(records + advance_all(made), "a") == greedy(made.model, prompt(40), 6)
+        assert tokens(records + advance_all(made), "a") == greedy(made.transformer, prompt(40), 6)
 
     def test_it_takes_the_longest_prefix_that_agrees(self) -> None:
         made = tiny_engine()
@@ -204,7 +204,7 @@ class TestReplay:
         made.admit("a", prompt(48), GREEDY, 1)
         made.admit("late", prompt(48)[:17] + prompt(31, 8), GREEDY, 1)
         advance_all(made)
-        _, kept = made._kept["a"]
+        _, kept = made.scheduler.kept["a"]
         with made.replay([*prompt(48)[:40], 1, 2, 3], 42) as sequence:
             assert sequence.table[:2] == kept.table[:2]
             assert sequence.table[2] != kept.table[2]

@@ -1,0 +1,77 @@
+"""The forward pass: every row that is ever computed, of a run, a search or a second look, goes through here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.engine.capture import Capture, CapturedRows
+from kvscope.model.engine.threads import threads_for
+from kvscope.model.hooks import Observer, hook_points, observing
+from kvscope.model.kv_cache import KVCache
+from kvscope.model.transformer import Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one forward pass gave of each sequence. Times are wall times in milliseconds."""
+
+    order: list[int]
+    """Place among the entries of each sequence of the batch, in whose order the rest of this stands."""
+    logits: Tensor
+    """[sequences, V], of the last row of each"""
+    captured: list[CapturedRows]
+    """Empty where nothing was captured."""
+    forward_ms: float
+    capture_ms: float
+    layer_ms: tuple[float, ...] | None
+    """Each layer's part of `forward_ms`, None where it was not measured."""
+
+
+class Runner:
+    """Runs `transformer` over `cache`, both on `device`."""
+
+    def __init__(self, transformer: Transformer, cache: KVCache, device: str):
+        self.transformer = transformer
+        self.cache = cache
+        self.device = device
+        self.points = hook_points(transformer)
+
+    def run(
+        self, entries: list[Entry], observers: Mapping[str, Observer] | None = None, *, capture: bool = False
+    ) -> Pass:
+        """Compute the new rows of `entries` in one ragged batch, seen by `observers` at the hook points they name.
+
+        `capture`: also give what frames show of each sequence. Raises what the transformer or an observer raises, and
+        KeyError for a hook point that is not there.
+        """
+        with threads_for(sum(entry.count for entry in entries)):
+            batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
+            recording = Capture(self.transformer.config) if capture else None
+            started = time.perf_counter()
+            with (
+                observing(self.points, recording.observers if recording else {}),
+                observing(self.points, observers or {}),
+            ):
+                logits: Tensor = self.transformer(batch, self.cache)
+            self._synchronize()
+            computed = time.perf_counter()
+            captured = recording.rows(batch, lengths, self.cache) if recording else []
+            return Pass(
+                order=order,
+                logits=logits,
+                captured=captured,
+                forward_ms=(computed - started) * 1000,
+                capture_ms=(time.perf_counter() - computed) * 1000,
+                # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
+                layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,
+            )
+
+    def _synchronize(self) -> None:
+        if self.device.startswith("cuda"):
+            torch.cuda.synchronize()

@@ -1,0 +1,65 @@
+"""The end of a run's step: a token is chosen, and what the step was is written down."""
+
+from __future__ import annotations
+
+import time
+
+from torch import Tensor
+
+from kvscope.model.engine.candidates import candidates
+from kvscope.model.engine.records import KVState, StepRecord
+from kvscope.model.engine.run import Run, Spent
+from kvscope.model.engine.sampling import choose, put
+from kvscope.model.engine.threads import threads_for
+from kvscope.model.kv_cache import KVCache
+
+
+def finish_step(run: Run, logits: Tensor, cache: KVCache, batch: int) -> StepRecord | None:
+    """Take `run` one token further, by logits [V] of its newest row; None for a run of which only the end is recorded.
+
+    `batch`: how many runs shared the pass. Raises NotFinite, leaving the run as it was.
+    """
+    started = time.perf_counter()
+    forced = run.forced.get(run.step)
+    with threads_for(1):
+        choice = choose(logits, run.sampling, run.generator)
+        if forced is not None:
+            choice = put(choice, logits, forced)
+        shown = candidates(logits) if run.recorded != "end" else None
+    sample_ms = (time.perf_counter() - started) * 1000
+    record = None
+    if shown is not None:
+        record = StepRecord(
+            run=run.key,
+            step=run.step,
+            phase="prefill" if run.step == 0 else "decode",
+            position=run.fed - 1,
+            choice=choice,
+            candidates=shown,
+            timing=run.spent.timing(sample_ms),
+            batch=batch,
+            kv=_kv_state(run, cache),
+            cost=run.spent.cost,
+            forced=forced is not None,
+        )
+    if run.caching == "forgotten":
+        run.forgotten = run.fed
+    if run.caching != "kept":
+        cache.release(run.sequence)
+    run.ids.append(choice.token)
+    run.step += 1
+    run.single_steps = max(0, run.single_steps - 1)
+    run.spent = Spent()
+    return record
+
+
+def _kv_state(run: Run, cache: KVCache) -> KVState:
+    sequence = run.sequence
+    return KVState(
+        positions=sequence.length,
+        block_table=tuple(sequence.table),
+        refcounts=tuple(cache.refcounts[block] for block in sequence.table),
+        bytes_written=run.spent.cost.rows * cache.position_bytes,
+        bytes_used=cache.bytes_used(sequence),
+        bytes_reserved=cache.bytes_reserved(sequence),
+    )
