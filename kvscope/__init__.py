@@ -1,6 +1,30 @@
 """KVScope: watch a real transformer answer a prompt, and read its recorded runs.
 
+    run = kvscope.open("sky.safetensors")
+
 `app` and `model` beside this file are links to the folders of a checkout; a wheel has the folders themselves. So there
 is one package in site-packages, every import says `kvscope.…`, and type checkers, spawned processes and Alembic find it
 like any other.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kvscope.reader.errors import CannotRead, NotThere
+    from kvscope.reader.opening import open
+    from kvscope.reader.run import Run, Token
+
+__all__ = ["CannotRead", "NotThere", "Run", "Token", "open"]
+
+_HOMES = {"open": "opening", "Run": "run", "Token": "run", "CannotRead": "errors", "NotThere": "errors"}
+
+
+def __getattr__(name: str) -> Any:
+    """The public reader, imported when it is first named: the engine process imports this package too."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kvscope' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"kvscope.reader.{_HOMES[name]}"), name)

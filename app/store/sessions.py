@@ -326,11 +326,13 @@ def unlinked(payload: bytes) -> bytes:
     return codec.relabel(payload, label_of(header.run), header.seq, changes).payload
 
 
-def manifest_of(words: dict[str, Any], frames: Callable[[], Iterator[bytes]]) -> dict[str, Any]:
-    """The manifest that a log would have as a session, with `words`, were it stored."""
+def manifest_of(
+    words: dict[str, Any], frames: Callable[[], Iterator[bytes]], values: Values | None = None
+) -> dict[str, Any]:
+    """The manifest that a log would have as a session, with `words` and exact values, were it stored."""
     packed: list[_Part] = []
-    name = name_of(canonical(words), _packed(frames(), packed))
-    return _manifest_of(name[:SHORTEST_ID], words, next(frames()), [part.described for part in packed], None)
+    name = name_of(canonical(words), _packed(frames(), packed), values.about if values else None)
+    return _manifest_of(name[:SHORTEST_ID], words, next(frames()), [part.described for part in packed], values)
 
 
 def _manifest_of(

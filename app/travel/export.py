@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kvscope.app.store.database import FILE
@@ -25,16 +26,23 @@ def export(folder: Path, url: str | None, name: str, out: Path, level: str | Non
     """
     if out.suffix not in SUFFIXES:
         raise CannotExport(f"{out} must end in {' or '.join(SUFFIXES)}: that says what is written.")
+    with stored(folder, url, name, level) as file:
+        try:
+            return _write(SessionPage(file) if out.suffix == ".html" else [file.archive()], out)
+        except OSError as error:
+            raise CannotExport(f"{out} cannot be written: {error.strerror}.") from None
+
+
+@contextmanager
+def stored(folder: Path, url: str | None, name: str, level: str | None = None) -> Iterator[SessionFile]:
+    """The session or the ended run `name`, to be read for as long as this lasts. Raises CannotExport, StoreError."""
     if not url and not (folder / FILE).exists():
         raise CannotExport(f"There is nothing in {folder}. Name the data folder with --data.")
     with RunLog(folder, url, alone=False) as runs:
         try:
-            file = _found(runs, name, level)
-            return _write(SessionPage(file) if out.suffix == ".html" else [file.archive()], out)
+            yield _found(runs, name, level)
         except (Damaged, Deleted, NotStored) as error:
             raise CannotExport(str(error)) from None
-        except OSError as error:
-            raise CannotExport(f"{out} cannot be written: {error.strerror}.") from None
 
 
 def _found(runs: RunLog, name: str, level: str | None) -> SessionFile:

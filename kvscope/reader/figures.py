@@ -1,0 +1,275 @@
+"""Plotly figures of a run, for notebooks. Each says in its title whether its numbers were measured or computed.
+
+Colours mean what they mean on the page: blue was there before, amber is computed in the step, green is the output.
+Plotly takes every text for HTML, so all text of a token or a model is escaped (`shown`, `plain`).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from kvscope.reader.errors import CannotRead, NotThere
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from kvscope.reader.run import Run
+
+INK, MUTED, LINE = "#191c22", "#5f6774", "#e4e1d8"
+CACHED, COMPUTED, OUTPUT, GREY = "#3a74bd", "#dd9017", "#1f8a5b", "#a9aeb8"
+AMBERS = ("#fdf6e8", "#f8ddaa", "#eeb658", "#c97c0d", "#6e3f00")
+GREYS = ("#f6f6f7", "#dcdee2", "#b3b7bf", "#777d88", "#31353d")
+LONGEST_LABEL = 14
+CELL_PX, SMALLEST_PX, LARGEST_PX = 15, 420, 900
+PARTS_OF_TIME = (
+    ("forward pass", "forward", COMPUTED),
+    ("capture of what is shown", "capture", GREY),
+    ("choice of the token", "sample", OUTPUT),
+)
+
+
+def figure(run: Run, kind: str, **where: int | None) -> go.Figure:
+    """The figure of that kind; `where`: step, layer and head, for "attention" alone. Raises CannotRead, NotThere."""
+    if kind not in KINDS:
+        raise CannotRead(f"There is no figure {kind!r}: there are {', '.join(KINDS)}.")
+    if kind != "attention" and any(value is not None for value in where.values()):
+        raise CannotRead(f"The figure {kind!r} shows the whole run: it takes no step, layer or head.")
+    try:
+        import plotly.graph_objects  # noqa: F401
+    except ImportError:
+        raise CannotRead('Figures need Plotly, which is not installed: pip install "kvscope[notebook]".') from None
+    drawn: go.Figure = KINDS[kind](run, **where) if kind == "attention" else KINDS[kind](run)
+    return drawn
+
+
+def attention(run: Run, step: int | None, layer: int | None, head: int | None) -> go.Figure:
+    """Where every token up to a step looks, in one head: rows of the step amber, of earlier steps grey.
+
+    Colours go by the root of the weight, as on the page, so that small weights are seen.
+    """
+    import numpy as np
+    import plotly.graph_objects as go
+
+    if step is None or layer is None or head is None:
+        shown_first = run.opening()
+        step, layer, head = (
+            given if given is not None else first for given, first in zip((step, layer, head), shown_first, strict=True)
+        )
+    newest = run.positions(step)
+    labels = [f"{at} {shown(token)}" for at, token in enumerate(run.log.tokens[: newest.stop])]
+    weights = np.full((newest.stop, newest.stop), np.nan, np.float32)
+    for each in range(step + 1):
+        rows = run.positions(each)
+        weights[rows.start : rows.stop, : rows.stop] = run.attention(each, layer, head)
+    weights[np.triu_indices(newest.stop, 1)] = np.nan
+    hover = "%{y} → %{x}<br>weight %{z:.4f}<extra></extra>"
+    figure = go.Figure()
+    for name, rows, colours in (
+        ("earlier steps", range(newest.start), GREYS),
+        ("this step", newest, AMBERS),
+    ):
+        if rows:
+            figure.add_heatmap(
+                z=weights[rows.start : rows.stop],
+                x=labels,
+                y=labels[rows.start : rows.stop],
+                name=name,
+                colorscale=_by_root(colours),
+                zmin=0,
+                zmax=1,
+                hovertemplate=hover,
+                hoverongaps=False,
+                showscale=rows is newest,
+                colorbar={"title": {"text": "weight"}, "tickvals": [0, 0.01, 0.1, 0.25, 0.5, 1], "thickness": 12},
+            )
+    phase = run.steps[step]["phase"]
+    size = min(LARGEST_PX, max(SMALLEST_PX, CELL_PX * newest.stop + 200))
+    earlier = "; grey: rows of earlier steps" if newest.start else ""
+    _titled(
+        figure,
+        f"Where each token looks: layer {layer}, head {head}",
+        f"computed by {plain(run.model['name'])}, kept within 0.004 · amber: step {step} ({phase}){earlier}",
+    )
+    figure.update_layout(height=size, width=size + 120, plot_bgcolor="#ffffff")
+    figure.update_xaxes(title="key: the token looked at", type="category", categoryarray=labels, tickangle=-90)
+    figure.update_yaxes(
+        title="query: the token that looks", type="category", categoryarray=labels, autorange="reversed"
+    )
+    return figure
+
+
+def cache(run: Run) -> go.Figure:
+    """Bytes of K and V that the run held after each step, and those that the step wrote."""
+    import plotly.graph_objects as go
+
+    kv = [step["kv"] for step in run.steps]
+    labels = _step_labels(run)
+    written = [each["bytes_written"] for each in kv]
+    before = [each["bytes_used"] - each["bytes_written"] for each in kv]
+    positions = [each["positions"] for each in kv]
+    figure = go.Figure()
+    for name, values, colour in (("held before", before, CACHED), ("written in the step", written, COMPUTED)):
+        figure.add_bar(
+            x=labels,
+            y=values,
+            name=name,
+            marker_color=colour,
+            customdata=positions,
+            hovertemplate=f"%{{x}}<br>{name}: %{{y:,}} bytes<br>positions held: %{{customdata}}<extra></extra>",
+        )
+    figure.add_scatter(
+        x=labels,
+        y=[each["bytes_reserved"] for each in kv],
+        name="reserved, in whole blocks",
+        mode="lines",
+        line={"shape": "hvh", "dash": "dot", "color": MUTED},
+        customdata=[each["blocks"] for each in kv],
+        hovertemplate="%{x}<br>reserved: %{y:,} bytes in %{customdata} blocks<extra></extra>",
+    )
+    per_token = kv[-1]["bytes_used"] // kv[-1]["positions"]
+    _titled(
+        figure,
+        "KV cache after each step",
+        f"measured: read off the tensors · {per_token:,} bytes per token, all layers",
+    )
+    figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
+    figure.update_xaxes(title="step, and the token it chose", type="category", categoryarray=labels)
+    figure.update_yaxes(title="bytes", tickformat="~s", rangemode="tozero")
+    return figure
+
+
+def time(run: Run) -> go.Figure:
+    """Wall time of each step by part: prefill on a scale of its own, as it takes many times what a token does."""
+    from plotly.subplots import make_subplots
+
+    steps, labels = run.steps, _step_labels(run)
+    decodes = len(steps) > 1
+    figure = make_subplots(
+        1,
+        2 if decodes else 1,
+        column_widths=[0.16, 0.84] if decodes else None,
+        horizontal_spacing=0.1,
+        subplot_titles=["prefill", "decode"][: 1 + decodes],
+    )
+    parts = (
+        ("forward pass", "forward", COMPUTED),
+        ("capture of what is shown", "capture", GREY),
+        ("choice", "sample", OUTPUT),
+    )
+    for column, first, last in ((1, 0, 1), (2, 1, len(steps))):
+        for name, key, colour in PARTS_OF_TIME if first < last else ():
+            figure.add_bar(
+                x=labels[first:last],
+                y=[step["ms"][key] for step in steps[first:last]],
+                customdata=[step["ms"]["total"] for step in steps[first:last]],
+                name=name,
+                legendgroup=key,
+                showlegend=column == 1,
+                marker_color=colour,
+                hovertemplate=f"%{{x}}<br>{name}: %{{y:.2f}} ms<br>whole step: %{{customdata:.2f}} ms<extra></extra>",
+                row=1,
+                col=column,
+            )
+    told = f"time to first token {steps[0]['ms']['total']:,.0f} ms"
+    if decodes:
+        mean = sum(step["ms"]["total"] for step in steps[1:]) / (len(steps) - 1)
+        told += f", then {mean:,.1f} ms a token ({1000 / mean:,.1f} tokens/s) on average"
+    _titled(figure, "Time of each step", f"measured by a clock on {plain(run.model['device'])} · {told}")
+    figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(rangemode="tozero", ticksuffix=" ms")
+    figure.update_xaxes(title="step, and the token it chose", row=1, col=1 + decodes)
+    return figure
+
+
+def lens(run: Run) -> go.Figure:
+    """The probability of each chosen token, had the model stopped after each layer (logit lens)."""
+    import plotly.graph_objects as go
+
+    if run.level == "attention":
+        raise NotThere(
+            "No exact values are stored with this run, and the lens is made of them: "
+            'share the run with values "qkv" or "block" and open the session.'
+        )
+    answers = [run.log.lens(step)["layers"] for step in range(len(run.steps))]
+    labels = _step_labels(run)
+    layers = [answer["layer"] for answer in answers[0]]
+    by_layer = list(zip(*answers, strict=True))
+    figure = go.Figure(
+        go.Heatmap(
+            z=[[answer["chosen"]["prob"] for answer in row] for row in by_layer],
+            x=labels,
+            y=layers,
+            customdata=[[_guess(answer) for answer in row] for row in by_layer],
+            colorscale=_by_root(AMBERS),
+            zmin=0,
+            zmax=1,
+            colorbar={"title": {"text": "probability"}, "tickvals": [0, 0.01, 0.1, 0.25, 0.5, 1], "thickness": 12},
+            hovertemplate="%{x}, after layer %{y}<br>probability: %{z:.4f}<br>%{customdata}<extra></extra>",
+        )
+    )
+    _titled(
+        figure,
+        "What the model would have said after each layer",
+        f"computed by {plain(run.model['name'])}: probability of the token that each step chose",
+    )
+    figure.update_layout(height=max(SMALLEST_PX, CELL_PX * len(layers) + 200))
+    figure.update_xaxes(title="step, and the token it chose", type="category", categoryarray=labels)
+    figure.update_yaxes(title="layer", dtick=max(1, len(layers) // 10))
+    return figure
+
+
+KINDS: dict[str, Callable[..., go.Figure]] = {"attention": attention, "cache": cache, "time": time, "lens": lens}
+
+
+def shown(token: dict[str, Any]) -> str:
+    """A token as the page shows it (`tokenText` in static/): `·` for a space, `⏎` for a newline, escapes for what
+    cannot be seen. Cut to LONGEST_LABEL characters and escaped.
+    """
+    text = token["text"] if token["special"] else bytes.fromhex(token["bytes"]).decode("utf-8", "backslashreplace")
+    visible = text if token["special"] else "".join(map(_visible, text))
+    return plain(visible if len(visible) <= LONGEST_LABEL else f"{visible[: LONGEST_LABEL - 1]}…")
+
+
+def plain(text: str) -> str:
+    """The text so that Plotly shows it as it is: it takes tags and entities for HTML, and `$…$` for TeX."""
+    return escape(text, quote=False).replace("$", "&#36;")
+
+
+def _visible(character: str) -> str:
+    if character in " \n\t":
+        return {" ": "·", "\n": "⏎", "\t": "⇥"}[character]
+    if unicodedata.category(character)[0] in "CZ":
+        return f"\\u{{{ord(character):X}}}"
+    return character
+
+
+def _guess(answer: dict[str, Any]) -> str:
+    best = answer["top"][0]
+    return f"rank {answer['chosen']['rank'] + 1:,} · likeliest: {shown(best)} ({best['prob']:.4f})"
+
+
+def _step_labels(run: Run) -> list[str]:
+    return [f"{number} {shown(step['token'])}" for number, step in enumerate(run.steps)]
+
+
+def _by_root(colours: Iterable[str]) -> list[tuple[float, str]]:
+    """A colour scale whose even steps are even steps of the root of the value."""
+    stops = list(colours)
+    return [((at / (len(stops) - 1)) ** 2, colour) for at, colour in enumerate(stops)]
+
+
+def _legend_below() -> dict[str, Any]:
+    return {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "right", "x": 1}
+
+
+def _titled(figure: go.Figure, title: str, subtitle: str) -> None:
+    figure.update_layout(
+        template="plotly_white",
+        font={"color": INK},
+        title={"text": title, "subtitle": {"text": subtitle, "font": {"color": MUTED}}},
+        margin={"t": 110},
+    )

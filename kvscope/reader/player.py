@@ -1,0 +1,41 @@
+"""A run in a notebook's cell: the page that plays by itself, in a frame that has no rights but to run its scripts."""
+
+from __future__ import annotations
+
+from html import escape
+
+from kvscope.app.store.sessions import manifest_of
+from kvscope.app.travel.card import title_of
+from kvscope.app.travel.file import SessionFile
+from kvscope.app.travel.importing import Imported
+from kvscope.app.travel.page import SessionPage
+
+MOST_BYTES = 16 * 1024 * 1024
+"""A notebook keeps what its cells show, and a browser reads all of it before it shows any."""
+HEIGHT_PX = 760
+
+
+def player(content: Imported) -> str:
+    """HTML that shows the run: with its exact values if all of it fits in MOST_BYTES, else without, else a sentence.
+
+    The frame has no origin (`sandbox` without allow-same-origin), so nothing in it reaches the notebook.
+    """
+    file = _file(content, values=True)
+    if content.values and SessionPage(file).measure() > MOST_BYTES:
+        file = _file(content, values=False)
+    page, title = SessionPage(file), escape(title_of(file.manifest))
+    size = page.measure()
+    if size > MOST_BYTES:
+        return (
+            f"<p><b>{title}</b>: {size / 1e6:.0f} MB are too many for a notebook's cell, which takes "
+            f"{MOST_BYTES / 1e6:.0f} MB. <code>kvscope export</code> writes them as a page of their own.</p>"
+        )
+    text = escape(b"".join(page).decode())
+    style = f"width: 100%; height: {HEIGHT_PX}px; border: 1px solid #8a8f99; border-radius: 7px"
+    return f'<iframe sandbox="allow-scripts allow-downloads" title="{title}" style="{style}" srcdoc="{text}"></iframe>'
+
+
+def _file(content: Imported, *, values: bool) -> SessionFile:
+    kept = content.values if values else None
+    manifest = manifest_of(content.words, content.frames, kept)
+    return SessionFile(manifest, content.frames, kept.payloads if kept else lambda: iter(()))
