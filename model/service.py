@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from math import exp
 from typing import Any
 
 import torch
@@ -35,7 +34,8 @@ from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
 from kvscope.model.log import frames
-from kvscope.model.log.recorder import Recorder, now
+from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
+from kvscope.model.log.recorder import Recorder
 from kvscope.model.transformer import Transformer
 
 CAPACITY_POSITIONS = 8192
@@ -49,16 +49,17 @@ class ModelService:
     def __init__(self, checkpoint: Checkpoint, device: str):
         config = checkpoint.config
         self.tokenizer = checkpoint.tokenizer
-        model = Transformer.from_weights(config, checkpoint.weights, device)
-        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * model.embed.weight.element_size()
+        transformer = Transformer.from_weights(config, checkpoint.weights, device)
+        element_bytes = transformer.embed.weight.element_size()
+        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * element_bytes
         capacity = min(CAPACITY_POSITIONS, CAPACITY_BYTES // position_bytes)
         half = capacity // 2 // BLOCK_SIZE * BLOCK_SIZE
         self.max_positions = min(config.context, MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, half)
         """Most positions one run may have; as many again are kept free to compute any of its rows once more."""
         self.engine = Engine(
-            model, capacity=capacity, reserve=self.max_positions, eos=self.tokenizer.eos, device=device
+            transformer, capacity=capacity, reserve=self.max_positions, eos=self.tokenizer.eos, device=device
         )
-        self.info = describe(checkpoint, model, device)
+        self.info = describe(checkpoint, transformer, device)
         self._recorders: dict[str, Recorder] = {}
         self._waiting: list[Frame] = []
 
@@ -86,17 +87,14 @@ class ModelService:
             raise Refused("prompt", message, limit=most, status=413)
         if not ids:
             raise Refused("prompt", "The prompt is empty: there is nothing to predict from.")
-        room = min(MAX_NEW_TOKENS, self.max_positions - len(ids))
-        new = request.max_new_tokens
-        if not 1 <= new <= room:
-            message = f"max_new_tokens is {new}; after a prompt of {len(ids):,} tokens it must be 1 to {room}."
-            raise Refused("max_new_tokens", message, limit=room)
+        new, room = request.max_new_tokens, min(MAX_NEW_TOKENS, self.max_positions - len(ids))
+        _within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
         recorder = Recorder(request.run, self.tokenizer, request.sampling.temperature)
         opening = recorder.open(self.info, request, ids, self.max_positions)
-        if len(opening.payload) > frames.MAX_FRAME_BYTES:
+        if len(opening.payload) > LARGEST_OPENING:
             message = f"The prompt and its tokens fill {len(opening.payload):,} bytes of the run's log; the limit is "
-            message += f"{frames.MAX_FRAME_BYTES:,}."
-            raise Refused("prompt", message, limit=frames.MAX_FRAME_BYTES, status=413)
+            message += f"{LARGEST_OPENING:,}."
+            raise Refused("prompt", message, limit=LARGEST_OPENING, status=413)
         with _refusing_when_full():
             self.engine.admit(request.run, ids, request.sampling, new)
         self._recorders[request.run] = recorder
@@ -114,16 +112,13 @@ class ModelService:
             last = len(ids) - 1
             message = f"position is {request.position}; a token that was generated stands at {prompt} to {last}."
             raise Refused("position", message, limit=last)
-        self._check("token", request.token, self.info["vocab"])
+        _among("token", request.token, self.info["vocab"])
         self._same_model(opened)
         sampling = Sampling(**opened["sampling"])
         new_tokens = opened["limits"]["max_new_tokens"]
         if len(ids) - prompt >= new_tokens or request.token in self.engine.eos:
             raise Refused("position", "Nothing could follow that token: the branch would be over at once.")
-        log = [frames.relabel(payload, request.run, seq) for seq, payload in enumerate(request.frames)]
-        parent = {"run": request.parent, "position": request.position, "token": request.token}
-        log[0] = frames.relabel(log[0].payload, request.run, 0, {"parent": parent, "created": now()})
-        log[-1] = frames.relabel(log[-1].payload, request.run, log[-1].seq, {"token": self._forced(request)})
+        log = forked(request, self.tokenizer.token(request.token))
         ids[-1] = request.token
         with _refusing_when_full():
             self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
@@ -136,7 +131,7 @@ class ModelService:
         self._same_model(opened)
         sampling = Sampling(**opened["sampling"])
         study = {"kind": "twin", "of": request.of, "cache": request.caching}
-        limits = {**opened["limits"], "max_new_tokens": len(steps)}
+        opening = study_opening(request.frames[0], request.run, study, len(steps))
         ids = [token["id"] for token in opened["tokens"]]
         forced = {step["step"]: step["token"]["id"] for step in steps if step["token"].get("forced")}
         with _refusing_when_full():
@@ -149,7 +144,7 @@ class ModelService:
                 caching=request.caching,
                 forced=forced,
             )
-        return [self._open_study(request.run, request.frames[0], {"study": study, "limits": limits}, sampling)]
+        return self._begun(opening, sampling)
 
     def beam(self, request: BeamRequest) -> list[Frame]:
         """Admit a beam search; returns its `open` frame. Raises Refused."""
@@ -157,30 +152,24 @@ class ModelService:
         self._same_model(opened)
         beams, length, context = request.beams, request.length, len(request.ids)
         longest = min(MAX_BEAM_LENGTH, self.max_positions - context)
-        if not 1 <= length <= longest:
-            message = f"length is {length}; after {context:,} tokens it must be 1 to {longest}."
-            raise Refused("length", message, limit=longest)
-        most = next(
-            n for n in range(MAX_BEAMS, 0, -1) if blocks_of_search(context, n, length) <= self.engine.scheduler.room
-        )
-        if not 1 <= beams <= most:
-            message = f"beams is {beams}; for {length} tokens after {context:,} it must be 1 to {most}."
-            raise Refused("beams", message, limit=most)
+        _within("length", length, 1, longest, f"after {context:,} tokens ")
+        room = self.engine.scheduler.room
+        most = next(n for n in range(MAX_BEAMS, 0, -1) if blocks_of_search(context, n, length) <= room)
+        _within("beams", beams, 1, most, f"for {length} tokens after {context:,} ")
+        study = {"kind": "beam", "of": request.of, "step": request.step, "beams": beams, "length": length}
+        opening = study_opening(request.opening, request.run, study, length)
         with _refusing_when_full():
             self.engine.search(request.run, request.ids, beams, length)
-        study = {"kind": "beam", "of": request.of, "step": request.step, "beams": beams, "length": length}
-        limits = {**opened["limits"], "max_new_tokens": length}
-        sampling = Sampling(**opened["sampling"])
-        return [self._open_study(request.run, request.opening, {"study": study, "limits": limits}, sampling)]
+        return self._begun(opening, Sampling(**opened["sampling"]))
 
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
         """One head's last row of `ids` with the cache, and all its rows without one (docs/frames.md, On demand).
 
         Raises Refused.
         """
-        self._check("layer", layer, self.info["layers"])
-        self._check("head", head, self.info["heads"])
-        self._check("step", len(ids) - 1, len(ids))
+        _among("layer", layer, self.info["layers"])
+        _among("head", head, self.info["heads"])
+        _among("step", len(ids) - 1, len(ids))
         with _refusing_when_full():
             return algebra_values(self.engine, ids, layer, head)
 
@@ -217,16 +206,16 @@ class ModelService:
 
     def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
         """Exact values of one head (docs/frames.md, On demand). Raises Refused."""
-        self._check("layer", layer, self.info["layers"])
-        self._check("head", head, self.info["heads"])
-        self._check("step", first_query, len(ids))
+        _among("layer", layer, self.info["layers"])
+        _among("head", head, self.info["heads"])
+        _among("step", first_query, len(ids))
         with _refusing_when_full():
             return head_values(self.engine, ids, first_query, layer, head)
 
     def block(self, ids: list[int], layer: int, position: int) -> bytes:
         """Every activation of one block for the token at `position`. Raises Refused."""
-        self._check("layer", layer, self.info["layers"])
-        self._check("position", position, len(ids))
+        _among("layer", layer, self.info["layers"])
+        _among("position", position, len(ids))
         with _refusing_when_full():
             return block_values(self.engine, ids[: position + 1], layer)
 
@@ -236,7 +225,7 @@ class ModelService:
         Words mostly have a token with the space before them and one without. Of a text that takes several tokens the
         first is meant: it would have to come next. Raises Refused.
         """
-        self._check("step", len(ids) - 1, len(ids))
+        _among("step", len(ids) - 1, len(ids))
         spelled = [self.tokenizer.encode(each, special=True) for each in (text, f" {text}")]
         whole = {tokens[0]: len(tokens) == 1 for tokens in spelled if tokens}
         if not whole:
@@ -251,16 +240,16 @@ class ModelService:
 
     def lens(self, ids: list[int], token: int) -> dict[str, Any]:
         """Top tokens of the last row after each layer, and where `token` stands there. Raises Refused."""
-        self._check("step", len(ids) - 1, len(ids))
-        self._check("token", token, self.info["vocab"])
+        _among("step", len(ids) - 1, len(ids))
+        _among("token", token, self.info["vocab"])
         with _refusing_when_full():
             return self._lens(lens_rows(self.engine, ids, token), token)
 
     def values(self, request: ValuesRequest) -> list[Frame]:
         """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""
         ids, level = request.ids, request.level
-        self._check("first_query", request.first_query, len(ids))
-        self._check("token", request.token, self.info["vocab"])
+        _among("first_query", request.first_query, len(ids))
+        _among("token", request.token, self.info["vocab"])
         if len(ids) > self.max_positions:
             message = f"The step has {len(ids):,} positions; the limit is {self.max_positions:,}."
             raise Refused("step", message, limit=self.max_positions)
@@ -292,10 +281,10 @@ class ModelService:
         ]
         return {"token": self.tokenizer.token(token), "layers": layers}
 
-    def _open_study(self, run: str, opening: bytes, changes: dict[str, Any], sampling: Sampling) -> Frame:
-        """The `open` frame of a study: that of the run it is about, with `changes`."""
-        self._recorders[run] = Recorder(run, self.tokenizer, sampling.temperature, seq=1)
-        return frames.relabel(opening, run, 0, {"parent": None, "created": now(), **changes})
+    def _begun(self, opening: Frame, sampling: Sampling) -> list[Frame]:
+        """The log of a study that was admitted."""
+        self._recorders[opening.run] = Recorder(opening.run, self.tokenizer, sampling.temperature, seq=1)
+        return [opening]
 
     def _same_model(self, opened: dict[str, Any]) -> None:
         if opened["model"]["sha256"] != self.info["sha256"]:
@@ -308,30 +297,15 @@ class ModelService:
             return self.tokenizer.encode(text, special=True)
         return self.tokenizer.encode(request.prompt)
 
-    def _forced(self, request: ForkRequest) -> dict[str, Any]:
-        """The token a fork puts in place of the chosen one.
-
-        Its raw probability is known where it is among the frame's top tokens.
-        """
-        step = request.frames[-1]
-        log_z, stored = frames.header(step).data["log_z"], frames.tensors(step)
-        logits = dict(zip(stored["top_ids"].tolist(), stored["top_logits"].tolist(), strict=True))
-        prob = exp(logits[request.token] - log_z) if request.token in logits else None
-        return {**self.tokenizer.token(request.token), "prob": prob, "raw_prob": prob, "forced": True}
-
-    def _check(self, field: str, value: int, count: int) -> None:
-        if not 0 <= value < count:
-            raise Refused(field, f"{field} is {value}; it must be 0 to {count - 1}.", limit=count - 1)
-
     def _warm_up(self) -> None:
         ids = list(range(min(8, self.info["vocab"], self.info["context"])))
         with self.engine.replay(ids, len(ids) - 1):
             pass
 
 
-def describe(checkpoint: Checkpoint, model: Transformer, device: str) -> dict[str, Any]:
+def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> dict[str, Any]:
     """The `model` object of an `open` frame."""
-    config, weights = checkpoint.config, model.embed.weight
+    config, weights = checkpoint.config, transformer.embed.weight
     return {
         "name": checkpoint.name,
         "sha256": checkpoint.sha256,
@@ -365,6 +339,15 @@ def pick_device(device: str) -> str:
     if int(index or 0) >= torch.cuda.device_count():
         raise Refused("device", f"device is {device!r}, and torch sees {torch.cuda.device_count()} CUDA devices here.")
     return device
+
+
+def _within(field: str, value: int, low: int, high: int, given: str = "") -> None:
+    if not low <= value <= high:
+        raise Refused(field, f"{field} is {value}; {given}it must be {low} to {high}.", limit=high)
+
+
+def _among(field: str, value: int, count: int) -> None:
+    _within(field, value, 0, count - 1)
 
 
 @contextmanager

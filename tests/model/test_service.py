@@ -29,6 +29,8 @@ from kvscope.model.companding import decompand
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import observing
 from kvscope.model.log import frames
+from kvscope.model.log.archive import Archive
+from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService, pick_device
 from tests.model.tiny import check_cache, greedy, shared_model, tiny_checkpoint
 
@@ -37,6 +39,30 @@ TEXT = "The cat sat."
 
 def service(**options: Any) -> ModelService:
     return ModelService(tiny_checkpoint(**options), "cpu")
+
+
+def wordy_service() -> ModelService:
+    """Its one word takes much room in a log: 500 backslashes. What is no word counts as text and not as a token."""
+    inner = tokenizers.Tokenizer(models.BPE(vocab={"a": 0}, merges=[]))
+    inner.add_tokens(["\\" * 500])
+    tokenizer = Tokenizer(inner, Extras({}, None, ()), str.encode)
+    return ModelService(replace(tiny_checkpoint(), tokenizer=tokenizer), "cpu")
+
+
+def longest_start(made: ModelService) -> list[Frame]:
+    """The start of the run whose `open` frame is as large as any that is taken."""
+    taken, refused = 0, MAX_PROMPT_CHARS - 6000
+    while taken + 1 < refused:
+        quotes = (taken + refused) // 2
+        try:
+            made.start(request(prompt="\\" * 6000 + '"' * quotes))
+        except Refused:
+            refused = quotes
+        else:
+            taken = quotes
+            made.control("a", "stop")
+            made.advance()
+    return made.start(request(prompt="\\" * 6000 + '"' * taken))
 
 
 def request(run: str = "a", prompt: str = TEXT, **options: Any) -> RunRequest:
@@ -165,11 +191,8 @@ class TestRefusals:
         assert {data["reason"] for data in datas(log, "close")} == {"length"}
 
     def test_a_prompt_whose_log_would_not_fit_a_frame_is_refused(self) -> None:
-        checkpoint = tiny_checkpoint()
-        inner = tokenizers.Tokenizer(models.BPE(vocab={"a": 0}, merges=[]))
-        inner.add_tokens(["\\" * 500])
-        made = ModelService(replace(checkpoint, tokenizer=Tokenizer(inner, Extras({}, None, ()), str.encode)), "cpu")
-        with pytest.raises(Refused, match="limit is 65,536") as refused:
+        made = wordy_service()
+        with pytest.raises(Refused, match="limit is 65,024") as refused:
             made.start(request(prompt="\\" * 8000))
         assert (refused.value.field, refused.value.status) == ("prompt", 413)
         assert not made.engine.scheduler.runs
@@ -331,6 +354,36 @@ class TestFork:
         parent = run_to_end(made, request(max_new_tokens=20, sampling=Sampling("sample", 2.0, seed=9)))
         log = made.fork(fork_of(parent, 7, chosen(parent)[7])) + finish(made)
         assert chosen(log) == chosen(parent)
+
+    def test_a_run_as_long_as_any_that_is_taken_has_forks_that_can_be_read_from_a_file(self) -> None:
+        made = wordy_service()
+        log = longest_start(made) + finish(made)
+        assert len(log[0].payload) > 64_500
+        for generation in range(3):
+            log = made.fork(fork_of(log, generation, 33 + generation, f"{generation}".zfill(64))) + finish(made)
+            check = LogCheck()
+            for payload in Archive(memoryview(frames.join(frame.payload for frame in log))).frames():
+                check.take(payload)
+            check.finish()
+
+    def test_a_log_without_room_for_a_forks_first_frame_is_refused_in_a_sentence(self) -> None:
+        """Older logs may fill theirs to the last byte."""
+        made = wordy_service()
+        log = longest_start(made) + finish(made)
+        opened = datas(log, "open")[0]
+        longer = opened["prompt"] + "x" * (frames.MAX_FRAME_BYTES - len(log[0].payload))
+        log[0] = frames.relabel(log[0].payload, "a", 0, {"prompt": longer})
+        assert len(log[0].payload) == frames.MAX_FRAME_BYTES
+        for derive in (
+            lambda: made.fork(fork_of(log, 2, 33)),
+            lambda: made.twin(twin_of(log, "none")),
+            lambda: made.beam(BeamRequest("beam", "a", 0, 1, 1, [0], log[0].payload)),
+        ):
+            with pytest.raises(Refused, match=r"first frame .* the limit is 65,536\.$") as refused:
+                derive()
+            assert (refused.value.field, refused.value.status) == ("run", 409)
+        assert not made.busy
+        check_cache(made.engine)
 
     def test_what_cannot_be_forked_is_refused_and_leaves_nothing(self) -> None:
         made = service(eos=(5,))
