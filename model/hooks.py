@@ -30,9 +30,9 @@ class HookPoint(nn.Module):
 Observer = Callable[[Tensor], None]
 
 
-def hook_points(model: nn.Module) -> dict[str, HookPoint]:
+def hook_points(transformer: nn.Module) -> dict[str, HookPoint]:
     """Every hook point by name."""
-    return {name: module for name, module in model.named_modules() if isinstance(module, HookPoint)}
+    return {name: module for name, module in transformer.named_modules() if isinstance(module, HookPoint)}
 
 
 @contextmanager

@@ -37,8 +37,8 @@ def can_pack(device: str) -> bool:
     return device == "cpu" and available and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
-def pack_all(model: nn.Module) -> None:
-    """Pack every `Linear` of `model`."""
-    for module in model.modules():
+def pack_all(transformer: nn.Module) -> None:
+    """Pack every `Linear` of `transformer`."""
+    for module in transformer.modules():
         if isinstance(module, Linear):
             module.pack()

@@ -196,23 +196,23 @@ class Transformer(nn.Module):
 
     @classmethod
     def from_weights(cls, config: ModelConfig, weights: dict[str, Tensor], device: str = "cpu") -> Transformer:
-        """The model with these weights, without allocating any others.
+        """The transformer with these weights, without allocating any others.
 
         Raises RuntimeError when names or shapes differ.
         """
         with torch.device("meta"):
-            model = cls(config)
+            transformer = cls(config)
         if config.tied:
             weights = {**weights, "lm_head.weight": weights["embed.weight"]}
-        model.load_state_dict(weights, assign=True, strict=True)
+        transformer.load_state_dict(weights, assign=True, strict=True)
         if config.tied:
-            model.lm_head.weight = model.embed.weight
-        model = model.to(device).eval().requires_grad_(False)
+            transformer.lm_head.weight = transformer.embed.weight
+        transformer = transformer.to(device).eval().requires_grad_(False)
         if config.rope_theta is not None:
-            model.inv_freq = rope_frequencies(config).to(device)
+            transformer.inv_freq = rope_frequencies(config).to(device)
         if can_pack(device):
-            pack_all(model)
-        return model
+            pack_all(transformer)
+        return transformer
 
     @torch.inference_mode()
     def forward(self, batch: Batch, cache: KVCache) -> Tensor:
