@@ -35,7 +35,7 @@ from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
 from kvscope.model.log import frames
-from kvscope.model.log.recorder import Recorder, now
+from kvscope.model.log.recorder import Recorder, now, values_frames
 from kvscope.model.transformer import Transformer
 
 CAPACITY_POSITIONS = 8192
@@ -91,8 +91,8 @@ class ModelService:
         if not 1 <= new <= room:
             message = f"max_new_tokens is {new}; after a prompt of {len(ids):,} tokens it must be 1 to {room}."
             raise Refused("max_new_tokens", message, limit=room)
-        recorder = Recorder(request.run, self.tokenizer, request.sampling.temperature)
-        opening = recorder.open(self.info, request, ids, self.max_positions)
+        recorder = Recorder(request.run, self.info, self.tokenizer, request.sampling.temperature)
+        opening = recorder.open(request, ids, self.max_positions)
         if len(opening.payload) > frames.MAX_FRAME_BYTES:
             message = f"The prompt and its tokens fill {len(opening.payload):,} bytes of the run's log; the limit is "
             message += f"{frames.MAX_FRAME_BYTES:,}."
@@ -127,7 +127,7 @@ class ModelService:
         ids[-1] = request.token
         with _refusing_when_full():
             self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
-        self._recorders[request.run] = Recorder(request.run, self.tokenizer, sampling.temperature, len(log))
+        self._recorders[request.run] = Recorder(request.run, self.info, self.tokenizer, sampling.temperature, len(log))
         return log
 
     def twin(self, request: TwinRequest) -> list[Frame]:
@@ -258,28 +258,16 @@ class ModelService:
 
     def values(self, request: ValuesRequest) -> list[Frame]:
         """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""
-        ids, level = request.ids, request.level
+        ids = request.ids
         self._check("first_query", request.first_query, len(ids))
         self._check("token", request.token, self.info["vocab"])
         if len(ids) > self.max_positions:
             message = f"The step has {len(ids):,} positions; the limit is {self.max_positions:,}."
             raise Refused("step", message, limit=self.max_positions)
         with _refusing_when_full():
-            layers, rows = step_values(self.engine, ids, request.first_query, level, request.token)
+            layers, rows = step_values(self.engine, ids, request.first_query, request.level, request.token)
         window = self.engine.transformer.config.window
-        place = {"step": request.step, "first_query": request.first_query, "level": level, "window": window}
-        lens = {"lens": self._lens(rows, request.token)}
-        last = len(layers) - 1
-        return [
-            frames.encode(
-                request.run,
-                request.step * len(layers) + layer,
-                frames.VALUES,
-                {**place, "layer": layer} | (lens if layer == last else {}),
-                arrays,
-            )
-            for layer, arrays in enumerate(layers)
-        ]
+        return values_frames(request, self.info, window, layers, self._lens(rows, request.token))
 
     def _lens(self, rows: list[LensRow], token: int) -> dict[str, Any]:
         layers = [
@@ -294,7 +282,7 @@ class ModelService:
 
     def _open_study(self, run: str, opening: bytes, changes: dict[str, Any], sampling: Sampling) -> Frame:
         """The `open` frame of a study: that of the run it is about, with `changes`."""
-        self._recorders[run] = Recorder(run, self.tokenizer, sampling.temperature, seq=1)
+        self._recorders[run] = Recorder(run, self.info, self.tokenizer, sampling.temperature, seq=1)
         return frames.relabel(opening, run, 0, {"parent": None, "created": now(), **changes})
 
     def _same_model(self, opened: dict[str, Any]) -> None:
