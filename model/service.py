@@ -35,7 +35,7 @@ from kvscope.model.engine.records import CloseRecord
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
 from kvscope.model.log import frames
 from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
-from kvscope.model.log.recorder import Recorder
+from kvscope.model.log.recorder import Recorder, values_frames
 from kvscope.model.transformer import Transformer
 
 CAPACITY_POSITIONS = 8192
@@ -89,8 +89,8 @@ class ModelService:
             raise Refused("prompt", "The prompt is empty: there is nothing to predict from.")
         new, room = request.max_new_tokens, min(MAX_NEW_TOKENS, self.max_positions - len(ids))
         _within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
-        recorder = Recorder(request.run, self.tokenizer, request.sampling.temperature)
-        opening = recorder.open(self.info, request, ids, self.max_positions)
+        recorder = Recorder(request.run, self.info, self.tokenizer, request.sampling.temperature)
+        opening = recorder.open(request, ids, self.max_positions)
         if len(opening.payload) > LARGEST_OPENING:
             message = f"The prompt and its tokens fill {len(opening.payload):,} bytes of the run's log; the limit is "
             message += f"{LARGEST_OPENING:,}."
@@ -122,7 +122,7 @@ class ModelService:
         ids[-1] = request.token
         with _refusing_when_full():
             self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
-        self._recorders[request.run] = Recorder(request.run, self.tokenizer, sampling.temperature, len(log))
+        self._recorders[request.run] = Recorder(request.run, self.info, self.tokenizer, sampling.temperature, len(log))
         return log
 
     def twin(self, request: TwinRequest) -> list[Frame]:
@@ -247,28 +247,16 @@ class ModelService:
 
     def values(self, request: ValuesRequest) -> list[Frame]:
         """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""
-        ids, level = request.ids, request.level
+        ids = request.ids
         _among("first_query", request.first_query, len(ids))
         _among("token", request.token, self.info["vocab"])
         if len(ids) > self.max_positions:
             message = f"The step has {len(ids):,} positions; the limit is {self.max_positions:,}."
             raise Refused("step", message, limit=self.max_positions)
         with _refusing_when_full():
-            layers, rows = step_values(self.engine, ids, request.first_query, level, request.token)
+            layers, rows = step_values(self.engine, ids, request.first_query, request.level, request.token)
         window = self.engine.transformer.config.window
-        place = {"step": request.step, "first_query": request.first_query, "level": level, "window": window}
-        lens = {"lens": self._lens(rows, request.token)}
-        last = len(layers) - 1
-        return [
-            frames.encode(
-                request.run,
-                request.step * len(layers) + layer,
-                frames.VALUES,
-                {**place, "layer": layer} | (lens if layer == last else {}),
-                arrays,
-            )
-            for layer, arrays in enumerate(layers)
-        ]
+        return values_frames(request, self.info, window, layers, self._lens(rows, request.token))
 
     def _lens(self, rows: list[LensRow], token: int) -> dict[str, Any]:
         layers = [
@@ -283,7 +271,7 @@ class ModelService:
 
     def _begun(self, opening: Frame, sampling: Sampling) -> list[Frame]:
         """The log of a study that was admitted."""
-        self._recorders[opening.run] = Recorder(opening.run, self.tokenizer, sampling.temperature, seq=1)
+        self._recorders[opening.run] = Recorder(opening.run, self.info, self.tokenizer, sampling.temperature, seq=1)
         return [opening]
 
     def _same_model(self, opened: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from kvscope.app.travel.words import MAX_SHARE_BYTES, Extent, read_share
 from kvscope.model.log.archive import MOST_FRAMES, MOST_VALUES, Archive, words_of
 from kvscope.model.log.check import LogCheck, ValuesCheck
 from kvscope.model.log.frames import MAX_FRAME_BYTES
-from kvscope.model.log.strict import BadFile, read_json
+from kvscope.model.log.untrusted import BadFile, read_json
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_MANIFEST_CHARS = 8 * 1024 * 1024
@@ -61,13 +61,11 @@ def read_file(buffer: memoryview) -> Imported:
     except BadFile as error:
         part = PART.match(error.where)
         raise Problem(422, str(error), field=part[0] if part else "file") from None
-    model, positions = check.opening["model"], len(check.opening["tokens"]) + check.steps
+    model, positions = check.opening.model, len(check.opening.tokens) + check.steps
     words = words_of(about)
     if len(words) > MAX_SHARE_BYTES:
         raise Problem(413, "The file's title and notes are too long.", field="notes", limit=MAX_SHARE_BYTES)
-    return Imported(
-        read_share(words, Extent(check.steps, model["layers"], model["heads"], positions)), source.frames, values
-    )
+    return Imported(read_share(words, Extent(check.steps, model.layers, model.heads, positions)), source.frames, values)
 
 
 def _is_page(buffer: memoryview) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from kvscope.model.engine.candidates import Candidates
 from kvscope.model.engine.capture import CapturedRows
@@ -56,7 +57,7 @@ class StepRecord:
 
     run: str
     step: int
-    phase: str
+    phase: Literal["prefill", "decode"]
     position: int
     choice: Choice
     candidates: Candidates

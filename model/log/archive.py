@@ -5,25 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kvscope.model.log.check import version
 from kvscope.model.log.frames import serialize
-from kvscope.model.log.strict import BadFile, Layout, Tensor, layout, read_json
-
-if TYPE_CHECKING:
-    import numpy as np
+from kvscope.model.log.untrusted import BadFile, Layout, Tensor, array, layout, read_json
 
 MOST_FRAMES = 20_000
 MOST_VALUES = 40_000
 ENTRY, VALUES_ENTRY = re.compile(r"\d{6}"), re.compile(r"values-\d{6}-\d{4}")
-TYPES = {"U8": "u1", "F16": "<f2", "F32": "<f4", "I32": "<i4"}
 
 
 class Archive:
     """The frames in `buffer`, which must stay as it is. Raises BadFile for what is no joined file.
 
-    What the frames say is still to be checked (log_check.LogCheck).
+    What the frames say is still to be checked (kvscope.model.log.check.LogCheck).
     """
 
     def __init__(self, buffer: memoryview) -> None:
@@ -68,13 +64,7 @@ class Archive:
         fields = read_json(self._layout.metadata[key], where)
         if not isinstance(fields, dict) or not all(isinstance(text, str) for text in fields.values()):
             raise BadFile(where, "has metadata that is not text")
-        return serialize({name: self._array(tensor) for name, tensor in self._tensors[key].items()}, fields)
-
-    def _array(self, tensor: Tensor) -> np.ndarray:
-        import numpy as np
-
-        found: np.ndarray = np.frombuffer(self._buffer[tensor.begin : tensor.end], TYPES[tensor.dtype])
-        return found.reshape(tensor.shape)
+        return serialize({name: array(self._buffer, tensor) for name, tensor in self._tensors[key].items()}, fields)
 
 
 def words_of(about: Mapping[str, Any]) -> bytes:

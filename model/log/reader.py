@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kvscope.model.companding import decompand
 from kvscope.model.log import frames as codec
 from kvscope.model.log.frames import VALUES, BadFrame, Header
+from kvscope.model.log.schema import NORMS, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,8 +122,7 @@ class LogReader:
     def rows(self, step: int) -> range:
         """The positions that a step computed: all of the prompt, then one each."""
         _within("step", step, len(self.steps))
-        last = self._prompt_length + step
-        return range(last - 1 if step else 0, last)
+        return rows_of(self._prompt_length, step)
 
     def attention(self, step: int, layer: int, head: int) -> np.ndarray:
         """Weights, float32 [queries, keys], within 0.004 of the model's own. Queries: `rows(step)`; keys: 0 … last."""
@@ -148,7 +148,7 @@ class LogReader:
         found: dict[str, list[tuple[dict[str, Any], np.ndarray]]] = {}
         for data, payload in self._parts.get(step, []):
             for name, tensor in codec.tensors(payload).items():
-                if name.endswith("_norm"):
+                if name in NORMS:
                     found.setdefault(name, []).append((data, tensor))
         result = {}
         for name, pieces in found.items():

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from kvscope.model.api import Frame, RunRequest
+from kvscope.model.api import Frame, RunRequest, ValuesRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.capture import CapturedRows
-from kvscope.model.engine.records import BeamsRecord, CloseRecord, Record, RowsRecord, StepRecord, Timing
+from kvscope.model.engine.records import BeamsRecord, Record, RowsRecord, StepRecord, Timing
 from kvscope.model.kv_cache import BLOCK_SIZE
-from kvscope.model.log import frames
+from kvscope.model.log import frames, schema
 
 HEADER_ROOM = 2048
 """Bytes kept free in a frame for its safetensors header and metadata."""
@@ -27,95 +27,165 @@ def now() -> str:
 
 
 class Recorder:
-    """Numbers and encodes the frames of run `run`, beginning at `seq`."""
+    """Numbers and encodes the frames of run `run` of a model described by `info`, beginning at `seq`.
 
-    def __init__(self, run: str, tokenizer: Tokenizer, temperature: float, seq: int = 0):
+    Everything goes through model.log.schema, so that nothing is written that a reader would refuse; it raises
+    ValueError where that is tried.
+    """
+
+    def __init__(self, run: str, info: Mapping[str, Any], tokenizer: Tokenizer, temperature: float, seq: int = 0):
         self._run = run
+        self._model = schema.Model(**info)
         self._tokenizer = tokenizer
         self._temperature = temperature
         self._seq = seq
 
-    def open(self, model: dict[str, Any], request: RunRequest, ids: list[int], max_positions: int) -> Frame:
+    def open(self, request: RunRequest, ids: list[int], max_positions: int) -> Frame:
         """The log's first frame."""
-        data = {
-            "model": model,
-            "prompt": request.prompt,
-            "chat": request.chat,
-            "sampling": asdict(request.sampling),
-            "limits": {"max_new_tokens": request.max_new_tokens, "max_positions": max_positions},
-            "tokens": [self._tokenizer.token(token) for token in ids],
-            "block_size": BLOCK_SIZE,
-            "parent": None,
-            "study": None,
-            "created": now(),
-        }
-        return self._frame("open", data)
+        return self._frame(
+            "open",
+            schema.Open(
+                model=self._model,
+                prompt=request.prompt,
+                chat=request.chat,
+                sampling=schema.Sampling(**asdict(request.sampling)),
+                limits=schema.Limits(max_new_tokens=request.max_new_tokens, max_positions=max_positions),
+                tokens=[self._token(token) for token in ids],
+                block_size=BLOCK_SIZE,
+                parent=None,
+                study=None,
+                created=now(),
+            ),
+        )
 
     def record(self, record: Record) -> list[Frame]:
         """The frames of one record, in log order."""
         if isinstance(record, RowsRecord):
             return [self._frame("layer", data, tensors) for data, tensors in layer_parts(record.step, record.rows)]
         if isinstance(record, StepRecord):
-            return [self._frame("step", *self._step(record))]
+            shown = record.candidates
+            tensors = {"top_ids": shown.ids, "top_logits": shown.logits, "tail_counts": shown.tail_counts}
+            return [self._frame("step", self._step(record), tensors)]
         if isinstance(record, BeamsRecord):
             return [self._frame("beams", self._beams(record))]
-        return [self._close(record)]
+        error = record.error and record.error[: schema.MOST_ERROR]
+        return [
+            self._frame(
+                "close", schema.Close(reason=cast(schema.Reason, record.reason), error=error, steps=record.steps)
+            )
+        ]
 
-    def _step(self, record: StepRecord) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _step(self, record: StepRecord) -> schema.Step:
         choice, shown, kv = record.choice, record.candidates, record.kv
-        token = self._tokenizer.token(choice.token)
-        forced = {"forced": True} if record.forced else {}
-        data = {
-            "step": record.step,
-            "phase": record.phase,
-            "position": record.position,
-            "token": {**token, "prob": choice.prob, "raw_prob": choice.raw_prob} | forced,
-            "entropy": choice.entropy,
-            "log_z": choice.log_z,
-            "top_tokens": [self._tokenizer.token(int(token)) for token in shown.ids[:NAMED_CANDIDATES]],
-            "tail": {"low": shown.tail_low, "high": shown.tail_high, "count": shown.tail_size},
-            "filters": {
-                "temperature": self._temperature,
-                "kept_top_k": choice.kept_top_k,
-                "kept_top_p": choice.kept_top_p,
-                "mass_top_k": choice.mass_top_k,
-                "mass_top_p": choice.mass_top_p,
-            },
-            "ms": _milliseconds(record.timing),
-            "batch": record.batch,
-            "kv": {**asdict(kv), "blocks": len(kv.block_table)},
-            "flops": record.cost.flops,
-            "bytes_read": record.cost.bytes_read,
-            "rows_computed": record.cost.rows,
-        }
-        tensors = {"top_ids": shown.ids, "top_logits": shown.logits, "tail_counts": shown.tail_counts}
-        return data, tensors
+        forced: dict[str, Any] = {"forced": True} if record.forced else {}
+        return schema.Step(
+            step=record.step,
+            phase=record.phase,
+            position=record.position,
+            token=schema.ChosenToken(
+                **self._tokenizer.token(choice.token), prob=choice.prob, raw_prob=choice.raw_prob, **forced
+            ),
+            entropy=choice.entropy,
+            log_z=choice.log_z,
+            top_tokens=[self._token(int(token)) for token in shown.ids[:NAMED_CANDIDATES]],
+            tail=schema.Tail(low=shown.tail_low, high=shown.tail_high, count=shown.tail_size),
+            filters=schema.Filters(
+                temperature=self._temperature,
+                kept_top_k=choice.kept_top_k,
+                kept_top_p=choice.kept_top_p,
+                mass_top_k=choice.mass_top_k,
+                mass_top_p=choice.mass_top_p,
+            ),
+            ms=_milliseconds(record.timing),
+            batch=record.batch,
+            kv=schema.KV(
+                positions=kv.positions,
+                blocks=len(kv.block_table),
+                block_table=list(kv.block_table),
+                refcounts=list(kv.refcounts),
+                bytes_written=kv.bytes_written,
+                bytes_used=kv.bytes_used,
+                bytes_reserved=kv.bytes_reserved,
+            ),
+            flops=record.cost.flops,
+            bytes_read=record.cost.bytes_read,
+            rows_computed=record.cost.rows,
+        )
 
-    def _beams(self, record: BeamsRecord) -> dict[str, Any]:
-        return {
-            "depth": record.depth,
-            "nodes": [{**asdict(node), "token": self._tokenizer.token(node.token)} for node in record.nodes],
-            "best": record.best,
-            "ms": record.ms,
-            "rows_computed": record.rows,
-            "kv": asdict(record.kv),
-        }
+    def _beams(self, record: BeamsRecord) -> schema.Beams:
+        return schema.Beams(
+            depth=record.depth,
+            nodes=[schema.BeamNode(**{**asdict(node), "token": self._token(node.token)}) for node in record.nodes],
+            best=record.best,
+            ms=record.ms,
+            rows_computed=record.rows,
+            kv=schema.BeamKV(**asdict(record.kv)),
+        )
 
-    def _close(self, record: CloseRecord) -> Frame:
-        return self._frame("close", {"reason": record.reason, "error": record.error, "steps": record.steps})
+    def _token(self, token: int) -> schema.Token:
+        return schema.Token(**self._tokenizer.token(token))
 
-    def _frame(self, kind: str, data: dict[str, Any], tensors: dict[str, np.ndarray] | None = None) -> Frame:
-        made = frames.encode(self._run, self._seq, kind, data, tensors)
+    def _frame(self, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
+        made = _checked(self._run, self._seq, kind, data, tensors or {}, self._model)
         self._seq += 1
         return made
 
 
-def _milliseconds(timing: Timing) -> dict[str, Any]:
-    layers = None if timing.layers is None else [round(ms, 3) for ms in timing.layers]
-    return {**asdict(timing), "forward": timing.forward, "layers": layers}
+def values_frames(
+    request: ValuesRequest,
+    info: Mapping[str, Any],
+    window: int | None,
+    layers: Sequence[Mapping[str, np.ndarray]],
+    lens: dict[str, Any],
+) -> list[Frame]:
+    """One `values` frame per layer of what a step computed, the `lens` in the last one. `info` describes the model.
+
+    Raises ValueError for what a reader would refuse.
+    """
+    model, rest = schema.Model(**info), [dict[str, Any]()] * (len(layers) - 1)
+    place: dict[str, Any] = {
+        "step": request.step,
+        "first_query": request.first_query,
+        "level": request.level,
+        "window": window,
+    }
+    return [
+        _checked(
+            request.run,
+            request.step * len(layers) + layer,
+            frames.VALUES,
+            schema.Values(**place, layer=layer, **also),
+            tensors,
+            model,
+        )
+        for layer, (tensors, also) in enumerate(zip(layers, [*rest, {"lens": lens}], strict=True))
+    ]
 
 
-def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+def _checked(
+    run: str,
+    seq: int,
+    kind: str,
+    data: schema.FrameData,
+    tensors: Mapping[str, np.ndarray],
+    model: schema.Model,
+) -> Frame:
+    schema.check_tensors(data.tensors, tensors, model.sizes, f"{kind} frame {seq} of run {run}")
+    return frames.encode(run, seq, kind, data.model_dump(exclude_unset=True), tensors)
+
+
+def _milliseconds(timing: Timing) -> schema.Milliseconds:
+    return schema.Milliseconds(
+        forward=timing.forward,
+        capture=timing.capture,
+        sample=timing.sample,
+        total=timing.total,
+        chunks=list(timing.chunks),
+        layers=None if timing.layers is None else [round(ms, 3) for ms in timing.layers],
+    )
+
+
+def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[schema.Layer, dict[str, np.ndarray]]]:
     """The `layer` frames of a pass, each within `frames.MAX_FRAME_BYTES`.
 
     As many whole layers as fit; or else query rows of one layer; or else heads of one row. A part's keys end with its
@@ -144,7 +214,7 @@ def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[dict[str, Any],
 
 def _part(
     step: int, rows: CapturedRows, layers: slice, heads: slice, queries: slice
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+) -> tuple[schema.Layer, dict[str, np.ndarray]]:
     keys = rows.first_query + queries.stop
     tensors = {"attention": np.ascontiguousarray(rows.attention[layers, heads, queries, :keys])}
     if heads.start == 0:
@@ -152,11 +222,11 @@ def _part(
         tensors["k_norm"] = np.ascontiguousarray(rows.k_norm[layers, :, queries])
         tensors["v_norm"] = np.ascontiguousarray(rows.v_norm[layers, :, queries])
         tensors["residual_norm"] = np.ascontiguousarray(rows.residual_norm[layers, queries])
-    data = {
-        "step": step,
-        "first_layer": layers.start,
-        "first_head": heads.start,
-        "first_query": rows.first_query + queries.start,
-        "companding": "sqrt",
-    }
+    data = schema.Layer(
+        step=step,
+        first_layer=layers.start,
+        first_head=heads.start,
+        first_query=rows.first_query + queries.start,
+        companding="sqrt",
+    )
     return data, tensors

@@ -13,7 +13,7 @@ from tests.app.conftest import ROOT
 
 pytestmark = pytest.mark.processes
 
-INTERFACE = ("api.", "log.frames", "log.archive", "log.check", "log.strict")
+INTERFACE = ("api.", "log.frames", "log.archive", "log.check", "log.schema", "log.reader", "log.untrusted")
 """Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")
 WEB = ("flask", "flask_socketio", "socketio", "sqlalchemy", "gunicorn")

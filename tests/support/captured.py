@@ -1,10 +1,35 @@
-"""Captured rows made without a model."""
+"""Captured rows, and the description of a model that could have made them, without one."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from kvscope.model.engine.capture import CapturedRows
+
+
+def described(layers: int = 2, heads: int = 4, kv_heads: int = 2, vocab: int = 259) -> dict[str, Any]:
+    """The `model` object of an `open` frame."""
+    return {
+        "name": "tiny",
+        "sha256": "f" * 64,
+        "arch": "llama",
+        "layers": layers,
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "head_dim": 8,
+        "d": 12,
+        "d_mlp": 20,
+        "vocab": vocab,
+        "context": 2048,
+        "dtype": "float32",
+        "element_bytes": 4,
+        "weight_bytes": 4000,
+        "parameters": 1000,
+        "device": "cpu",
+        "eos": [0],
+    }
 
 
 def captured(layers: int, heads: int, kv_heads: int, queries: int, first: int) -> CapturedRows:

@@ -247,11 +247,11 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
     ),
     "a million layers": (
         rebuilt(lambda header: frame_data(header, 0, lambda data: data["model"].update(layers=10**6))),
-        "whole number",
+        "parts[0].data.model.layers is refused: Input should be less than or equal to 512",
     ),
     "a prompt that is a list": (
         rebuilt(lambda header: frame_data(header, 0, lambda data: data.update(prompt=["x"]))),
-        "not text",
+        "parts[0].data.prompt is refused: Input should be a valid string",
     ),
     "a study": (
         rebuilt(lambda header: frame_data(header, 0, lambda data: data.update(study={"kind": "twin", "of": "x"}))),

@@ -17,7 +17,7 @@ from kvscope.model.log.frames import BadFrame, encode, header, relabel, split
 from kvscope.model.log.reader import LogReader, NotThere
 from kvscope.model.log.recorder import Recorder
 from tests.model.tiny import tiny_tokenizer
-from tests.support.captured import captured
+from tests.support.captured import captured, described
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORDING = ROOT / "app" / "recordings" / "code.safetensors"
@@ -35,7 +35,7 @@ def log_of(shape: tuple[int, int, int, int], steps: int, chunks: tuple[int, ...]
     layers, heads, kv_heads, prompt = shape
     opening = {"prompt": "ab", "tokens": [token(65 + at % 26) for at in range(prompt)]}
     made = [encode("r", 0, "open", {**opening, "model": {"layers": layers, "heads": heads, "kv_heads": kv_heads}})]
-    recorder = Recorder("r", tiny_tokenizer(), 1.0, seq=1)
+    recorder = Recorder("r", described(layers, heads, kv_heads), tiny_tokenizer(), 1.0, seq=1)
     recorded: list[list[CapturedRows]] = []
     for step in range(steps):
         first, rows = 0 if step == 0 else prompt + step - 1, []
@@ -46,7 +46,7 @@ def log_of(shape: tuple[int, int, int, int], steps: int, chunks: tuple[int, ...]
         recorded.append(rows)
         tensors = {"top_ids": np.array([70 + step, 3], np.int32), "top_logits": np.array([2.5, 1], np.float32)}
         made.append(encode("r", len(made), "step", {"step": step, "token": token(70 + step)}, tensors))
-        recorder = Recorder("r", tiny_tokenizer(), 1.0, seq=len(made))
+        recorder = Recorder("r", described(layers, heads, kv_heads), tiny_tokenizer(), 1.0, seq=len(made))
     made.append(encode("r", len(made), "close", {"reason": "length", "error": None, "steps": steps}))
     return made, recorded
 

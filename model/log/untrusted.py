@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, prod
-from typing import Any, NoReturn
+from math import prod
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MAX_HEADER_BYTES = 32 * 1024 * 1024
 MAX_DIMENSIONS = 4
-SIZES = {"U8": 1, "F16": 2, "F32": 4, "I32": 4}
-"""Bytes of an element, by the types that frames use."""
-
-Check = Callable[[Any, str], None]
+DTYPES = {"U8": "|u1", "F16": "<f2", "F32": "<f4", "I32": "<i4"}
+"""The types that frames use, as numpy writes them; the last character is how many bytes an element has."""
 
 
 class BadFile(ValueError):
@@ -91,17 +92,25 @@ def layout(buffer: Sequence[int] | bytes | memoryview, where: str) -> Layout:
     return Layout(metadata, tensors)
 
 
+def array(buffer: bytes | memoryview, tensor: Tensor) -> np.ndarray:
+    """A tensor of `buffer`, which it looks at and does not copy."""
+    import numpy as np
+
+    found: np.ndarray = np.frombuffer(memoryview(buffer)[tensor.begin : tensor.end], DTYPES[tensor.dtype])
+    return found.reshape(tensor.shape)
+
+
 def _tensor(entry: Any, where: str, start: int) -> Tensor:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise BadFile(where, "is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if not isinstance(dtype, str) or dtype not in SIZES:
-        raise BadFile(where, f"has a type that no frame uses: {', '.join(SIZES)} are taken")
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise BadFile(where, f"has a type that no frame uses: {', '.join(DTYPES)} are taken")
     if not _naturals(shape) or len(shape) > MAX_DIMENSIONS or 0 in shape:
         raise BadFile(where, f"has a shape that is not at most {MAX_DIMENSIONS} whole numbers above 0")
     if not _naturals(offsets) or len(offsets) != 2:
         raise BadFile(where, "has data_offsets that are not two whole numbers")
-    if offsets[1] - offsets[0] != prod(shape) * SIZES[dtype]:
+    if offsets[1] - offsets[0] != prod(shape) * int(DTYPES[dtype][-1]):
         raise BadFile(where, "does not have as many bytes as its shape and type need")
     return Tensor(dtype, tuple(shape), start + offsets[0], start + offsets[1])
 
@@ -119,85 +128,3 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
-
-
-def text(most: int) -> Check:
-    """Text of at most so many characters."""
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, str) or len(value) > most:
-            raise BadFile(where, f"is not text of at most {most} characters")
-
-    return check
-
-
-def natural(low: int = 0, high: int = 2**53) -> Check:
-    """A whole number from `low` to `high`."""
-
-    def check(value: Any, where: str) -> None:
-        if type(value) is not int or not low <= value <= high:
-            raise BadFile(where, f"is not a whole number from {low} to {high}")
-
-    return check
-
-
-def number(value: Any, where: str) -> None:
-    """A finite number."""
-    # Comparing does not convert: an integer may be too large for a float.
-    if type(value) not in (int, float) or not -1e300 < value < 1e300 or not isfinite(value):
-        raise BadFile(where, "is not a finite number")
-
-
-def truth(value: Any, where: str) -> None:
-    """true or false."""
-    if type(value) is not bool:
-        raise BadFile(where, "is neither true nor false")
-
-
-def one_of(*values: str) -> Check:
-    """One of these words."""
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, str) or value not in values:
-            raise BadFile(where, f"is none of {', '.join(values)}")
-
-    return check
-
-
-def or_null(inner: Check) -> Check:
-    """That, or null."""
-
-    def check(value: Any, where: str) -> None:
-        if value is not None:
-            inner(value, where)
-
-    return check
-
-
-def list_of(inner: Check, most: int) -> Check:
-    """A list of at most so many."""
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, list) or len(value) > most:
-            raise BadFile(where, f"is not a list of at most {most}")
-        for index, entry in enumerate(value):
-            inner(entry, f"{where}[{index}]")
-
-    return check
-
-
-def record(members: Mapping[str, Check], older: Mapping[str, Check] | None = None) -> Check:
-    """An object with these members; those of `older` may be missing, and others be there."""
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, dict):
-            raise BadFile(where, "is not an object")
-        for name, inner in members.items():
-            if name not in value:
-                raise BadFile(f"{where}.{name}", "is missing")
-            inner(value[name], f"{where}.{name}")
-        for name, inner in (older or {}).items():
-            if name in value:
-                inner(value[name], f"{where}.{name}")
-
-    return check

@@ -1,0 +1,388 @@
+"""What each kind of frame holds: the one definition of the log's format, which docs/frames.md explains.
+
+A kind is a class. Its fields are the frame's `data`; `tensors` gives the frame's tensors. The recorder builds its
+frames of these classes, the checker refuses by them what strangers made. A field with a default may be missing: older
+logs were written before it. Unknown fields are passed over, so that a later addition does not shut a reader out.
+
+Neither torch nor an engine is imported here, and numpy where values are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kvscope.model.log.untrusted import DTYPES, BadFile
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_LAYERS, MOST_HEADS, MOST_POSITIONS, MOST_TOP, TAIL_BINS = 512, 512, 65_536, 256, 256
+MOST_ERROR = 10_000
+"""Characters of the sentence that a run ended with."""
+
+Natural = Annotated[int, Field(ge=0, le=2**53)]
+Positive = Annotated[int, Field(ge=1, le=2**31)]
+TokenId = Annotated[int, Field(ge=0, lt=2**31)]
+Number = Annotated[float, Field(ge=-1e300, le=1e300, allow_inf_nan=False)]
+Name = Annotated[str, Field(max_length=1000)]
+Reason = Literal["eos", "length", "stopped", "failed", "interrupted"]
+Layers = Annotated[int, Field(ge=1, le=MOST_LAYERS)]
+Heads = Annotated[int, Field(ge=1, le=MOST_HEADS)]
+PerPosition = Annotated[list[Natural], Field(max_length=MOST_POSITIONS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of a frame. `shape`: numbers, or names of sizes; one that nothing else fixes is the tensor's own.
+
+    Whole values reach from `least` to below the size that `below` names.
+    """
+
+    dtypes: tuple[str, ...]
+    shape: tuple[str | int, ...]
+    optional: bool = False
+    """Whether some models, or older logs, lack it."""
+    finite: bool = True
+    least: int | None = None
+    below: str | None = None
+
+
+Tensors = Mapping[str, Tensor]
+
+
+class Data(BaseModel):
+    """Part of a frame's data."""
+
+    # Built when first used: whoever imports this module mostly needs few of them.
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, defer_build=True)
+
+
+class FrameData(Data):
+    """All data of a frame."""
+
+    @property
+    def tensors(self) -> Tensors:
+        """The frame's tensors by name: these and no other."""
+        return {}
+
+
+class Token(Data):
+    id: TokenId
+    text: str = Field(max_length=4096)
+    bytes: str = Field(max_length=8192)
+    special: bool
+
+
+class ChosenToken(Token):
+    prob: Number | None
+    """None where a fork put the token there and it is not among `top_ids`."""
+    raw_prob: Number | None
+    forced: bool = False
+
+
+class RatedToken(Token):
+    prob: Number
+
+
+class Model(Data):
+    name: Name
+    sha256: Name
+    arch: Name
+    layers: Layers
+    heads: Heads
+    kv_heads: Heads
+    head_dim: Positive
+    d: Positive
+    d_mlp: Positive
+    vocab: Positive
+    context: Positive
+    dtype: Name
+    element_bytes: Positive
+    weight_bytes: Natural
+    parameters: Natural
+    device: Name
+    eos: list[TokenId] = Field(max_length=1000)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What the shapes of tensors go by."""
+        names = ("layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab")
+        return {**{name: getattr(self, name) for name in names}, "head_dim / 2": self.head_dim // 2}
+
+
+class Sampling(Data):
+    strategy: Literal["greedy", "sample"]
+    temperature: Number
+    top_k: Natural
+    top_p: Number
+    seed: Natural
+
+
+class Limits(Data):
+    max_new_tokens: Natural
+    max_positions: Natural
+
+
+class Parent(Data):
+    run: Name
+    position: Natural
+    token: TokenId | None
+
+
+class Twin(Data):
+    kind: Literal["twin"]
+    of: Name
+    cache: Literal["none", "forgotten"]
+
+
+class Beam(Data):
+    kind: Literal["beam"]
+    of: Name
+    step: Natural
+    beams: Natural
+    length: Natural
+
+
+class Open(FrameData):
+    model: Model
+    prompt: str = Field(max_length=100_000)
+    chat: bool
+    sampling: Sampling
+    limits: Limits
+    tokens: list[Token] = Field(min_length=1, max_length=MOST_POSITIONS)
+    block_size: int = Field(ge=1, le=65_536)
+    parent: Parent | None = None
+    study: Annotated[Twin | Beam, Field(discriminator="kind")] | None = None
+    created: Name
+
+
+class Layer(FrameData):
+    step: Natural
+    first_layer: Natural
+    first_head: Natural
+    first_query: Natural
+    companding: Literal["sqrt"]
+
+    @property
+    def tensors(self) -> Tensors:
+        return ATTENTION | NORMS if self.first_head == 0 else ATTENTION
+
+
+class Tail(Data):
+    low: Number
+    high: Number
+    count: Natural
+
+
+class Filters(Data):
+    temperature: Number
+    kept_top_k: Natural
+    kept_top_p: Natural
+    mass_top_k: Number
+    mass_top_p: Number
+
+
+class Milliseconds(Data):
+    forward: Number
+    capture: Number
+    sample: Number
+    total: Number
+    chunks: list[Number] = Field(max_length=MOST_POSITIONS)
+    layers: Annotated[list[Number], Field(max_length=MOST_LAYERS)] | None = None
+
+
+class KV(Data):
+    positions: Natural
+    blocks: Natural
+    block_table: PerPosition
+    refcounts: PerPosition
+    bytes_written: Natural
+    bytes_used: Natural
+    bytes_reserved: Natural
+
+
+class Step(FrameData):
+    step: Natural
+    phase: Literal["prefill", "decode"]
+    position: Natural
+    token: ChosenToken
+    entropy: Number
+    log_z: Number
+    top_tokens: list[Token] = Field(max_length=MOST_TOP)
+    tail: Tail
+    filters: Filters
+    ms: Milliseconds
+    batch: int = Field(ge=1, le=65_536)
+    kv: KV
+    flops: Natural
+    bytes_read: Natural
+    rows_computed: Natural | None = None
+
+    @property
+    def tensors(self) -> Tensors:
+        return CANDIDATES
+
+
+class BeamNode(Data):
+    id: Natural
+    parent: Natural | None
+    token: Token
+    logprob: Number
+    total: Number
+    kept: bool
+    ended: bool
+
+
+class BeamKV(Data):
+    blocks: Natural
+    shared_blocks: Natural
+    bytes_used: Natural
+    bytes_if_copied: Natural
+
+
+class Beams(FrameData):
+    depth: Natural
+    nodes: list[BeamNode]
+    best: Natural
+    ms: Number
+    rows_computed: Natural
+    kv: BeamKV
+
+
+class Close(FrameData):
+    reason: Reason
+    error: Annotated[str, Field(max_length=MOST_ERROR)] | None
+    steps: Natural
+
+
+class Standing(Data):
+    prob: Number
+    rank: Natural
+
+
+class LensLayer(Data):
+    layer: Natural
+    top: list[RatedToken] = Field(max_length=MOST_TOP)
+    chosen: Standing
+
+
+class Lens(Data):
+    token: Token
+    layers: list[LensLayer] = Field(max_length=MOST_LAYERS)
+
+
+class Values(FrameData):
+    step: Natural
+    layer: Natural
+    first_query: Natural
+    level: Literal["qkv", "block"]
+    window: Annotated[int, Field(ge=1, le=2**53)] | None
+    lens: Lens | None = None
+    """In the last layer's frame only."""
+
+    @property
+    def tensors(self) -> Tensors:
+        return QKV if self.level == "qkv" else QKV | INSIDE
+
+
+ATTENTION: dict[str, Tensor] = {"attention": Tensor(("U8",), ("part_layers", "part_heads", "queries", "keys"))}
+# A model that fails may have computed what is no number before it does, in a step that is then left unfinished.
+NORMS = {
+    "q_norm": Tensor(("F16",), ("part_layers", "heads", "queries"), optional=True, finite=False),
+    "k_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False),
+    "v_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False),
+    "residual_norm": Tensor(("F16",), ("part_layers", "queries"), finite=False),
+}
+CANDIDATES = {
+    "top_ids": Tensor(("I32",), ("n",), least=0, below="vocab"),
+    "top_logits": Tensor(("F32",), ("n",)),
+    "tail_counts": Tensor(("I32",), (TAIL_BINS,), least=0),
+}
+QKV = {
+    "q": Tensor(("F32",), ("heads", "T", "head_dim")),
+    "k": Tensor(("F32",), ("kv_heads", "T", "head_dim")),
+    "v": Tensor(("F32",), ("kv_heads", "T", "head_dim")),
+}
+_HALVED = ("F16", "F32")
+"""F32 where a number does not fit into F16."""
+INSIDE = {
+    **dict.fromkeys(
+        ("resid_in", "attn.normed", "attn.change", "mlp.normed", "mlp.change"), Tensor(_HALVED, ("T", "d"))
+    ),
+    "mlp.gate": Tensor(_HALVED, ("T", "d_mlp"), optional=True),
+    "mlp.raised": Tensor(_HALVED, ("T", "d_mlp")),
+    "rope": Tensor(("F32",), ("head_dim / 2",), optional=True),
+}
+FRAMES: dict[str, type[FrameData]] = {
+    "open": Open,
+    "layer": Layer,
+    "step": Step,
+    "beams": Beams,
+    "close": Close,
+    "values": Values,
+}
+
+
+def rows_of(prompt: int, step: int) -> range:
+    """The positions that a step computes: all `prompt` of them at first, then one each."""
+    return range(prompt + step - 1 if step else 0, prompt + step)
+
+
+_Frame = TypeVar("_Frame", bound=FrameData)
+
+
+def read_data(kind: type[_Frame], value: Any, where: str) -> _Frame:
+    """`value`, out of JSON, as data of that kind. Raises BadFile."""
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part[:80]}" for part in first["loc"])
+        reason = "is missing" if first["type"] == "missing" else f"is refused: {first['msg']}"
+        raise BadFile(where + place, reason) from None
+
+
+def check_tensors(
+    expected: Tensors, arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int], where: str
+) -> dict[str, int]:
+    """Refuses a frame whose tensors are not those `expected`. Returns `sizes` and those that the tensors set.
+
+    Raises BadFile, naming the tensor.
+    """
+    for name in arrays:
+        if name not in expected:
+            raise BadFile(f"{where}: tensor {name[:80]!r}", "does not belong there")
+    found = dict(sizes)
+    for name, tensor in expected.items():
+        array, here = arrays.get(name), f"{where}: tensor {name!r}"
+        if array is not None:
+            _check_form(tensor, array, found, here)
+            _check_values(tensor, array, found, here)
+        elif not tensor.optional:
+            raise BadFile(here, "is missing")
+    return found
+
+
+def _check_form(tensor: Tensor, array: np.ndarray, sizes: dict[str, int], where: str) -> None:
+    if len(array.shape) == len(tensor.shape):
+        for name, size in zip(tensor.shape, array.shape, strict=True):
+            if isinstance(name, str):
+                sizes.setdefault(name, size)
+    shape = tuple(sizes.get(name, name) if isinstance(name, str) else name for name in tensor.shape)
+    if array.shape != shape or array.dtype.str not in [DTYPES[dtype] for dtype in tensor.dtypes]:
+        raise BadFile(where, f"is not {' or '.join(tensor.dtypes)} [{', '.join(map(str, shape))}]")
+
+
+def _check_values(tensor: Tensor, array: np.ndarray, sizes: Mapping[str, int], where: str) -> None:
+    import numpy as np
+
+    if tensor.finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise BadFile(where, "has a value that is not a finite number")
+    if tensor.least is not None and array.size and array.min() < tensor.least:
+        raise BadFile(where, f"has a value below {tensor.least}")
+    if tensor.below is not None and tensor.below in sizes and array.size and array.max() >= sizes[tensor.below]:
+        raise BadFile(where, f"has the value {array.max()}, and {tensor.below} is {sizes[tensor.below]}")

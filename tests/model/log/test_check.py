@@ -1,0 +1,384 @@
+"""What is recorded is taken, whatever was asked for; one thing wrong in it is refused by its frame and name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kvscope.model.api import BeamRequest, ForkRequest, Frame, RunRequest, Sampling, TwinRequest, ValuesRequest
+from kvscope.model.engine.candidates import Candidates
+from kvscope.model.engine.capture import CapturedRows
+from kvscope.model.engine.cost import Cost
+from kvscope.model.engine.records import CloseRecord, KVState, RowsRecord, StepRecord, Timing
+from kvscope.model.engine.sampling import Choice
+from kvscope.model.log.archive import Archive
+from kvscope.model.log.check import LogCheck, ValuesCheck
+from kvscope.model.log.frames import KINDS, VALUES, header, join, relabel, serialize, tensors, token_ids
+from kvscope.model.log.recorder import Recorder
+from kvscope.model.log.schema import FRAMES, Data, FrameData, Model, check_tensors, read_data
+from kvscope.model.log.untrusted import BadFile
+from kvscope.model.service import ModelService
+from tests.model.tiny import ARCHS, tiny_checkpoint, tiny_tokenizer
+from tests.support.captured import captured, described
+
+ROOT = Path(__file__).resolve().parents[3]
+FILES = [*(ROOT / "tests/fixtures/sessions").glob("*.safetensors"), *(ROOT / "app/recordings").glob("*.safetensors")]
+
+
+def checked(log: list[bytes]) -> LogCheck:
+    check = LogCheck()
+    for payload in log:
+        check.take(payload)
+    check.finish()
+    return check
+
+
+def run_of(service: ModelService, opened: list[Frame]) -> list[bytes]:
+    """A run that has just been started, to its end."""
+    made = list(opened)
+    while service.busy:
+        made += service.advance()
+    return [frame.payload for frame in made]
+
+
+def values_of(service: ModelService, log: list[bytes], level: Any) -> list[bytes]:
+    """The exact values of every step."""
+    ids, steps = token_ids(log), sum(header(payload).kind == "step" for payload in log)
+    prompt, made = len(ids) - steps, []
+    for step in range(steps):
+        rows = prompt + step
+        request = ValuesRequest(header(log[0]).run, step, ids[:rows], rows - 1 if step else 0, ids[rows], level)
+        made += [frame.payload for frame in service.values(request)]
+    return made
+
+
+@pytest.fixture(scope="module")
+def service() -> ModelService:
+    return ModelService(tiny_checkpoint(), "cpu")
+
+
+@pytest.fixture(scope="module")
+def log(service: ModelService) -> list[bytes]:
+    asked = RunRequest("r", "The cat sat.", sampling=Sampling("sample", 1.5, 40, 0.9, 3), max_new_tokens=2)
+    return run_of(service, service.start(asked))
+
+
+@pytest.fixture(scope="module")
+def values(service: ModelService, log: list[bytes]) -> list[bytes]:
+    return values_of(service, log, "block")
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_what_each_kind_of_model_records_is_taken(arch: str) -> None:
+    service = ModelService(tiny_checkpoint(arch), "cpu")
+    log = run_of(service, service.start(RunRequest("r", "The cat sat." * 9, max_new_tokens=4)))
+    check = checked(log)
+    assert (check.steps, check.run, check.positions) == (4, "r", len(token_ids(log)) - 1)
+    for level in ("qkv", "block"):
+        values = ValuesCheck(check)
+        for payload in values_of(service, log, level):
+            values.take(payload)
+        values.finish()
+        assert values.level == level
+
+
+def test_a_branch_to_a_token_that_is_not_among_the_best_is_taken(service: ModelService, log: list[bytes]) -> None:
+    """Nothing in the log tells how likely such a token was: its probability is null."""
+    shared = log[: next(at for at, payload in enumerate(log) if header(payload).kind == "step") + 1]
+    rare = next(iter(set(range(3, 259)) - set(tensors(shared[-1])["top_ids"].tolist())))
+    position = len(token_ids(shared)) - 1
+    fork = run_of(service, service.fork(ForkRequest("f", "r", position, rare, tuple(shared))))
+    forced = next(header(payload).data["token"] for payload in fork if header(payload).kind == "step")
+    assert (forced["id"], forced["prob"], forced["forced"]) == (rare, None, True)
+    assert checked(fork).steps == 2
+
+
+def test_the_frames_of_studies_are_as_they_are_defined(service: ModelService, log: list[bytes]) -> None:
+    kept = tuple(payload for payload in log if header(payload).kind in ("open", "step"))
+    twins = [run_of(service, service.twin(TwinRequest("t", "r", caching, kept))) for caching in ("none", "forgotten")]
+    search = run_of(service, service.beam(BeamRequest("b", "r", 1, 2, 2, token_ids(log)[:-1], log[0])))
+    assert {header(payload).kind for payload in search} == {"open", "beams", "close"}
+    for payload in [*twins[0], *twins[1], *search]:
+        found = header(payload)
+        data = read_data(FRAMES[found.kind], found.data, found.kind)
+        check_tensors(data.tensors, tensors(payload), Model(**service.info).sizes, found.kind)
+        assert data.model_dump(exclude_unset=True) == found.data
+    with pytest.raises(BadFile, match=r"parts\[0\] opens a study"):
+        checked(twins[0])
+
+
+def step_record(step: int, position: int, numbers: list[float], vocab: int, top: int) -> StepRecord:
+    """A step whose numbers are `numbers`, round and round."""
+    prob, entropy, low, ms = (numbers[at % len(numbers)] for at in range(4))
+    logits = np.resize(np.array(numbers, np.float32), top)
+    return StepRecord(
+        "r",
+        step,
+        "decode" if step else "prefill",
+        position,
+        Choice(
+            token=step % vocab,
+            prob=prob,
+            raw_prob=prob,
+            entropy=entropy,
+            log_z=low,
+            kept_top_k=vocab,
+            kept_top_p=1,
+            mass_top_k=1.0,
+            mass_top_p=prob,
+        ),
+        Candidates(np.arange(top, dtype=np.int32), logits, np.full(256, vocab, np.int32), low, low),
+        Timing((ms,) * (step + 1), ms, ms, ms, None if step % 2 else (ms, ms)),
+        batch=1 + step,
+        kv=KVState(position + 1, (3, 5), (1, 2), 10, 20, 30),
+        cost=Cost(10**15, 10**12, position + 1),
+        forced=bool(step % 2),
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_whatever_the_recorder_writes_is_taken(data: st.DataObject) -> None:
+    layers, group, kv_heads, prompt = (data.draw(st.integers(1, most)) for most in (9, 4, 4, 60))
+    info = described(layers, group * kv_heads, kv_heads, vocab=data.draw(st.integers(1, 300)))
+    numbers = data.draw(st.lists(st.floats(-(2.0**90), 2.0**90, width=32), min_size=1, max_size=5))
+    asked = RunRequest("r", data.draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=20)), max_new_tokens=3)
+    recorder = Recorder("r", info, tiny_tokenizer(), numbers[0])
+    made = [recorder.open(asked, [at % min(info["vocab"], 259) for at in range(prompt)], 100)]
+    first = 0
+    for step in range(data.draw(st.integers(1, 3))):
+        for rows in data.draw(st.sampled_from([[prompt], [1] * prompt])) if step == 0 else [1]:
+            made += recorder.record(RowsRecord("r", step, captured(layers, group * kv_heads, kv_heads, rows, first)))
+            first += rows
+        made += recorder.record(step_record(step, first - 1, numbers, min(info["vocab"], 259), min(info["vocab"], 256)))
+    made += recorder.record(CloseRecord("r", "failed", "x" * 20_000, step + 1))
+    check = checked([frame.payload for frame in made])
+    assert check.steps == step + 1
+
+
+def test_the_recorder_does_not_write_what_would_be_refused() -> None:
+    recorder = Recorder("r", described(vocab=3), tiny_tokenizer(), 1.0)
+    for numbers, top, what in (
+        ([1.0], 5, "top_ids"),
+        ([float("nan")], 3, "prob"),
+        ([2.0, 1.0, 1.0, float("inf")], 3, "Milliseconds"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            recorder.record(step_record(0, 5, numbers, 3, top))
+    rows = captured(3, 4, 2, 1, 0)
+    short = CapturedRows(0, rows.attention, rows.q_norm, rows.k_norm[:, :1], rows.v_norm, rows.residual_norm)
+    with pytest.raises(ValueError, match="k_norm"):
+        recorder.record(RowsRecord("r", 0, short))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_files_that_were_written_before_are_taken(path: Path) -> None:
+    file = Archive(memoryview(path.read_bytes()))
+    assert checked(list(file.frames())).steps
+
+
+def test_a_log_from_before_the_additions_is_taken(log: list[bytes]) -> None:
+    """Older logs lack fields that came later, and a newer one may have fields that came after this reader."""
+
+    def older(data: dict[str, Any]) -> dict[str, Any]:
+        kept = {name: value for name, value in data.items() if name not in ("parent", "study", "rows_computed")}
+        if "ms" in kept:
+            kept["ms"] = {name: value for name, value in kept["ms"].items() if name != "layers"}
+        return {**kept, "newer": {"than": ["this"]}}
+
+    checked([changed(payload, older, lambda arrays: arrays.pop("q_norm", None)) for payload in log])
+
+
+def changed(
+    payload: bytes,
+    change: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data,
+    change_tensors: Callable[[dict[str, np.ndarray]], Any] = lambda arrays: None,
+) -> bytes:
+    """A frame with other data or tensors."""
+    found, arrays = header(payload), tensors(payload)
+    change_tensors(arrays)
+    metadata = {"v": "1", "kind": found.kind, "seq": str(found.seq), "run": found.run}
+    return serialize(arrays, {**metadata, "data": json.dumps(change(found.data))})
+
+
+def with_tensor(payload: bytes, name: str, array: np.ndarray) -> bytes:
+    return changed(payload, change_tensors=lambda arrays: arrays.update({name: array}))
+
+
+def without_tensor(payload: bytes, name: str) -> bytes:
+    return changed(payload, change_tensors=lambda arrays: arrays.pop(name))
+
+
+def with_field(payload: bytes, path: tuple[Any, ...], value: Any) -> bytes:
+    return changed(payload, lambda data: placed(data, path, lambda at: at.__setitem__(path[-1], value)))
+
+
+def without_field(payload: bytes, path: tuple[Any, ...]) -> bytes:
+    return changed(payload, lambda data: placed(data, path, lambda at: at.pop(path[-1])))
+
+
+def placed(data: dict[str, Any], path: tuple[Any, ...], put: Callable[[Any], Any]) -> dict[str, Any]:
+    """The data, in which `put` has changed what holds the end of `path`."""
+    at: Any = data
+    for part in path[:-1]:
+        at = at[part]
+    put(at)
+    return data
+
+
+def fields_of(
+    kind: type[Data], data: dict[str, Any], path: tuple[Any, ...] = ()
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Where each field is in the data of a frame, and its definition; of a list, the first entry's."""
+    for name, field in kind.model_fields.items():
+        if name not in data:
+            continue
+        yield (*path, name), field
+        value, place = data[name], (*path, name)
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            value, place = value[0], (*place, 0)
+        if isinstance(value, dict):
+            yield from fields_of(inner(field.annotation), value, place)
+
+
+def inner(annotation: Any) -> type[Data]:
+    """The one class of data that an annotation names."""
+    if isinstance(annotation, type) and issubclass(annotation, Data):
+        return annotation
+    (found,) = (inner(each) for each in annotation.__args__ if each is not type(None))
+    return found
+
+
+def written(path: tuple[Any, ...]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+
+
+def refusal(log: list[bytes], seq: int, payload: bytes) -> str | None:
+    """What a log is refused for when one of its frames is another."""
+    try:
+        checked([*log[:seq], payload, *log[seq + 1 :]])
+    except BadFile as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("kind", ["open", "layer", "step", "close"])
+def test_a_field_that_is_wrong_or_missing_is_named(log: list[bytes], kind: str) -> None:
+    seq = next(at for at, payload in enumerate(log) if header(payload).kind == kind)
+    data, names = header(log[seq]).data, set()
+    for path, field in fields_of(FRAMES[kind], data):
+        names.add(path[0])
+        place = f"parts[{seq}].data{written(path)}"
+        for wrong in ({"x": [[]]}, [[]], -1e301):
+            said = refusal(log, seq, with_field(log[seq], path, wrong))
+            assert said, (path, wrong)
+            assert said.startswith(place), (path, wrong)
+        said = refusal(log, seq, without_field(log[seq], path))
+        assert (said is None) == (not field.is_required()), path
+        assert said in (None, f"{place} is missing."), path
+    assert names == set(FRAMES[kind].model_fields)
+
+
+WRONG_TENSORS: dict[str, tuple[str, Callable[[np.ndarray], Any], str]] = {
+    "another type": ("", lambda array: array.astype(np.uint8 if array.dtype != np.uint8 else np.float16), "is not"),
+    "fewer": ("", lambda array: np.ascontiguousarray(array[..., :-1]), ""),
+    "one more dimension": ("", lambda array: array[None], "is not"),
+    "not a number": ("top_logits", lambda array: np.where(array == array[0], np.nan, array), "not a finite number"),
+    "infinite": ("top_logits", lambda array: np.where(array == array[0], np.inf, array), "not a finite number"),
+    "outside the vocabulary": (
+        "top_ids",
+        lambda array: np.full_like(array, 2**31 - 1),
+        "has the value 2147483647, and vocab is 259",
+    ),
+    "negative ids": ("top_ids", lambda array: array - 300, "has a value below 0"),
+    "negative counts": ("tail_counts", lambda array: array - 1, "has a value below 0"),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG_TENSORS)
+def test_a_tensor_that_is_wrong_is_named(log: list[bytes], fault: str) -> None:
+    only, change, reason = WRONG_TENSORS[fault]
+    seen = set()
+    for seq, payload in enumerate(log):
+        for name, array in tensors(payload).items():
+            if only in ("", name) and not (array.ndim == 4 and fault == "one more dimension"):
+                wrong = np.ascontiguousarray(change(array)).astype(change(array).dtype if not only else array.dtype)
+                said = refusal(log, seq, with_tensor(payload, name, wrong))
+                assert said, name
+                assert said.startswith(f"parts[{seq}]"), said
+                assert reason in said
+                # A shape may be at odds with another tensor's, which is then the one that is named.
+                assert f"tensor {name!r}" in said or fault == "fewer", said
+                seen.add(name)
+    assert seen
+
+
+def test_a_tensor_that_is_missing_or_not_known_is_named(log: list[bytes]) -> None:
+    for seq, payload in enumerate(log):
+        for name in tensors(payload):
+            said = refusal(log, seq, without_tensor(payload, name))
+            assert said == (None if name == "q_norm" else f"parts[{seq}]: tensor {name!r} is missing.")
+        said = refusal(log, seq, with_tensor(payload, "more", np.zeros(1, np.float32)))
+        assert said == f"parts[{seq}]: tensor 'more' does not belong there."
+
+
+def test_a_token_outside_the_vocabulary_is_named(log: list[bytes]) -> None:
+    step = next(at for at, payload in enumerate(log) if header(payload).kind == "step")
+    token = {"id": 259, "text": "x", "bytes": "78", "special": False}
+    chosen = {**token, "prob": 0.5, "raw_prob": 0.5}
+    for seq, changes, name in (
+        (0, {"tokens": [token]}, "tokens"),
+        (step, {"token": chosen}, "token"),
+        (step, {"top_tokens": [token]}, "top_tokens"),
+    ):
+        said = refusal(log, seq, relabel(log[seq], "r", seq, changes).payload)
+        assert said == f"parts[{seq}].data.{name} has the token 259, and the vocabulary has 259."
+
+
+def test_exact_values_that_are_wrong_are_named(log: list[bytes], values: list[bytes]) -> None:
+    def said_of(payload: bytes) -> str | None:
+        check = ValuesCheck(checked(log))
+        try:
+            check.take(payload)
+        except BadFile as error:
+            return str(error)
+        return None
+
+    assert said_of(values[0]) is None
+    for name, array in tensors(values[0]).items():
+        wrong = array.copy()
+        wrong.flat[-1] = np.nan
+        assert said_of(with_tensor(values[0], name, wrong)) == (
+            f"values[step 0, layer 0]: tensor {name!r} has a value that is not a finite number."
+        )
+        said = said_of(without_tensor(values[0], name))
+        optional = name in ("mlp.gate", "rope")
+        assert said == (None if optional else f"values[step 0, layer 0]: tensor {name!r} is missing.")
+    for changes, place in (({"level": "all"}, ".data.level"), ({"window": 0}, ".data.window"), ({"step": 1}, "")):
+        said = said_of(relabel(values[0], "r", 0, changes).payload)
+        assert said is not None
+        assert said.startswith(f"values[step 0, layer 0]{place} ")
+
+
+def test_the_last_layers_exact_values_have_the_lens(log: list[bytes], values: list[bytes]) -> None:
+    check = ValuesCheck(checked(log))
+    check.take(values[0])
+    with pytest.raises(BadFile, match=r"values\[step 0, layer 1\]\.data\.lens is missing"):
+        check.take(changed(values[1], lambda data: {name: each for name, each in data.items() if name != "lens"}))
+
+
+def test_a_file_of_a_run_with_values_is_its_frames(log: list[bytes], values: list[bytes]) -> None:
+    file = Archive(memoryview(join(log, values=values)))
+    assert (list(file.frames()), list(file.values())) == (log, values)
+
+
+def test_every_kind_of_the_codec_is_defined() -> None:
+    assert tuple(FRAMES) == (*KINDS, VALUES)
+    assert all(issubclass(kind, FrameData) for kind in FRAMES.values())
