@@ -22,6 +22,8 @@ from kvscope.model.api import BeamRequest, ForkRequest, Frame, RunRequest, TwinR
 FIRST_RESTART_S = 0.1
 SLOWEST_RESTART_S = 30.0
 MAX_WAITING_CALLS = 64
+STORE_AGAIN_S = 1.0
+"""How long after a database could not be written it is tried again, while the engine says nothing."""
 NO_ANSWER = 0
 """The number of a call whose answer nobody waits for."""
 
@@ -76,6 +78,7 @@ class EngineLink:
         self._calls: dict[int, Future[Any]] = {}
         self._last_call = 0
         self._starting: set[str] = set()
+        self._unopened: dict[str, str] = {}
         self._paused: dict[str, float] = {}
         self._restarts = 0
         self._last_failure: str | None = None
@@ -186,8 +189,9 @@ class EngineLink:
                     "control", request.run, "stop"
                 )  # an answer that came too late must not leave a run nobody knows
                 raise
-            if self._log.head(request.run) is None:
-                raise StoreError("The run cannot be stored: the server's disk is full.")
+            why = self._unopened.pop(request.run, None)
+            if why is not None:
+                raise StoreError(why)
 
     @contextmanager
     def _room(self, run: str) -> Iterator[None]:
@@ -244,6 +248,10 @@ class EngineLink:
         """Take the engine's messages until it is gone."""
         while True:
             try:
+                if self._log.has_rest and not connection.poll(STORE_AGAIN_S):
+                    with suppress(StoreError):
+                        self._log.store_rest()
+                    continue
                 message = connection.recv()
             except (EOFError, OSError):
                 return
@@ -287,6 +295,8 @@ class EngineLink:
             self._log.append(frames)
         except (StoreError, ValueError) as error:
             self._report(str(error))
+            if frames[0].kind == "open":
+                self._unopened[run] = str(error)
             self._log.close_run(run, "failed", str(error))
             self._tell("control", run, "stop")
 

@@ -11,14 +11,15 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 import socketio
 from flask import Flask, request
 from flask_socketio import ConnectionRefusedError, SocketIO
 
-from kvscope.app.http.problems import Problem, unknown
+from kvscope.app.http.problems import Problem, not_stored, unknown
+from kvscope.app.store.database import StoreError
 from kvscope.app.store.runs import RunLog
 
 MAX_QUEUED_PACKETS = 12
@@ -27,6 +28,8 @@ takes at most 16 in one polling response, and a ping and acknowledgements may co
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
 """Between two looks whether a full queue has room again: each time twice as long (docs/measurements.md)."""
 WAIT_S = 10.0
+READ_AGAIN_S = 1.0
+"""How long after the log could not be read it is tried again."""
 MAX_WATCHES = 8
 MAX_MESSAGE_BYTES = 16 * 1024
 NAMESPACE = "/"
@@ -37,14 +40,16 @@ log = logging.getLogger(__name__)
 class Watch:
     """One viewer's reading of one run, in a thread of its own, until the run's end or `stop`.
 
-    `send` queues a frame for the viewer; it returns False when the queue has no room, and raises KeyError when the
-    viewer is gone.
+    `send` queues a frame for the viewer; it returns False when the queue has no room. `tell` says to the
+    viewer that the log cannot be read. Both raise KeyError when the viewer is gone.
     """
 
-    def __init__(self, runs: RunLog, run: str, after: int, send: Callable[[bytes], bool]) -> None:
-        self._runs, self._run, self._after, self._send = runs, run, after, send
+    def __init__(
+        self, runs: RunLog, run: str, after: int, send: Callable[[bytes], bool], tell: Callable[[StoreError], None]
+    ) -> None:
+        self._runs, self._run, self._after, self._send, self._tell = runs, run, after, send, tell
         self._lock = Lock()
-        self._stopped = False
+        self._stopped = Event()
 
     def start(self, at_end: Callable[[], None]) -> None:
         """Begin sending; `at_end` is called once nothing more will be sent."""
@@ -53,27 +58,38 @@ class Watch:
     def stop(self) -> None:
         """After this returns, nothing more is sent."""
         with self._lock:
-            self._stopped = True
+            self._stopped.set()
         self._runs.wake(self._run)
 
     def _pump(self, at_end: Callable[[], None]) -> None:
         try:
             with self._runs.held(self._run):
-                self._read()
+                self._follow()
         except KeyError:
             log.debug("the viewer of %s is gone", self._run)
         finally:
             at_end()
 
-    def _read(self) -> None:
-        while not self._stopped:
-            page = self._runs.frames(self._run, self._after)
+    def _follow(self) -> None:
+        """Read to the run's end, however often the log cannot be read meanwhile; each time, the viewer is told once."""
+        told = False
+        while not self._stopped.is_set():
+            try:
+                page = self._runs.frames(self._run, self._after)
+                head = self._runs.head(self._run) if not page else None
+            except StoreError as error:
+                with self._lock:
+                    if not told and not self._stopped.is_set():
+                        self._tell(error)
+                told = True
+                self._stopped.wait(READ_AGAIN_S)
+                continue
+            told = False
             for payload in page:
                 if not self._deliver(payload):
                     return
                 self._after += 1
             if not page:
-                head = self._runs.head(self._run)
                 if head is None or (head.closed and head.last_seq <= self._after):
                     return
                 self._runs.wait(self._run, self._after, WAIT_S)
@@ -83,7 +99,7 @@ class Watch:
         pause = SHORTEST_PAUSE_S
         while True:
             with self._lock:
-                if self._stopped:
+                if self._stopped.is_set():
                     return False
                 if self._send(payload):
                     return True
@@ -164,13 +180,17 @@ class Live:
             return handler(_sid(), body)
         except Problem as problem:
             return {"error": problem.document()}
+        except StoreError as error:
+            return {"error": not_stored(error).document()}
 
     def _watch(self, sid: str, body: Any) -> dict[str, Any]:
         run, after = _run_of(body), _after_of(body)
         head = self._runs.head(run)
         if head is None:
             raise unknown("run", run)
-        watch = Watch(self._runs, run, after, lambda payload: self._send(sid, payload))
+        watch = Watch(
+            self._runs, run, after, lambda payload: self._send(sid, payload), lambda error: self._tell(sid, run, error)
+        )
         with self._lock:
             viewer = self._viewers.get(sid)
             if viewer is None:
@@ -213,6 +233,12 @@ class Live:
                 return False
             self._server.emit("frame", payload, to=sid, namespace=NAMESPACE)
             return True
+
+    def _tell(self, sid: str, run: str, error: StoreError) -> None:
+        """Say that a watched run cannot be read; its frames go on when it can."""
+        assert self._server is not None
+        body = {"run": run, "error": not_stored(error).document()}
+        self._server.emit("problem", body, to=sid, namespace=NAMESPACE)
 
 
 def _sid() -> str:

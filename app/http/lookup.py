@@ -9,7 +9,7 @@ from flask import Response, jsonify, request, url_for
 
 from kvscope.app.engine.link import EngineLink, EngineUnavailable
 from kvscope.app.http.problems import Problem, unknown
-from kvscope.app.store.runs import Head
+from kvscope.app.store.head import Head
 
 STARTING_PROBLEMS = (400, 413, 415, 422, 429, 503)
 """Statuses of whatever starts a run."""

@@ -23,6 +23,10 @@ STORED_SESSION = re.compile(r"/api/sessions/<")
 STORED_SESSION_PROBLEMS = (410, 500)
 """What every route of one session may find: that it was deleted, that what is stored of it is damaged."""
 
+STORED = re.compile(r"/(api/runs|api/sessions|oembed|metrics)\b")
+STORED_PROBLEMS = (503,)
+"""What every route that reads the database may find: that it cannot be used now."""
+
 ABOUT = """Start runs of a language model, read them, save them, read what is saved. docs/frames.md describes the frames
 and the exact values, docs/sessions.md the saved sessions. Another path is 404, another method 405. No request needs a
 cookie or a login; query parameters of other names are passed over. A fault of the server's own is a 500 problem."""
@@ -137,7 +141,11 @@ def path_of(rule: Rule) -> str:
 
 
 def _operation(rule: Rule, operation: Operation) -> dict[str, Any]:
-    problems = {*operation.problems, *(STORED_SESSION_PROBLEMS if STORED_SESSION.match(rule.rule) else ())}
+    problems = {
+        *operation.problems,
+        *(STORED_PROBLEMS if STORED.match(rule.rule) else ()),
+        *(STORED_SESSION_PROBLEMS if STORED_SESSION.match(rule.rule) else ()),
+    }
     responses = {str(status): _answer(answer, operation.revalidated) for status, answer in operation.answers.items()}
     if operation.revalidated:
         responses["304"] = {"description": "What If-None-Match names is still so.", "headers": _headers(("ETag",))}

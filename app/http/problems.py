@@ -17,6 +17,7 @@ from kvscope.app.store.sessions import Damaged, Deleted
 from kvscope.model.api import Refused
 
 RETRY_WHEN_FULL_S = 5
+RETRY_WHEN_NOT_STORED_S = 60
 
 log = logging.getLogger(__name__)
 
@@ -63,11 +64,16 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Refused, lambda refused: from_refusal(refused).response())
     app.register_error_handler(TooManyRuns, _too_many_runs)
     app.register_error_handler(EngineUnavailable, _engine_unavailable)
-    app.register_error_handler(StoreError, lambda error: Problem(503, str(error), retry_after=60).response())
+    app.register_error_handler(StoreError, lambda error: not_stored(error).response())
     app.register_error_handler(Deleted, lambda error: Problem(410, str(error), field="session").response())
     app.register_error_handler(Damaged, _damaged)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _fault)
+
+
+def not_stored(error: StoreError) -> Problem:
+    """503: the database cannot be read or written."""
+    return Problem(503, str(error), retry_after=RETRY_WHEN_NOT_STORED_S)
 
 
 def from_refusal(refused: Refused) -> Problem:

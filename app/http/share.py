@@ -11,7 +11,8 @@ from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.lookup import RunLookup, json_body
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.store.runs import Head, RunLog
+from kvscope.app.store.head import Head
+from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.words import MAX_SHARE_BYTES, Extent, read_level, read_share
 from kvscope.model.api import ValueLevel

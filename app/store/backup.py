@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError
 
-from kvscope.app.store.database import FILE, StoreError, connect, held, metadata, reason_of
-from kvscope.app.store.runs import runs_table
+from kvscope.app.store.database import FILE, StoreError, connect, failing_as, held, metadata, reason_of
+from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.sessions import sessions_table
 
 ROWS, LARGE_ROWS = 1000, 8
@@ -119,11 +118,9 @@ def _check(copy: Path, file: Path) -> None:
     """Raise StoreError unless the copy of `file` is a backup, undamaged as far as SQLite can tell."""
     engine = sa.create_engine(f"sqlite:///{copy}")
     try:
-        with engine.connect() as connection:
+        with failing_as(f"{file} is not a backup"), engine.connect() as connection:
             ours = sa.inspect(connection).has_table(runs_table.name)
             sound = connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
-    except DatabaseError as error:
-        raise StoreError(f"{file} is not a backup: {reason_of(error)}.") from None
     finally:
         engine.dispose()
     if not sound:
@@ -137,9 +134,8 @@ def _opened(folder: Path, url: str | None = None) -> Iterator[sa.Engine]:
     """A database while this lasts. Raises StoreError, also for what goes wrong with it meanwhile."""
     engine = connect(folder, url)
     try:
-        yield engine
-    except DatabaseError as error:
-        raise StoreError(f"It cannot be copied: {reason_of(error)}.") from None
+        with failing_as("It cannot be copied"):
+            yield engine
     finally:
         engine.dispose()
 

@@ -1,6 +1,8 @@
 """Where runs and sessions are stored: an SQLite file in the data folder, or the PostgreSQL that DATABASE_URL names.
 
-Its schema is made and brought up to date by the migrations in app/migrations, under a lock, whenever it is opened.
+Its schema is made and brought up to date by the migrations in app/store/migrations, under a lock, whenever it is
+opened. What goes wrong with a database leaves this folder as StoreError: every connection is had from `reading` or
+`writing`, or used inside `failing_as`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 metadata = sa.MetaData()
 """All tables, those of `runs` and `sessions`. They are what the newest migration makes; a test compares them."""
@@ -28,10 +31,35 @@ BUSY_S = 5.0
 """How long to wait for another connection's lock on an SQLite file."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its database."""
+CONNECT_S = 10
+"""How long to wait for a PostgreSQL that does not answer at all, unless DATABASE_URL has a `connect_timeout`."""
 
 
 class StoreError(Exception):
     """The database cannot be opened, read or written; the message is one readable sentence."""
+
+
+@contextmanager
+def failing_as(failure: str) -> Iterator[None]:
+    """Whatever goes wrong with a database meanwhile is a StoreError: `failure`, and why."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise StoreError(f"{failure}: {reason_of(error)}.") from error
+
+
+@contextmanager
+def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A connection to read with. Raises StoreError."""
+    with failing_as("The database cannot be read"), engine.connect() as connection:
+        yield connection
+
+
+@contextmanager
+def writing(engine: sa.Engine, failure: str) -> Iterator[sa.Connection]:
+    """A transaction: all of it is stored, or nothing. Raises StoreError, which begins with `failure`."""
+    with failing_as(failure), engine.begin() as connection:
+        yield connection
 
 
 def connect(folder: Path, url: str | None = None) -> sa.Engine:
@@ -46,10 +74,8 @@ def connect(folder: Path, url: str | None = None) -> sa.Engine:
     except (OSError, ArgumentError, NoSuchModuleError) as error:
         raise StoreError(f"{place} cannot be used: {reason_of(error)}.") from None
     try:
-        _bring_up_to_date(engine)
-    except DatabaseError as error:
-        engine.dispose()
-        raise StoreError(f"{place} cannot be used: {reason_of(error)}.") from None
+        with failing_as(f"{place} cannot be used"):
+            _bring_up_to_date(engine)
     except StoreError:
         engine.dispose()
         raise
@@ -66,8 +92,8 @@ def held(folder: Path, url: str | None = None) -> Iterator[None]:
     engine = connect(folder, url)
     try:
         if engine.dialect.name == "postgresql":
-            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                _wait_for_lock(connection)
+            with reading(engine) as connection:
+                _wait_for_lock(connection.execution_options(isolation_level="AUTOCOMMIT"))
                 yield
         else:
             yield
@@ -86,8 +112,10 @@ def _wait_for_lock(connection: sa.Connection) -> None:
 
 def reason_of(error: Exception) -> str:
     """The cause in a few words, without SQL or parameters."""
-    if isinstance(error, DatabaseError):
+    if isinstance(error, DBAPIError):
         return str(error.orig).strip().partition("\n")[0].rstrip(".")
+    if isinstance(error, PoolTimeout):
+        return "all its connections are in use"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).partition("\n")[0].rstrip(".")
@@ -101,6 +129,8 @@ def _engine(folder: Path, url: str | None) -> sa.Engine:
     parsed = sa.make_url(url)
     if parsed.drivername not in POSTGRESQL:
         raise ArgumentError("DATABASE_URL must begin with postgresql://")
+    if "connect_timeout" not in parsed.query:
+        parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_S)})
     try:
         return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
     except ImportError:

@@ -35,7 +35,10 @@ class Expiry:
         self._thread = Thread(target=self._work, name="expiry", daemon=True)
 
     def start(self) -> None:
-        """Forget what is due now, and again and again, in a thread of its own."""
+        """Forget what is due now, and again and again, in a thread of its own.
+
+        What could not be done is tried again at the next round; the first such failure in a row is reported.
+        """
         if self._days:
             self._thread.start()
 
@@ -62,9 +65,13 @@ class Expiry:
         return gone
 
     def _work(self) -> None:
+        said = False
         while not self._over.is_set():
             try:
                 self.expire(datetime.now(UTC))
+                said = False
             except StoreError as error:
-                self._report(str(error))
+                if not said:
+                    self._report(str(error))
+                said = True
             self._over.wait(self._interval_s)

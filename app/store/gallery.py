@@ -90,9 +90,10 @@ class Gallery:
     """The recordings that are sessions, saved once: on a first start that takes longer than to serve the first page."""
 
     def __init__(self, recordings: list[Recording], sessions: SessionStore) -> None:
-        self._recordings, self._sessions = recordings, sessions
+        self._sessions = sessions
         self._lock = Lock()
-        self._cards: list[Card] | None = None
+        self._unsaved = sorted(recordings, key=lambda recording: recording.order)
+        self._saved: list[Recording] = []
         self._thread = Thread(target=self.cards, name="gallery", daemon=True)
 
     def start(self) -> None:
@@ -100,34 +101,35 @@ class Gallery:
         self._thread.start()
 
     def cards(self) -> list[Card]:
-        """Their cards in order, once every one of them can be opened."""
+        """Their cards in order, each of which can be opened.
+
+        A damaged file, or one that is not what its id says, is left out for good; one that could not be stored, until
+        it can.
+        """
         with self._lock:
-            if self._cards is None:
-                self._cards = shelve(self._recordings, self._sessions)
-            return self._cards
+            unsaved, self._unsaved = self._unsaved, []
+            for recording in unsaved:
+                self._save(recording)
+            self._saved.sort(key=lambda recording: recording.order)
+            return [recording.card for recording in self._saved if recording.card is not None]
 
     def close(self) -> None:
         """Wait until what was started is done."""
         if self._thread.ident is not None:
             self._thread.join()
 
-
-def shelve(recordings: list[Recording], sessions: SessionStore) -> list[Card]:
-    """Save those that are sessions, unless they are there; their cards, in the gallery's order.
-
-    A damaged file, or one that is not what its id says, is left out.
-    """
-    cards = []
-    for recording in sorted(recordings, key=lambda recording: recording.order):
+    def _save(self, recording: Recording) -> None:
         if recording.card is None or recording.words is None:
-            continue
+            return
         try:
-            _save(recording, recording.card.id, recording.words, sessions)
-        except (codec.BadFrame, OSError, ValueError, KeyError, Damaged, Deleted, StoreError) as error:
+            _save(recording, recording.card.id, recording.words, self._sessions)
+        except StoreError as error:
+            log.warning("recording %s cannot be saved now: %s", recording.path.name, error)
+            self._unsaved.append(recording)
+        except (codec.BadFrame, OSError, ValueError, KeyError, Damaged, Deleted) as error:
             log.warning("recording %s is left out of the gallery: %s", recording.path.name, error)
         else:
-            cards.append(recording.card)
-    return cards
+            self._saved.append(recording)
 
 
 def _save(recording: Recording, id: str, words: dict[str, Any], sessions: SessionStore) -> None:

@@ -20,13 +20,13 @@ from threading import RLock
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError
 
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.store import values as session_values
-from kvscope.app.store.database import StoreError, is_key, metadata, reason_of
+from kvscope.app.store.database import is_key, metadata, reading, writing
+from kvscope.app.store.head import Head
 from kvscope.app.store.packing import NotPacked, pack, unpack
-from kvscope.app.store.runs import PAGE, Head, RunLog
+from kvscope.app.store.runs import PAGE, RunLog
 from kvscope.app.store.values import Values
 from kvscope.model.api import ValueLevel
 from kvscope.model.log import frames as codec
@@ -84,7 +84,7 @@ class Damaged(Exception):
 
 
 class SessionStore:
-    """All saved sessions, in the database of `runs`."""
+    """All saved sessions, in the database of `runs`. Every method raises StoreError when that cannot be used."""
 
     def __init__(self, runs: RunLog) -> None:
         self._runs, self._engine = runs, runs.engine
@@ -149,7 +149,7 @@ class SessionStore:
     def of_run(self, run: str) -> bool:
         """Whether there is a session of the run. (One of before there were labels has the run's own id.)"""
         query = sa.select(sessions_table.c.id).where(sessions_table.c.run.in_([run, label_of(run)])).limit(1)
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             return connection.scalar(query) is not None
 
     def withdraw(self, session: str, token: str) -> bool:
@@ -176,7 +176,7 @@ class SessionStore:
 
     def manifest(self, session: str) -> dict[str, Any]:
         """What the session says of itself (docs/sessions.md). Raises KeyError for an unknown one, Deleted, Damaged."""
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             stored, digest = _stored_manifest(connection, session)
         if sha256(stored).hexdigest() != digest:
             raise Damaged(session, "manifest")
@@ -251,18 +251,15 @@ class SessionStore:
             return damaged
         words = {field: manifest[field] for field in ("title", "notes", "open")}
         name = name_of(canonical(words), self._read(session, manifest["parts"]), values)
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             stored = connection.scalar(sa.select(sessions_table.c.name).where(sessions_table.c.id == session))
         return [] if stored == name and name.startswith(session) and manifest["id"] == session else ["id"]
 
     @contextmanager
     def _changing(self, outcome: str) -> Iterator[sa.Connection]:
         """One transaction at a time. Raises StoreError, with nothing changed, when the database cannot be written."""
-        try:
-            with self._lock, self._engine.begin() as connection:
-                yield connection
-        except DatabaseError as error:
-            raise StoreError(f"The session cannot be {outcome}: {reason_of(error)}.") from None
+        with self._lock, writing(self._engine, f"The session cannot be {outcome}") as connection:
+            yield connection
 
     def _share_again(self, origin: str) -> tuple[str, str] | None:
         """The session that was made of `origin`, and a token of this sharing; None where there is none."""
@@ -286,7 +283,7 @@ class SessionStore:
             query = sa.select(parts_table.c.seq, parts_table.c.payload, parts_table.c.stored_sha256).where(
                 parts_table.c.session == session, parts_table.c.seq.in_([part["seq"] for part in page])
             )
-            with self._engine.connect() as connection:
+            with reading(self._engine) as connection:
                 found = {row.seq: (row.payload, row.stored_sha256) for row in connection.execute(query)}
             for part in page:
                 payload = _unpacked(part, *found.get(part["seq"], (b"", "")))

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kvscope.app.store.database import metadata
+from kvscope.app.store.database import metadata, reading
 from kvscope.app.store.runs import PAGE
 from kvscope.model.log import frames as codec
 
@@ -95,14 +95,14 @@ def recall(connection: sa.Connection, origin: str) -> str | None:
 def read(
     engine: sa.Engine, session: str, parts: Sequence[dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], bytes | None]]:
-    """Each part with its payload, None where it is missing or not what `parts` says."""
+    """Each part with its payload, None where it is missing or not what `parts` says. Raises StoreError."""
     for at in range(0, len(parts), PAGE):
         page = parts[at : at + PAGE]
         places = [(part["layer"], part["step"]) for part in page]
         query = sa.select(values_table.c.layer, values_table.c.step, values_table.c.payload).where(
             values_table.c.session == session, sa.tuple_(values_table.c.layer, values_table.c.step).in_(places)
         )
-        with engine.connect() as connection:
+        with reading(engine) as connection:
             found = {(row.layer, row.step): row.payload for row in connection.execute(query)}
         for part in page:
             payload = found.get((part["layer"], part["step"]))

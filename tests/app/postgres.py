@@ -37,9 +37,42 @@ def as_owner() -> list[str]:
     return ["setpriv", f"--reuid={OWNER}", f"--regid={OWNER}", "--clear-groups", "--"]
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[str]:
-    """The URL of a server that lasts as long as the tests; `{}` stands for the name of a database."""
+class Cluster:
+    """A PostgreSQL server in a folder of its own. `url`: `{}` stands for the name of a database."""
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        self._programs, self._folder = programs, folder
+        self._server: subprocess.Popen[bytes] | None = None
+        self.url = f"postgresql://{OWNER}@/{{}}?host={folder}"
+        if os.getuid() == 0:
+            owner = pwd.getpwnam(OWNER)
+            os.chown(folder, owner.pw_uid, owner.pw_gid)
+        made = self._command("initdb", "-U", OWNER, "-A", "trust", "-E", "UTF8", "--no-sync")
+        subprocess.run(made, check=True, capture_output=True, timeout=120, cwd=folder)
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        options = ["-k", str(self._folder), "-c", "listen_addresses=", "-c", "fsync=off"]
+        with (self._folder / "log").open("a") as log:
+            self._server = subprocess.Popen(
+                self._command("postgres", *options), stdout=log, stderr=log, cwd=self._folder
+            )
+        _wait_for(self.url.format("postgres"), self._server)
+
+    def stop(self) -> None:
+        """End the server, and every connection to it."""
+        if self._server is not None:
+            self._server.send_signal(signal.SIGINT)
+            self._server.wait(30)
+            self._server = None
+
+    def _command(self, program: str, *options: str) -> list[str]:
+        return [*as_owner(), str(self._programs / program), "-D", str(self._folder / "data"), *options]
+
+
+@contextmanager
+def started_cluster() -> Iterator[Cluster]:
+    """A server while this lasts. Skips the test where PostgreSQL is not installed."""
     programs = server_programs()
     if programs is None:
         if os.environ.get("CI"):
@@ -47,25 +80,22 @@ def cluster() -> Iterator[str]:
         pytest.skip("PostgreSQL is not installed (Debian: apt install postgresql)")
     # Not in pytest's own folder, which only its user may enter.
     folder = Path(tempfile.mkdtemp(prefix="kvscope-postgres-"))
-    if os.getuid() == 0:
-        owner = pwd.getpwnam(OWNER)
-        os.chown(folder, owner.pw_uid, owner.pw_gid)
-    data, command = folder / "data", as_owner()
-    made = [*command, str(programs / "initdb"), "-D", str(data), "-U", OWNER, "-A", "trust", "-E", "UTF8", "--no-sync"]
-    subprocess.run(made, check=True, capture_output=True, timeout=120, cwd=folder)
-    options = ["-k", str(folder), "-c", "listen_addresses=", "-c", "fsync=off"]
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(
-            [*command, str(programs / "postgres"), "-D", str(data), *options], stdout=log, stderr=log, cwd=folder
-        )
     try:
-        url = f"postgresql://{OWNER}@/{{}}?host={folder}"
-        _wait_for(url.format("postgres"), server)
-        yield url
+        cluster = Cluster(programs, folder)
+        try:
+            cluster.start()
+            yield cluster
+        finally:
+            cluster.stop()
     finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(30)
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """The URL of a server that lasts as long as the tests; `{}` stands for the name of a database."""
+    with started_cluster() as made:
+        yield made.url
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:

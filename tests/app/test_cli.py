@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
 from kvscope.app.cli import main
-from kvscope.app.store.runs import RunLog, runs_table
+from kvscope.app.store.run_tables import runs_table
+from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.importing import read_file
 from kvscope.model.log.frames import header, relabel, split

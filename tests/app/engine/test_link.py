@@ -5,30 +5,40 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from threading import Thread
 
 import pytest
+import sqlalchemy as sa
 
 from kvscope.app.engine.link import EngineLink, EngineUnavailable, TooManyRuns
 from kvscope.app.settings import Settings
+from kvscope.app.store.database import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import Refused, RunRequest
 from kvscope.model.log.frames import header
 from tests.app.conftest import eventually
+from tests.app.outage import away, crowded
 
 Link = Callable[..., tuple[EngineLink, RunLog]]
 
 
 @pytest.fixture
-def link(settings: Settings) -> Iterator[Link]:
+def said() -> list[str]:
+    """What the operator was told."""
+    return []
+
+
+@pytest.fixture
+def link(settings: Settings, said: list[str]) -> Iterator[Link]:
     """Makes started links, each on a log of its own."""
     made: list[tuple[EngineLink, RunLog]] = []
 
     def make(**changes: object) -> tuple[EngineLink, RunLog]:
         mine = replace(settings, data_dir=settings.data_dir / str(len(made)), **changes)  # type: ignore[arg-type]
         log = RunLog(mine.data_dir)
-        engine = EngineLink(log, mine, lambda line: None)
+        engine = EngineLink(log, mine, said.append)
         made.append((engine, log))
         engine.start()
         eventually(lambda: engine.readiness.state == "ready")
@@ -85,6 +95,40 @@ def test_a_run_that_cannot_be_stored_fails_alone(link: Link, monkeypatch: pytest
     closing = log.closing("a")
     assert closing is not None
     assert "frame 5 after 3" in closing["error"]
+
+
+@pytest.mark.parametrize("fault", [away, crowded])
+def test_a_database_that_goes_away_ends_the_run_and_nothing_else(
+    link: Link, said: list[str], fault: Callable[[sa.Engine], AbstractContextManager[None]]
+) -> None:
+    engine, log = link(model="delay=0.01")
+    engine.start_run(RunRequest("a", "abc", max_new_tokens=200))
+    eventually(lambda: (head := log.head("a")) and head.steps > 3)
+    with fault(log.engine):
+        assert closed(log, "a") == "failed"
+        seen = log.head("a")
+        assert engine.call("head", [1], 0, 0, 0) == b"head [1] 0 0 0"
+        with pytest.raises(StoreError):
+            engine.start_run(RunRequest("b", "abc", max_new_tokens=2))
+        assert engine.readiness.state == "ready"
+    eventually(lambda: not log.has_rest)  # though nothing else is written
+    assert log.head("a") == seen
+    engine.start_run(RunRequest("c", "abc", max_new_tokens=2))
+    assert closed(log, "c") == "length"
+    assert said[0].startswith("The run cannot be stored: ")
+
+
+def test_an_engine_that_dies_while_the_database_is_away_comes_back(link: Link) -> None:
+    engine, log = link(model="delay=0.05")
+    engine.start_run(RunRequest("a", "abc", max_new_tokens=256))
+    pid = engine.pid or 0
+    with away(log.engine):
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: engine.readiness.state == "ready" and engine.pid != pid)
+    eventually(lambda: not log.has_rest)
+    assert closed(log, "a") in ("failed", "interrupted")
+    engine.start_run(RunRequest("b", "abc", max_new_tokens=2))
+    assert closed(log, "b") == "length"
 
 
 def test_an_engine_that_dies_interrupts_its_runs_and_comes_back(link: Link) -> None:

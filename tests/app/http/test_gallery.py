@@ -15,8 +15,10 @@ import pytest
 from flask import Flask
 
 from kvscope.app.settings import Settings
+from kvscope.app.store.gallery import Gallery
 from kvscope.app.store.sessions import canonical, name_of
 from kvscope.model.log import frames as codec
+from tests.app.outage import away
 
 SHIPPED = Settings().recordings_dir
 WORDS = {
@@ -103,6 +105,17 @@ def test_one_that_was_damaged_since_has_no_card(make_app: Callable[..., Flask], 
     page = make_app(settings, ready=False).test_client().get("/gallery")
     assert page.status_code == 200
     assert 'href="/s/' not in page.text
+
+
+def test_one_that_the_database_could_not_take_has_its_card_when_it_can(
+    make_app: Callable[..., Flask], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = write(settings.recordings_dir)
+    monkeypatch.setattr(Gallery, "start", lambda gallery: None)
+    app = make_app(settings, ready=False)
+    with away(app.extensions["kvscope"].runs.engine):
+        assert 'href="/s/' not in app.test_client().get("/gallery").text
+    assert f'href="/s/{id}"' in app.test_client().get("/gallery").text
 
 
 def test_words_and_tokens_are_text(make_app: Callable[..., Flask], settings: Settings) -> None:

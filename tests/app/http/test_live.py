@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from types import SimpleNamespace
 
 import pytest
 import requests
+from flask import Flask
+from flask.testing import FlaskClient
 
 from kvscope.app.http.live import Watch
+from kvscope.app.store.database import StoreError
 from kvscope.app.store.runs import RunLog
 from tests.app.conftest import LiveServer, eventually
+from tests.app.http.test_runs import finished
+from tests.app.outage import away
 from tests.app.store.test_runs import log_of
 from tests.app.viewer import Viewer, kind
 
@@ -124,11 +130,73 @@ def test_a_full_queue_is_looked_at_again_at_once_and_then_ever_less_often(
         return True
 
     ended = Event()
-    Watch(runs, "a", -1, send).start(ended.set)
+    Watch(runs, "a", -1, send, unheard).start(ended.set)
     assert ended.wait(30)
     assert sent == list(runs.all_frames("a"))
     assert pauses == [0.001, 0.002, 0.004, 0.008, 0.016, 0.02, 0.02, 0.001]
     runs.close()
+
+
+def unheard(error: StoreError) -> None:
+    raise AssertionError(error)
+
+
+def test_a_watch_tells_once_that_the_log_cannot_be_read_and_goes_on_when_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kvscope.app.http.live.READ_AGAIN_S", 0.01)
+    runs = RunLog(tmp_path, cache_bytes=0)
+    runs.append(log_of("a", 40, closed=True))  # more than one page
+    tried, ended, sent, told = Semaphore(0), Event(), list[bytes](), list[str]()
+    read = runs.frames
+    monkeypatch.setattr(runs, "frames", lambda *asked: (tried.release(), read(*asked))[1])
+    outage = ExitStack()
+
+    def send(payload: bytes) -> bool:
+        sent.append(payload)
+        if len(sent) == 32:
+            outage.enter_context(away(runs.engine))
+        return True
+
+    Watch(runs, "a", -1, send, lambda error: told.append(str(error))).start(ended.set)
+    for _ in range(5):
+        assert tried.acquire(timeout=30)
+    outage.close()
+    assert ended.wait(30)
+    assert told == ["The database cannot be read: disk I/O error."]
+    assert sent == list(runs.all_frames("a"))
+    runs.close()
+
+
+def test_a_watch_of_a_log_that_cannot_be_read_ends_when_its_viewer_leaves(tmp_path: Path) -> None:
+    runs = RunLog(tmp_path, cache_bytes=0)
+    runs.append(log_of("a", 1, closed=True))
+    told, ended = Event(), Event()
+    with away(runs.engine):
+        watch = Watch(runs, "a", -1, lambda payload: True, lambda error: told.set())
+        watch.start(ended.set)
+        assert told.wait(30)
+        watch.stop()
+        assert ended.wait(30)
+    runs.close()
+
+
+def test_a_viewer_is_told_of_a_database_that_is_away(app: Flask, client: FlaskClient) -> None:
+    parts = app.extensions["kvscope"]
+    run = finished(client)
+    viewer = app.extensions["socketio"].test_client(app)
+    with away(parts.runs.engine):
+        refused = viewer.emit("watch", {"run": run}, callback=True)["error"]
+    assert (refused["status"], refused["detail"]) == (503, "The database cannot be read: disk I/O error.")
+    head = parts.runs.head(run)
+    parts.runs._cache.forget(run)
+    with pytest.MonkeyPatch.context() as patch, away(parts.runs.engine):
+        patch.setattr(parts.runs, "head", lambda _: head)
+        assert viewer.emit("watch", {"run": run}, callback=True) == {"run": run, "last_seq": head.last_seq}
+        (told,) = eventually(viewer.get_received)
+    assert told["name"] == "problem"
+    assert told["args"] == [{"run": run, "error": refused}]
+    viewer.disconnect()
 
 
 def test_one_socket_watches_several_runs(serve: Serve, view: View) -> None:

@@ -21,9 +21,11 @@ from kvscope.app.store.database import FILE, NEWEST, StoreError, connect, held, 
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, canonical, name_of
 from kvscope.model.log.frames import encode, from_stream, header
-from tests.app.conftest import ROOT, LiveServer
+from tests.app.conftest import ROOT, LiveServer, eventually
+from tests.app.postgres import run_sql, started_cluster
 from tests.app.store.test_runs import log_of
 from tests.app.store.test_sessions import WORDS, change, run_of
+from tests.app.viewer import Viewer
 
 # As the tables were made before there were migrations, in the words of SQLite and of PostgreSQL alike.
 BEFORE = {
@@ -250,3 +252,36 @@ def test_a_server_works_on_postgresql(
     assert family["root"] == run
     assert len(list(from_stream(again.get(f"api/sessions/{session}/frames").content))) == len(frames)
     assert not list(tmp_path.glob("**/*.sqlite"))
+
+
+@pytest.mark.processes
+def test_a_server_outlives_its_postgresql(serve: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch) -> None:
+    with started_cluster() as cluster:
+        run_sql(cluster.url.format("postgres"), "CREATE DATABASE kvscope")
+        monkeypatch.setenv("DATABASE_URL", cluster.url.format("kvscope"))
+        server = serve("delay=0.02,bytes=20000")
+        before = server.start_run(max_new_tokens=3)
+        kept = server.finished(before)
+        run = server.start_run(max_new_tokens=200)
+        live = Viewer(server.url)
+        live.watch(run)
+        live.wait_for(9)
+        cluster.stop()
+        seen = live.wait_for_close()
+        assert header(seen[-1]).data["reason"] == "failed"
+        for response in (server.get("api/runs/nobody"), server.post("api/runs", {"prompt": "abc"})):
+            assert response.status_code == 503
+            assert response.headers["Content-Type"] == "application/problem+json"
+            assert int(response.headers["Retry-After"]) > 0
+        assert live.watch("nobody")["error"]["status"] == 503
+        assert server.get("readyz").ok
+        cluster.start()
+        eventually(lambda: server.get(f"api/runs/{run}").ok)
+        assert server.frames(run) == seen
+        assert server.frames(before) == kept
+        assert header(server.finished(server.start_run(max_new_tokens=3))[-1]).data["reason"] == "length"
+        live.leave()
+        server.kill()
+        again = serve("delay=0.02")
+        assert (again.frames(run), again.frames(before)) == (seen, kept)
+        again.kill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Event
+from threading import Event, Semaphore
 from typing import Any
 
 import pytest
@@ -16,11 +16,13 @@ from kvscope.app.factory import report
 from kvscope.app.http.requests import new_id
 from kvscope.app.settings import Settings
 from kvscope.app.store.expiry import Expiry
-from kvscope.app.store.runs import RunLog, frames_table, links_table, runs_table, steps_table
+from kvscope.app.store.run_tables import frames_table, links_table, runs_table, steps_table
+from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode
 from tests.app.conftest import eventually
 from tests.app.http.test_runs import finished
+from tests.app.outage import away
 from tests.app.store.test_runs import SQLITE_ONLY, log_of
 from tests.app.store.test_sessions import WORDS, run_of
 
@@ -180,6 +182,28 @@ def test_what_goes_wrong_is_said_and_tried_again(log: RunLog, store: SessionStor
     eventually(lambda: log.head("a") is None)
     expiry.close()
     assert said[0] == "Runs cannot be deleted: no."
+
+
+@SQLITE_ONLY
+def test_a_database_that_goes_away_is_said_once_and_waited_for(
+    log: RunLog, store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age(log, "a", 400)
+    said, rounds = list[str](), Semaphore(0)
+    ended = log.ended
+    monkeypatch.setattr(log, "ended", lambda before: (rounds.release(), ended(before))[1])
+    expiry = Expiry(log, store, [], set, 30, said.append, interval_s=0.01)
+    for _ in range(2):
+        with away(log.engine):
+            if not said:
+                expiry.start()
+            for _ in range(3):
+                assert rounds.acquire(timeout=10)
+        eventually(lambda: log.head("a") is None)
+        log.append(run_of("a", 1))
+        age(log, "a", 400)
+    expiry.close()
+    assert said == ["The database cannot be read: disk I/O error."] * 2
 
 
 def test_a_server_forgets_at_its_start(make_app: Callable[..., Flask], settings: Settings) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
@@ -16,6 +18,7 @@ from kvscope.app.store.frame_cache import FrameCache
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import Frame
 from kvscope.model.log.frames import encode, header
+from tests.app.outage import away, crowded
 
 SQLITE_ONLY = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 """For tests whose fault is one of SQLite."""
@@ -178,6 +181,93 @@ def test_a_full_disk_stores_nothing_of_the_batch_and_closes_the_run_in_memory(tm
     again = RunLog(tmp_path)
     assert list(again.all_frames("a")) == payloads
     again.close()
+
+
+USES = {
+    "append": lambda log: log.append(log_of("b", 1)),
+    "head": lambda log: log.head("unknown"),
+    "frames": lambda log: log.frames("a", 0),
+    "all_frames": lambda log: list(log.all_frames("a")),
+    "opening": lambda log: log.opening("a"),
+    "closing": lambda log: log.closing("a"),
+    "chosen": lambda log: log.chosen("a"),
+    "family": lambda log: log.family("a"),
+    "ended": lambda log: log.ended(datetime.now(UTC)),
+    "studies": lambda log: log.studies("a"),
+    "delete": lambda log: log.delete(["a"]),
+    "totals": lambda log: log.totals(),
+}
+
+
+@pytest.mark.parametrize("fault", [away, crowded])
+@pytest.mark.parametrize("use", USES)
+def test_a_database_that_cannot_be_used_is_one_kind_of_error(
+    tmp_path: Path, fault: Callable[[sa.Engine], AbstractContextManager[None]], use: str
+) -> None:
+    with RunLog(tmp_path, cache_bytes=0) as log:
+        log.append(log_of("a", 2, closed=True))
+        with fault(log.engine), pytest.raises(StoreError, match=r"disk I/O error\.|all its connections are in use\."):
+            USES[use](log)
+        assert len(list(log.all_frames("a"))) == 6
+
+
+def test_a_close_that_could_not_be_stored_is_read_without_the_database_and_stored_when_it_is_back(
+    tmp_path: Path, database: str | None
+) -> None:
+    log, frames = RunLog(tmp_path, database, cache_bytes=0), log_of("a", 2)
+    log.append(frames)
+    with away(log.engine):
+        log.close_run("a", "failed", "no database")
+        head = log.head("a")
+        assert head is not None
+        assert (head.closed, head.last_seq) == (True, len(frames))
+        assert log.closing("a") == {"reason": "failed", "error": "no database", "steps": 2}
+        assert log.frames("a", len(frames)) == []
+        log.append([encode("a", len(frames), "layer", {"step": 2})])  # the engine had not been told yet
+        with pytest.raises(StoreError):
+            log.store_rest()
+        assert log.has_rest
+    log.store_rest()
+    assert not log.has_rest
+    payloads = list(log.all_frames("a"))
+    assert payloads[:-1] == [frame.payload for frame in frames]
+    log.close()
+    with RunLog(tmp_path, database) as again:
+        assert list(again.all_frames("a")) == payloads
+        assert again.head("a") == head
+
+
+def test_what_is_left_in_memory_is_stored_at_the_end(tmp_path: Path) -> None:
+    log = RunLog(tmp_path)
+    log.append(log_of("a", 2))
+    with away(log.engine):
+        log.close_run("a", "failed", "no database")
+    log.close()
+    with RunLog(tmp_path) as again:
+        closing = again.closing("a")
+        assert closing is not None
+        assert closing["reason"] == "failed"
+
+
+def test_frames_of_a_transaction_whose_end_was_not_heard_of_give_way_to_the_close(
+    tmp_path: Path, database: str | None
+) -> None:
+    log, frames = RunLog(tmp_path, database, cache_bytes=0), log_of("a", 3)
+    log.append(frames[:5])
+    other = RunLog(tmp_path, database, alone=False)
+    other.append(frames[5:])  # as a server does that stores them and goes away before it says so
+    other.close()
+    with pytest.raises(StoreError):
+        log.append(frames[5:])
+    log.close_run("a", "failed", "no answer")
+    log.append(log_of("b", 1, closed=True))
+    kinds = [header(payload).kind for payload in log.all_frames("a")]
+    assert kinds == ["open", *["layer", "step"] * 2, "close"]
+    before = log.head("a")
+    log.close()
+    with RunLog(tmp_path, database) as again:
+        assert again.head("a") == before
+        assert [step for step, _ in again.chosen("a")] == [2, 4]
 
 
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import struct
 from base64 import b32encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -30,6 +31,7 @@ from kvscope.app.store.sessions import (
 )
 from kvscope.model.log import frames as codec
 from kvscope.model.log.frames import encode, relabel
+from tests.app.outage import away, crowded
 from tests.app.store.test_runs import SQLITE_ONLY, allow_pages, limit_pages, log_of
 
 WORDS = {"title": "Où va l'attention ?", "notes": [{"step": 1, "text": "日本語 🙂\nb"}], "open": {"step": 1}}
@@ -344,4 +346,31 @@ def test_on_a_full_disk_nothing_of_a_session_is_stored(log: RunLog, store: Sessi
     assert [count(store, table) for table in (sessions_table, parts_table, tokens_table)] == [0, 0, 0]
     allow_pages(log)
     session, _ = store.share("big", WORDS)
+    assert store.damage(session) == []
+
+
+USES: dict[str, Callable[[SessionStore, str, str], object]] = {
+    "share": lambda store, _session, _token: store.share("a", OTHER),
+    "keep": lambda store, _session, _token: store.keep(OTHER, lambda: iter([f.payload for f in run_of("b", 1)])),
+    "of_run": lambda store, _session, _token: store.of_run("a"),
+    "withdraw": lambda store, session, token: store.withdraw(session, token),
+    "manifest": lambda store, session, _token: store.manifest(session),
+    "head": lambda store, session, _token: store.head(session),
+    "all_frames": lambda store, session, _token: list(store.all_frames(session)),
+    "opening": lambda store, session, _token: store.opening(session),
+    "chosen": lambda store, session, _token: store.chosen(session),
+    "values": lambda store, session, _token: list(store.values(session, layer=0)),
+    "damage": lambda store, session, _token: store.damage(session),
+}
+
+
+@SQLITE_ONLY
+@pytest.mark.parametrize("fault", [away, crowded])
+@pytest.mark.parametrize("use", USES)
+def test_a_database_that_cannot_be_used_is_one_kind_of_error(
+    log: RunLog, store: SessionStore, fault: Callable[[sa.Engine], AbstractContextManager[None]], use: str
+) -> None:
+    session, token = store.share("a", WORDS)
+    with fault(log.engine), pytest.raises(StoreError, match=r"disk I/O error\.|all its connections are in use\."):
+        USES[use](store, session, token)
     assert store.damage(session) == []

@@ -1,0 +1,36 @@
+"""A database that goes away and comes back, in the process that uses it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+
+@contextmanager
+def away(engine: sa.Engine) -> Iterator[None]:
+    """While this lasts, every statement fails."""
+
+    def fail(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        raise sa.exc.OperationalError(statement, {}, sqlite3.OperationalError("disk I/O error"))
+
+    sa.event.listen(engine, "before_cursor_execute", fail)
+    try:
+        yield
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", fail)
+
+
+@contextmanager
+def crowded(engine: sa.Engine) -> Iterator[None]:
+    """While this lasts, others have all connections, and nobody waits long for one."""
+    pool: Any = engine.pool
+    patience, pool._timeout = pool._timeout, 0.01
+    with ExitStack() as others:
+        for _ in range(pool.size() + pool._max_overflow):
+            others.enter_context(engine.connect())
+        yield
+    pool._timeout = patience
