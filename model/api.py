@@ -13,9 +13,15 @@ from typing import Any, Literal, Protocol
 MAX_PROMPT_CHARS = 8192
 MAX_PROMPT_TOKENS = 512
 MAX_NEW_TOKENS = 256
+MAX_TEMPERATURE = 5
+MAX_TOP_K = 1000
+MAX_SEED = 2**31 - 1
 MAX_CANDIDATE_CHARS = 64
 MAX_BEAMS = 8
 MAX_BEAM_LENGTH = 32
+
+Strategy = Literal["greedy", "sample"]
+Action = Literal["pause", "resume", "step", "stop"]
 
 Caching = Literal["kept", "none", "forgotten"]
 """What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.engine.Engine.admit)."""
@@ -28,7 +34,7 @@ ValueLevel = Literal["qkv", "block"]
 class Sampling:
     """How the next token is chosen. `top_k` 0 and `top_p` 1 switch those filters off."""
 
-    strategy: str = "greedy"
+    strategy: Strategy = "greedy"
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0
