@@ -98,15 +98,15 @@ def _serve(settings: Settings) -> None:
 @click.pass_obj
 def run(settings: Settings, /, prompt: str, out: Path, model: str | None, device: str | None, **fields: object) -> None:
     """Run PROMPT once, without a server, and write all its frames to one safetensors file."""
+    from kvscope.app.bodies import check
     from kvscope.app.engine.capture import capture
-    from kvscope.app.http.problems import Problem
-    from kvscope.app.http.requests import new_id, run_from
+    from kvscope.app.http.requests import NewRun, new_id
     from kvscope.model.api import Refused
 
     try:
-        request = run_from({"prompt": prompt, **fields}, new_id())
+        request = check(NewRun, {"prompt": prompt, **fields}).of(new_id())
         capture(settings.service, model or settings.model, device or settings.device, request, out)
-    except (Refused, Problem) as refused:
+    except Refused as refused:
         raise WrongUse(str(refused)) from None
     except OSError as error:
         raise WrongUse(f"{out} cannot be written: {error.strerror}.") from None

@@ -11,10 +11,10 @@ from kvscope.app.engine.link import EngineLink
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http import (
     compression,
-    contract,
     files,
     frame_compression,
     oembed,
+    openapi,
     pages,
     problems,
     security,
@@ -81,7 +81,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(run_routes.blueprint(runs, engine))
     app.register_blueprint(studies.blueprint(runs, engine))
     app.register_blueprint(session_routes.blueprint(runs, sessions, engine, maker))
-    app.register_blueprint(contract.blueprint())
+    app.register_blueprint(openapi.blueprint())
     app.register_blueprint(files.blueprint(sessions, engine, settings.data_dir))
     app.register_blueprint(oembed.blueprint(sessions))
     app.register_blueprint(pages.blueprint(runs, sessions, engine, live, examples))

@@ -34,7 +34,7 @@ ValueLevel = Literal["qkv", "block"]
 class Sampling:
     """How the next token is chosen. `top_k` 0 and `top_p` 1 switch those filters off."""
 
-    strategy: str = "greedy"
+    strategy: Strategy = "greedy"
     temperature: float = 1.0
     top_k: int = 0
     top_p: float = 1.0

@@ -13,16 +13,16 @@ from threading import Lock
 from flask import Blueprint, Response, request
 
 from kvscope.app.engine.link import EngineLink
+from kvscope.app.http.answers import Shared
 from kvscope.app.http.log import BINARY
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.schemas import one_of
+from kvscope.app.http.requests import PageQuery, query
 from kvscope.app.http.sessions import REVALIDATED
 from kvscope.app.http.share import kept
 from kvscope.app.store.database import StoreError
 from kvscope.app.store.sessions import SessionStore
-from kvscope.app.store.values import LEVELS
 from kvscope.app.travel.file import NotStored, of_session
 from kvscope.app.travel.importing import MAX_FILE_BYTES, read_file
 from kvscope.app.travel.page import SessionPage
@@ -51,18 +51,15 @@ class FileRoutes:
 
     @describe(
         "A saved session as one page that needs no server",
-        {200: Answer("HTML, to be saved", {"text/html": {}}, ("Content-Disposition",))},
+        {200: Answer("HTML, to be saved", {"text/html": None}, ("Content-Disposition",))},
         *(400, 404, 409),
-        query={"level": one_of(*LEVELS, description="how much of what is stored is in it; all when absent")},
-        optional=("level",),
+        query=PageQuery,
         revalidated=True,
     )
     def page(self, session: str) -> Response:
         """`GET /api/sessions/<id>.html?level=`"""
         self._lookup.known(session)
-        level = request.args.get("level")
-        if level is not None and level not in LEVELS:
-            raise Problem(400, f"level must be one of {', '.join(LEVELS)}.", field="level", limit=list(LEVELS))
+        level = query(PageQuery, status=400).level
         try:
             page = SessionPage(of_session(self._sessions, session, level))
         except NotStored as error:
@@ -82,9 +79,9 @@ class FileRoutes:
 
     @describe(
         "Take a session back from either of its files",
-        {201: json_answer("it is saved", "Shared", "Location")},
+        {201: json_answer("it is saved", Shared, "Location")},
         *(413, 415, 422, 429, 507),
-        body={BINARY: {}},
+        body={BINARY: None},
     )
     def keep(self) -> Response:
         """`POST /api/sessions`: the body is the file."""

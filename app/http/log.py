@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from hashlib import sha256
 from itertools import chain, islice
 from typing import Any
@@ -11,10 +10,18 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.link import EngineLink
-from kvscope.app.http.lookup import Log, RunLookup
+from kvscope.app.http.answers import Candidates, Lens
+from kvscope.app.http.lookup import Log, RunLookup, Steps
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
-from kvscope.app.http.requests import query_integer, read_candidate
-from kvscope.app.http.schemas import AFTER, CANDIDATE, HEAD, LAYER, POSITION, STEP, whole
+from kvscope.app.http.requests import (
+    AfterQuery,
+    AlgebraQuery,
+    BlockQuery,
+    CandidateQuery,
+    HeadQuery,
+    StepQuery,
+    query,
+)
 from kvscope.model.log.frames import to_stream
 
 BINARY = "application/octet-stream"
@@ -36,14 +43,13 @@ class LogRoutes:
         "The stream of frames",
         {200: binary_answer("each frame's length as unsigned 32-bit little-endian, then the frame")},
         *(404, 422),
-        query={"after": AFTER},
-        optional=("after",),
+        query=AfterQuery,
         revalidated=True,
     )
     def frames(self, log: str) -> Response:
         """`GET …/frames?after=`"""
         head = self._lookup.known(log)
-        after = query_integer(request.args.get("after"), "after", -1, 2**31, -1)
+        after = query(AfterQuery).after
         payloads = self._logs.all_frames(log, after)
         first = list(islice(payloads, 1))  # what cannot be read is said while an error can still be sent
         response = Response(to_stream(chain(first, payloads)), mimetype=BINARY)
@@ -58,89 +64,80 @@ class LogRoutes:
         "One attention head in one step, exactly",
         {200: binary_answer("a safetensors file")},
         *EXACT_PROBLEMS,
-        query={"step": STEP, "layer": LAYER, "head": HEAD},
+        query=HeadQuery,
         revalidated=True,
     )
     def head(self, log: str) -> Response:
         """`GET …/head?step=&layer=&head=`"""
-        opening, ids, step = self._lookup.step(log, _step)
-        layer = _index("layer", opening["model"]["layers"])
-        head = _index("head", opening["model"]["heads"])
-        first_query = 0 if step == 0 else len(ids) - 1
-        return self._exact(log, opening, lambda: self._engine.call("head", ids, first_query, layer, head))
+        steps = self._lookup.steps(log)
+        asked = query(HeadQuery, steps.bounds)
+        ids = steps.before(asked.step)
+        first_query = 0 if asked.step == 0 else len(ids) - 1
+        return self._exact(log, steps, "head", ids, first_query, asked.layer, asked.head)
 
     @describe(
         "Every value inside a layer for one token, exactly",
         {200: binary_answer("a safetensors file")},
         *EXACT_PROBLEMS,
-        query={"step": STEP, "layer": LAYER, "position": POSITION},
+        query=BlockQuery,
         revalidated=True,
     )
     def block(self, log: str) -> Response:
         """`GET …/block?step=&layer=&position=`"""
-        opening, ids, _ = self._lookup.step(log, _step)
-        layer = _index("layer", opening["model"]["layers"])
-        position = _index("position", len(ids))
-        return self._exact(log, opening, lambda: self._engine.call("block", ids, layer, position))
+        steps = self._lookup.steps(log)
+        ids = steps.before(query(StepQuery, steps.bounds).step)
+        asked = query(BlockQuery, {**steps.bounds, "position": (0, len(ids) - 1)})
+        return self._exact(log, steps, "block", ids, asked.layer, asked.position)
 
     @describe(
         "One head in a step of decode, with the cache and without",
         {200: binary_answer("a safetensors file")},
         *EXACT_PROBLEMS,
-        query={"step": whole(1), "layer": LAYER, "head": HEAD},
+        query=AlgebraQuery,
         revalidated=True,
     )
     def algebra(self, log: str) -> Response:
         """`GET …/algebra?step=&layer=&head=`"""
-        opening, ids, _ = self._lookup.step(log, _step, first=1)
-        layer = _index("layer", opening["model"]["layers"])
-        head = _index("head", opening["model"]["heads"])
-        return self._exact(log, opening, lambda: self._engine.call("algebra", ids, layer, head))
+        steps = self._lookup.steps(log, first=1)
+        asked = query(AlgebraQuery, steps.bounds)
+        return self._exact(log, steps, "algebra", steps.before(asked.step), asked.layer, asked.head)
 
     @describe(
         "How likely tokens of one's own were as the next one",
-        {200: json_answer("the tokens that the text begins with", "Candidates")},
+        {200: json_answer("the tokens that the text begins with", Candidates)},
         *EXACT_PROBLEMS,
-        query={"step": STEP, "text": CANDIDATE},
+        query=CandidateQuery,
         revalidated=True,
     )
     def candidates(self, log: str) -> Response:
         """`GET …/candidates?step=&text=`"""
-        opening, ids, _ = self._lookup.step(log, _step)
-        text = read_candidate(request.args.get("text"))
-        return self._exact(log, opening, lambda: self._engine.call("candidates", ids, text))
+        steps = self._lookup.steps(log)
+        asked = query(CandidateQuery, steps.bounds)
+        return self._exact(log, steps, "candidates", steps.before(asked.step), asked.text)
 
     @describe(
         "The next token as it would be after each layer (logit lens)",
-        {200: json_answer("the likeliest tokens after each layer", "Lens")},
+        {200: json_answer("the likeliest tokens after each layer", Lens)},
         *EXACT_PROBLEMS,
-        query={"step": STEP},
+        query=StepQuery,
         revalidated=True,
     )
     def lens(self, log: str) -> Response:
         """`GET …/lens?step=`"""
-        opening, ids, step = self._lookup.step(log, _step)
-        _, token = self._logs.chosen(log)[step]
-        return self._exact(log, opening, lambda: self._engine.call("lens", ids, token))
+        steps = self._lookup.steps(log)
+        step = query(StepQuery, steps.bounds).step
+        return self._exact(log, steps, "lens", steps.before(step), steps.chosen[step][1])
 
-    def _exact(self, log: str, opening: dict[str, Any], compute: Callable[[], Any]) -> Response:
-        """Values that never change: what a cache holds is never asked of the engine again."""
+    def _exact(self, log: str, steps: Steps, what: str, *wanted: Any) -> Response:
+        """What the engine says. Values that never change: what a cache holds is never asked of the engine again."""
         asked = json.dumps([log, request.path, sorted(request.args.items())])
         tag = sha256(asked.encode()).hexdigest()[:32]
         if request.if_none_match.contains(tag):
             response = Response(status=304)
         else:
-            self._lookup.same_model(opening)
-            value = compute()
+            self._lookup.same_model(steps.opening)
+            value = self._engine.call(what, *wanted)
             response = Response(value, mimetype=BINARY) if isinstance(value, bytes) else jsonify(value)
         response.headers["Cache-Control"] = self._caching
         response.set_etag(tag)
         return response
-
-
-def _index(name: str, size: int) -> int:
-    return query_integer(request.args.get(name), name, 0, size - 1)
-
-
-def _step(low: int, high: int) -> int:
-    return query_integer(request.args.get("step"), "step", low, high)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from flask import Response, jsonify, request, url_for
+from flask import Response, jsonify, url_for
 
+from kvscope.app.bodies import Bounds
 from kvscope.app.engine.link import EngineLink, EngineUnavailable
+from kvscope.app.http.answers import Status
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.store.head import Head
 
@@ -35,6 +38,26 @@ class Log(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The complete steps of a run that is no study. `first`: the lowest that can be asked about."""
+
+    opening: dict[str, Any]
+    chosen: list[tuple[int, int]]
+    first: int
+
+    @property
+    def bounds(self) -> Bounds:
+        """Which steps, layers and heads there are."""
+        model = self.opening["model"]
+        steps = self.first, len(self.chosen) - 1
+        return {"step": steps, "layer": (0, model["layers"] - 1), "head": (0, model["heads"] - 1)}
+
+    def before(self, step: int) -> list[int]:
+        """Ids of the tokens that a step had before it."""
+        return [token["id"] for token in self.opening["tokens"]] + [token for _, token in self.chosen[:step]]
+
+
 class RunLookup:
     """Finds runs, and refuses what cannot be asked of one. Methods raise Problem. `noun`: what an id is of."""
 
@@ -57,19 +80,15 @@ class RunLookup:
             raise Problem(409, f"That is a study of the run {study['of']}: ask about that one.", field="run")
         return opening
 
-    def step(self, run: str, read: Callable[[int, int], int], first: int = 0) -> tuple[dict[str, Any], list[int], int]:
-        """The run's `open` data, the tokens that a step had before it, and the step: what `read` makes of the request,
-        told the lowest, `first`, and the highest there is.
-        """
+    def steps(self, run: str, first: int = 0) -> Steps:
+        """The run's complete steps: at least one that is not below `first`."""
         opening, chosen = self.original(run), self._runs.chosen(run)
         if len(chosen) <= first:
             missing = "complete step" if first == 0 else "step of decode"
             raise Problem(409, f"The run has no {missing} yet.", field="step")
-        step = read(first, len(chosen) - 1)
-        ids = [token["id"] for token in opening["tokens"]] + [token for _, token in chosen[:step]]
-        return opening, ids, step
+        return Steps(opening, chosen, first)
 
-    def state(self, run: str, head: Head) -> str:
+    def state(self, run: str, head: Head) -> Status:
         """running, paused or closed."""
         return "closed" if head.closed else "paused" if self._engine.is_paused(run) else "running"
 
@@ -81,13 +100,6 @@ class RunLookup:
         if opening["model"]["sha256"] != loaded["sha256"]:
             detail = f"The run was made by {opening['model']['name']} and this server runs {loaded['name']}."
             raise Problem(409, detail, field="model", limit=[loaded["name"]])
-
-
-def json_body() -> bytes:
-    """The body of a request. Raises Problem unless it says that it is JSON."""
-    if request.mimetype != "application/json":
-        raise Problem(415, "The body must be application/json.", field="Content-Type", limit=["application/json"])
-    return request.get_data()
 
 
 def created(run: str) -> Response:

@@ -7,9 +7,10 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
 
+from kvscope.app.http.answers import OEmbed
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.schemas import one_of, whole
+from kvscope.app.http.requests import OEmbedQuery, query
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.card import title_of
 
@@ -19,8 +20,8 @@ PARAMETERS = ("step", "layer", "head", "query", "key", "view", "hide", "theme", 
 WIDTH, HEIGHT = 800, 600
 """What an embed gets where there is room, in CSS pixels."""
 THUMBNAIL = 1200, 630
-PIXELS = whole(1, 999_999_999)
-FORMAT = one_of("json", description="another one is a 501")
+UNBOUNDED = 2**31
+"""More pixels than anything has."""
 CACHED_S = 24 * 60 * 60
 
 
@@ -31,17 +32,17 @@ def blueprint(sessions: SessionStore) -> Blueprint:
     @routes.get("/oembed")
     @describe(
         "How to embed the session that an address leads to (oEmbed)",
-        {200: json_answer("its frame", "OEmbed")},
+        {200: json_answer("its frame", OEmbed)},
         *(400, 404, 410, 500, 501),
-        query={"url": {"type": "string", "minLength": 1}, "maxwidth": PIXELS, "maxheight": PIXELS, "format": FORMAT},
-        optional=("maxwidth", "maxheight", "format"),
+        query=OEmbedQuery,
     )
     def oembed() -> Response:
         if request.args.get("format", "json") != "json":
             raise Problem(501, "Only JSON is served.", field="format", limit=["json"])
-        width = min(WIDTH, _bound("maxwidth"))
-        height = min(HEIGHT, _bound("maxheight"))
-        address = _address()
+        asked = query(OEmbedQuery, status=400)
+        most = asked.maxwidth or UNBOUNDED, asked.maxheight or UNBOUNDED
+        width, height = min(WIDTH, most[0]), min(HEIGHT, most[1])
+        address = _address(asked.url)
         session = _session_of(address)
         try:
             manifest = sessions.manifest(session)
@@ -60,7 +61,7 @@ def blueprint(sessions: SessionStore) -> Blueprint:
             "height": height,
             "cache_age": CACHED_S,
         }
-        if _bound("maxwidth") >= THUMBNAIL[0] and _bound("maxheight") >= THUMBNAIL[1]:
+        if most[0] >= THUMBNAIL[0] and most[1] >= THUMBNAIL[1]:
             answer["thumbnail_url"] = url_for("sessions.saved.thumbnail", session=session, _external=True)
             answer["thumbnail_width"], answer["thumbnail_height"] = THUMBNAIL
         return jsonify(answer)
@@ -68,21 +69,8 @@ def blueprint(sessions: SessionStore) -> Blueprint:
     return routes
 
 
-def _bound(name: str) -> int:
-    """The most pixels that are asked for; without a limit, more than anything has."""
-    text = request.args.get(name)
-    if text is None:
-        return 2**31
-    if not re.fullmatch(r"[1-9][0-9]{0,8}", text, re.ASCII):
-        raise Problem(400, f"{name} must be a number of pixels.", field=name)
-    return int(text)
-
-
-def _address() -> SplitResult:
+def _address(text: str) -> SplitResult:
     """What is to be embedded, if it is of this server."""
-    text = request.args.get("url")
-    if not text:
-        raise Problem(400, "The address to embed is needed.", field="url")
     try:
         address = urlsplit(text)
     except ValueError:

@@ -1,7 +1,8 @@
-"""The OpenAPI 3.1 document of the HTTP contract, made of what stands beside each route.
+"""The OpenAPI 3.1 document of the HTTP contract, made of what stands beside each route, and `/api/openapi.json`.
 
 A view is described where it is written, by `describe`; the document is put together from the application's own table of
-routes: it has a path because the server has it.
+routes: it has a path because the server has it. Its schemas are those of the models that requests are read with and of
+the types of what is answered. docs/api.md says why no library of this kind does it.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, Literal, TypeVar
 
-from flask import Flask
+from flask import Blueprint, Flask, Response, current_app, jsonify, request
+from pydantic import BaseModel, TypeAdapter
 from werkzeug.routing import Rule
 
-from kvscope.app.http.schemas import PROBLEMS, SCHEMAS, reference
+from kvscope.app.bodies import schema_of
+from kvscope.app.http.answers import Problem
+from kvscope.app.travel.page_source import own_version
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
@@ -31,51 +36,69 @@ ABOUT = """Start runs of a language model, read them, save them, read what is sa
 and the exact values, docs/sessions.md the saved sessions. Another path is 404, another method 405. No request needs a
 cookie or a login; query parameters of other names are passed over. A fault of the server's own is a 500 problem."""
 
+PROBLEMS = {
+    400: "The body is not what it says it is, or has a member of another name.",
+    401: "A token is needed.",
+    403: "That is not the token.",
+    404: "There is nothing of this id.",
+    409: "The run is not in a state for it, or another model is loaded.",
+    410: "The session was deleted.",
+    413: "The body, or the text in it, is too long.",
+    415: "The body is of another media type.",
+    422: "A value is missing, of the wrong type, or out of bounds.",
+    429: "The server has as many runs as it takes.",
+    500: "What is stored is damaged; `field` names the part.",
+    501: "That is not served in this form.",
+    503: "The model is loading or did not load, or nothing can be stored.",
+    507: "There is no room on the disk.",
+}
+PLAIN: Mapping[type, str] = {dict: "object", str: "string"}
+"""Types that are no schema of their own."""
+REFERENCE = "#/components/schemas/{model}"
+
 View = TypeVar("View", bound=Callable[..., Any])
+Content = Mapping[str, type | None]
+"""Media types, each with the type of what is in it; None for what no schema describes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One good answer. `content`: its media type and schema, none for an answer without a body."""
+    """One good answer. `content`: none for an answer without a body."""
 
     meaning: str
-    content: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    content: Content = field(default_factory=dict)
     headers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is said of a view. `query`: schema of each parameter; `required`: which of them must be there."""
+    """What is said of a view."""
 
     summary: str
     answers: Mapping[int, Answer]
-    problems: tuple[int, ...] = ()
-    query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    required: tuple[str, ...] = ()
-    body: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    revalidated: bool = False
-    token: bool = False
+    problems: tuple[int, ...]
+    query: type[BaseModel] | None
+    body: Content
+    revalidated: bool
+    token: bool
 
 
 def describe(
     summary: str,
     answers: Mapping[int, Answer],
     *problems: int,
-    query: Mapping[str, Mapping[str, Any]] | None = None,
-    optional: tuple[str, ...] = (),
-    body: str | Mapping[str, Mapping[str, Any]] | None = None,
+    query: type[BaseModel] | None = None,
+    body: type[BaseModel] | Content | None = None,
     revalidated: bool = False,
     token: bool = False,
 ) -> Callable[[View], View]:
     """Describe a view: its good answers and the statuses of its problem documents.
 
-    `query`: its parameters, all required but the `optional`; `body`: name of the schema of a JSON body, or media types
-    and their schemas; `revalidated`: it answers 304 to who has its ETag; `token`: it takes a delete token.
+    `query`: its parameters; `body`: model of a JSON body, or media types; `revalidated`: it answers 304 to who has its
+    ETag; `token`: it takes a delete token.
     """
-    query = query or {}
-    content = {JSON: reference(body)} if isinstance(body, str) else body or {}
-    required = tuple(name for name in query if name not in optional)
-    operation = Operation(summary, answers, problems, query, required, content, revalidated, token)
+    content = {JSON: body} if isinstance(body, type) else body or {}
+    operation = Operation(summary, answers, problems, query, content, revalidated, token)
 
     def mark(view: View) -> View:
         view.__dict__["operation"] = operation
@@ -84,23 +107,26 @@ def describe(
     return mark
 
 
-def json_answer(meaning: str, schema: str, *headers: str) -> Answer:
-    """JSON of the schema of this name."""
-    return Answer(meaning, {JSON: reference(schema)}, headers)
+def json_answer(meaning: str, what: type, *headers: str) -> Answer:
+    """JSON of this type."""
+    return Answer(meaning, {JSON: what}, headers)
 
 
 def binary_answer(meaning: str, *headers: str) -> Answer:
     """Bytes, in a form that docs/frames.md describes."""
-    return Answer(meaning, {"application/octet-stream": {}}, headers)
+    return Answer(meaning, {"application/octet-stream": None}, headers)
 
 
 def document(app: Flask, version: str) -> dict[str, Any]:
     """The document of the routes of `app` that are described."""
     paths: dict[str, dict[str, Any]] = {}
+    named: set[type] = {Problem}
     for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
         view = app.view_functions[rule.endpoint]
         operation = getattr(view, "operation", None)
         if isinstance(operation, Operation):
+            contents = (operation.body, *(answer.content for answer in operation.answers.values()))
+            named |= {what for content in contents for what in content.values() if what} - PLAIN.keys()
             for method in sorted(set(METHODS) & (rule.methods or set())):
                 paths.setdefault(path_of(rule), {})[method.lower()] = _operation(rule, operation)
     return {
@@ -113,7 +139,7 @@ def document(app: Flask, version: str) -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": SCHEMAS,
+            "schemas": _schemas(frozenset(named)),
             "responses": {f"Problem{status}": _problem(status) for status in sorted(PROBLEMS)},
             "headers": HEADERS,
             "securitySchemes": {"delete_token": {"type": "http", "scheme": "bearer"}},
@@ -132,6 +158,23 @@ HEADERS = {
     "WWW-Authenticate": {"description": "What is needed.", "schema": {"const": "Bearer"}},
 }
 PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
+
+
+@cache
+def _schemas(named: frozenset[Any]) -> dict[str, Any]:
+    """The schemas of these types and of what is in them."""
+    taken: Literal["validation"] = "validation"
+    adapters = [(what, taken, TypeAdapter(what)) for what in sorted(named, key=lambda what: what.__name__)]
+    _, found = TypeAdapter.json_schemas(adapters, ref_template=REFERENCE)
+    return found["$defs"]
+
+
+def _content(content: Content) -> dict[str, Any]:
+    return {media: {"schema": _schema(what)} if what else {} for media, what in content.items()}
+
+
+def _schema(what: type) -> dict[str, Any]:
+    return {"type": PLAIN[what]} if what in PLAIN else {"$ref": REFERENCE.format(model=what.__name__)}
 
 
 def path_of(rule: Rule) -> str:
@@ -158,8 +201,7 @@ def _operation(rule: Rule, operation: Operation) -> dict[str, Any]:
         "responses": dict(sorted(responses.items())),
     }
     if operation.body:
-        content = {media: {"schema": schema} for media, schema in operation.body.items()}
-        said["requestBody"] = {"required": True, "content": content}
+        said["requestBody"] = {"required": True, "content": _content(operation.body)}
     if operation.token:
         said["security"] = [{"delete_token": []}]
     return said
@@ -170,18 +212,26 @@ def _parameters(path: str, operation: Operation) -> list[dict[str, Any]]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in re.findall(r"{([^{}]+)}", path)
     ]
+    query = schema_of(operation.query) if operation.query else {"properties": {}}
     asked = [
-        {"name": name, "in": "query", "required": name in operation.required, "schema": schema}
-        for name, schema in operation.query.items()
+        {"name": name, "in": "query", "required": name in query.get("required", ()), "schema": _without_null(schema)}
+        for name, schema in query["properties"].items()
     ]
     known = [{"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"}}]
     return [*named, *asked, *(known if operation.revalidated else [])]
 
 
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """An address has no null: what may be absent is absent."""
+    if "anyOf" not in schema:
+        return schema
+    return schema["anyOf"][0] | {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
+
+
 def _answer(answer: Answer, revalidated: bool) -> dict[str, Any]:
     said: dict[str, Any] = {"description": answer.meaning}
     if answer.content:
-        said["content"] = {media: {"schema": schema} for media, schema in answer.content.items()}
+        said["content"] = _content(answer.content)
     headers = _headers((*answer.headers, *(("ETag",) if revalidated else ())))
     return said | ({"headers": headers} if headers else {})
 
@@ -191,6 +241,23 @@ def _headers(names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _problem(status: int) -> dict[str, Any]:
-    said = {"description": PROBLEMS[status], "content": {PROBLEM: {"schema": reference("Problem")}}}
+    said = {"description": PROBLEMS[status], "content": _content({PROBLEM: Problem})}
     headers = _headers(PROBLEM_HEADERS.get(status, ()))
     return said | ({"headers": headers} if headers else {})
+
+
+def blueprint() -> Blueprint:
+    """The route. Its answer is of the application that it is registered with."""
+    routes = Blueprint("openapi", __name__)
+
+    @routes.get("/api/openapi.json")
+    @describe("This document", {200: json_answer("OpenAPI 3.1", dict)}, revalidated=True)
+    def contract() -> Response:
+        response = jsonify(document(current_app, own_version()))
+        response.headers["Access-Control-Allow-Origin"] = "*"
+        response.headers["Cache-Control"] = "no-cache"
+        response.add_etag()
+        response.make_conditional(request)
+        return response
+
+    return routes

@@ -10,6 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, g, jsonify, render_template, request, url_for
 
 from kvscope.app.engine.link import EngineLink
+from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.paths import static_dir
@@ -82,14 +83,14 @@ def blueprint(
         return saved(session, embed=True)
 
     @routes.get("/healthz")
-    @describe("Whether the server answers", {200: json_answer("it does", "Health")})
+    @describe("Whether the server answers", {200: json_answer("it does", Health)})
     def healthz() -> Response:
         return jsonify(status="ok", version=bootstrap["version"])
 
     @routes.get("/readyz")
     @describe(
         "Whether the model can be used",
-        {200: json_answer("it can", "Readiness"), 503: json_answer("not now, and why", "Readiness")},
+        {200: json_answer("it can", Readiness), 503: json_answer("not now, and why", Readiness)},
     )
     def readyz() -> Response:
         readiness = engine.readiness
@@ -99,9 +100,7 @@ def blueprint(
         return response
 
     @routes.get("/metrics")
-    @describe(
-        "Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": {"type": "string"}})}
-    )
+    @describe("Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
     def metrics() -> Response:
         """Prometheus text exposition format 0.0.4."""
         stored = runs.totals()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.link import EngineLink, EngineUnavailable
+from kvscope.app.http.answers import Controlled, Created, RunStatus
 from kvscope.app.http.log import LogRoutes
-from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, json_body, page_of
+from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, page_of
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.requests import integer, new_id, read_action, read_object, read_run
+from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import ForkRequest
 
@@ -35,20 +36,20 @@ class RunRoutes:
         self._runs, self._engine = runs, engine
         self._lookup = RunLookup(runs, engine)
 
-    @describe("Start a run", {201: json_answer("it runs", "Created", "Location")}, *STARTING_PROBLEMS, body="NewRun")
+    @describe("Start a run", {201: json_answer("it runs", Created, "Location")}, *STARTING_PROBLEMS, body=NewRun)
     def create(self) -> Response:
         """`POST /api/runs`"""
-        run_request, model = read_run(json_body(), new_id())
+        asked, run = body(NewRun), new_id()
         loaded = self._engine.info
         if loaded is None:
             raise EngineUnavailable(self._engine.readiness.message)
-        if model is not None and model != loaded["name"]:
-            detail = f"This server runs {loaded['name']}; it has no model {model[:80]!r}."
+        if asked.model is not None and asked.model != loaded["name"]:
+            detail = f"This server runs {loaded['name']}; it has no model {asked.model[:80]!r}."
             raise Problem(422, detail, field="model", limit=[loaded["name"]])
-        self._engine.start_run(run_request)
-        return created(run_request.run)
+        self._engine.start_run(asked.of(run))
+        return created(run)
 
-    @describe("What a run is and how far it is", {200: json_answer("its settings and its state", "RunStatus")}, 404)
+    @describe("What a run is and how far it is", {200: json_answer("its settings and its state", RunStatus)}, 404)
     def status(self, run: str) -> Response:
         """`GET /api/runs/<id>`"""
         head = self._lookup.known(run)
@@ -70,36 +71,35 @@ class RunRoutes:
 
     @describe(
         "Pause, resume, step or stop a run",
-        {200: json_answer("its new state", "Controlled")},
+        {200: json_answer("its new state", Controlled)},
         *(400, 404, 409, 413, 415, 422, 503),
-        body="Control",
+        body=Control,
     )
     def control(self, run: str) -> Response:
         """`POST /api/runs/<id>/control`"""
         head = self._lookup.known(run)
-        action = read_action(json_body())
+        action = body(Control).action
         if head.closed:
             raise Problem(409, "The run has ended.", field="action")
         return jsonify(id=run, status=self._engine.control(run, action))
 
     @describe(
         "Put another token in the place of one that a run chose, and go on from there in a new run",
-        {201: json_answer("it runs", "Created", "Location")},
+        {201: json_answer("it runs", Created, "Location")},
         *(404, 409, *STARTING_PROBLEMS),
-        body="Fork",
+        body=Fork,
     )
     def fork(self, run: str) -> Response:
         """`POST /api/runs/<id>/fork`"""
         opening, chosen = self._lookup.original(run), self._runs.chosen(run)
-        fields = read_object(json_body(), ("position", "token"))
         prompt = len(opening["tokens"])
         if not chosen:
             raise Problem(409, "The run has no token yet that another could take the place of.", field="position")
-        position = integer(fields, "position", prompt, prompt + len(chosen) - 1)
-        token = integer(fields, "token", 0, opening["model"]["vocab"] - 1)
+        bounds = {"position": (prompt, prompt + len(chosen) - 1), "token": (0, opening["model"]["vocab"] - 1)}
+        asked = body(Fork, bounds)
         self._lookup.same_model(opening)
-        last = chosen[position - prompt][0]
+        last = chosen[asked.position - prompt][0]
         shared = tuple(self._runs.all_frames(run, last=last))
         fork = new_id()
-        self._engine.fork_run(ForkRequest(fork, run, position, token, shared))
+        self._engine.fork_run(ForkRequest(fork, run, asked.position, asked.token, shared))
         return created(fork)

@@ -8,12 +8,12 @@ from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.link import EngineLink
 from kvscope.app.engine.values import ValueMaker
+from kvscope.app.http.answers import Session
 from kvscope.app.http.log import BINARY, LogRoutes
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import Answer, binary_answer, describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.requests import query_integer
-from kvscope.app.http.schemas import LAYER, STEP
+from kvscope.app.http.requests import ValuesQuery, query
 from kvscope.app.http.share import ShareRoutes
 from kvscope.app.paths import static_dir
 from kvscope.app.store.runs import RunLog
@@ -54,7 +54,7 @@ class SessionRoutes:
         self._sessions = sessions
         self.lookup = RunLookup(sessions, engine, noun="session")
 
-    @describe("The manifest of a saved session", {200: json_answer("it", "Session")}, 404, revalidated=True)
+    @describe("The manifest of a saved session", {200: json_answer("it", Session)}, 404, revalidated=True)
     def manifest(self, session: str) -> Response:
         """`GET /api/sessions/<id>`"""
         self.lookup.known(session)
@@ -76,7 +76,7 @@ class SessionRoutes:
 
     @describe(
         "A picture of a saved session, 1200 × 630",
-        {200: Answer("where the head that the session opens with looks", {"image/png": {}})},
+        {200: Answer("where the head that the session opens with looks", {"image/png": None})},
         404,
         revalidated=True,
     )
@@ -105,8 +105,7 @@ class SessionRoutes:
         "Exact values of a layer that are stored with a session",
         {200: binary_answer("the frame of one step; without `step` a stream of those of every step")},
         *(404, 422),
-        query={"layer": LAYER, "step": STEP},
-        optional=("step",),
+        query=ValuesQuery,
         revalidated=True,
     )
     def values(self, session: str) -> Response:
@@ -115,15 +114,14 @@ class SessionRoutes:
         manifest = self._sessions.manifest(session)
         if not manifest.get("values"):
             raise Problem(404, "No exact values are stored with this session.", field="values")
-        layer = query_integer(request.args.get("layer"), "layer", 0, manifest["model"]["layers"] - 1)
-        one = "step" in request.args
-        step = query_integer(request.args["step"], "step", 0, manifest["steps"] - 1) if one else None
+        asked = query(ValuesQuery, {"layer": (0, manifest["model"]["layers"] - 1), "step": (0, manifest["steps"] - 1)})
+        layer, step, one = asked.layer, asked.step, asked.step is not None
         found = self._sessions.values(session, layer=layer, step=step)
         first = list(islice(found, 1))  # what cannot be read is said while an error can still be sent
         response = Response(first if one else to_stream(chain(first, found)), mimetype=BINARY)
         response.implicit_sequence_conversion = one
         response.headers["Cache-Control"] = REVALIDATED
-        response.set_etag(f"{session}-values-{layer}-{'all' if step is None else step}")
+        response.set_etag(f"{session}-values-{layer}-{step if one else 'all'}")
         response.make_conditional(request)
         return response
 

@@ -8,13 +8,15 @@ from flask import Response, jsonify, request, url_for
 
 from kvscope.app.engine.link import EngineLink
 from kvscope.app.engine.values import ValueMaker
-from kvscope.app.http.lookup import RunLookup, json_body
+from kvscope.app.http.answers import ShareChoices, Shared
+from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.requests import body
 from kvscope.app.store.head import Head
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
-from kvscope.app.travel.words import MAX_SHARE_BYTES, Extent, read_level, read_share
+from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of
 from kvscope.model.api import ValueLevel
 
 LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
@@ -30,7 +32,7 @@ class ShareRoutes:
 
     @describe(
         "What an ended run would take as a session, by how much of its exact values is stored",
-        {200: json_answer("each level's size, and how far one is computed", "ShareChoices")},
+        {200: json_answer("each level's size, and how far one is computed", ShareChoices)},
         *(404, 409),
     )
     def choices(self, run: str) -> Response:
@@ -49,25 +51,22 @@ class ShareRoutes:
 
     @describe(
         "Save an ended run",
-        {201: json_answer("it is saved", "Shared", "Location")},
+        {201: json_answer("it is saved", Shared, "Location")},
         *(400, 404, 409, 413, 415, 422, 429, 503),
-        body="Share",
+        body=Share,
     )
     def share(self, run: str) -> Response:
         """`POST /api/runs/<id>/share`"""
         opening, head = self._shareable(run)
         model, positions = opening["model"], len(opening["tokens"]) + head.steps
         request.max_content_length = MAX_SHARE_BYTES
-        body = json_body()
-        words = read_share(body, Extent(head.steps, model["layers"], model["heads"], positions))
-        asked = read_level(body)
-        level = next((level for level in LEVELS if level == asked), None)
-        if level is None:
-            session, token = self._sessions.share(run, words)
+        asked = body(Share, bounds_of(model["layers"], model["heads"], head.steps, positions))
+        if asked.values == "attention":
+            session, token = self._sessions.share(run, asked.words())
         else:
-            if refusal := self._refusal(opening, self._maker.estimate(run, level)):
+            if refusal := self._refusal(opening, self._maker.estimate(run, asked.values)):
                 raise refusal
-            session, token = self._sessions.share_with_values(run, words, level, self._maker)
+            session, token = self._sessions.share_with_values(run, asked.words(), asked.values, self._maker)
         return kept(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head]:

@@ -7,10 +7,11 @@ from typing import Any
 from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.link import EngineLink
-from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, json_body
+from kvscope.app.http.answers import Created, Family, Member, Parent
+from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.requests import integer, new_id, read_beam, read_twin
+from kvscope.app.http.requests import Beam, Twin, body, new_id
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, TwinRequest
 from kvscope.model.log.frames import header
@@ -35,13 +36,13 @@ class StudyRoutes:
 
     @describe(
         "Run the same again without a cache, or with one that forgets",
-        {201: json_answer("it runs", "Created", "Location")},
+        {201: json_answer("it runs", Created, "Location")},
         *(404, 409, *STARTING_PROBLEMS),
-        body="Twin",
+        body=Twin,
     )
     def twin(self, run: str) -> Response:
         """`POST /api/runs/<id>/twin`"""
-        opening, caching = self._lookup.original(run), read_twin(json_body())
+        opening, asked = self._lookup.original(run), body(Twin)
         if not self._lookup.known(run).closed:
             raise Problem(409, "The run has not ended: how many steps its twin takes is not known yet.", field="run")
         steps = [seq for seq, _ in self._runs.chosen(run)]
@@ -50,34 +51,35 @@ class StudyRoutes:
         self._lookup.same_model(opening)
         frames = [self._runs.frames(run, seq - 1, 1)[0] for seq in (0, *steps)]
         twin = new_id()
-        self._engine.study_run(TwinRequest(twin, run, caching, tuple(frames)))
+        self._engine.study_run(TwinRequest(twin, run, asked.cache, tuple(frames)))
         return created(twin)
 
     @describe(
         "Search with beams from a step on",
-        {201: json_answer("it runs", "Created", "Location")},
+        {201: json_answer("it runs", Created, "Location")},
         *(404, 409, *STARTING_PROBLEMS),
-        body="Beam",
+        body=Beam,
     )
     def beam(self, run: str) -> Response:
         """`POST /api/runs/<id>/beam`"""
         self._lookup.known(run)
-        fields, beams, length = read_beam(json_body())
-        opening, ids, step = self._lookup.step(run, lambda low, high: integer(fields, "step", low, high))
-        self._lookup.same_model(opening)
+        steps = self._lookup.steps(run)
+        asked = body(Beam, steps.bounds)
+        self._lookup.same_model(steps.opening)
         search = new_id()
         opened = self._runs.frames(run, -1, 1)[0]
-        self._engine.study_run(BeamRequest(search, run, step, beams, length, ids, opened))
+        ids = steps.before(asked.step)
+        self._engine.study_run(BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened))
         return created(search)
 
-    @describe("All runs that a fork or a study connects with this one", {200: json_answer("the runs", "Family")}, 404)
+    @describe("All runs that a fork or a study connects with this one", {200: json_answer("the runs", Family)}, 404)
     def family(self, run: str) -> Response:
         """`GET /api/runs/<id>/family`"""
         self._lookup.known(run)
         members = self._runs.family(run)
         return jsonify(root=members[0], runs=[self._member(member) for member in members])
 
-    def _member(self, run: str) -> dict[str, Any]:
+    def _member(self, run: str) -> Member:
         opening, closing = self._runs.opening(run), self._runs.closing(run)
         head = self._lookup.known(run)
         return {
@@ -90,7 +92,7 @@ class StudyRoutes:
             "created": opening["created"],
         }
 
-    def _parent(self, run: str, opening: dict[str, Any]) -> dict[str, Any] | None:
+    def _parent(self, run: str, opening: dict[str, Any]) -> Parent | None:
         """Where the run branched off, with the token it was given there, which its own log names."""
         parent = opening["parent"]
         if parent is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
@@ -13,7 +13,8 @@ from kvscope.app.store.database import metadata, reading
 from kvscope.app.store.runs import PAGE
 from kvscope.model.log import frames as codec
 
-LEVELS = ("attention", "qkv", "block")
+Level = Literal["attention", "qkv", "block"]
+LEVELS: tuple[Level, ...] = get_args(Level)
 """What a session can have of its run: the log alone, with Q, K and V, or with every value inside the blocks."""
 
 values_table = sa.Table(

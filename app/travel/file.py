@@ -10,7 +10,7 @@ from typing import Any
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, manifest_of, unlinked
 from kvscope.app.store.values import LEVELS, describe
-from kvscope.app.travel.words import Extent, read_share
+from kvscope.app.travel.words import Share
 from kvscope.model.log.frames import join, only_qkv
 
 ABOUT = ("id", "title", "notes", "open", "created")
@@ -85,12 +85,10 @@ def of_run(runs: RunLog, run: str) -> SessionFile:
     head = runs.head(run)
     if head is None or not head.closed or not head.steps:
         raise KeyError(run)
-    opening = runs.opening(run)
-    if opening.get("study"):
+    if runs.opening(run).get("study"):
         raise KeyError(run)
-    extent = Extent(head.steps, opening["model"]["layers"], opening["model"]["heads"], len(opening["tokens"]))
 
     def frames() -> Iterator[bytes]:
         return map(unlinked, runs.all_frames(run))
 
-    return SessionFile(manifest_of(read_share(b"{}", extent), frames), frames, lambda: iter(()))
+    return SessionFile(manifest_of(Share.model_validate({}).words(), frames), frames, lambda: iter(()))

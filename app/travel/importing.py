@@ -17,10 +17,11 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from kvscope.app.http.problems import Problem
+from kvscope.app.bodies import read
 from kvscope.app.store.values import Values, describe
 from kvscope.app.travel.page import MANIFEST_ID, PART_TYPE, VALUES_TYPE, part_id, values_id
-from kvscope.app.travel.words import MAX_SHARE_BYTES, Extent, read_share
+from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of
+from kvscope.model.api import Refused
 from kvscope.model.log.archive import MOST_FRAMES, MOST_VALUES, Archive, words_of
 from kvscope.model.log.check import LogCheck, ValuesCheck
 from kvscope.model.log.frames import MAX_FRAME_BYTES
@@ -49,7 +50,7 @@ class Imported:
 def read_file(buffer: memoryview) -> Imported:
     """The session in a file, whole and checked. The buffer must stay as it is for as long as the frames are read.
 
-    Raises Problem.
+    Raises Refused.
     """
     try:
         source = _Page(buffer) if _is_page(buffer) else _of_archive(buffer)
@@ -60,12 +61,14 @@ def read_file(buffer: memoryview) -> Imported:
         values, about = _checked(source, check), source.about
     except BadFile as error:
         part = PART.match(error.where)
-        raise Problem(422, str(error), field=part[0] if part else "file") from None
+        raise Refused(part[0] if part else "file", str(error)) from None
     model, positions = check.opening.model, len(check.opening.tokens) + check.steps
     words = words_of(about)
     if len(words) > MAX_SHARE_BYTES:
-        raise Problem(413, "The file's title and notes are too long.", field="notes", limit=MAX_SHARE_BYTES)
-    return Imported(read_share(words, Extent(check.steps, model.layers, model.heads, positions)), source.frames, values)
+        raise Refused("notes", "The file's title and notes are too long.", limit=MAX_SHARE_BYTES, status=413)
+    return Imported(
+        read(Share, words, bounds_of(model.layers, model.heads, check.steps, positions)).words(), source.frames, values
+    )
 
 
 def _is_page(buffer: memoryview) -> bool:

@@ -15,8 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from kvscope.app.bodies import check
 from kvscope.app.engine.process import resolve
-from kvscope.app.http.requests import new_id, run_from
+from kvscope.app.http.requests import NewRun, new_id
 from kvscope.app.settings import DEFAULT_SERVICE, Settings
 from kvscope.app.store.sessions import SHORTEST_ID, canonical, name_of
 from kvscope.model.log import frames as codec
@@ -35,6 +36,11 @@ def recipes() -> list[dict[str, Any]]:
     """The recipes, in the order of their cards."""
     listed: list[dict[str, Any]] = tomllib.loads(RECIPES.read_text("utf-8"))["run"]
     return listed
+
+
+def asked(recipe: dict[str, Any]) -> NewRun:
+    """The run that a recipe describes."""
+    return check(NewRun, {name: recipe[name] for name in SETTINGS if name in recipe})
 
 
 def words_of(recipe: dict[str, Any], run: Recorded) -> dict[str, Any]:
@@ -72,7 +78,7 @@ def joined(order: int, recipe: dict[str, Any], payloads: list[bytes]) -> bytes:
 
 def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
     """Whether these frames are of a run with the recipe's settings."""
-    wanted = run_from({name: recipe[name] for name in SETTINGS if name in recipe}, "any")
+    wanted = asked(recipe).of("any")
     data = codec.header(payloads[0]).data
     made = (data["prompt"], data["chat"], data["sampling"], data["limits"]["max_new_tokens"])
     return made == (wanted.prompt, wanted.chat, asdict(wanted.sampling), wanted.max_new_tokens)
@@ -87,7 +93,7 @@ class Recorder:
     def record(self, recipe: dict[str, Any]) -> Iterator[bytes]:
         """The frames of a new run."""
         self._service = self._service or resolve(DEFAULT_SERVICE)(None, "cpu", lambda progress: None)
-        request = run_from({name: recipe[name] for name in SETTINGS if name in recipe}, new_id())
+        request = asked(recipe).of(new_id())
         kept = self._service.start(request)
         while kept[-1].kind != "close":
             kept += self._service.advance()

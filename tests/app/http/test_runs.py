@@ -127,7 +127,13 @@ def test_the_longest_prompt_fits_however_it_is_escaped(client: FlaskClient) -> N
         ({"seed": 2**31}, 422, "seed"),
         ({"model": "another"}, 422, "model"),
         ({"model": 1}, 422, "model"),
+        ({"strategy": "\ud800"}, 422, "strategy"),
+        ({"chat": None}, 422, "chat"),
+        ({"model": "\ud800"}, 400, "model"),
         ({"beams": 4}, 400, "beams"),
+        ({"beams": 4, "top_k": -1}, 400, "beams"),
+        ({"": 4}, 400, ""),
+        ({"\ud800": 4}, 400, "?"),
     ],
 )
 def test_a_bad_field_is_named(client: FlaskClient, fields: dict[str, Any], status: int, field: str) -> None:
@@ -157,6 +163,27 @@ def test_the_limit_broken_is_told(client: FlaskClient) -> None:
 )
 def test_a_body_that_is_no_json_object_is_a_bad_request(client: FlaskClient, body: bytes) -> None:
     problem(client.post("/api/runs", data=body, content_type="application/json"), 400, "body")
+
+
+def test_of_a_name_that_is_there_twice_the_last_counts(client: FlaskClient) -> None:
+    body = b'{"prompt": 7, "prompt": "abc", "max_new_tokens": 1}'
+    assert client.post("/api/runs", data=body, content_type="application/json").status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"prompt": "a" * 8193}, "prompt has 8193 characters; at most 8192 are taken."),
+        ({"top_k": 1001}, "top_k must be from 0 to 1000."),
+        ({"temperature": 5.01}, "temperature must be a number above 0, at most 5."),
+        ({"top_p": True}, "top_p must be a number above 0, at most 1."),
+        ({"seed": "1"}, "seed must be an integer."),
+        ({"strategy": 1}, "strategy must be one of greedy, sample."),
+        ({"chat": None}, "chat is missing."),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(client: FlaskClient, fields: dict[str, Any], says: str) -> None:
+    assert client.post("/api/runs", json={"prompt": "abc", **fields}).json["detail"] == says
 
 
 def test_a_body_over_the_limit_is_refused_unread(client: FlaskClient) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from kvscope.app.bodies import read
 from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import canonical, name_of
-from kvscope.app.travel.words import Extent, read_share
+from kvscope.app.travel.words import Share, bounds_of
 from kvscope.model.log import frames as codec
 from tests.record.__main__ import Untrue, card_of, recipes, recorded_as, words_of
 from tests.record.measures import Recorded, holds, percent, render
@@ -111,8 +112,8 @@ def test_a_recording_has_the_settings_it_is_said_to_have_and_the_id_of_its_conte
     assert name_of(canonical(words), payloads).startswith(session["id"])
     data = codec.header(payloads[0]).data
     steps = codec.header(payloads[-1]).data["steps"]
-    extent = Extent(steps, data["model"]["layers"], data["model"]["heads"], len(data["tokens"]) + steps)
-    assert read_share(canonical(words), extent) == words
+    bounds = bounds_of(data["model"], steps, len(data["tokens"]) + steps)
+    assert read(Share, canonical(words), bounds).words() == words
 
 
 def test_a_note_shows_nothing_that_its_step_has_not_computed(recorded: dict[str, Recorded]) -> None:

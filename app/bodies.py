@@ -1,0 +1,185 @@
+"""Reads what a client or a file says into pydantic models.
+
+What is wrong ends in a Refused that names the field and the limit. The limit is what the model's own JSON Schema says,
+which is also what is published; where the run that is asked about has bounds of its own, they take its place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from kvscope.model.api import Refused
+
+Bounds = Mapping[str, tuple[int, int]]
+"""The lowest and the highest that each of these members may be, wherever it stands."""
+
+BOUNDS = "{name} must be from {low} to {high}"
+ABOVE = "{name} must be a number above {low}, at most {high}"
+SENTENCES = {
+    "missing": "{name} is missing",
+    "int_type": "{name} must be an integer",
+    "greater_than_equal": BOUNDS,
+    "less_than_equal": BOUNDS,
+    "out_of_bounds": BOUNDS,
+    "float_type": ABOVE,
+    "finite_number": ABOVE,
+    "greater_than": ABOVE,
+    "bool_type": "{name} must be true or false",
+    "literal_error": "{name} must be one of {choices}",
+    "string_type": "{name} must be text",
+    "string_too_short": "{name} is empty",
+    "string_too_long": "{name} has {length} characters; at most {high} are taken",
+    "string_unicode": "{name} is not valid Unicode: it has half of a surrogate pair",
+    "string_pattern_mismatch": "{name} has a control character, or one that turns the direction of text: none is taken",
+    "list_type": "{name} must be a list of at most {high}",
+    "too_long": "{name} must be a list of at most {high}",
+    "model_type": "{name} must be an object",
+    "head_of_no_layer": "{name} is missing: a head is named",
+}
+"""What is said of each of the library's errors; its own messages are for programmers, and name one end of a limit. Of
+others they are said all the same."""
+UNBOUNDED = ("string_unicode", "string_pattern_mismatch", "string_type", "head_of_no_layer")
+"""Errors that break no limit."""
+STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}
+"""All others are 422."""
+
+
+class Body(BaseModel):
+    """An object that a client sends: no value is made into another type, and no member is passed over."""
+
+    # Built when it is first needed: the page is to be there before.
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def _within(value: int, info: ValidationInfo) -> int:
+    bounds: Bounds = info.context or {}
+    low, high = bounds.get(str(info.field_name), (value, value))
+    if not low <= value <= high:
+        raise PydanticCustomError("out_of_bounds", "out of bounds")
+    return value
+
+
+def _encodable(value: str) -> str:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise PydanticCustomError("string_unicode", "not valid Unicode") from None
+    return value
+
+
+Encodable = AfterValidator(_encodable)
+"""For text that no pattern holds to Unicode: the library lets half of a surrogate pair through."""
+
+Index = Annotated[int, Field(ge=0), AfterValidator(_within)]
+"""A step, layer, head or position: what is asked about says how many it has."""
+
+
+def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model:
+    """What the JSON object in `body` says. Raises Refused."""
+    try:
+        parsed = json.loads(body.decode("utf-8"), object_pairs_hook=_members)
+    except UnicodeDecodeError as error:
+        raise Refused("body", f"The body is not valid UTF-8 (byte {error.start}).", status=400) from None
+    except (ValueError, RecursionError) as error:
+        what = str(error) or "nested too deeply"
+        raise Refused("body", f"The body is not valid JSON: {what}.", status=400) from None
+    if not isinstance(parsed, dict):
+        raise Refused("body", "The body must be a JSON object.", status=400)
+    return check(model, parsed, bounds)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Names that can be told again: one with half of a surrogate pair is not known anyway."""
+    return {name.encode("utf-8", "replace").decode(): value for name, value in pairs}
+
+
+def check(model: type[Model], members: Mapping[str, Any], bounds: Bounds | None = None) -> Model:
+    """What these members say. Raises Refused."""
+    try:
+        return model.model_validate(members, context=bounds or {})
+    except ValidationError as error:
+        raise _refused(model, error.errors(include_url=False), bounds or {}) from None
+
+
+def _refused(model: type[BaseModel], errors: list[ErrorDetails], bounds: Bounds) -> Refused:
+    """The first thing that is wrong; in each object a member that is not known comes before the others."""
+    first = errors[0]["loc"]
+
+    def order(error: ErrorDetails) -> tuple[bool, int, str]:
+        place = error["loc"]
+        before = error["type"] == "extra_forbidden" and place[:-1] == first[: len(place) - 1]
+        return (not before, len(place), str(place[-1])) if before else (True, 0, "")
+
+    error = min(errors, key=order)
+    place, kind, context = error["loc"], _kind(model, error), error.get("ctx", {})
+    name, status = f"{_name(place)[:80]}{context.get('member', '')}", STATUSES.get(kind, 422)
+    if kind == "extra_forbidden":
+        known = [_name((*place[:-1], member)) for member in _schema_at(model, place[:-1])["properties"]]
+        return Refused(name, f"There is no field {name!r}.", limit=known, status=status)
+    limit = None if kind in UNBOUNDED else context.get("limit", limit_of(model, place, bounds))
+    return Refused(name, _sentence(kind, name, limit, error), limit=limit, status=status)
+
+
+def _kind(model: type[BaseModel], error: ErrorDetails) -> str:
+    """The library's kind of an error, but for what it takes otherwise than it is meant here."""
+    kind = error["type"]
+    if error["input"] is None and kind != "extra_forbidden":
+        return "missing"
+    if kind == "string_unicode" and "enum" in _schema_at(model, error["loc"]):
+        return "literal_error"
+    return "greater_than" if isinstance(error.get("ctx", {}).get("le"), float) else kind
+
+
+def _sentence(kind: str, name: str, limit: Any, error: ErrorDetails) -> str:
+    low, high = limit if isinstance(limit, list) and len(limit) == 2 else (0, limit)
+    value = error["input"]
+    said = SENTENCES.get(kind) or f"{name}: {error['msg']}".replace("{", "{{").replace("}", "}}")
+    length = len(value) if isinstance(value, str) else 0
+    choices = ", ".join(map(str, limit)) if isinstance(limit, list) else ""
+    return f"{said.format(name=name, low=low, high=high, length=length, choices=choices)}."
+
+
+def _name(place: tuple[int | str, ...]) -> str:
+    """`notes[1].layer` for ("notes", 1, "layer")."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+
+
+def limit_of(model: type[BaseModel], place: tuple[int | str, ...], bounds: Bounds) -> Any:
+    """The bound of a member: least and most of a number or of a text's length, most items of a list, or what it can be.
+
+    None where it has none.
+    """
+    if place and place[-1] in bounds:
+        return list(bounds[str(place[-1])])
+    schema = _schema_at(model, place)
+    if "properties" in schema:
+        return list(schema["properties"])
+    low = schema.get("minimum", schema.get("exclusiveMinimum", schema.get("minLength", 0)))
+    high = schema.get("maximum", schema.get("maxLength"))
+    return schema.get("enum") or schema.get("maxItems") or (None if high is None else [low, high])
+
+
+def _schema_at(model: type[BaseModel], place: tuple[int | str, ...]) -> dict[str, Any]:
+    whole = schema_of(model)
+    schema = whole
+    for part in place:
+        schema = schema["items"] if isinstance(part, int) else schema["properties"][part]
+        schema = schema.get("anyOf", [schema])[0]
+        if "$ref" in schema:
+            schema = whole["$defs"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+@cache
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of a model, alone."""
+    return model.model_json_schema()

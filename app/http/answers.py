@@ -1,0 +1,253 @@
+"""What the HTTP contract answers in JSON. The published document (openapi.py) is made of it; members may be added."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from kvscope.app.travel.words import NoteText, Title, View
+from kvscope.model.api import ValueLevel
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+SessionId = Annotated[str, Field(pattern="^[a-z2-7]{12,52}$")]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Status = Literal["running", "paused", "closed"]
+Reason = Literal["eos", "length", "stopped", "failed", "interrupted"]
+
+
+class Problem(TypedDict):
+    """RFC 9457. `field` is what the problem is about, `limit` the bound that was broken."""
+
+    title: str
+    status: Annotated[int, Field(ge=400, le=599)]
+    detail: str
+    field: NotRequired[str]
+    limit: NotRequired[Any]
+
+
+class Model(TypedDict):
+    """The model object of docs/frames.md."""
+
+    name: str
+    sha256: str
+    layers: Positive
+    heads: Positive
+    vocab: Positive
+
+
+class Token(TypedDict):
+    id: Count
+    text: str
+    bytes: NotRequired[str]
+    special: NotRequired[bool]
+
+
+class Parent(TypedDict):
+    """Where a branch left another run."""
+
+    run: str
+    position: Count
+    token: NotRequired[Any]
+
+
+class Study(TypedDict):
+    """What a run was made to learn about."""
+
+    kind: Literal["twin", "beam"]
+    of: str
+
+
+class Created(TypedDict):
+    id: str
+    url: str
+
+
+class SamplingSettings(TypedDict):
+    strategy: str
+    temperature: float
+    top_k: Count
+    top_p: float
+    seed: Count
+
+
+class RunLimits(TypedDict):
+    max_new_tokens: Positive
+    max_positions: Positive
+
+
+class RunStatus(TypedDict):
+    id: str
+    url: str
+    status: Status
+    reason: Reason | None
+    error: str | None
+    last_seq: Count
+    steps: Count
+    bytes: Count
+    prompt_tokens: Count
+    study: Study | None
+    model: Model
+    prompt: str
+    chat: bool
+    sampling: SamplingSettings
+    limits: RunLimits
+    parent: Parent | None
+    created: Time
+
+
+class Controlled(TypedDict):
+    id: str
+    status: Status
+
+
+class Member(TypedDict):
+    id: str
+    parent: Parent | None
+    study: Study | None
+    status: Status
+    reason: Reason | None
+    steps: Count
+    created: Time
+
+
+class Family(TypedDict):
+    root: str
+    runs: list[Member]
+
+
+class Candidates(TypedDict):
+    candidates: list[Token]
+
+
+class Chosen(TypedDict):
+    prob: float
+    rank: Count
+
+
+class LensLayer(TypedDict):
+    layer: Count
+    top: list[Token]
+    chosen: Chosen
+
+
+class Lens(TypedDict):
+    token: Token
+    layers: list[LensLayer]
+
+
+class ShareChoice(TypedDict):
+    bytes: Count
+    estimated: bool
+    refusal: str | None
+
+
+class ShareChoices(TypedDict):
+    levels: ShareLevels
+    computing: Computing | None
+
+
+class ShareLevels(TypedDict):
+    attention: ShareChoice
+    qkv: ShareChoice
+    block: ShareChoice
+
+
+class Computing(TypedDict):
+    done: Count
+    steps: Positive
+
+
+class Shared(TypedDict):
+    id: SessionId
+    url: str
+    embed: str
+    delete_token: str
+
+
+class NotePlace(TypedDict):
+    step: Count | None
+    layer: Count | None
+    head: Count | None
+    text: NoteText
+
+
+class Opens(TypedDict):
+    step: Count | None
+    layer: Count | None
+    head: Count | None
+    query: Count | None
+    key: Count | None
+    view: View | None
+
+
+class Part(TypedDict):
+    seq: Count
+    kind: str
+    bytes: Positive
+    sha256: Sha256
+
+
+class ValuesPart(TypedDict):
+    step: Count
+    layer: Count
+    bytes: Positive
+    sha256: Sha256
+
+
+class StoredValues(TypedDict):
+    level: ValueLevel
+    bytes: Positive
+    parts: list[ValuesPart]
+
+
+class Session(TypedDict):
+    """The manifest of a saved session (docs/sessions.md)."""
+
+    id: SessionId
+    schema: Literal["1"]
+    title: Title
+    notes: list[NotePlace]
+    open: Opens
+    created: Time
+    run: str
+    prompt: str
+    model: Model
+    steps: Positive
+    bytes: Positive
+    parts: list[Part]
+    values: NotRequired[StoredValues | None]
+
+
+class OEmbed(TypedDict):
+    """https://oembed.com"""
+
+    version: Literal["1.0"]
+    type: Literal["rich"]
+    provider_name: str
+    provider_url: str
+    title: str
+    html: str
+    width: Positive
+    height: Positive
+    cache_age: Positive
+    thumbnail_url: NotRequired[str]
+    thumbnail_width: NotRequired[Positive]
+    thumbnail_height: NotRequired[Positive]
+
+
+class Health(TypedDict):
+    status: Literal["ok"]
+    version: str
+
+
+class Readiness(TypedDict):
+    state: Literal["fetching", "loading", "ready", "failed", "restarting"]
+    phase: str
+    done: Count
+    total: Count
+    message: str
+    model: Model | None
