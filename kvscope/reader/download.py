@@ -14,7 +14,7 @@ from kvscope.app.store.sessions import unlinked
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import BadFrame, from_stream, header, join
-from kvscope.model.log.strict import BadFile
+from kvscope.model.log.untrusted import BadFile
 from kvscope.reader.errors import CannotRead
 
 SILENCE_S = 30.0

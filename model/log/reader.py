@@ -138,6 +138,20 @@ class LogReader:
         self._place(step, 0, 0)
         return self._assembled(step, range(self._layers), range(self._heads))
 
+    def companded_run(self) -> np.ndarray:
+        """All steps, U8 [layers, heads, positions, positions]: what a decode step computed is one row of queries."""
+        import numpy as np
+
+        steps = [self.companded_step(step) for step in range(len(self.steps))]
+        if not steps:
+            raise NotThere("This log has no complete step.")
+        positions = steps[-1].shape[-1]
+        whole = np.zeros((self._layers, self._heads, positions, positions), np.uint8)
+        for step, part in enumerate(steps):
+            rows = self.rows(step)
+            whole[:, :, rows.start : rows.stop, : rows.stop] = part
+        return whole
+
     def norms(self, step: int) -> dict[str, np.ndarray]:
         """Lengths of a step's new rows by name: `q_norm` float32 [layers, heads, queries], `k_norm` and `v_norm`
         [layers, kv_heads, queries], `residual_norm` [layers, queries]; without those that the log lacks.

@@ -73,7 +73,7 @@ class FrameData(Data):
 class Token(Data):
     id: TokenId
     text: str = Field(max_length=4096)
-    bytes: str = Field(max_length=8192)
+    bytes: str = Field(max_length=8192, pattern=r"^(?:[0-9A-Fa-f]{2})*$")
     special: bool
 
 

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
-from kvscope.model.log import frames as codec
+from kvscope.model.companding import decompand
+from kvscope.model.log.reader import LogReader
 
 NARROW_SPACE = "\u202f"
 SHOWN_SPACE = "␣"
@@ -24,32 +23,16 @@ SHOWN_SPACE = "␣"
 
 
 class Recorded:
-    """A whole run. `attention`: weights, float64 [layers, heads, queries, keys]; `steps`: data of the step frames."""
+    """A whole run. `attention`: weights, float32 [layers, heads, queries, keys]; `steps`: data of the step frames."""
 
     def __init__(self, payloads: Iterable[bytes]) -> None:
-        log = list(payloads)
-        headers = [codec.header(payload) for payload in log]
-        self.open: dict[str, Any] = headers[0].data
-        self.steps = [header.data for header in headers if header.kind == "step"]
-        self.tokens = [*self.open["tokens"], *(step["token"] for step in self.steps)]
-        self.prompt_length = len(self.open["tokens"])
-        rows = self.prompt_length + len(self.steps) - 1
-        model = self.open["model"]
-        self.shades = np.zeros((model["layers"], model["heads"], rows, rows), np.uint8)
-        for header, payload in zip(headers, log, strict=True):
-            if header.kind == "layer":
-                self._place(header.data, codec.tensors(payload)["attention"])
-        self.attention = (self.shades / 255.0) ** 2
-        tensors = [
-            codec.tensors(payload) for header, payload in zip(headers, log, strict=True) if header.kind == "step"
-        ]
-        self.top_ids = [step["top_ids"] for step in tensors]
-        self.top_logits = [step["top_logits"] for step in tensors]
-
-    def _place(self, data: dict[str, Any], part: np.ndarray) -> None:
-        layers, heads, queries, keys = part.shape
-        layer, head, query = data["first_layer"], data["first_head"], data["first_query"]
-        self.shades[layer : layer + layers, head : head + heads, query : query + queries, :keys] = part
+        log = LogReader(payloads)
+        self.open, self.steps, self.tokens = log.open, log.steps, log.tokens
+        self.prompt_length = log.prompt_length
+        self.shades = log.companded_run()
+        self.attention = decompand(self.shades)
+        self.top_ids = [log.top_ids(step) for step in range(len(log.steps))]
+        self.top_logits = [log.top_logits(step) for step in range(len(log.steps))]
 
     def text(self, position: int) -> str:
         """A token as it is written in a sentence: without the space before it, a newline as ⏎."""

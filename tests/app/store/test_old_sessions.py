@@ -14,6 +14,7 @@ import pytest
 
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, canonical, name_of
+from kvscope.model.companding import decompand
 from kvscope.model.log import frames as codec
 from tests.app.conftest import ROOT
 
@@ -79,7 +80,7 @@ def test_its_frames_are_whole(name: str) -> None:
             first = header.data["first_layer"]
             rows[first : first + attention.shape[0]] += attention.shape[2]
             # A row's weights sum to 1 as far as their rounding lets them.
-            assert np.allclose(((attention / 255.0) ** 2).sum(-1), 1, atol=0.05)
+            assert np.allclose(decompand(attention).sum(-1), 1, atol=0.05)
     assert set(rows) == {len(codec.token_ids(frames)) - 1}
 
 

@@ -342,6 +342,14 @@ def test_a_token_outside_the_vocabulary_is_named(log: list[bytes]) -> None:
         assert said == f"parts[{seq}].data.{name} has the token 259, and the vocabulary has 259."
 
 
+@pytest.mark.parametrize("raw", ["x", "0", "0g", "é1", "00\n"])
+def test_the_bytes_of_a_token_are_hex(log: list[bytes], raw: str) -> None:
+    token = {"id": 1, "text": "x", "bytes": raw, "special": False}
+    said = refusal(log, 0, relabel(log[0], "r", 0, {"tokens": [token]}).payload)
+    assert said is not None
+    assert said.startswith("parts[0].data.tokens[0].bytes ")
+
+
 def test_exact_values_that_are_wrong_are_named(log: list[bytes], values: list[bytes]) -> None:
     def said_of(payload: bytes) -> str | None:
         check = ValuesCheck(checked(log))

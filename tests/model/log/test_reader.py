@@ -127,6 +127,18 @@ def test_a_place_that_is_not_there_is_named(place: tuple[int, int, int], sentenc
         found.attention(*place)
 
 
+def test_a_whole_run_has_a_row_for_each_position() -> None:
+    found = LogReader(payloads(log_of((2, 3, 1, 4), 3)[0]))
+    whole = found.companded_run()
+    assert whole.shape == (2, 3, 6, 6)
+    for step in range(3):
+        rows = found.rows(step)
+        assert np.array_equal(whole[:, :, rows.start : rows.stop, : rows.stop], found.companded_step(step))
+    assert not np.triu(whole, 1).any()
+    with pytest.raises(NotThere, match="no complete step"):
+        LogReader(payloads(log_of((2, 3, 1, 4), 0)[0])).companded_run()
+
+
 def test_a_study_has_steps_and_no_attention() -> None:
     log, _ = log_of((2, 3, 1, 4), 2)
     kept = [frame for frame in log if frame.kind != "layer"]
