@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.calls import Calls
 from kvscope.app.http.lookup import Log, RunLookup
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.requests import query_integer, read_candidate
@@ -24,8 +24,8 @@ EXACT_PROBLEMS = (404, 409, 422, 429, 503)
 class LogRoutes:
     """One method per route, below the log's own. `caching`: how long the exact values may be kept."""
 
-    def __init__(self, logs: Log, lookup: RunLookup, engine: EngineLink, caching: str) -> None:
-        self._logs, self._lookup, self._engine, self._caching = logs, lookup, engine, caching
+    def __init__(self, logs: Log, lookup: RunLookup, calls: Calls, caching: str) -> None:
+        self._logs, self._lookup, self._calls, self._caching = logs, lookup, calls, caching
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
@@ -67,7 +67,7 @@ class LogRoutes:
         layer = _index("layer", opening["model"]["layers"])
         head = _index("head", opening["model"]["heads"])
         first_query = 0 if step == 0 else len(ids) - 1
-        return self._exact(log, opening, lambda: self._engine.call("head", ids, first_query, layer, head))
+        return self._exact(log, opening, lambda: self._calls.call("head", ids, first_query, layer, head))
 
     @describe(
         "Every value inside a layer for one token, exactly",
@@ -81,7 +81,7 @@ class LogRoutes:
         opening, ids, _ = self._lookup.step(log, _step)
         layer = _index("layer", opening["model"]["layers"])
         position = _index("position", len(ids))
-        return self._exact(log, opening, lambda: self._engine.call("block", ids, layer, position))
+        return self._exact(log, opening, lambda: self._calls.call("block", ids, layer, position))
 
     @describe(
         "One head in a step of decode, with the cache and without",
@@ -95,7 +95,7 @@ class LogRoutes:
         opening, ids, _ = self._lookup.step(log, _step, first=1)
         layer = _index("layer", opening["model"]["layers"])
         head = _index("head", opening["model"]["heads"])
-        return self._exact(log, opening, lambda: self._engine.call("algebra", ids, layer, head))
+        return self._exact(log, opening, lambda: self._calls.call("algebra", ids, layer, head))
 
     @describe(
         "How likely tokens of one's own were as the next one",
@@ -108,7 +108,7 @@ class LogRoutes:
         """`GET …/candidates?step=&text=`"""
         opening, ids, _ = self._lookup.step(log, _step)
         text = read_candidate(request.args.get("text"))
-        return self._exact(log, opening, lambda: self._engine.call("candidates", ids, text))
+        return self._exact(log, opening, lambda: self._calls.call("candidates", ids, text))
 
     @describe(
         "The next token as it would be after each layer (logit lens)",
@@ -121,7 +121,7 @@ class LogRoutes:
         """`GET …/lens?step=`"""
         opening, ids, step = self._lookup.step(log, _step)
         _, token = self._logs.chosen(log)[step]
-        return self._exact(log, opening, lambda: self._engine.call("lens", ids, token))
+        return self._exact(log, opening, lambda: self._calls.call("lens", ids, token))
 
     def _exact(self, log: str, opening: dict[str, Any], compute: Callable[[], Any]) -> Response:
         """Values that never change: what a cache holds is never asked of the engine again."""

@@ -6,8 +6,9 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.engine.link import EngineLink
-from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, json_body
+from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, json_body, state_of
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import integer, new_id, read_beam, read_twin
@@ -16,10 +17,10 @@ from kvscope.model.api import BeamRequest, TwinRequest
 from kvscope.model.log.frames import header
 
 
-def blueprint(runs: RunLog, engine: EngineLink) -> Blueprint:
+def blueprint(runs: RunLog, engine: Supervisor, desk: Desk) -> Blueprint:
     """The routes, over this log and this engine."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
-    api = StudyRoutes(runs, engine)
+    api = StudyRoutes(runs, engine, desk)
     routes.post("/<run>/twin")(api.twin)
     routes.post("/<run>/beam")(api.beam)
     routes.get("/<run>/family")(api.family)
@@ -29,8 +30,8 @@ def blueprint(runs: RunLog, engine: EngineLink) -> Blueprint:
 class StudyRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: EngineLink) -> None:
-        self._runs, self._engine = runs, engine
+    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk) -> None:
+        self._runs, self._desk = runs, desk
         self._lookup = RunLookup(runs, engine)
 
     @describe(
@@ -50,7 +51,7 @@ class StudyRoutes:
         self._lookup.same_model(opening)
         frames = [self._runs.frames(run, seq - 1, 1)[0] for seq in (0, *steps)]
         twin = new_id()
-        self._engine.study_run(TwinRequest(twin, run, caching, tuple(frames)))
+        self._desk.study(TwinRequest(twin, run, caching, tuple(frames)))
         return created(twin)
 
     @describe(
@@ -67,7 +68,7 @@ class StudyRoutes:
         self._lookup.same_model(opening)
         search = new_id()
         opened = self._runs.frames(run, -1, 1)[0]
-        self._engine.study_run(BeamRequest(search, run, step, beams, length, ids, opened))
+        self._desk.study(BeamRequest(search, run, step, beams, length, ids, opened))
         return created(search)
 
     @describe("All runs that a fork or a study connects with this one", {200: json_answer("the runs", "Family")}, 404)
@@ -84,7 +85,7 @@ class StudyRoutes:
             "id": run,
             "parent": self._parent(run, opening),
             "study": opening.get("study"),
-            "status": self._lookup.state(run, head),
+            "status": state_of(run, head.closed, self._desk),
             "reason": closing["reason"] if closing else None,
             "steps": head.steps,
             "created": opening["created"],
