@@ -12,9 +12,9 @@ from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, json_
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import integer, new_id, read_beam, read_twin
+from kvscope.app.store.family import Member
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, TwinRequest
-from kvscope.model.log.frames import header
 
 
 def blueprint(runs: RunLog, engine: Supervisor, desk: Desk) -> Blueprint:
@@ -76,26 +76,27 @@ class StudyRoutes:
         """`GET /api/runs/<id>/family`"""
         self._lookup.known(run)
         members = self._runs.family(run)
-        return jsonify(root=members[0], runs=[self._member(member) for member in members])
+        return jsonify(root=members[0].run, runs=[self._told(member) for member in members])
 
-    def _member(self, run: str) -> dict[str, Any]:
-        opening, closing = self._runs.opening(run), self._runs.closing(run)
-        head = self._lookup.known(run)
+    def _told(self, member: Member) -> dict[str, Any]:
         return {
-            "id": run,
-            "parent": self._parent(run, opening),
-            "study": opening.get("study"),
-            "status": state_of(run, head.closed, self._desk),
-            "reason": closing["reason"] if closing else None,
-            "steps": head.steps,
-            "created": opening["created"],
+            "id": member.run,
+            "parent": _parent(member),
+            "study": member.opening.get("study"),
+            "status": state_of(member.run, member.closing is not None, self._desk),
+            "reason": member.closing["reason"] if member.closing else None,
+            "steps": member.steps,
+            "created": member.opening["created"],
         }
 
-    def _parent(self, run: str, opening: dict[str, Any]) -> dict[str, Any] | None:
-        """Where the run branched off, with the token it was given there, which its own log names."""
-        parent = opening["parent"]
-        if parent is None:
-            return None
-        seq, token = self._runs.chosen(run)[parent["position"] - len(opening["tokens"])]
-        text = header(self._runs.frames(run, seq - 1, 1)[0]).data["token"]["text"]
-        return {"run": parent["run"], "position": parent["position"], "token": {"id": token, "text": text}}
+
+def _parent(member: Member) -> dict[str, Any] | None:
+    """Where the run branched off, with the token it was given there."""
+    parent, token = member.opening.get("parent"), member.token
+    if not parent or token is None:
+        return None
+    return {
+        "run": parent["run"],
+        "position": parent["position"],
+        "token": {"id": token["id"], "text": token["text"]},
+    }
