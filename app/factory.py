@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from flask import Flask
 
-from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.storing import Storing
+from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http import (
     compression,
@@ -39,7 +42,9 @@ class Parts:
 
     runs: RunLog
     sessions: SessionStore
-    engine: EngineLink
+    engine: Supervisor
+    calls: Calls
+    desk: Desk
     live: Live
     gallery: recordings.Gallery
     expiry: Expiry
@@ -63,8 +68,11 @@ def build(settings: Settings) -> Flask:
     """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError."""
     runs = RunLog(settings.data_dir, settings.database_url)
     sessions = SessionStore(runs)
-    engine = EngineLink(runs, settings, report)
-    maker = ValueMaker(runs, engine, settings.data_dir, settings.max_value_bytes)
+    calls = Calls(settings.call_timeout_s)
+    storing = Storing(runs, calls, report)
+    engine = Supervisor(calls, storing, settings, report)
+    desk = Desk(runs, calls, storing, most_open=settings.max_open_runs, abandoned_after_s=settings.abandoned_after_s)
+    maker = ValueMaker(runs, calls, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers)
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
@@ -72,15 +80,15 @@ def build(settings: Settings) -> Flask:
     expiry = Expiry(runs, sessions, [example.id for example in examples], live.watched, settings.keep_runs_days, report)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, live, gallery, expiry)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry)
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
     live.init_app(app)
     frame_compression.init_app(app)
-    app.register_blueprint(run_routes.blueprint(runs, engine))
-    app.register_blueprint(studies.blueprint(runs, engine))
-    app.register_blueprint(session_routes.blueprint(runs, sessions, engine, maker))
+    app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk))
+    app.register_blueprint(studies.blueprint(runs, engine, desk))
+    app.register_blueprint(session_routes.blueprint(runs, sessions, engine, calls, maker))
     app.register_blueprint(openapi.blueprint())
     app.register_blueprint(files.blueprint(sessions, engine, settings.data_dir))
     app.register_blueprint(oembed.blueprint(sessions))

@@ -1,6 +1,6 @@
 """The engine process: loads the model, then serves calls and advances runs until the web process is gone.
 
-Started by app.engine.link with the spawn method, because fork and CUDA do not mix.
+Started by app.engine.supervisor with the spawn method, because fork and CUDA do not mix.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any
 
-from kvscope.app.engine.link import EngineLink, EngineUnavailable
+from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.store.database import StoreError, reason_of
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.values import Values, describe
@@ -22,8 +22,8 @@ WAIT_S = 120.0
 class ValueMaker:
     """One run's values at a time; what is made waits on disk, in `folder`, until it is stored."""
 
-    def __init__(self, runs: RunLog, engine: EngineLink, folder: Path, most_bytes: int) -> None:
-        self._runs, self._engine, self._folder, self.most_bytes = runs, engine, folder, most_bytes
+    def __init__(self, runs: RunLog, calls: Calls, folder: Path, most_bytes: int) -> None:
+        self._runs, self._calls, self._folder, self.most_bytes = runs, calls, folder, most_bytes
         self._turn = Lock()
         self._done: dict[str, int] = {}
 
@@ -72,9 +72,8 @@ class ValueMaker:
         for step, token in enumerate(chosen):
             ids = prompt + chosen[:step]
             first_query = 0 if step == 0 else len(ids) - 1
-            frames: list[Frame] = self._engine.call(
-                "values", ValuesRequest(label, step, ids, first_query, token, level)
-            )
+            request = ValuesRequest(label, step, ids, first_query, token, level)
+            frames: list[Frame] = self._calls.call("values", request)
             for frame in frames:
                 yield frame.payload
             self._done[run] = step + 1

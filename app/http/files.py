@@ -12,7 +12,7 @@ from threading import Lock
 
 from flask import Blueprint, Response, request
 
-from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Shared
 from kvscope.app.http.log import BINARY
 from kvscope.app.http.lookup import RunLookup
@@ -33,7 +33,7 @@ RETRY_WHEN_BUSY_S = 5
 LONGEST_WAIT_S = 60.0
 
 
-def blueprint(sessions: SessionStore, engine: EngineLink, folder: Path) -> Blueprint:
+def blueprint(sessions: SessionStore, engine: Supervisor, folder: Path) -> Blueprint:
     """The routes, over these sessions. Files that come in wait in `folder` while they are read."""
     routes = Blueprint("files", __name__, url_prefix="/api/sessions")
     api = FileRoutes(sessions, RunLookup(sessions, engine, noun="session"), folder)

@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.calls import Calls
 from kvscope.app.http.answers import Candidates, Lens
 from kvscope.app.http.lookup import Log, RunLookup, Steps
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
@@ -31,8 +31,8 @@ EXACT_PROBLEMS = (404, 409, 422, 429, 503)
 class LogRoutes:
     """One method per route, below the log's own. `caching`: how long the exact values may be kept."""
 
-    def __init__(self, logs: Log, lookup: RunLookup, engine: EngineLink, caching: str) -> None:
-        self._logs, self._lookup, self._engine, self._caching = logs, lookup, engine, caching
+    def __init__(self, logs: Log, lookup: RunLookup, calls: Calls, caching: str) -> None:
+        self._logs, self._lookup, self._calls, self._caching = logs, lookup, calls, caching
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
@@ -136,7 +136,7 @@ class LogRoutes:
             response = Response(status=304)
         else:
             self._lookup.same_model(steps.opening)
-            value = self._engine.call(what, *wanted)
+            value = self._calls.call(what, *wanted)
             response = Response(value, mimetype=BINARY) if isinstance(value, bytes) else jsonify(value)
         response.headers["Cache-Control"] = self._caching
         response.set_etag(tag)

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 from flask import Response, jsonify, url_for
 
 from kvscope.app.bodies import Bounds
-from kvscope.app.engine.link import EngineLink, EngineUnavailable
+from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Status
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.store.head import Head
@@ -61,7 +63,7 @@ class Steps:
 class RunLookup:
     """Finds runs, and refuses what cannot be asked of one. Methods raise Problem. `noun`: what an id is of."""
 
-    def __init__(self, runs: Log, engine: EngineLink, noun: str = "run") -> None:
+    def __init__(self, runs: Log, engine: Supervisor, noun: str = "run") -> None:
         self._runs, self._engine, self._noun = runs, engine, noun
 
     def known(self, run: str) -> Head:
@@ -88,10 +90,6 @@ class RunLookup:
             raise Problem(409, f"The run has no {missing} yet.", field="step")
         return Steps(opening, chosen, first)
 
-    def state(self, run: str, head: Head) -> Status:
-        """running, paused or closed."""
-        return "closed" if head.closed else "paused" if self._engine.is_paused(run) else "running"
-
     def same_model(self, opening: dict[str, Any]) -> None:
         """A run's values can only be computed again by the model that gave them."""
         loaded = self._engine.info
@@ -100,6 +98,11 @@ class RunLookup:
         if opening["model"]["sha256"] != loaded["sha256"]:
             detail = f"The run was made by {opening['model']['name']} and this server runs {loaded['name']}."
             raise Problem(409, detail, field="model", limit=[loaded["name"]])
+
+
+def state_of(run: str, closed: bool, desk: Desk) -> Status:
+    """running, paused or closed."""
+    return "closed" if closed else "paused" if desk.is_paused(run) else "running"
 
 
 def created(run: str) -> Response:

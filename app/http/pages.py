@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Blueprint, Response, g, jsonify, render_template, request, url_for
 
-from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def blueprint(
-    runs: RunLog, sessions: SessionStore, engine: EngineLink, live: Live, examples: list[Example]
+    runs: RunLog, sessions: SessionStore, engine: Supervisor, live: Live, examples: list[Example]
 ) -> Blueprint:
     """The routes, over these parts."""
     routes = Blueprint("pages", __name__)

@@ -11,7 +11,8 @@ from typing import Any
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from kvscope.app.engine.link import EngineUnavailable, TooManyRuns
+from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.desk import TooManyRuns
 from kvscope.app.store.database import StoreError
 from kvscope.app.store.sessions import Damaged, Deleted
 from kvscope.model.api import Refused

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.engine.link import EngineLink, EngineUnavailable
+from kvscope.app.engine.calls import Calls, EngineUnavailable
+from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Controlled, Created, RunStatus
 from kvscope.app.http.log import LogRoutes
-from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, page_of
+from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, page_of, state_of
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
@@ -17,23 +19,23 @@ from kvscope.model.api import ForkRequest
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
-def blueprint(runs: RunLog, engine: EngineLink) -> Blueprint:
+def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk) -> Blueprint:
     """The routes, over this log and this engine."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
-    api = RunRoutes(runs, engine)
+    api = RunRoutes(runs, engine, desk)
     routes.post("")(api.create)
     routes.get("/<run>")(api.status)
     routes.post("/<run>/control")(api.control)
     routes.post("/<run>/fork")(api.fork)
-    LogRoutes(runs, RunLookup(runs, engine), engine, FOR_EVER).register(routes)
+    LogRoutes(runs, RunLookup(runs, engine), calls, FOR_EVER).register(routes)
     return routes
 
 
 class RunRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: EngineLink) -> None:
-        self._runs, self._engine = runs, engine
+    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk) -> None:
+        self._runs, self._engine, self._desk = runs, engine, desk
         self._lookup = RunLookup(runs, engine)
 
     @describe("Start a run", {201: json_answer("it runs", Created, "Location")}, *STARTING_PROBLEMS, body=NewRun)
@@ -46,7 +48,7 @@ class RunRoutes:
         if asked.model is not None and asked.model != loaded["name"]:
             detail = f"This server runs {loaded['name']}; it has no model {asked.model[:80]!r}."
             raise Problem(422, detail, field="model", limit=[loaded["name"]])
-        self._engine.start_run(asked.of(run))
+        self._desk.start(asked.of(run))
         return created(run)
 
     @describe("What a run is and how far it is", {200: json_answer("its settings and its state", RunStatus)}, 404)
@@ -58,7 +60,7 @@ class RunRoutes:
         return jsonify(
             id=run,
             url=page_of(run),
-            status=self._lookup.state(run, head),
+            status=state_of(run, head.closed, self._desk),
             reason=closing["reason"] if closing else None,
             error=closing["error"] if closing else None,
             last_seq=head.last_seq,
@@ -81,7 +83,7 @@ class RunRoutes:
         action = body(Control).action
         if head.closed:
             raise Problem(409, "The run has ended.", field="action")
-        return jsonify(id=run, status=self._engine.control(run, action))
+        return jsonify(id=run, status=self._desk.control(run, action))
 
     @describe(
         "Put another token in the place of one that a run chose, and go on from there in a new run",
@@ -101,5 +103,5 @@ class RunRoutes:
         last = chosen[asked.position - prompt][0]
         shared = tuple(self._runs.all_frames(run, last=last))
         fork = new_id()
-        self._engine.fork_run(ForkRequest(fork, run, asked.position, asked.token, shared))
+        self._desk.fork(ForkRequest(fork, run, asked.position, asked.token, shared))
         return created(fork)

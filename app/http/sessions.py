@@ -6,7 +6,8 @@ from itertools import chain, islice
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.answers import Session
 from kvscope.app.http.log import BINARY, LogRoutes
@@ -29,7 +30,7 @@ PICTURE = "1"
 """Version of how a session's picture is drawn: part of its ETag."""
 
 
-def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink, maker: ValueMaker) -> Blueprint:
+def blueprint(runs: RunLog, sessions: SessionStore, engine: Supervisor, calls: Calls, maker: ValueMaker) -> Blueprint:
     """The routes, over this log, these sessions, this engine, and what computes values to be stored."""
     routes = Blueprint("sessions", __name__, url_prefix="/api")
     api = SessionRoutes(sessions, engine)
@@ -42,7 +43,7 @@ def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink, maker: V
     saved.get("/<session>/values")(api.values)
     saved.get("/<session>.png")(api.thumbnail)
     saved.delete("/<session>")(api.delete)
-    LogRoutes(sessions, api.lookup, engine, REVALIDATED).register(saved)
+    LogRoutes(sessions, api.lookup, calls, REVALIDATED).register(saved)
     routes.register_blueprint(saved)
     return routes
 
@@ -50,7 +51,7 @@ def blueprint(runs: RunLog, sessions: SessionStore, engine: EngineLink, maker: V
 class SessionRoutes:
     """One method per route."""
 
-    def __init__(self, sessions: SessionStore, engine: EngineLink) -> None:
+    def __init__(self, sessions: SessionStore, engine: Supervisor) -> None:
         self._sessions = sessions
         self.lookup = RunLookup(sessions, engine, noun="session")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Response, jsonify, request, url_for
 
-from kvscope.app.engine.link import EngineLink
+from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.answers import ShareChoices, Shared
 from kvscope.app.http.lookup import RunLookup
@@ -26,7 +26,7 @@ LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
 class ShareRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, sessions: SessionStore, engine: EngineLink, maker: ValueMaker) -> None:
+    def __init__(self, runs: RunLog, sessions: SessionStore, engine: Supervisor, maker: ValueMaker) -> None:
         self._sessions, self._engine, self._maker = sessions, engine, maker
         self._lookup = RunLookup(runs, engine)
 

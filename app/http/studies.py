@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.engine.link import EngineLink
-from kvscope.app.http.answers import Created, Family, Member, Parent
-from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created
+from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.http.answers import Created, Family, Parent
+from kvscope.app.http.answers import Member as TellsOfMember
+from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, state_of
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import Beam, Twin, body, new_id
+from kvscope.app.store.family import Member
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, TwinRequest
-from kvscope.model.log.frames import header
 
 
-def blueprint(runs: RunLog, engine: EngineLink) -> Blueprint:
+def blueprint(runs: RunLog, engine: Supervisor, desk: Desk) -> Blueprint:
     """The routes, over this log and this engine."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
-    api = StudyRoutes(runs, engine)
+    api = StudyRoutes(runs, engine, desk)
     routes.post("/<run>/twin")(api.twin)
     routes.post("/<run>/beam")(api.beam)
     routes.get("/<run>/family")(api.family)
@@ -30,8 +30,8 @@ def blueprint(runs: RunLog, engine: EngineLink) -> Blueprint:
 class StudyRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: EngineLink) -> None:
-        self._runs, self._engine = runs, engine
+    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk) -> None:
+        self._runs, self._desk = runs, desk
         self._lookup = RunLookup(runs, engine)
 
     @describe(
@@ -51,7 +51,7 @@ class StudyRoutes:
         self._lookup.same_model(opening)
         frames = [self._runs.frames(run, seq - 1, 1)[0] for seq in (0, *steps)]
         twin = new_id()
-        self._engine.study_run(TwinRequest(twin, run, asked.cache, tuple(frames)))
+        self._desk.study(TwinRequest(twin, run, asked.cache, tuple(frames)))
         return created(twin)
 
     @describe(
@@ -69,7 +69,7 @@ class StudyRoutes:
         search = new_id()
         opened = self._runs.frames(run, -1, 1)[0]
         ids = steps.before(asked.step)
-        self._engine.study_run(BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened))
+        self._desk.study(BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened))
         return created(search)
 
     @describe("All runs that a fork or a study connects with this one", {200: json_answer("the runs", Family)}, 404)
@@ -77,26 +77,27 @@ class StudyRoutes:
         """`GET /api/runs/<id>/family`"""
         self._lookup.known(run)
         members = self._runs.family(run)
-        return jsonify(root=members[0], runs=[self._member(member) for member in members])
+        return jsonify(root=members[0].run, runs=[self._told(member) for member in members])
 
-    def _member(self, run: str) -> Member:
-        opening, closing = self._runs.opening(run), self._runs.closing(run)
-        head = self._lookup.known(run)
+    def _told(self, member: Member) -> TellsOfMember:
         return {
-            "id": run,
-            "parent": self._parent(run, opening),
-            "study": opening.get("study"),
-            "status": self._lookup.state(run, head),
-            "reason": closing["reason"] if closing else None,
-            "steps": head.steps,
-            "created": opening["created"],
+            "id": member.run,
+            "parent": _parent(member),
+            "study": member.opening.get("study"),
+            "status": state_of(member.run, member.closing is not None, self._desk),
+            "reason": member.closing["reason"] if member.closing else None,
+            "steps": member.steps,
+            "created": member.opening["created"],
         }
 
-    def _parent(self, run: str, opening: dict[str, Any]) -> Parent | None:
-        """Where the run branched off, with the token it was given there, which its own log names."""
-        parent = opening["parent"]
-        if parent is None:
-            return None
-        seq, token = self._runs.chosen(run)[parent["position"] - len(opening["tokens"])]
-        text = header(self._runs.frames(run, seq - 1, 1)[0]).data["token"]["text"]
-        return {"run": parent["run"], "position": parent["position"], "token": {"id": token, "text": text}}
+
+def _parent(member: Member) -> Parent | None:
+    """Where the run branched off, with the token it was given there."""
+    parent, token = member.opening.get("parent"), member.token
+    if not parent or token is None:
+        return None
+    return {
+        "run": parent["run"],
+        "position": parent["position"],
+        "token": {"id": token["id"], "text": token["text"]},
+    }

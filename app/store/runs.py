@@ -17,6 +17,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from kvscope.app.store.database import StoreError, connect, is_key, reading, writing
+from kvscope.app.store.family import Member, members
 from kvscope.app.store.frame_cache import FrameCache
 from kvscope.app.store.head import Head
 from kvscope.app.store.run_tables import (
@@ -219,17 +220,13 @@ class RunLog:
         with reading(self.engine) as connection:
             return [(seq, token) for seq, token in connection.execute(query)]
 
-    def family(self, run: str) -> list[str]:
+    def family(self, run: str) -> list[Member]:
         """The runs that are connected with `run` by a branch or a study, itself among them: first the one that comes
         from none of them, then the others, oldest first.
         """
         with reading(self.engine) as connection:
-            root = _root(connection, run)
-            known = sa.select(links_table.c.number, links_table.c.run)
-            below = known.where(links_table.c.origin == root).cte(recursive=True)
-            below = below.union(known.join(below, links_table.c.origin == below.c.run))
-            members = connection.scalars(sa.select(below.c.run).order_by(below.c.number)).all()
-        return [root, *(member for member in members if member != root)]
+            found = members(connection, run)
+        return [self._with_rest(member) for member in found]
 
     @contextmanager
     def held(self, run: str) -> Iterator[None]:
@@ -303,6 +300,10 @@ class RunLog:
             write(connection, frames)
         self._unstored.clear()
 
+    def _with_rest(self, member: Member) -> Member:
+        rest = self._unstored.get(member.run)
+        return member if rest is None else replace(member, closing=codec.header(rest.close.payload).data)
+
     def _announce(self, frames: Iterable[Frame], heads: dict[str, Head]) -> None:
         for frame in frames:
             self._cache.put(frame.run, frame.seq, frame.payload)
@@ -312,15 +313,3 @@ class RunLog:
             entry.changed.notify_all()
             if head.closed:
                 del self._open[run]
-
-
-def _root(connection: sa.Connection, run: str) -> str:
-    """The first ancestor of `run` that is stored here, `run` where it has none."""
-    seen = {run}
-    while True:
-        query = sa.select(links_table.c.origin).join(runs_table, runs_table.c.run == links_table.c.origin)
-        origin = connection.scalar(query.where(links_table.c.run == run))
-        if origin is None or origin in seen:
-            return run
-        seen.add(origin)
-        run = origin

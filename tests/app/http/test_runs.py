@@ -333,7 +333,7 @@ def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatc
     url = f"/api/runs/{finished(client)}/head?step=0&layer=1&head=2"
     first, asked = client.get(url), list[int]()
     assert "immutable" in first.headers["Cache-Control"]
-    monkeypatch.setattr(app.extensions["kvscope"].engine, "call", lambda *_: asked.append(1) or b"")
+    monkeypatch.setattr(app.extensions["kvscope"].calls, "call", lambda *_: asked.append(1) or b"")
     assert client.get(url, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
     assert not asked
     assert (

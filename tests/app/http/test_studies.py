@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -210,6 +211,29 @@ class TestFamily:
         assert by_id[twin]["study"] == {"kind": "twin", "of": first, "cache": "none"}
         assert by_id[search]["study"] == {"kind": "beam", "of": root, **BEAM}
         assert [by_id[run]["steps"] for run in (twin, search)] == [by_id[first]["steps"], 0]
+
+    def test_a_large_family_costs_no_more_statements_than_a_run_alone(self, client: FlaskClient, app: Flask) -> None:
+        root = finished(client, max_new_tokens=6)
+        statements: list[str] = []
+
+        def count(*heard: Any) -> None:
+            statements.append(heard[2])
+
+        database = app.extensions["kvscope"].runs.engine
+
+        def asked(members: int) -> int:
+            statements.clear()
+            sa.event.listen(database, "before_cursor_execute", count)
+            found = family(client, root)
+            sa.event.remove(database, "before_cursor_execute", count)
+            assert len(found["runs"]) == members
+            return len(statements)
+
+        alone = asked(1)
+        for token in range(11):
+            made = client.post(f"/api/runs/{root}/fork", json={"position": 5, "token": 900 + token}).json["id"]
+            eventually(lambda made=made: client.get(f"/api/runs/{made}").json["status"] == "closed")
+        assert asked(12) <= alone + 1  # the tokens that all the branches were given
 
 
 def test_the_algebra_of_a_decode_step_is_asked_for_the_tokens_it_had(client: FlaskClient) -> None:

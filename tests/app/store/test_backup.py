@@ -35,7 +35,7 @@ def place(tmp_path: Path, database: str | None) -> Place:
     with RunLog(tmp_path / "first", database) as log:
         log.append(run_of("a", 60))
         log.append(log_of("open", 2))
-        branches = [encode(run, 0, "open", {"tokens": [], "parent": {"run": "a"}}) for run in ("c", "b")]
+        branches = [encode(run, 0, "open", {"tokens": [], "parent": {"run": "a", "position": 1}}) for run in ("c", "b")]
         log.append(branches)
         store = SessionStore(log)
         store.share("a", WORDS)
@@ -75,7 +75,7 @@ def everything(place: Place) -> dict[str, Any]:
         return {
             "rows": {name: sorted(map(repr, found)) for name, found in rows.items()},
             "runs": {run: (list(log.all_frames(run)), log.head(run), log.chosen(run)) for run in "abc"},
-            "family": log.family("a"),
+            "family": [member.run for member in log.family("a")],
             "ids": ids,
             "sessions": {each: (store.manifest(each), list(store.all_frames(each))) for each in live},
             "damage": [store.damage(each) for each in live],
@@ -91,8 +91,8 @@ def test_what_is_restored_is_what_was_backed_up(place: Place, empty: Place, tmp_
     assert restore(*empty, tmp_path / "backup") == Content(4, 2)
     assert everything(empty) == before
     with RunLog(*empty) as log:  # and it goes on from there
-        log.append([encode("d", 0, "open", {"tokens": [], "parent": {"run": "a"}})])
-        assert log.family("a") == ["a", "c", "b", "d"]
+        log.append([encode("d", 0, "open", {"tokens": [], "parent": {"run": "a", "position": 1}})])
+        assert [member.run for member in log.family("a")] == ["a", "c", "b", "d"]
         assert SessionStore(log).share("a", WORDS)[0] in before["sessions"]
 
 

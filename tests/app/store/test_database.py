@@ -113,8 +113,8 @@ def test_a_database_of_before_there_were_migrations_is_taken_over(
     session = make_as_before(old, known)
     with RunLog(tmp_path, database) as log:
         assert list(log.all_frames("a")) == [frame.payload for frame in run_of("a", 3)]
-        log.append([encode("b", 0, "open", {"tokens": [], "parent": {"run": "a"}})])
-        assert log.family("b") == ["a", "b"]
+        log.append([encode("b", 0, "open", {"tokens": [], "parent": {"run": "a", "position": 1}})])
+        assert [member.run for member in log.family("b")] == ["a", "b"]
         with log.engine.connect() as connection:
             assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         if "sessions" in known:

@@ -134,7 +134,7 @@ def test_studies_go_with_the_run_that_they_are_of(log: RunLog, expiry: Expiry) -
         assert expiry.expire(NOW) == []
     assert sorted(expiry.expire(NOW)) == ["a", "twin"]
     assert len(list(log.all_frames("branch"))) == 6
-    assert log.family("branch") == ["branch", "of branch"]
+    assert [member.run for member in log.family("branch")] == ["branch", "of branch"]
     assert sorted(expiry.expire(later_by(days=10))) == ["branch", "of branch"]
     assert rows(log, "twin") == rows(log, "branch") == rows(log, "of branch") == 0
 
@@ -144,7 +144,7 @@ def test_a_study_of_a_run_that_stays_goes_alone(log: RunLog, expiry: Expiry) -> 
     log.append(linked("twin", study_of="recorded"))
     with log.held("a"):
         assert expiry.expire(later_by(days=10)) == ["twin"]
-    assert log.family("recorded") == ["recorded"]
+    assert [member.run for member in log.family("recorded")] == ["recorded"]
 
 
 def test_an_ended_run_that_somebody_has_in_sight_stays(make_app: Callable[..., Flask], settings: Settings) -> None:

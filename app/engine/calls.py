@@ -1,0 +1,107 @@
+"""Numbered calls to the service in the engine process, and who waits for which answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from threading import Lock
+from typing import Any
+
+from kvscope.app.engine.messages import Call, Failure, Result
+
+MAX_WAITING_CALLS = 64
+NO_ANSWER = 0
+"""The number of a call whose answer nobody waits for."""
+
+
+class EngineUnavailable(Exception):
+    """The engine cannot answer now; the message says why, `retry_after` in how many seconds it is worth another try."""
+
+    def __init__(self, message: str, retry_after: int = 2):
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    noted: Callable[[Any], None] | None
+    future: Future[Any] = field(default_factory=Future)
+
+
+class Calls:
+    """Calls from any thread. The supervisor opens and closes the way to the engine, and hands in what it answers."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._lock = Lock()
+        self._sending = Lock()
+        self._connection: Connection | None = None
+        self._why_closed = ""
+        self._waiting: dict[int, _Waiting] = {}
+        self._last = NO_ANSWER
+
+    def open(self, connection: Connection) -> None:
+        """Carry calls over this connection until `close`."""
+        with self._lock:
+            self._connection = connection
+
+    def close(self, why: str) -> None:
+        """Carry none; who waits, and whoever calls, is told `why`."""
+        with self._lock:
+            self._connection, self._why_closed = None, why
+            waiting = list(self._waiting.values())
+            self._waiting.clear()
+        for call in waiting:
+            call.future.set_exception(EngineUnavailable(why))
+
+    def call(self, method: str, *arguments: Any, noted: Callable[[Any], None] | None = None) -> Any:
+        """What the service's `method` returns. `noted` gets it first, in the order in which the engine answers.
+
+        Raises Refused, EngineUnavailable, RuntimeError for a fault inside the engine.
+        """
+        waiting = _Waiting(noted)
+        with self._lock:
+            if self._connection is None:
+                raise EngineUnavailable(self._why_closed)
+            if len(self._waiting) >= MAX_WAITING_CALLS:
+                raise EngineUnavailable("The engine has too many requests waiting.")
+            self._last += 1
+            number, connection = self._last, self._connection
+            self._waiting[number] = waiting
+        try:
+            with self._sending:
+                connection.send(Call(number, method, arguments))
+            return waiting.future.result(self._timeout_s)
+        except TimeoutError:
+            raise EngineUnavailable("The engine did not answer in time.", retry_after=10) from None
+        except OSError:
+            raise EngineUnavailable("The engine stopped.") from None
+        finally:
+            self._forget(number)
+
+    def tell(self, method: str, *arguments: Any) -> None:
+        """Call without waiting for the answer; without an engine, nothing happens."""
+        with self._lock:
+            connection = self._connection
+        if connection is not None:
+            with self._sending, suppress(OSError):
+                connection.send(Call(NO_ANSWER, method, arguments))
+
+    def answer(self, message: Result | Failure) -> None:
+        """Hand an answer to who waits for it, if somebody still does."""
+        waiting = self._forget(message.number)
+        if waiting is None:
+            return
+        if isinstance(message, Failure):
+            waiting.future.set_exception(message.error)
+            return
+        if waiting.noted is not None:
+            waiting.noted(message.value)
+        waiting.future.set_result(message.value)
+
+    def _forget(self, number: int) -> _Waiting | None:
+        with self._lock:
+            return self._waiting.pop(number, None)

@@ -1,0 +1,57 @@
+"""Puts the engine's frames into the log. A run whose frames cannot be stored ends; the others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from kvscope.app.engine.calls import Calls
+from kvscope.app.store.database import StoreError
+from kvscope.app.store.runs import RunLog
+from kvscope.model.api import Frame
+
+
+class Storing:
+    """Used by the supervisor's thread. `report` gets one line for the operator when a run cannot be stored."""
+
+    def __init__(self, log: RunLog, calls: Calls, report: Callable[[str], None]) -> None:
+        self._log, self._calls, self._report = log, calls, report
+        self._unopened: dict[str, str] = {}
+
+    def take(self, frames: tuple[Frame, ...]) -> None:
+        """Store what one message of the engine brought."""
+        try:
+            self._log.append(frames)
+        except (StoreError, ValueError):
+            # Runs advance together; what one of them lacks is no fault of the others.
+            for run in dict.fromkeys(frame.run for frame in frames):
+                self._take_alone(run, [frame for frame in frames if frame.run == run])
+
+    def why_unopened(self, run: str) -> str | None:
+        """Why a run that the engine just started has no log; None where it has one. Said once."""
+        return self._unopened.pop(run, None)
+
+    def interrupt(self) -> None:
+        """Close the runs that are open: their engine is gone."""
+        for run in self._log.open_runs():
+            self._log.close_run(run, "interrupted", "The engine stopped before the run had ended.")
+
+    @property
+    def behind(self) -> bool:
+        """Whether the ends of runs wait for a database that did not take them."""
+        return self._log.has_rest
+
+    def catch_up(self) -> None:
+        """Try to store them again."""
+        with suppress(StoreError):
+            self._log.store_rest()
+
+    def _take_alone(self, run: str, frames: list[Frame]) -> None:
+        try:
+            self._log.append(frames)
+        except (StoreError, ValueError) as error:
+            self._report(str(error))
+            if frames[0].kind == "open":
+                self._unopened[run] = str(error)
+            self._log.close_run(run, "failed", str(error))
+            self._calls.tell("control", run, "stop")

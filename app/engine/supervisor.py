@@ -1,0 +1,161 @@
+"""Keeps an engine process: starts it, reads what it says, starts it again when it dies."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from threading import Event, Thread
+from typing import Any
+
+from kvscope.app.engine import process as engine_process
+from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.messages import Failure, Frames, LoadFailed, Loading, Ready, Result
+from kvscope.app.engine.storing import Storing
+from kvscope.app.settings import Settings
+
+FIRST_RESTART_S = 0.1
+SLOWEST_RESTART_S = 30.0
+STORE_AGAIN_S = 1.0
+"""How long after the log could not be written it is tried again, while the engine says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether the model can be used.
+
+    `state`: fetching, loading, ready, failed or restarting; `done` of `total` bytes of `phase`.
+    """
+
+    state: str
+    phase: str
+    done: int
+    total: int
+    message: str
+
+
+STARTING = Readiness("loading", "loading", 0, 0, "Starting the engine")
+RESTARTING = replace(STARTING, state="restarting", message="The engine stopped and is being started again.")
+
+
+class Supervisor:
+    """One engine process at a time; its frames go to `storing`, its answers to `calls`.
+
+    `report` gets one line for the operator when something goes wrong.
+    """
+
+    def __init__(self, calls: Calls, storing: Storing, settings: Settings, report: Callable[[str], None]) -> None:
+        self._calls, self._storing, self._settings, self._report = calls, storing, settings, report
+        self._closing = Event()
+        self._process: BaseProcess | None = None
+        self._info: dict[str, Any] | None = None
+        self._restarts = 0
+        self._last_failure: str | None = None
+        self._thread = Thread(target=self._supervise, name="supervisor", daemon=True)
+        self._wait_for(STARTING)
+
+    def start(self) -> None:
+        """Start the engine and keep one running until `close`."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the engine. Runs that are open close as interrupted."""
+        self._closing.set()
+        process = self._process
+        if process is not None:
+            process.kill()
+        self._thread.join()
+
+    @property
+    def readiness(self) -> Readiness:
+        """Where the engine stands."""
+        return self._readiness
+
+    @property
+    def info(self) -> dict[str, Any] | None:
+        """The `model` object of the loaded model, None until it is loaded."""
+        return self._info
+
+    @property
+    def pid(self) -> int | None:
+        """The engine's process id."""
+        process = self._process
+        return process.pid if process is not None else None
+
+    @property
+    def restarts(self) -> int:
+        """How often the engine was started again."""
+        return self._restarts
+
+    def _supervise(self) -> None:
+        delay = FIRST_RESTART_S
+        context = multiprocessing.get_context("spawn")
+        while not self._closing.is_set():
+            ours, theirs = context.Pipe()
+            process = context.Process(
+                target=engine_process.serve,
+                args=(theirs, self._settings.service, self._settings.model, self._settings.device),
+                name="kvscope-engine",
+                daemon=True,
+            )
+            process.start()
+            theirs.close()
+            self._process = process
+            if self._closing.is_set():
+                process.kill()
+            self._read(ours)
+            was_ready = self._info is not None
+            self._clean_up(ours, process)
+            if self._closing.is_set():
+                return
+            delay = FIRST_RESTART_S if was_ready else min(delay * 2, SLOWEST_RESTART_S)
+            self._closing.wait(self._settings.reload_after_s if self._readiness.state == "failed" else delay)
+            self._restarts += 1
+
+    def _read(self, connection: Connection) -> None:
+        """Take the engine's messages until it is gone."""
+        while True:
+            try:
+                if self._storing.behind and not connection.poll(STORE_AGAIN_S):
+                    self._storing.catch_up()
+                    continue
+                message = connection.recv()
+            except (EOFError, OSError):
+                return
+            match message:
+                case Frames(frames):
+                    self._storing.take(frames)
+                case Result() | Failure():
+                    self._calls.answer(message)
+                case Loading(progress):
+                    state = "fetching" if progress.phase == "fetching" else "loading"
+                    self._wait_for(Readiness(state, **asdict(progress)))
+                case Ready(info):
+                    self._calls.open(connection)
+                    self._info = info
+                    self._readiness = replace(STARTING, state="ready", phase="ready", message="Ready")
+                case LoadFailed(reason):
+                    if self._last_failure != reason:
+                        self._report(reason)
+                    self._last_failure = reason
+                    self._wait_for(replace(STARTING, state="failed", phase="failed", message=reason))
+
+    def _wait_for(self, readiness: Readiness) -> None:
+        """The model cannot be used, and this is why."""
+        self._readiness = readiness
+        self._calls.close(readiness.message)
+
+    def _clean_up(self, connection: Connection, process: BaseProcess) -> None:
+        """After the engine's end: no call stays unanswered, no run stays open."""
+        connection.close()
+        process.kill()
+        process.join()
+        self._process = None
+        was_ready, self._info = self._info is not None, None
+        if self._readiness.state != "failed":
+            self._wait_for(RESTARTING)
+        self._storing.interrupt()
+        if was_ready and not self._closing.is_set():
+            self._report(RESTARTING.message)

@@ -1,0 +1,67 @@
+"""The web process's side of an engine that runs the fake model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.storing import Storing
+from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.settings import Settings
+from kvscope.app.store.runs import RunLog
+from tests.app.conftest import eventually
+
+
+@dataclass(frozen=True)
+class EngineSide:
+    """Its parts, on a log of their own."""
+
+    log: RunLog
+    calls: Calls
+    supervisor: Supervisor
+    desk: Desk
+
+    def close(self) -> None:
+        self.supervisor.close()
+        self.log.close()
+
+
+Started = Callable[..., EngineSide]
+
+
+@pytest.fixture
+def said() -> list[str]:
+    """What the operator was told."""
+    return []
+
+
+@pytest.fixture
+def engine_side(settings: Settings, said: list[str]) -> Iterator[Started]:
+    """Makes started ones, whose model is loaded."""
+    made: list[EngineSide] = []
+
+    def make(**changes: object) -> EngineSide:
+        mine = replace(settings, data_dir=settings.data_dir / str(len(made)), **changes)  # type: ignore[arg-type]
+        log, calls = RunLog(mine.data_dir), Calls(mine.call_timeout_s)
+        storing = Storing(log, calls, said.append)
+        desk = Desk(log, calls, storing, most_open=mine.max_open_runs, abandoned_after_s=mine.abandoned_after_s)
+        made.append(EngineSide(log, calls, Supervisor(calls, storing, mine, said.append), desk))
+        made[-1].supervisor.start()
+        eventually(lambda: made[-1].supervisor.readiness.state == "ready")
+        return made[-1]
+
+    yield make
+    for engine in made:
+        engine.close()
+
+
+def closed(log: RunLog, run: str) -> str:
+    """Why the run ended, once it has."""
+    eventually(lambda: (head := log.head(run)) and head.closed)
+    closing = log.closing(run)
+    assert closing is not None
+    return str(closing["reason"])

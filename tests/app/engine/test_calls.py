@@ -1,0 +1,78 @@
+"""Calls and who waits for their answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from multiprocessing import Pipe
+from threading import Thread
+
+import pytest
+
+from kvscope.app.engine.calls import Calls, EngineUnavailable
+from kvscope.app.engine.messages import Call, Failure, Result
+from kvscope.model.api import Refused, RunRequest
+from tests.app.conftest import eventually
+from tests.app.engine.conftest import Started
+
+
+def test_a_refusal_crosses_the_pipe_whole(engine_side: Started) -> None:
+    engine = engine_side()
+    with pytest.raises(Refused) as caught:
+        engine.desk.start(RunRequest("a", "long"))
+    assert (caught.value.field, caught.value.limit, caught.value.status) == ("prompt", 512, 413)
+    assert engine.log.head("a") is None
+
+
+def test_a_call_that_waits_when_the_engine_dies_is_told(engine_side: Started) -> None:
+    engine = engine_side(model="delay=5")
+    engine.desk.start(RunRequest("a", "abc"))
+    raised: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            engine.calls.call("lens", [1])
+        except EngineUnavailable as error:
+            raised.append(error)
+
+    thread = Thread(target=ask)
+    thread.start()
+    eventually(lambda: engine.calls._waiting)  # the engine sleeps in its step and has not answered
+    os.kill(engine.supervisor.pid or 0, signal.SIGKILL)
+    thread.join(10)
+    assert raised
+
+
+def test_a_call_without_an_engine_is_refused_at_once() -> None:
+    calls = Calls(60)
+    calls.close("It is being fetched")
+    with pytest.raises(EngineUnavailable, match="It is being fetched"):
+        calls.call("lens", [1])
+
+
+def test_answers_are_noted_in_the_order_they_come_and_before_whoever_asked_goes_on() -> None:
+    ours, theirs = Pipe()
+    calls, noted = Calls(60), list[str]()
+    calls.open(ours)
+    going_on = list[list[str]]()
+
+    def ask(text: str) -> None:
+        with suppress(Refused):
+            calls.call(text, noted=noted.append)
+        going_on.append(list(noted))
+
+    threads = []
+    for text in ("first", "second", "third"):
+        threads.append(Thread(target=ask, args=(text,)))
+        threads[-1].start()
+        assert theirs.recv() == Call(len(threads), text, ())
+    for number, value in ((3, "c"), (1, "a")):
+        calls.answer(Result(number, value))
+    calls.answer(Failure(2, Refused("run", "no")))
+    for thread in threads:
+        thread.join()
+    assert noted == ["c", "a"]
+    assert all(going_on)
+    ours.close()
+    theirs.close()
