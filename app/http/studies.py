@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from flask import Blueprint, Response, jsonify
@@ -11,16 +12,16 @@ from kvscope.app.http.answers import Created, Family, Member, Parent
 from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.requests import Beam, Twin, body, new_id
+from kvscope.app.http.requests import Beam, FamilyQuery, Twin, body, new_id, query
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, TwinRequest
 from kvscope.model.log.frames import header
 
 
-def blueprint(runs: RunLog, engine: EngineLink) -> Blueprint:
-    """The routes, over this log and this engine."""
+def blueprint(runs: RunLog, engine: EngineLink, public: Collection[str]) -> Blueprint:
+    """The routes, over this log and this engine. `public`: the runs whose ids everybody has."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
-    api = StudyRoutes(runs, engine)
+    api = StudyRoutes(runs, engine, public)
     routes.post("/<run>/twin")(api.twin)
     routes.post("/<run>/beam")(api.beam)
     routes.get("/<run>/family")(api.family)
@@ -30,8 +31,8 @@ def blueprint(runs: RunLog, engine: EngineLink) -> Blueprint:
 class StudyRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: EngineLink) -> None:
-        self._runs, self._engine = runs, engine
+    def __init__(self, runs: RunLog, engine: EngineLink, public: Collection[str]) -> None:
+        self._runs, self._engine, self._public = runs, engine, public
         self._lookup = RunLookup(runs, engine)
 
     @describe(
@@ -72,11 +73,17 @@ class StudyRoutes:
         self._engine.study_run(BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened))
         return created(search)
 
-    @describe("All runs that a fork or a study connects with this one", {200: json_answer("the runs", Family)}, 404)
+    @describe(
+        "All runs that a fork or a study connects with this one",
+        {200: json_answer("the runs", Family)},
+        *(404, 422),
+        query=FamilyQuery,
+    )
     def family(self, run: str) -> Response:
-        """`GET /api/runs/<id>/family`"""
+        """`GET /api/runs/<id>/family?known=`"""
         self._lookup.known(run)
-        members = self._runs.family(run)
+        known = query(FamilyQuery).known.split(",")
+        members = self._runs.family(run, self._public, known)
         return jsonify(root=members[0], runs=[self._member(member) for member in members])
 
     def _member(self, run: str) -> Member:

@@ -6,7 +6,7 @@ One thread appends (the engine link's); any number of threads read and wait.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -234,15 +234,25 @@ class RunLog:
         with self.engine.connect() as connection:
             return [(seq, token) for seq, token in connection.execute(query)]
 
-    def family(self, run: str) -> list[str]:
+    def family(self, run: str, public: Collection[str] = (), known: Collection[str] = ()) -> list[str]:
         """The runs that are connected with `run` by a branch or a study, itself among them: first the one that comes
         from none of them, then the others, oldest first.
+
+        What comes from a `public` run belongs to who made it, so it connects nothing but itself: of that, only the
+        branch that `run` is on is listed, and those with a run that is `known`.
         """
+        asked = [run, *filter(is_key, known)]
         with self.engine.connect() as connection:
-            root = _root(connection, run)
-            known = sa.select(links_table.c.number, links_table.c.run)
-            below = known.where(links_table.c.origin == root).cte(recursive=True)
-            below = below.union(known.join(below, links_table.c.origin == below.c.run))
+            origins = _origins(connection, asked, public)
+            lines = [_line(origins, each) for each in asked]
+            root = lines[0][-1]
+            if root in public:
+                first = links_table.c.run.in_([line[-2] for line in lines if line[-1] == root and len(line) > 1])
+            else:
+                first = links_table.c.origin == root
+            linked = sa.select(links_table.c.number, links_table.c.run)
+            below = linked.where(first).cte(recursive=True)
+            below = below.union(linked.join(below, links_table.c.origin == below.c.run))
             members = connection.scalars(sa.select(below.c.run).order_by(below.c.number)).all()
         return [root, *(member for member in members if member != root)]
 
@@ -393,13 +403,19 @@ def _origin(opening: dict[str, Any]) -> str | None:
     return parent["run"] if parent else study["of"] if study else None
 
 
-def _root(connection: sa.Connection, run: str) -> str:
-    """The first ancestor of `run` that is stored here, `run` where it has none."""
-    seen = {run}
-    while True:
-        query = sa.select(links_table.c.origin).join(runs_table, runs_table.c.run == links_table.c.origin)
-        origin = connection.scalar(query.where(links_table.c.run == run))
-        if origin is None or origin in seen:
-            return run
-        seen.add(origin)
-        run = origin
+def _origins(connection: sa.Connection, runs: Collection[str], public: Collection[str]) -> dict[str, str]:
+    """Where each of these runs came from, and where that came from, up to a public one, as far as it is stored here."""
+    linked = sa.select(links_table.c.run, links_table.c.origin).join(
+        runs_table, runs_table.c.run == links_table.c.origin
+    )
+    above = linked.where(links_table.c.run.in_(runs)).cte(recursive=True)
+    above = above.union(linked.join(above, links_table.c.run == above.c.origin).where(above.c.origin.not_in(public)))
+    return {row.run: row.origin for row in connection.execute(sa.select(above.c.run, above.c.origin))}
+
+
+def _line(origins: dict[str, str], run: str) -> list[str]:
+    """The run, the one it came from, and so on."""
+    line = [run]
+    while (origin := origins.get(line[-1])) is not None and origin not in line:
+        line.append(origin)
+    return line
