@@ -87,7 +87,7 @@ def build(settings: Settings) -> Flask:
     live.init_app(app)
     frame_compression.init_app(app)
     app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk))
-    app.register_blueprint(studies.blueprint(runs, engine, desk))
+    app.register_blueprint(studies.blueprint(runs, engine, desk, frozenset(example.id for example in examples)))
     app.register_blueprint(session_routes.blueprint(runs, sessions, engine, calls, maker))
     app.register_blueprint(openapi.blueprint())
     app.register_blueprint(files.blueprint(sessions, engine, settings.data_dir))

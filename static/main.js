@@ -13,6 +13,7 @@ import { followAddress, readAddress } from "./state/address.js";
 import { createController } from "./state/controller.js";
 import { listenToKeys } from "./state/keyboard.js";
 import { presentOfSearch } from "./state/location.js";
+import { createOwnRuns } from "./state/own-runs.js";
 import { createPlayer } from "./state/player.js";
 import { listenToPrint } from "./state/printing.js";
 import { storageOr } from "./state/storage.js";
@@ -56,6 +57,10 @@ const client = createClient({
   upload,
   connect: () => io({ transports: ["websocket"] }),
   saved,
+  own: createOwnRuns(
+    settings,
+    bootstrap.examples.map(({ id }) => id),
+  ),
 });
 const controller = createController({
   store,

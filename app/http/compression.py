@@ -11,7 +11,7 @@ from functools import partial
 from flask import Flask, Response, request
 from flask_compress import Compress
 
-ENDPOINTS = {"pages.stage", "pages.session", "gallery.page", "static"}
+ENDPOINTS = {"pages.stage", "pages.session", "pages.embed", "gallery.page", "static"}
 ALGORITHMS = ["br", "gzip"]
 """The first that the client takes. Browsers ask for Brotli on loopback and over TLS only."""
 

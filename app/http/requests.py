@@ -36,6 +36,8 @@ from kvscope.model.api import (
 
 MAX_BODY_BYTES = 128 * 1024
 """A prompt of the greatest length still fits when every character is written as two escapes of six bytes."""
+ID_CHARS = 32
+MAX_KNOWN = 64
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
 """No underscores, spaces or digits of other scripts, which `int` takes."""
 PLAIN_RUN, PLAIN_SAMPLING = RunRequest("", ""), Sampling()
@@ -120,6 +122,15 @@ class CandidateQuery(StepQuery):
     text: str = Field(min_length=1, max_length=MAX_CANDIDATE_CHARS)
 
 
+class FamilyQuery(Query):
+    known: str = Field(
+        "",
+        max_length=MAX_KNOWN * (ID_CHARS + 1),
+        description="ids, a comma between them: of what came from a run that ships with the project, "
+        "that is listed too which is connected with one of these",
+    )
+
+
 class ValuesQuery(Query):
     layer: Index
     step: Index | None = Field(None, description="which step; all when absent")
@@ -159,4 +170,4 @@ def body(model: type[Model], bounds: Bounds | None = None) -> Model:
 
 def new_id() -> str:
     """A run's id. Not to be guessed: whoever has it may watch and control the run."""
-    return secrets.token_hex(16)
+    return secrets.token_hex(ID_CHARS // 2)

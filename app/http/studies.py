@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.desk import Desk
@@ -11,16 +13,16 @@ from kvscope.app.http.answers import Member as TellsOfMember
 from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, state_of
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.requests import Beam, Twin, body, new_id
+from kvscope.app.http.requests import Beam, FamilyQuery, Twin, body, new_id, query
 from kvscope.app.store.family import Member
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, TwinRequest
 
 
-def blueprint(runs: RunLog, engine: Supervisor, desk: Desk) -> Blueprint:
-    """The routes, over this log and this engine."""
+def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, public: Collection[str]) -> Blueprint:
+    """The routes, over this log and this engine. `public`: the runs whose ids everybody has."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
-    api = StudyRoutes(runs, engine, desk)
+    api = StudyRoutes(runs, engine, desk, public)
     routes.post("/<run>/twin")(api.twin)
     routes.post("/<run>/beam")(api.beam)
     routes.get("/<run>/family")(api.family)
@@ -30,8 +32,8 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk) -> Blueprint:
 class StudyRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk) -> None:
-        self._runs, self._desk = runs, desk
+    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk, public: Collection[str]) -> None:
+        self._runs, self._desk, self._public = runs, desk, public
         self._lookup = RunLookup(runs, engine)
 
     @describe(
@@ -72,11 +74,16 @@ class StudyRoutes:
         self._desk.study(BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened))
         return created(search)
 
-    @describe("All runs that a fork or a study connects with this one", {200: json_answer("the runs", Family)}, 404)
+    @describe(
+        "All runs that a fork or a study connects with this one",
+        {200: json_answer("the runs", Family)},
+        *(404, 422),
+        query=FamilyQuery,
+    )
     def family(self, run: str) -> Response:
-        """`GET /api/runs/<id>/family`"""
+        """`GET /api/runs/<id>/family?known=`"""
         self._lookup.known(run)
-        members = self._runs.family(run)
+        members = self._runs.family(run, self._public, query(FamilyQuery).known.split(","))
         return jsonify(root=members[0].run, runs=[self._told(member) for member in members])
 
     def _told(self, member: Member) -> TellsOfMember:

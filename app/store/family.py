@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +26,21 @@ class Member:
     token: dict[str, Any] | None
 
 
-def members(connection: sa.Connection, run: str) -> list[Member]:
-    """The family of a stored run: first the one that comes from none of them, then the others, oldest first."""
-    rows = connection.execute(_from(_root(connection, run))).all()
+def members(
+    connection: sa.Connection, run: str, public: Collection[str] = (), known: Collection[str] = ()
+) -> list[Member]:
+    """The family of a stored run: first the one that comes from none of them, then the others, oldest first.
+
+    `public`, `known`: as in RunLog.family.
+    """
+    asked = [run, *known]
+    origins = _origins(connection, asked, public)
+    lines = [_line(origins, each) for each in asked]
+    root = lines[0][-1]
+    first = links_table.c.origin == root
+    if root in public:
+        first = links_table.c.run.in_([line[-2] for line in lines if line[-1] == root and len(line) > 1])
+    rows = connection.execute(_from(root, first)).all()
     openings = {row.run: codec.header(row.opening).data for row in rows}
     tokens = _tokens(connection, openings)
     return [
@@ -42,22 +55,27 @@ def members(connection: sa.Connection, run: str) -> list[Member]:
     ]
 
 
-def _root(connection: sa.Connection, run: str) -> str:
-    """The first ancestor of `run` that is stored here, `run` where it has none."""
-    known = sa.select(links_table.c.run, links_table.c.origin)
-    known = known.join(runs_table, runs_table.c.run == links_table.c.origin)
-    above = known.where(links_table.c.run == run).cte(recursive=True)
-    above = above.union(known.join(above, links_table.c.run == above.c.origin))
-    origins = {row.run: row.origin for row in connection.execute(sa.select(above))}
-    while run in origins:  # each is left once, so that runs that name each other end no search
-        run = origins.pop(run)
-    return run
+def _origins(connection: sa.Connection, runs: Collection[str], public: Collection[str]) -> dict[str, str]:
+    """Where each of these runs came from, and where that came from, up to a public one, as far as it is stored here."""
+    linked = sa.select(links_table.c.run, links_table.c.origin)
+    linked = linked.join(runs_table, runs_table.c.run == links_table.c.origin)
+    above = linked.where(links_table.c.run.in_(runs)).cte(recursive=True)
+    above = above.union(linked.join(above, links_table.c.run == above.c.origin).where(above.c.origin.not_in(public)))
+    return {row.run: row.origin for row in connection.execute(sa.select(above.c.run, above.c.origin))}
 
 
-def _from(root: str) -> sa.Select[Any]:
-    """The root and all that came from it, with what their first and last frames are."""
+def _line(origins: dict[str, str], run: str) -> list[str]:
+    """The run, the one it came from, and so on."""
+    line = [run]
+    while (origin := origins.get(line[-1])) is not None and origin not in line:
+        line.append(origin)
+    return line
+
+
+def _from(root: str, first: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """The root, the links that are `first` and all that came from those, with what their first and last frames are."""
     known = sa.select(links_table.c.run)
-    below = known.where(links_table.c.origin == root).cte(recursive=True)
+    below = known.where(first).cte(recursive=True)
     below = below.union(known.join(below, links_table.c.origin == below.c.run))
     first, last = frames_table.alias(), frames_table.alias()
     run = runs_table.c.run

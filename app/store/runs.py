@@ -6,7 +6,7 @@ One thread appends (the engine's supervisor); any number of threads read and wai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -220,12 +220,15 @@ class RunLog:
         with reading(self.engine) as connection:
             return [(seq, token) for seq, token in connection.execute(query)]
 
-    def family(self, run: str) -> list[Member]:
+    def family(self, run: str, public: Collection[str] = (), known: Collection[str] = ()) -> list[Member]:
         """The runs that are connected with `run` by a branch or a study, itself among them: first the one that comes
         from none of them, then the others, oldest first.
+
+        What comes from a `public` run belongs to who made it, so it connects nothing but itself: of that, only the
+        branch that `run` is on is listed, and those with a run that is `known`.
         """
         with reading(self.engine) as connection:
-            found = members(connection, run)
+            found = members(connection, run, public, [each for each in known if is_key(each)])
         return [self._with_rest(member) for member in found]
 
     @contextmanager

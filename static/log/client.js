@@ -31,8 +31,10 @@ export class Problem extends Error {
  * @param {{id: string, run: string, values?: Object|null}|null} parts.saved the saved session that has a run's log: all
  *   about that run is read from there, and over HTTP alone, since it does not grow; exact values that are stored with it are
  *   not asked of a model
+ * @param {{add: (run: string, made: string) => void, besides: (run: string) => string[]}|null} parts.own the runs that
+ *   only who made them is told of (state/own-runs.js)
  */
-export function createClient({ fetch, upload = null, connect, saved = null }) {
+export function createClient({ fetch, upload = null, connect, saved = null, own = null }) {
   let socket = null;
   const openSocket = () => (socket ??= connect());
 
@@ -56,6 +58,13 @@ export function createClient({ fetch, upload = null, connect, saved = null }) {
     const headers = { "Content-Type": "application/json" };
     const response = await request(path, { method: "POST", headers, body: JSON.stringify(body) });
     return response.json();
+  };
+
+  /** A run made from another. */
+  const made = async (run, how, body) => {
+    const answer = await post(at(run, how), body);
+    own?.add(run, answer.id);
+    return answer;
   };
 
   const isSaved = (run) => saved !== null && run === saved.run;
@@ -125,24 +134,29 @@ export function createClient({ fetch, upload = null, connect, saved = null }) {
      *
      * @returns {Promise<{id: string, url: string}>}  @throws {Problem}
      */
-    fork: (run, { position, token }) => post(at(run, "/fork"), { position, token }),
+    fork: (run, { position, token }) => made(run, "/fork", { position, token }),
 
     /**
      * The same run without a cache ("none"), or with one that is dropped between steps ("forgotten").
      *
      * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
      */
-    twin: (run, { cache }) => post(at(run, "/twin"), { cache }),
+    twin: (run, { cache }) => made(run, "/twin", { cache }),
 
     /**
      * Beam search from what step `step` had before it.
      *
      * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
      */
-    beam: (run, { step, beams, length }) => post(at(run, "/beam"), { step, beams, length }),
+    beam: (run, { step, beams, length }) => made(run, "/beam", { step, beams, length }),
 
     /** @returns {Promise<{root: string, runs: Object[]}>} the run's ancestors, branches, twins and beams  @throws {Problem} */
-    family: async (run) => (await request(at(run, "/family"))).json(),
+    async family(run) {
+      const known = own?.besides(run) ?? [];
+      const query = known.length ? `?known=${known.map(encodeURIComponent).join(",")}` : "";
+      const response = await request(at(run, `/family${query}`));
+      return response.json();
+    },
 
     /** Every value inside one block for one token (docs/frames.md, On demand).  @throws {Problem} */
     block: answer("block", ({ run, step, layer, position }) =>

@@ -139,3 +139,21 @@ def test_the_tree_fits_a_phone(new_page: Callable[..., Page], server: Server, lo
     branch(stage, long_run, 2, 3)
     expect(rows(stage).filter(has_text="shown now")).to_be_visible()
     assert stage.overflow() <= 0
+
+
+def test_a_branch_of_a_recorded_run_stands_on_the_page_of_who_made_it_alone(
+    stage: Stage, new_page: Callable[..., Page]
+) -> None:
+    example = (
+        stage.page.request.get(f"{stage.server.url}/").text().split('"examples": [{"id": "', 1)[1].split('"', 1)[0]
+    )
+    stage.open(example, "#step=1")
+    for rank in (1, 2):
+        branch(stage, example, 1, rank)
+        stage.open(example, "#step=1")
+        expect(rows(stage)).to_have_count(1 + rank)
+    other = Stage(new_page(), stage.server)
+    with other.page.expect_response(re.compile("/family")) as answered:
+        other.open(example)
+    assert [member["id"] for member in answered.value.json()["runs"]] == [example]
+    expect(rows(other)).to_have_count(0)

@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 from kvscope.app.paths import static_dir
 from kvscope.model.log.frames import from_stream
 from tests.app.http.test_runs import finished
+from tests.app.http.test_sessions import share
 
 SHEET = "page/base.css"
 SMALL = "icon.svg"
@@ -53,6 +54,12 @@ def test_the_page_is_compressed_and_has_its_nonce(client: FlaskClient) -> None:
     assert response.headers["Content-Encoding"] == "br"
     nonce = response.headers["Content-Security-Policy"].split("'nonce-")[1].split("'")[0]
     assert f'nonce="{nonce}"' in brotli.decompress(response.data).decode()
+
+
+@pytest.mark.parametrize("path", ["/s/{}", "/embed/{}", "/gallery"])
+def test_so_is_every_page(client: FlaskClient, path: str) -> None:
+    address = path.format(share(client, finished(client))["id"])
+    assert ask(client, address, "gzip", "br").headers.get("Content-Encoding") == "br"
 
 
 @pytest.mark.parametrize("algorithm", ["br", "gzip", "identity"])

@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
-from kvscope.model.log.frames import encode, header, relabel
+from kvscope.model.log.frames import encode, header, join, relabel
 from tests.app.conftest import eventually
 from tests.app.http.test_runs import finished, frames, problem, start
 
@@ -254,3 +254,61 @@ def test_the_algebra_of_a_decode_step_is_asked_for_the_tokens_it_had(client: Fla
 def test_a_run_of_one_step_has_no_decode_to_explain(client: FlaskClient) -> None:
     run = finished(client, max_new_tokens=1)
     problem(client.get(f"/api/runs/{run}/algebra?step=1&layer=0&head=0"), 409, "step")
+
+
+def branch(client: FlaskClient, run: str, token: int, position: int = 4) -> str:
+    """A branch of the run, ended."""
+    fork = client.post(f"/api/runs/{run}/fork", json={"position": position, "token": token}).json["id"]
+    eventually(lambda: client.get(f"/api/runs/{fork}").json["status"] == "closed")
+    return str(fork)
+
+
+@pytest.fixture
+def example(make_app: Callable[..., Flask], settings: Settings) -> tuple[FlaskClient, str]:
+    """A server that ships with a run, and that run."""
+    client = make_app(settings).test_client()
+    log = frames(client, finished(client, max_new_tokens=6))
+    recorded = [relabel(payload, "example", seq) for seq, payload in enumerate(log)]
+    settings.recordings_dir.mkdir(parents=True, exist_ok=True)
+    (settings.recordings_dir / "example.safetensors").write_bytes(join(frame.payload for frame in recorded))
+    client = make_app(replace(settings, data_dir=settings.data_dir / "other")).test_client()
+    assert len(frames(client, "example")) == len(log)
+    return client, "example"
+
+
+def members(client: FlaskClient, run: str, *known: str) -> set[str]:
+    found = client.get(f"/api/runs/{run}/family", query_string={"known": ",".join(known)} if known else {}).json
+    assert found["root"] == found["runs"][0]["id"]
+    return {member["id"] for member in found["runs"]}
+
+
+def test_what_visitors_make_of_a_run_that_ships_is_not_listed_to_others(example: tuple[FlaskClient, str]) -> None:
+    client, run = example
+    mine, other = branch(client, run, 900), branch(client, run, 901)
+    search, twin = study(client, run, "beam", BEAM), study(client, other, "twin", {"cache": "none"})
+    assert members(client, run) == {run}
+    assert members(client, mine) == {run, mine}
+    assert members(client, other) == members(client, twin) == {run, other, twin}
+    assert members(client, search) == {run, search}
+
+
+def test_what_one_made_of_a_run_that_ships_stands_together(example: tuple[FlaskClient, str]) -> None:
+    client, run = example
+    first, second, strangers = (branch(client, run, token) for token in (900, 901, 902))
+    of_first = branch(client, first, 903, position=5)
+    search = study(client, run, "beam", BEAM)
+    assert members(client, run, first, search) == {run, first, of_first, search}
+    assert members(client, second, of_first) == {run, second, first, of_first}
+    unrelated = finished(client)
+    assert members(client, second, unrelated, "nobody", "", "a\0b", run) == {run, second}
+    assert members(client, unrelated, strangers) == {unrelated}
+    made = client.get(f"/api/runs/{run}/family?known={second},{first}").json["runs"]
+    assert [member["id"] for member in made] == [run, first, second, of_first], "oldest first"
+
+
+def test_as_many_runs_can_be_named_as_the_page_remembers(example: tuple[FlaskClient, str]) -> None:
+    client, run = example
+    mine = branch(client, run, 900)
+    assert members(client, run, *("0" * 32 for _ in range(63)), mine) == {run, mine}
+    long = client.get(f"/api/runs/{run}/family?known={'0' * 2113}")
+    assert problem(long, 422, "known")["limit"] == [0, 2112]

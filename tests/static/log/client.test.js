@@ -253,3 +253,28 @@ test("the size of a file is asked for without the file", async () => {
     ["HEAD", "/api/sessions/s1.safetensors"],
   ]);
 });
+
+test("what is made of a run is told to who remembers it, and named when the family is asked for", async () => {
+  const asked = [];
+  const fetch = async (path) => {
+    asked.push(path);
+    return Response.json({ id: `made${asked.length}`, root: "shipped", runs: [] });
+  };
+  const remembered = [];
+  const own = {
+    add: (run, made) => remembered.push([run, made]),
+    besides: (run) => (run === "shipped" ? remembered.map(([, made]) => made) : []),
+  };
+  const client = createClient({ fetch, connect: null, own });
+  await client.fork("shipped", { position: 4, token: 7 });
+  await client.twin("shipped", { cache: "none" });
+  await client.beam("made1", { step: 1, beams: 2, length: 3 });
+  assert.deepEqual(remembered, [
+    ["shipped", "made1"],
+    ["shipped", "made2"],
+    ["made1", "made3"],
+  ]);
+  await client.family("shipped");
+  await client.family("mine");
+  assert.deepEqual(asked.slice(3), ["/api/runs/shipped/family?known=made1,made2,made3", "/api/runs/mine/family"]);
+});
