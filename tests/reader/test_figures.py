@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import kvscope
+from kvscope.model.log.frames import join, relabel, split
 from kvscope.reader.figures import KINDS, plain, shown
+from tests.reader.conftest import CAPITAL
 
 
 @pytest.fixture(scope="module")
 def run() -> kvscope.Run:
-    from tests.reader.conftest import CAPITAL
-
     return kvscope.open(CAPITAL)
 
 
@@ -92,8 +92,6 @@ def test_a_run_without_exact_values_has_no_lens(run: kvscope.Run) -> None:
 
 
 def test_a_run_of_one_step_has_all_its_figures(capital: Path, tmp_path: Path) -> None:
-    from kvscope.model.log.frames import join, relabel, split
-
     frames = split(capital.read_bytes())
     first = next(at for at, frame in enumerate(frames) if frame.kind == "step") + 1
     closing = relabel(frames[-1].payload, frames[-1].run, first, {"steps": 1})

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import kvscope
-from kvscope.model.log.frames import header, split, tensors
+from kvscope.model.log.frames import header, join, split, tensors
 from kvscope.model.log.reader import LogReader
+from tests.reader.conftest import ROOT
 
 
 @pytest.fixture
@@ -109,8 +112,6 @@ def test_it_opens_where_whoever_shared_it_chose(run: kvscope.Run, kept_plain: kv
 @pytest.fixture
 def kept_plain(capital: Path, tmp_path: Path) -> kvscope.Run:
     """The run as `kvscope run` writes it: without a word about where to look."""
-    from kvscope.model.log.frames import join
-
     path = tmp_path / "plain.safetensors"
     path.write_bytes(join(frame.payload for frame in split(capital.read_bytes())))
     return kvscope.open(path)
@@ -119,3 +120,19 @@ def kept_plain(capital: Path, tmp_path: Path) -> kvscope.Run:
 def test_all_else_is_in_its_log(run: kvscope.Run) -> None:
     assert isinstance(run.log, LogReader)
     assert run.log.top_ids(5)[0] == run.steps[5]["token"]["id"]
+
+
+def test_the_documented_example_runs(capital: Path) -> None:
+    document = (ROOT / "docs" / "frames.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    *lines, last = example.replace("session.safetensors", str(capital)).strip().splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    assert eval(last, names) == (range(39, 40), (1, 40), " capital")
+
+
+def test_every_member_is_documented() -> None:
+    document = (ROOT / "docs" / "frames.md").read_text("utf-8").split("## Read in Python")[1]
+    named = set(re.findall(r"`(\w+)(?:\([^`]*\))?`", document))
+    members = {name for name in vars(kvscope.Run) if not name.startswith("_")} | {"log"}
+    assert members <= named
