@@ -100,7 +100,8 @@ def server_url(tmp_path: Path) -> Iterator[str]:
 
 
 def run_example(code: str, folder: Path) -> str:
-    """What an example prints. It sees the installed libraries only, as a reader's own file would."""
+    """What an example prints. It sees the installed libraries only, as a reader's own file would, and this checkout."""
+    code = f"import sys; sys.path.append({str(ROOT)!r})\n{code}"
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -108,7 +109,7 @@ def run_example(code: str, folder: Path) -> str:
 
 @pytest.mark.real
 def test_the_socket_example_prints_each_step_of_a_run(server_url: str, tmp_path: Path) -> None:
-    code = PYTHON_BLOCKS[0]
+    code = PYTHON_BLOCKS[1]
     assert "http://127.0.0.1:5000" in code
     lines = run_example(code.replace("http://127.0.0.1:5000", server_url), tmp_path).splitlines()
     assert [line.split()[0] for line in lines] == ["prefill"] + ["decode"] * 7
@@ -122,6 +123,7 @@ def test_the_session_example_reads_what_kvscope_run_saves(tmp_path: Path) -> Non
     python_path = {**os.environ, "PYTHONPATH": str(ROOT)}
     words = [sys.executable, "-m", "kvscope", *shlex.split(command[1])]
     subprocess.run(words, cwd=tmp_path, env=python_path, check=True, capture_output=True)
-    lines = run_example(PYTHON_BLOCKS[1], tmp_path).splitlines()
-    assert lines[0].startswith("step 0, from layer 0: attention (30, 9, 3, 3)")
-    assert lines[-1].startswith("step 31, from layer 0: attention (30, 9, 1, 34)")
+    first, *steps = run_example(PYTHON_BLOCKS[0], tmp_path).splitlines()
+    assert first.startswith("'The sky is' → ' ")
+    assert [line.split()[0] for line in steps] == ["prefill"] + ["decode"] * 31
+    assert all(re.search(r" \d+\.\d ms, head 13·8 looks at '.+'$", line) for line in steps)

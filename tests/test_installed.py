@@ -132,3 +132,9 @@ def test_it_serves_its_page_and_its_engine_loads(environment: Environment, progr
         assert requests.get(f"{url}healthz", timeout=10).json()["status"] == "ok"
         assert requests.get(f"{url}static/main.js", timeout=10).ok
         assert answers(f"{url}readyz")
+
+
+def test_it_reads_a_run_and_shows_it(environment: Environment) -> None:
+    code = "import sys, kvscope; run = kvscope.open(sys.argv[1]); print(run.text, '<iframe' in run._repr_html_())"
+    recording = ROOT / "app" / "recordings" / "capital.safetensors"
+    assert environment.run("python", "-c", code, str(recording)) == "The capital of France is Paris. True"

@@ -266,7 +266,12 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     wanted = {name for name in page - modules if tools.isdisjoint(Path(name).parts)}
     assert wanted <= names
     assert {f"kvscope/app/static/vendor/{library}/LICENSE" for library in LIBRARIES["vendor"]} <= names
-    assert {"kvscope/app/cli.py", "kvscope/model/api.py", "kvscope/app/templates/stage.html"} <= names
+    assert {
+        "kvscope/app/cli.py",
+        "kvscope/model/api.py",
+        "kvscope/reader/run.py",
+        "kvscope/app/templates/stage.html",
+    } <= names
     assert {
         f"kvscope/app/recordings/{path.name}" for path in (ROOT / "app" / "recordings").glob("*.safetensors")
     } <= names

@@ -80,7 +80,8 @@ def _fetched(address: str) -> bytes:
                 if time.monotonic() > deadline:
                     raise CannotRead(f"{host} took longer than {LONGEST_S:.0f} s to send the file.")
     except HTTPError as error:
-        raise CannotRead(f"{host} does not give it: {_detail(error)}") from None
+        with error:
+            raise CannotRead(f"{host} does not give it: {_detail(error)}") from None
     except (URLError, OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
         raise CannotRead(f"{host} cannot be read from: {str(reason) or type(error).__name__}.") from None

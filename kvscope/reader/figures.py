@@ -23,7 +23,9 @@ CACHED, COMPUTED, OUTPUT, GREY = "#3a74bd", "#dd9017", "#1f8a5b", "#a9aeb8"
 AMBERS = ("#fdf6e8", "#f8ddaa", "#eeb658", "#c97c0d", "#6e3f00")
 GREYS = ("#f6f6f7", "#dcdee2", "#b3b7bf", "#777d88", "#31353d")
 LONGEST_LABEL = 14
-CELL_PX, SMALLEST_PX, LARGEST_PX = 15, 420, 900
+MOST_LABELS = 48
+"""Of more tokens not each has a label."""
+CELL_PX, SMALLEST_PX, LARGEST_PX = 15, 320, 640
 PARTS_OF_TIME = (
     ("forward pass", "forward", COMPUTED),
     ("capture of what is shown", "capture", GREY),
@@ -65,39 +67,35 @@ def attention(run: Run, step: int | None, layer: int | None, head: int | None) -
         rows = run.positions(each)
         weights[rows.start : rows.stop, : rows.stop] = run.attention(each, layer, head)
     weights[np.triu_indices(newest.stop, 1)] = np.nan
-    hover = "%{y} → %{x}<br>weight %{z:.4f}<extra></extra>"
+    earlier = np.arange(newest.stop)[:, None] < newest.start
     figure = go.Figure()
-    for name, rows, colours in (
-        ("earlier steps", range(newest.start), GREYS),
-        ("this step", newest, AMBERS),
-    ):
-        if rows:
+    for name, its, colours in (("earlier steps", earlier, GREYS), ("this step", ~earlier, AMBERS)):
+        if its.any():
             figure.add_heatmap(
-                z=weights[rows.start : rows.stop],
+                z=np.where(its, weights, np.nan),
                 x=labels,
-                y=labels[rows.start : rows.stop],
+                y=labels,
                 name=name,
                 colorscale=_by_root(colours),
                 zmin=0,
                 zmax=1,
-                hovertemplate=hover,
+                colorbar=_colour_bar("weight"),
+                showscale=name == "this step",
                 hoverongaps=False,
-                showscale=rows is newest,
-                colorbar={"title": {"text": "weight"}, "tickvals": [0, 0.01, 0.1, 0.25, 0.5, 1], "thickness": 12},
+                hovertemplate="%{y} → %{x}<br>weight %{z:.4f}<extra></extra>",
             )
     phase = run.steps[step]["phase"]
-    size = min(LARGEST_PX, max(SMALLEST_PX, CELL_PX * newest.stop + 200))
-    earlier = "; grey: rows of earlier steps" if newest.start else ""
+    told = f"amber: step {step} ({phase})" + ("; grey: rows of earlier steps" if newest.start else "")
     _titled(
         figure,
         f"Where each token looks: layer {layer}, head {head}",
-        f"computed by {plain(run.model['name'])}, kept within 0.004 · amber: step {step} ({phase}){earlier}",
+        f"computed by {plain(run.model['name'])}, kept within 0.004 · {told}",
     )
-    figure.update_layout(height=size, width=size + 120, plot_bgcolor="#ffffff")
-    figure.update_xaxes(title="key: the token looked at", type="category", categoryarray=labels, tickangle=-90)
-    figure.update_yaxes(
-        title="query: the token that looks", type="category", categoryarray=labels, autorange="reversed"
-    )
+    size = min(LARGEST_PX, max(SMALLEST_PX, CELL_PX * newest.stop))
+    figure.update_layout(width=size + 260, height=size + 250)
+    axis = {"type": "category", "showgrid": False, "dtick": 1 if newest.stop <= MOST_LABELS else None}
+    figure.update_xaxes(title="key: the token looked at", tickangle=-90, **axis)
+    figure.update_yaxes(title="query: the token that looks", autorange="reversed", **axis)
     return figure
 
 
@@ -136,7 +134,7 @@ def cache(run: Run) -> go.Figure:
         f"measured: read off the tensors · {per_token:,} bytes per token, all layers",
     )
     figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
-    figure.update_xaxes(title="step, and the token it chose", type="category", categoryarray=labels)
+    figure.update_xaxes(title="step, and the token it chose", type="category")
     figure.update_yaxes(title="bytes", tickformat="~s", rangemode="tozero")
     return figure
 
@@ -153,11 +151,6 @@ def time(run: Run) -> go.Figure:
         column_widths=[0.16, 0.84] if decodes else None,
         horizontal_spacing=0.1,
         subplot_titles=["prefill", "decode"][: 1 + decodes],
-    )
-    parts = (
-        ("forward pass", "forward", COMPUTED),
-        ("capture of what is shown", "capture", GREY),
-        ("choice", "sample", OUTPUT),
     )
     for column, first, last in ((1, 0, 1), (2, 1, len(steps))):
         for name, key, colour in PARTS_OF_TIME if first < last else ():
@@ -207,7 +200,7 @@ def lens(run: Run) -> go.Figure:
             colorscale=_by_root(AMBERS),
             zmin=0,
             zmax=1,
-            colorbar={"title": {"text": "probability"}, "tickvals": [0, 0.01, 0.1, 0.25, 0.5, 1], "thickness": 12},
+            colorbar=_colour_bar("probability"),
             hovertemplate="%{x}, after layer %{y}<br>probability: %{z:.4f}<br>%{customdata}<extra></extra>",
         )
     )
@@ -217,7 +210,7 @@ def lens(run: Run) -> go.Figure:
         f"computed by {plain(run.model['name'])}: probability of the token that each step chose",
     )
     figure.update_layout(height=max(SMALLEST_PX, CELL_PX * len(layers) + 200))
-    figure.update_xaxes(title="step, and the token it chose", type="category", categoryarray=labels)
+    figure.update_xaxes(title="step, and the token it chose", type="category")
     figure.update_yaxes(title="layer", dtick=max(1, len(layers) // 10))
     return figure
 
@@ -262,8 +255,12 @@ def _by_root(colours: Iterable[str]) -> list[tuple[float, str]]:
     return [((at / (len(stops) - 1)) ** 2, colour) for at, colour in enumerate(stops)]
 
 
+def _colour_bar(title: str) -> dict[str, Any]:
+    return {"title": {"text": title}, "tickvals": [0, 0.1, 0.25, 0.5, 1], "thickness": 12}
+
+
 def _legend_below() -> dict[str, Any]:
-    return {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "right", "x": 1}
+    return {"orientation": "h", "yanchor": "top", "y": -0.22, "traceorder": "normal"}
 
 
 def _titled(figure: go.Figure, title: str, subtitle: str) -> None:
@@ -271,5 +268,5 @@ def _titled(figure: go.Figure, title: str, subtitle: str) -> None:
         template="plotly_white",
         font={"color": INK},
         title={"text": title, "subtitle": {"text": subtitle, "font": {"color": MUTED}}},
-        margin={"t": 110},
+        margin={"t": 100, "l": 60, "r": 40},
     )

@@ -15,6 +15,7 @@ from kvscope.app.settings import default_data_dir
 from kvscope.app.store.database import FILE, StoreError
 from kvscope.app.travel.export import CannotExport, stored
 from kvscope.app.travel.importing import MAX_FILE_BYTES, Imported, read_file
+from kvscope.model.api import Refused
 from kvscope.reader.download import download
 from kvscope.reader.errors import CannotRead
 from kvscope.reader.run import Run
@@ -48,8 +49,8 @@ def open(source: str | os.PathLike[str], *, data: str | os.PathLike[str] | None 
 def _checked(content: bytes, name: str) -> Imported:
     try:
         return read_file(memoryview(content))
-    except Problem as problem:
-        raise CannotRead(f"{_shown(name)} cannot be opened: {problem}") from None
+    except (Problem, Refused) as refused:
+        raise CannotRead(f"{_shown(name)} cannot be opened: {refused}") from None
 
 
 def _read(path: Path) -> bytes:

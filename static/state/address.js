@@ -26,10 +26,12 @@ export function addressOf({ run, step, selection, present }) {
 /**
  * Writes the address as the state changes, and follows it when the viewer goes back or edits it.
  * A change of run is a new entry in the history; a change of step is not, nor is the run that a study's link leads to.
+ * What a frame shows from `srcdoc`, as in a notebook's cell, has no address: browsers refuse to write one.
  *
  * @returns {() => void} stops both
  */
 export function followAddress({ window, store, controller, saved = null }) {
+  if (window.location.protocol === "about:") return () => {};
   let timer = null;
   let patient = false;
   let written = null;

@@ -1,0 +1,158 @@
+"""Figures have the log's numbers, say where they come from, and never take a token's text for HTML."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kvscope
+from kvscope.model.log.frames import join, relabel, split
+from kvscope.reader.figures import KINDS, plain, shown
+from tests.reader.conftest import CAPITAL
+
+
+@pytest.fixture(scope="module")
+def run() -> kvscope.Run:
+    return kvscope.open(CAPITAL)
+
+
+def texts(figure: Any) -> str:
+    """Title and subtitle."""
+    return f"{figure.layout.title.text} | {figure.layout.title.subtitle.text}"
+
+
+def test_attention_has_the_rows_of_all_steps_so_far(run: kvscope.Run) -> None:
+    figure = run.figure("attention", step=5, layer=23, head=4)
+    earlier, newest = (np.array(trace.z) for trace in figure.data)
+    assert earlier.shape == newest.shape == (42, 42)
+    assert np.isnan(newest[:41]).all()
+    assert (newest[41] == run.attention(5, 23, 4)[0]).all()
+    seen = np.tri(37, dtype=bool)
+    assert (earlier[:37, :37][seen] == run.attention(0, 23, 4)[seen]).all()
+    assert np.isnan(earlier[:37, :37][~seen]).all()
+    assert (earlier[40, :41] == run.attention(4, 23, 4)[0]).all()
+    assert np.isnan(earlier[41]).all()
+    assert "layer 23, head 4" in texts(figure)
+    assert "computed by SmolLM2-135M-Instruct, kept within 0.004 · amber: step 5 (decode)" in texts(figure)
+
+
+def test_attention_of_prefill_has_its_rows_alone(run: kvscope.Run) -> None:
+    (trace,) = run.figure("attention", step=0, layer=0, head=0).data
+    assert np.array(trace.z).shape == (37, 37)
+    assert (trace.x[29], trace.y[36]) == ("29 ·France", "36 ⏎")
+
+
+def test_attention_is_of_the_opening_head_unless_said(run: kvscope.Run) -> None:
+    assert texts(run.figure("attention")) == texts(run.figure("attention", step=5, layer=23, head=4))
+
+
+def test_the_cache_is_as_measured(run: kvscope.Run) -> None:
+    figure = run.figure("cache")
+    before, written, reserved = figure.data
+    for step, kv in enumerate(each["kv"] for each in run.steps):
+        assert before.y[step] + written.y[step] == kv["bytes_used"]
+        assert (written.y[step], reserved.y[step]) == (kv["bytes_written"], kv["bytes_reserved"])
+    assert before.y[0] == 0
+    assert before.x[5] == "5 ·Paris"
+    assert "measured: read off the tensors · 46,080 bytes per token" in texts(figure)
+
+
+def test_time_is_as_measured_and_prefill_has_a_scale_of_its_own(run: kvscope.Run) -> None:
+    figure = run.figure("time")
+    parts = {"forward pass": "forward", "capture of what is shown": "capture", "choice of the token": "sample"}
+    for name, key in parts.items():
+        prefill, decode = (trace for trace in figure.data if trace.name == name)
+        assert [*prefill.y, *decode.y] == [step["ms"][key] for step in run.steps]
+        assert (prefill.xaxis, decode.xaxis) == ("x", "x2")
+    total = [step["ms"]["total"] for step in run.steps]
+    mean = sum(total[1:]) / 7
+    assert f"measured by a clock on cpu · time to first token {total[0]:,.0f} ms, then {mean:,.1f} ms a token" in texts(
+        figure
+    )
+
+
+def test_the_lens_is_as_stored(with_values: Path) -> None:
+    run = kvscope.open(with_values)
+    figure = run.figure("lens")
+    (trace,) = figure.data
+    chosen = [[layer["chosen"]["prob"] for layer in run.log.lens(step)["layers"]] for step in range(5)]
+    assert np.array_equal(np.array(trace.z), np.array(chosen).T)
+    assert trace.customdata[0][0].startswith("rank 3 · likeliest: ")
+    assert "computed by tiny" in texts(figure)
+
+
+def test_a_run_without_exact_values_has_no_lens(run: kvscope.Run) -> None:
+    with pytest.raises(kvscope.NotThere, match=r"^No exact values are stored with this run, and .*\.$"):
+        run.figure("lens")
+
+
+def test_a_run_of_one_step_has_all_its_figures(capital: Path, tmp_path: Path) -> None:
+    frames = split(capital.read_bytes())
+    first = next(at for at, frame in enumerate(frames) if frame.kind == "step") + 1
+    closing = relabel(frames[-1].payload, frames[-1].run, first, {"steps": 1})
+    path = tmp_path / "one.safetensors"
+    path.write_bytes(join([*(frame.payload for frame in frames[:first]), closing.payload]))
+    run = kvscope.open(path)
+    assert [len(run.figure(kind).data) for kind in ("attention", "cache", "time")] == [1, 3, 3]
+    assert "then" not in texts(run.figure("time"))
+
+
+def test_another_figure_or_a_place_that_is_not_taken_is_refused(run: kvscope.Run) -> None:
+    with pytest.raises(
+        kvscope.CannotRead, match=r"^There is no figure 'heat': there are attention, cache, time, lens\.$"
+    ):
+        run.figure("heat")
+    with pytest.raises(kvscope.CannotRead, match=r"^The figure 'cache' shows the whole run"):
+        run.figure("cache", step=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_plotly_a_sentence_says_how_to_get_it(
+    run: kvscope.Run, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    with pytest.raises(kvscope.CannotRead, match=r'^Figures need Plotly, .*: pip install "kvscope\[notebook\]"\.$'):
+        run.figure(kind)
+    assert run.attention(0, 0, 0).shape == (37, 37)
+
+
+def token(text: str, special: bool = False) -> dict[str, Any]:
+    return {"text": text, "bytes": text.encode("utf-8", "surrogatepass").hex(), "special": special}
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (token(" the"), "·the"),
+        (token("\n\t"), "⏎⇥"),
+        (token("<b>x</b>"), "&lt;b&gt;x&lt;/b&gt;"),
+        (token("&lt;"), "&amp;lt;"),
+        (token("$x$"), "&#36;x&#36;"),
+        (token("<|im_start|>", special=True), "&lt;|im_start|&gt;"),
+        (token("<script>alert(1)</script>"), "&lt;script&gt;alert…"),
+        (token("\u200b\u202e\x00"), "\\u{200B}\\u{20…"),
+        ({"text": "\ufffd", "bytes": "f09f", "special": False}, "\\xf0\\x9f"),
+        (token("日本"), "日本"),
+    ],
+)
+def test_a_token_is_shown_as_it_is(given: dict[str, Any], wanted: str) -> None:
+    assert shown(given) == wanted
+
+
+def test_no_text_of_a_run_is_html_in_any_figure(with_values: Path) -> None:
+    """The prompt of that run has `<b>`, a byte a token; its model is named anew."""
+    run = kvscope.open(with_values)
+    run.log.open["model"] |= {"name": "<img src=x onerror=1>", "device": "<i>$x$"}
+    for step in run.log.steps:
+        step["token"] |= {"text": "<u>&amp;$", "bytes": b"<u>&amp;$".hex()}
+    for kind in KINDS:
+        own = {"<br>", "<extra></extra>", "<extra>", "</extra>"}
+        found = set(re.findall(r"<[^>]*>|\$", run.figure(kind).to_json().encode().decode("unicode_escape")))
+        assert found <= own, kind
+    assert plain("<b>") == "&lt;b&gt;"

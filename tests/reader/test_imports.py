@@ -1,0 +1,36 @@
+"""Importing kvscope costs nothing, and reading a run no torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import kvscope
+from tests.reader.conftest import CAPITAL, ROOT
+
+pytestmark = pytest.mark.processes
+
+
+def loaded_by(code: str) -> set[str]:
+    """Top-level names of the modules that a fresh interpreter has after `code`."""
+    script = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_it_loads_none_of_what_it_needs() -> None:
+    needed = {"torch", "numpy", "plotly", "flask", "sqlalchemy", "safetensors", "click", "jinja2"}
+    assert not loaded_by("import kvscope").intersection(needed)
+
+
+def test_reading_loads_neither_torch_nor_plotly() -> None:
+    code = f"import kvscope; run = kvscope.open({str(CAPITAL)!r}); run.attention(0, 0, 0); run.text; run._repr_html_()"
+    assert not loaded_by(code).intersection({"torch", "transformers", "plotly", "IPython"})
+
+
+def test_what_is_exported_is_there_and_nothing_else() -> None:
+    assert all(hasattr(kvscope, name) for name in kvscope.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'opne'"):
+        kvscope.opne  # noqa: B018
