@@ -72,7 +72,7 @@ def build(settings: Settings) -> Flask:
     storing = Storing(runs, calls, report)
     engine = Supervisor(calls, storing, settings, report)
     desk = Desk(runs, calls, storing, most_open=settings.max_open_runs, abandoned_after_s=settings.abandoned_after_s)
-    maker = ValueMaker(runs, calls, settings.data_dir, settings.max_value_bytes)
+    maker = ValueMaker(runs, sessions, calls, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers)
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)

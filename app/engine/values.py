@@ -12,6 +12,7 @@ from typing import IO, Any
 from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.store.database import StoreError, reason_of
 from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore, label_of
 from kvscope.app.store.values import Values, describe
 from kvscope.model.api import Frame, ValueLevel, ValuesRequest, value_bytes
 
@@ -22,8 +23,9 @@ WAIT_S = 120.0
 class ValueMaker:
     """One run's values at a time; what is made waits on disk, in `folder`, until it is stored."""
 
-    def __init__(self, runs: RunLog, calls: Calls, folder: Path, most_bytes: int) -> None:
-        self._runs, self._calls, self._folder, self.most_bytes = runs, calls, folder, most_bytes
+    def __init__(self, runs: RunLog, sessions: SessionStore, calls: Calls, folder: Path, most_bytes: int) -> None:
+        self._runs, self._sessions, self._calls = runs, sessions, calls
+        self._folder, self.most_bytes = folder, most_bytes
         self._turn = Lock()
         self._done: dict[str, int] = {}
 
@@ -37,8 +39,26 @@ class ValueMaker:
         """How many steps are computed; None when no values of the run are being made."""
         return self._done.get(run)
 
+    def share(self, run: str, words: dict[str, Any], level: ValueLevel) -> tuple[str, str]:
+        """Save an ended run with `words` and its values, as SessionStore.share does. They are computed unless they were
+        for the same words before.
+
+        Raises EngineUnavailable, Refused, StoreError.
+        """
+        origin = self._sessions.origin_of(run, words, level)
+        again = self._sessions.share_again(origin)
+        if again is not None:
+            return again
+        with self._turn_of(run), self._runs.held(run):
+            # Whoever had the turn before may have shared the very same.
+            again = self._sessions.share_again(origin)
+            if again is not None:
+                return again
+            with self._made(run, label_of(run), level) as values:
+                return self._sessions.share(run, words, values, origin)
+
     @contextmanager
-    def turn(self, run: str) -> Iterator[None]:
+    def _turn_of(self, run: str) -> Iterator[None]:
         """While one run's values are made, the others wait. Raises EngineUnavailable when that takes too long."""
         if not self._turn.acquire(timeout=WAIT_S):
             raise EngineUnavailable("The values of another run are being computed.", retry_after=30)
@@ -50,11 +70,8 @@ class ValueMaker:
             self._turn.release()
 
     @contextmanager
-    def made(self, run: str, label: str, level: ValueLevel) -> Iterator[Values]:
-        """The values of an ended run that has its turn, in frames of the run `label`; they are gone after the context.
-
-        Raises EngineUnavailable, Refused, StoreError.
-        """
+    def _made(self, run: str, label: str, level: ValueLevel) -> Iterator[Values]:
+        """The values of the run that has its turn, in frames of the run `label`; they are gone after the context."""
         try:
             with _spool(self._folder) as file:
                 parts = []

@@ -66,7 +66,7 @@ class ShareRoutes:
         else:
             if refusal := self._refusal(opening, self._maker.estimate(run, asked.values)):
                 raise refusal
-            session, token = self._sessions.share_with_values(run, asked.words(), asked.values, self._maker)
+            session, token = self._maker.share(run, asked.words(), asked.values)
         return kept(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head]:

@@ -21,7 +21,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kvscope.app.engine.values import ValueMaker
 from kvscope.app.store import values as session_values
 from kvscope.app.store.database import is_key, metadata, reading, writing
 from kvscope.app.store.head import Head
@@ -90,34 +89,26 @@ class SessionStore:
         self._runs, self._engine = runs, runs.engine
         self._lock = RLock()
 
-    def share(self, run: str, words: dict[str, Any]) -> tuple[str, str]:
+    def share(
+        self, run: str, words: dict[str, Any], values: Values | None = None, origin: str | None = None
+    ) -> tuple[str, str]:
         """Save an ended run with `words` (`title`, `notes`, `open`); its id, and a token that withdraws this sharing.
 
-        The frames are those of the run but for its id, from which nobody can tell the run (see `label_of`).
-        Raises StoreError, with nothing stored, when the disk is full.
+        The frames are those of the run but for its id, from which nobody can tell the run (see `label_of`). `values`
+        and `origin` as in `keep`.
         """
         with self._runs.held(run):
-            return self.keep(words, self._unlinked(run))
+            return self.keep(words, self._unlinked(run), values, origin)
 
-    def share_with_values(
-        self, run: str, words: dict[str, Any], level: ValueLevel, maker: ValueMaker
-    ) -> tuple[str, str]:
-        """Like `share`, with its exact values, which `maker` computes unless it has for the same words before.
+    def origin_of(self, run: str, words: dict[str, Any], level: ValueLevel) -> str:
+        """What stands for a run, shared with these words and its values at this level."""
+        return name_of(canonical({**words, "values": level}), self._unlinked(run)())
 
-        Raises also EngineUnavailable and Refused.
-        """
-        frames = self._unlinked(run)
-        origin = name_of(canonical({**words, "values": level}), frames())
-        again = self._share_again(origin)
-        if again is not None:
-            return again
-        with maker.turn(run), self._runs.held(run):
-            # Whoever had the turn before may have shared the very same.
-            again = self._share_again(origin)
-            if again is not None:
-                return again
-            with maker.made(run, label_of(run), level) as values:
-                return self.keep(words, frames, values, origin)
+    def share_again(self, origin: str) -> tuple[str, str] | None:
+        """The session that was made of `origin`, and a token of this sharing; None where there is none."""
+        with self._changing("stored") as connection:
+            session = session_values.recall(connection, origin)
+            return None if session is None else (session, _new_token(connection, session))
 
     def keep(
         self,
@@ -260,12 +251,6 @@ class SessionStore:
         """One transaction at a time. Raises StoreError, with nothing changed, when the database cannot be written."""
         with self._lock, writing(self._engine, f"The session cannot be {outcome}") as connection:
             yield connection
-
-    def _share_again(self, origin: str) -> tuple[str, str] | None:
-        """The session that was made of `origin`, and a token of this sharing; None where there is none."""
-        with self._changing("stored") as connection:
-            session = session_values.recall(connection, origin)
-            return None if session is None else (session, _new_token(connection, session))
 
     def _unlinked(self, run: str) -> Callable[[], Iterator[bytes]]:
         return lambda: map(unlinked, self._runs.all_frames(run))
