@@ -326,7 +326,10 @@ function watch({ run, after, handlers, frames, openSocket, grows }) {
     const ask = () => {
       clearTimeout(timer);
       handlers.onConnection(true);
-      socket.emit("watch", { run, after: newest });
+      // What cannot be watched now is read over HTTP, which also says why, until it has ended.
+      socket.emit("watch", { run, after: newest }, (answer) => {
+        if (answer.error && !over) onLost();
+      });
     };
     const onBytes = (payload) => {
       const frame = decodeFrame(asBytes(payload));

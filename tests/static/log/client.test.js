@@ -7,13 +7,16 @@ const PAYLOADS = smallRun();
 
 /** A server's log, which may hold less than everything, and a socket that says what it is told to. */
 function wire({ stored, status = 200, problem = null, down = false }) {
-  const server = { stored, down, asked: [], signals: [], emitted: [] };
+  const server = { stored, down, asked: [], signals: [], emitted: [], answer: {} };
   const listeners = new Map();
   const socket = {
     connected: true,
     on: (name, listener) => listeners.set(name, listener),
     off: (name) => listeners.delete(name),
-    emit: (name, body) => server.emitted.push([name, body]),
+    emit: (name, body, answered) => {
+      server.emitted.push([name, body]);
+      answered?.(server.answer);
+    },
   };
   const fetch = async (path, options) => {
     server.asked.push(path);
@@ -134,6 +137,18 @@ test("a server that cannot be reached is told as a lost connection, and the sock
   assert.deepEqual(got.connection[0], false);
   assert.deepEqual(parts.server.emitted, [["watch", { run: "r1", after: -1 }]]);
   stop();
+});
+
+test("a run whose watch the server refuses for now is read over HTTP to its end", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const parts = wire({ stored: 2 });
+  parts.server.answer = { error: { status: 503, detail: "The database cannot be read." } };
+  const { got } = watching(parts);
+  await settled();
+  parts.server.stored = PAYLOADS.length;
+  t.mock.timers.tick(700);
+  await settled();
+  assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
 });
 
 test("a watch that was stopped takes no more and leaves the socket", async () => {
