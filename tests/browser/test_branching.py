@@ -144,7 +144,9 @@ def test_the_tree_fits_a_phone(new_page: Callable[..., Page], server: Server, lo
 def test_a_branch_of_a_recorded_run_stands_on_the_page_of_who_made_it_alone(
     stage: Stage, new_page: Callable[..., Page]
 ) -> None:
-    example = stage.page.request.get(f"{stage.server.url}/").text().split('"examples": [{"id": "', 1)[1].split('"', 1)[0]
+    example = (
+        stage.page.request.get(f"{stage.server.url}/").text().split('"examples": [{"id": "', 1)[1].split('"', 1)[0]
+    )
     stage.open(example, "#step=1")
     for rank in (1, 2):
         branch(stage, example, 1, rank)
