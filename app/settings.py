@@ -6,15 +6,22 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import platformdirs
+
 DEFAULT_SERVICE = "kvscope.model.service:load_service"
 DEFAULT_KEEP_RUNS_DAYS = 90
 MAX_KEEP_RUNS_DAYS = 36_500
 
 
 def default_data_dir() -> Path:
-    """The user's data folder (XDG base directory specification), `kvscope` inside it."""
-    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(base) / "kvscope"
+    """`kvscope` in XDG_DATA_HOME, or where the system keeps data: ~/.local/share or ~/Library/Application Support.
+
+    On a system that has it elsewhere, a folder that an earlier version left in ~/.local/share is used on.
+    """
+    if base := os.environ.get("XDG_DATA_HOME"):
+        return Path(base) / "kvscope"
+    earlier = Path("~/.local/share/kvscope").expanduser()
+    return earlier if earlier.is_dir() else platformdirs.user_data_path("kvscope", appauthor=False)
 
 
 @dataclass(frozen=True, slots=True)

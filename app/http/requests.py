@@ -126,8 +126,8 @@ class FamilyQuery(Query):
     known: str = Field(
         "",
         max_length=MAX_KNOWN * (ID_CHARS + 1),
-        description="ids, a comma between them: of what came from a run that ships with the project, "
-        "that is listed too which is connected with one of these",
+        description="ids, a comma between them: of what came from a run that ships with the project, that is listed "
+        "too which is connected with one of these",
     )
 
 

@@ -15,6 +15,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import platformdirs
+
 from kvscope.model.api import Progress, Refused
 
 NAME = "SmolLM2-135M-Instruct"
@@ -41,10 +43,16 @@ _HINT = "The model can be given with --model FILE."
 
 
 def cache_folder() -> Path:
-    """KVSCOPE_CACHE, or kvscope in XDG_CACHE_HOME, or ~/.cache/kvscope."""
+    """KVSCOPE_CACHE, or `kvscope` in XDG_CACHE_HOME, or where the system keeps caches: ~/.cache or ~/Library/Caches.
+
+    On a system that has them elsewhere, a folder that an earlier version left in ~/.cache is used on.
+    """
     if own := os.environ.get("KVSCOPE_CACHE"):
         return Path(own).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "kvscope"
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base).expanduser() / "kvscope"
+    earlier = Path("~/.cache/kvscope").expanduser()
+    return earlier if earlier.is_dir() else platformdirs.user_cache_path("kvscope", appauthor=False)
 
 
 def fetch(progress: Callable[[Progress], None]) -> Path:

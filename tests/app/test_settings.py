@@ -1,0 +1,34 @@
+"""Where the data of a user is when nobody says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
+
+from kvscope.app.settings import default_data_dir
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("system", "folder"), [(Unix, ".local/share"), (MacOS, "Library/Application Support")])
+def test_data_is_where_the_system_has_it(
+    monkeypatch: pytest.MonkeyPatch, home: Path, system: type, folder: str
+) -> None:
+    monkeypatch.setattr("platformdirs.PlatformDirs", system)
+    assert default_data_dir() == home / folder / "kvscope"
+    monkeypatch.setenv("XDG_DATA_HOME", "/xdg")
+    assert default_data_dir() == Path("/xdg/kvscope")
+
+
+def test_data_of_an_earlier_version_is_found_on_macos(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setattr("platformdirs.PlatformDirs", MacOS)
+    (home / ".local" / "share" / "kvscope").mkdir(parents=True)
+    assert default_data_dir() == home / ".local" / "share" / "kvscope"
