@@ -115,7 +115,6 @@ createPlayer({
 });
 const turns = createTurns({
   store,
-  sceneOf: ({ run }) => (run?.open ? run.id : null),
   onShown: announce,
   clock: {
     requestFrame: window.requestAnimationFrame.bind(window),

@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLater } from "../turns/later.js";
 import { addRows, emptyTally, headsWorthSeeing } from "./heads-worth-seeing.js";
 
-/** The longest one turn takes, in ms: less than half of an animation frame. */
-const TURN_MS = 6;
+/** The longest one job takes, in ms, of the time that a frame has for all of the page. */
+const TURN_MS = 3;
 /** A growing run is measured again this often at most, in ms. */
 const PAUSE_MS = 400;
 
@@ -30,14 +30,14 @@ export function useHeadsWorthSeeing(run, positions) {
       let done = false;
       while (!done && performance.now() < end) done = rows.next().done;
       if (!done) {
-        forget = later(turn, { spare: true });
+        forget = later(turn);
         return;
       }
       tally.current.due = performance.now() + PAUSE_MS;
       setFound({ run, items: headsWorthSeeing(values, run), measured: positions });
     };
     const begin = () => {
-      forget = later(turn, { spare: true });
+      forget = later(turn);
     };
     const timer = setTimeout(begin, Math.max(0, due - performance.now()));
     return () => {

@@ -46,7 +46,7 @@ function useRanges(run, begun) {
     let forget = () => {};
     const timer = setTimeout(() => {
       const ranges = normRanges(run);
-      forget = later(() => setMade({ run, ranges }), { anew: true });
+      forget = later(() => setMade({ run, ranges }));
     });
     return () => {
       clearTimeout(timer);

@@ -6,7 +6,7 @@ import { useContext, useEffect, useState } from "preact/hooks";
 /** `later` of the page's turns, for all of the page. */
 export const Later = createContext(null);
 
-/** @returns {(job: () => void, how?: {anew?: boolean, spare?: boolean}) => () => void} as `later` of `createTurns` */
+/** @returns {(job: () => void) => () => void} as `later` of `createTurns` */
 export function useLater() {
   return useContext(Later);
 }
@@ -25,7 +25,7 @@ export function useGradually(count, { first, more, of = null }) {
   const now = Math.min(count, made.of === of ? made.count : first);
   useEffect(() => {
     if (now === count) return undefined;
-    return later(() => setMade({ of, count: now + more }), { anew: true });
+    return later(() => setMade({ of, count: now + more }));
   }, [of, now, count, more, later]);
   return now;
 }

@@ -28,7 +28,7 @@ export function useSize() {
       const size = { width, height };
       wanted = size;
       forget();
-      forget = later(() => setSize(size), { anew: true });
+      forget = later(() => setSize(size));
     });
     observer.observe(element);
     return () => {

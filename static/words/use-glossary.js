@@ -14,7 +14,7 @@ export function useGlossary(client) {
       .glossary(aborter)
       // Every defined word of the page is rendered again with it.
       .then((definitions) => {
-        forget = later(() => setGlossary(definitions), { anew: true });
+        forget = later(() => setGlossary(definitions));
       })
       // Without it words have no definition, and everything else works.
       .catch(() => {});

@@ -112,7 +112,8 @@ def test_a_recording_has_the_settings_it_is_said_to_have_and_the_id_of_its_conte
     assert name_of(canonical(words), payloads).startswith(session["id"])
     data = codec.header(payloads[0]).data
     steps = codec.header(payloads[-1]).data["steps"]
-    bounds = bounds_of(data["model"], steps, len(data["tokens"]) + steps)
+    model = data["model"]
+    bounds = bounds_of(model["layers"], model["heads"], steps, len(data["tokens"]) + steps)
     assert read(Share, canonical(words), bounds).words() == words
 
 

@@ -7,7 +7,6 @@ const FIRST = TURNS[0];
 /** A store, a clock whose frames are run by hand, and parts that each take `costMs` to show what they are told. */
 function made({ costMs = 0 } = {}) {
   let state = { step: 0 };
-  let scene = null;
   let now = 0;
   let requested = [];
   const subscribers = new Set();
@@ -19,7 +18,6 @@ function made({ costMs = 0 } = {}) {
   const seen = Object.fromEntries(TURNS.map((turn) => [turn, []]));
   const turns = createTurns({
     store,
-    sceneOf: () => scene,
     onShown: ({ step }) => told.push(step),
     clock: {
       requestFrame: (callback) => requested.push(callback),
@@ -39,9 +37,8 @@ function made({ costMs = 0 } = {}) {
     seen,
     subscribers,
     spend: (ms) => (now += ms),
-    change(step, { of = scene } = {}) {
+    change(step) {
       state = { step };
-      scene = of;
       for (const listener of subscribers) listener(state);
     },
     async frame() {
@@ -85,17 +82,6 @@ test("a part that takes longer than a frame's time is still shown, one in a fram
   const page = made({ costMs: 50 });
   assert.ok((await page.settle()) >= TURNS.length - 1);
   assert.deepEqual(page.told, [0]);
-});
-
-test("a part does not begin in a frame that has less time left than it took in its last two turns", async () => {
-  const page = made({ costMs: 3 });
-  await page.settle();
-  page.change(1);
-  await page.settle();
-  page.change(2);
-  await page.frame();
-  const showing = TURNS.filter((turn) => page.seen[turn].at(-1) === 2);
-  assert.deepEqual(showing, TURNS.slice(0, 2), "a third would end after 9 ms, of 7");
 });
 
 test("news in every frame neither holds back the first part nor leaves out the others", async () => {
@@ -143,111 +129,6 @@ test("a job is done without news too, once, and not when it was taken back", asy
   assert.equal(await page.settle(), 1);
   assert.deepEqual(done, ["kept"]);
   assert.equal(page.seen[FIRST].length, seen, "no part is shown again for it");
-});
-
-test("beside a job that makes something anew, of the others only those are shown that surely fit", async () => {
-  const page = made({ costMs: 3 });
-  await page.settle();
-  const done = [];
-  const anew = (ms) => {
-    page.change(page.told.at(-1) + 1);
-    page.turns.later(() => done.push(page.spend(ms)), { anew: true });
-  };
-  anew(20);
-  await page.frame();
-  assert.equal(done.length, 1);
-  for (const turn of TURNS.slice(1)) assert.equal(page.seen[turn].at(-1), 0, turn);
-  await page.settle();
-  anew(0);
-  await page.frame();
-  assert.equal(page.seen[TURNS[1]].at(-1), 2);
-  assert.equal(page.seen[TURNS[2]].at(-1), 1);
-});
-
-test("where a scene begins every part has a frame to itself, the first before the others; after that they share again", async () => {
-  const page = made();
-  await page.settle();
-  page.change(1, { of: "a run" });
-  for (const [place, turn] of TURNS.entries()) {
-    assert.equal(page.seen[turn].at(-1), 0, turn);
-    await page.frame();
-    const showing = TURNS.filter((other) => page.seen[other].at(-1) === 1);
-    assert.deepEqual(showing, TURNS.slice(0, place + 1));
-  }
-  assert.deepEqual(page.told, [0, 1]);
-  page.change(2);
-  await page.frame();
-  assert.deepEqual(page.told, [0, 1, 2], "the same scene goes on");
-});
-
-test("a part that a scene makes anew leaves jobs to other frames", async () => {
-  const page = made();
-  await page.settle();
-  const done = [];
-  page.turns.later(() => done.push("size"), { anew: true });
-  page.change(1, { of: "a run" });
-  await page.frame();
-  assert.deepEqual([done, page.seen[FIRST].at(-1)], [[], 1]);
-  await page.frame();
-  assert.deepEqual([done, page.seen[TURNS[1]].at(-1)], [["size"], 0]);
-  await page.settle();
-  for (const turn of TURNS) assert.equal(page.seen[turn].at(-1), 1, turn);
-});
-
-test("a job that makes nothing anew, such as a slice of a painting, waits until a scene's parts are made", async () => {
-  const page = made();
-  await page.settle();
-  const done = [];
-  page.change(1, { of: "a run" });
-  page.turns.later(() => done.push("slice"));
-  for (const turn of TURNS) {
-    await page.frame();
-    assert.deepEqual([page.seen[turn].at(-1), done], [1, []], turn);
-  }
-  await page.frame();
-  assert.deepEqual(done, ["slice"]);
-});
-
-test("where there is nothing to make, what is quick is shown in one frame", async () => {
-  const page = made();
-  page.change(0, { of: "a run" });
-  await page.settle();
-  page.change(1, { of: null });
-  await page.frame();
-  assert.equal(page.told.at(-1), 1);
-});
-
-test("what nobody waits for is done in frames that have nothing else to show", async () => {
-  const page = made({ costMs: 5 });
-  await page.settle();
-  const done = [];
-  page.change(1);
-  page.turns.later(() => done.push("slice"));
-  page.turns.later(() => done.push("spare"), { spare: true });
-  const forget = page.turns.later(() => done.push("taken back"), { spare: true });
-  while (page.told.at(-1) !== 1) {
-    assert.ok(!done.includes("spare"));
-    await page.frame();
-  }
-  forget();
-  await page.settle();
-  assert.deepEqual(done, ["slice", "spare"]);
-});
-
-test("and at the latest after some frames, however much news there is", async () => {
-  const page = made({ costMs: 5 });
-  await page.settle();
-  let done = 0;
-  const again = () => {
-    done += 1;
-    page.turns.later(again, { spare: true });
-  };
-  page.turns.later(again, { spare: true });
-  for (let step = 1; step <= 60; step += 1) {
-    page.change(step);
-    await page.frame();
-  }
-  assert.ok(done >= 3 && done <= 8, `${done} times in 60 frames`);
 });
 
 test("a job that fails holds up nothing else", async () => {

@@ -1,0 +1,116 @@
+"""Which room may know which: imports point one way, between folders and between files.
+
+`ROOMS` lists the rooms from the ground up. A file may import from its own room and from rooms above it in the list,
+never from one below. docs/architecture.md says what each is for.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+Imports = dict[str, set[str]]
+"""By file, the files that it imports, as paths below the repository."""
+
+ROOMS = {
+    "model": (
+        *("model/api.py", "model/config.py", "model/hooks.py", "model/linear.py", "model/kv_cache.py"),
+        *("model/transformer.py", "model/checkpoint", "model/engine", "model/activations", "model/log"),
+        "model/service.py",
+    ),
+    "app": (
+        *("model", "app/paths.py", "app/settings.py", "app/store", "app/engine", "app/travel", "app/http"),
+        *("app/factory.py", "app/__init__.py", "app/server.py", "app/cli.py", "app/__main__.py"),
+    ),
+    "static": (
+        *("static/draw", "static/log", "static/state", "static/ui"),
+        *("static/map", "static/timeline", "static/next-token", "static/look-here"),
+        *("static/views", "static/share", "static/embed", "static/main.js", "static/gallery.js"),
+    ),
+}
+
+
+def python_imports(folders: tuple[str, ...]) -> Imports:
+    """Imports of KVScope's own modules, also those inside functions and for type checkers."""
+    return {
+        path.relative_to(ROOT).as_posix(): {found for name in named_by(path) if (found := file_of(name))}
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+
+
+def named_by(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def file_of(name: str) -> str | None:
+    """The file that `kvscope.room.module` or `kvscope.room.module.thing` is in; None for other packages' names."""
+    package, *parts = name.split(".")
+    if package != "kvscope":
+        return None
+    for length in range(len(parts), 0, -1):
+        for candidate in ("/".join(parts[:length]) + ".py", "/".join(parts[:length]) + "/__init__.py"):
+            if (ROOT / candidate).is_file():
+                return candidate
+    return None
+
+
+JS_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
+
+
+def page_imports() -> Imports:
+    return {
+        path.relative_to(ROOT).as_posix(): {
+            (path.parent / name).resolve().relative_to(ROOT).as_posix()
+            for name in JS_IMPORT.findall(path.read_text("utf-8"))
+        }
+        for path in sorted((ROOT / "static").rglob("*.js"))
+        if not {"vendor", "node_modules"} & set(path.parts)
+    }
+
+
+def imports_of(part: str) -> Imports:
+    """`part` is a key of ROOMS."""
+    return page_imports() if part == "static" else python_imports(("model", "app"))
+
+
+def room_of(path: str, part: str) -> int | None:
+    """Place of a file's room in the list."""
+    return next((place for place, room in enumerate(ROOMS[part]) if path == room or path.startswith(f"{room}/")), None)
+
+
+@pytest.mark.parametrize("part", ROOMS)
+def test_every_file_has_a_room(part: str) -> None:
+    files = [path for path in imports_of(part) if path.startswith(f"{part}/") and (ROOT / path).read_text("utf-8")]
+    assert [path for path in files if room_of(path, part) is None] == []
+
+
+@pytest.mark.parametrize("part", ROOMS)
+def test_no_import_points_to_a_room_below(part: str) -> None:
+    against = [
+        f"{path} imports {other}"
+        for path, others in imports_of(part).items()
+        for other in sorted(others)
+        if (here := room_of(path, part)) is not None
+        and (there := room_of(other, part)) is not None
+        and there > here
+    ]
+    assert against == []
+
+
+@pytest.mark.parametrize("part", ROOMS)
+def test_no_imports_go_in_a_circle(part: str) -> None:
+    try:
+        tuple(TopologicalSorter(imports_of(part)).static_order())
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
