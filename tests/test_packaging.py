@@ -18,6 +18,7 @@ from packaging.utils import canonicalize_name
 
 import hatch_build
 from app import paths
+from tests.support.wheel import build_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "static"
@@ -214,21 +215,6 @@ def test_a_page_that_cannot_be_bundled_stops_the_build(small_static: Path, monke
     monkeypatch.setattr(hatch_build, "run_node", lambda *_: failed)
     with pytest.raises(SystemExit, match=r"by esbuild:\nmain\.js:1:7: ERROR"):
         build_hook(small_static).initialize("standard", {"force_include": {}})
-
-
-def build_wheel(folder: Path) -> Path:
-    """The wheel of this checkout, built with what is installed here. npm fetches the bundler."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return next(folder.glob("*.whl"))
-
-
-def unpacked_wheel(folder: Path) -> Path:
-    """The folder with that wheel's files."""
-    with zipfile.ZipFile(build_wheel(folder)) as wheel:
-        wheel.extractall(folder / "unpacked")
-    return folder / "unpacked"
 
 
 @pytest.mark.processes

@@ -22,11 +22,11 @@ from app import create_app
 from app.settings import Settings
 from model import frames as codec
 from tests.app.contract import ContractClient
-from tests.app.postgres import cluster, database, postgresql
+from tests.support.postgres import cluster, database, postgresql
 
 __all__ = ["cluster", "database", "postgresql"]
 ROOT = Path(__file__).resolve().parents[2]
-FAKE = "tests.app.fake_service:load_service"
+FAKE = "tests.support.fake_service:load_service"
 
 
 def eventually(true: Callable[[], Any], seconds: float = 30) -> Any:

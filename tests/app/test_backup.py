@@ -20,11 +20,11 @@ from app.run_log import RunLog
 from app.sessions import SessionStore, sessions_table
 from model.frames import encode
 from tests.app.conftest import LiveServer
-from tests.app.postgres import made_database
 from tests.app.test_database import TOKEN, make_as_before, raw
 from tests.app.test_run_log import SQLITE_ONLY, log_of
 from tests.app.test_session_values import values_of
 from tests.app.test_sessions import OTHER, WORDS, run_of
+from tests.support.postgres import made_database
 
 Place = tuple[Path, str | None]
 

@@ -30,7 +30,7 @@ from model.frames import from_stream, header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
 from tests.app.test_server import check_interrupted, engine_of
 from tests.app.test_sessions import count, run_of
-from tests.app.viewer import Viewer
+from tests.support.viewer import Viewer
 
 TIMES = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "20"))
 CUT_SHORT = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)

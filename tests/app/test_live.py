@@ -14,7 +14,7 @@ from app.live import Watch
 from app.run_log import RunLog
 from tests.app.conftest import LiveServer, eventually
 from tests.app.test_run_log import log_of
-from tests.app.viewer import Viewer, kind
+from tests.support.viewer import Viewer, kind
 
 pytestmark = pytest.mark.processes
 

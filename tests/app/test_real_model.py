@@ -13,7 +13,7 @@ import safetensors.numpy
 from app.settings import DEFAULT_SERVICE
 from model.frames import header, tensors, token_ids
 from tests.app.conftest import LiveServer
-from tests.app.viewer import Viewer
+from tests.support.viewer import Viewer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 

@@ -21,7 +21,7 @@ from app.engine_process import AUTOGROUP, NICENESS
 from app.server import pass_over_departures
 from model.frames import header
 from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
-from tests.app.viewer import Viewer
+from tests.support.viewer import Viewer
 
 pytestmark = pytest.mark.processes
 

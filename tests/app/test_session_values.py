@@ -19,11 +19,11 @@ from app.sessions import Damaged, SessionStore, label_of, parts_table, sessions_
 from app.settings import Settings
 from model.frames import BadFrame, encode, from_stream, header
 from tests.app.conftest import eventually
-from tests.app.fake_service import HEAD_DIM, HEADS, LAYERS
 from tests.app.test_http_runs import finished, frames, problem, start
 from tests.app.test_http_sessions import bootstrap, delete, share
 from tests.app.test_run_log import SQLITE_ONLY, allow_pages, limit_pages
 from tests.app.test_sessions import WORDS, change, count, run_of
+from tests.support.fake_service import HEAD_DIM, HEADS, LAYERS
 
 LEVELS = ("attention", "qkv", "block")
 

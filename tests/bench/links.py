@@ -24,7 +24,7 @@ from app.run_log import RunLog
 from app.sessions import SessionStore
 from model import frames as codec
 from tests.bench.page import prompt_of
-from tests.browser.server import ROOT, Server
+from tests.support.server import ROOT, Server
 
 PROMPT_TOKENS = 64
 NEW_TOKENS = 64

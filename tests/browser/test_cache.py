@@ -11,8 +11,8 @@ import requests
 from playwright.sync_api import Locator, expect
 
 from model import frames as codec
-from tests.browser.server import Log, Server, eventually
-from tests.browser.stage import Stage
+from tests.support.server import Log, Server, eventually
+from tests.support.stage import Stage
 
 STEP, LAYER, HEAD = 4, 13, 8
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.browser.complaints import Complaints
-from tests.browser.server import eventually
-from tests.browser.stage import Stage
+from tests.support.complaints import Complaints
+from tests.support.server import eventually
+from tests.support.stage import Stage
 
 LONG = 200
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import eventually
-from tests.browser.stage import Stage
-from tests.browser.test_accessibility import violations
+from tests.support.screens import violations
+from tests.support.server import eventually
+from tests.support.stage import Stage
 
 LONG = 200
 """New tokens of a run that is still being generated when the test is through with it."""
@@ -147,7 +146,7 @@ def test_pause_stops_the_engine_and_play_lets_it_go_on(stage: Stage) -> None:
     stage.button("Pause").click()
     eventually(lambda: stage.server.status(run)["status"] == "paused")
     frames = stage.server.status(run)["last_seq"]
-    time.sleep(0.6)
+    stage.server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
     assert stage.server.status(run)["last_seq"] == frames
     stage.expect_phase("paused")
     stage.button("Play").click()
@@ -170,7 +169,7 @@ def test_next_step_at_the_live_edge_of_a_paused_run_makes_exactly_one_token(stag
     stage.button("Next step").click()
     stage.expect_step(made)
     expect(stage.chips).to_have_count(made + 1)
-    time.sleep(0.6)
+    stage.server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
     assert stage.server.status(run)["steps"] == made + 1
     stage.expect_step(made)
     stage.button("Stop").click()

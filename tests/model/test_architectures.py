@@ -13,7 +13,7 @@ from model.engine import Engine
 from model.kv_cache import Sequence
 from model.ragged import Entry, make_batch
 from model.transformer import Transformer
-from tests.model.checkpoint.tiny import VOCAB, write_folder
+from tests.support.tiny_files import VOCAB, write_folder
 
 LLAMA3_ROPE = {
     "rope_type": "llama3",

@@ -15,8 +15,7 @@ from model.hooks import observing
 from model.kv_cache import CacheFull
 from model.records import BeamNode, BeamsRecord, CloseRecord, Record
 from model.transformer import Transformer
-from tests.model.checkpoint.tiny import write_folder
-from tests.model.tiny import (
+from tests.support.tiny import (
     ARCHS,
     GREEDY,
     advance_all,
@@ -29,6 +28,7 @@ from tests.model.tiny import (
     tokens,
     whole_logits,
 )
+from tests.support.tiny_files import write_folder
 
 
 def depths(records: list[Record]) -> list[BeamsRecord]:

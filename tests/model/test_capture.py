@@ -12,7 +12,7 @@ from model.hooks import hook_points, observing
 from model.kv_cache import KVCache, Sequence
 from model.ragged import Entry, make_batch
 from model.transformer import AttentionGroup, Batch
-from tests.model.tiny import ARCHS, prompt, shared_model, tiny_config
+from tests.support.tiny import ARCHS, prompt, shared_model, tiny_config
 
 # One sequence still in prefill, two in decode: two attention groups, the second with two members of unlike lengths.
 LENGTHS = ((0, 21), (30, 1), (4, 1))

@@ -16,7 +16,7 @@ from model.hooks import hook_points, observing
 from model.ragged import make_batch
 from model.records import CloseRecord, RowsRecord, StepRecord
 from model.work import Work
-from tests.model.tiny import (
+from tests.support.tiny import (
     ARCHS,
     GREEDY,
     SAMPLED,

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from model.engine import Engine
 from model.kv_cache import CacheFull
-from tests.model.tiny import (
+from tests.support.tiny import (
     GREEDY,
     SAMPLED,
     advance_all,

@@ -10,7 +10,7 @@ from model.api import Caching
 from model.engine import Engine
 from model.kv_cache import CacheFull
 from model.records import CloseRecord, StepRecord
-from tests.model.tiny import GREEDY, check_cache, prompt, shared_model, whole_logits
+from tests.support.tiny import GREEDY, check_cache, prompt, shared_model, whole_logits
 
 
 class Storm(RuleBasedStateMachine):

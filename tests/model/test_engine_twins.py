@@ -15,7 +15,7 @@ from model.records import RowsRecord
 from model.run import Run
 from model.transformer import AttentionGroup, Batch, Transformer
 from model.work import Work
-from tests.model.tiny import (
+from tests.support.tiny import (
     ARCHS,
     GREEDY,
     SAMPLED,

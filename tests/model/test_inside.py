@@ -11,7 +11,7 @@ from torch import Tensor
 from model.engine import Engine
 from model.hooks import hook_points
 from model.inside import LENS_TOP, algebra_values, block_values, head_values, lens_rows, standings
-from tests.model.tiny import ARCHS, GREEDY, advance_all, greedy, prompt, shared_model, whole_logits
+from tests.support.tiny import ARCHS, GREEDY, advance_all, greedy, prompt, shared_model, whole_logits
 
 IDS = prompt(24)
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from model.kv_cache import KVCache, Sequence
 from model.ragged import Entry, make_batch
 from model.transformer import Transformer
-from tests.model.tiny import ARCHS, prompt, shared_model, whole_logits
+from tests.support.tiny import ARCHS, prompt, shared_model, whole_logits
 
 
 class Feeder:

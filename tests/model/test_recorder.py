@@ -11,7 +11,7 @@ from model.capture import CapturedRows
 from model.engine import Engine
 from model.recorder import NAMED_CANDIDATES, Recorder
 from model.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord
-from tests.model.tiny import advance_all, prompt, shared_model, steps, tiny_tokenizer
+from tests.support.tiny import advance_all, prompt, shared_model, steps, tiny_tokenizer
 
 LONG_ID = "r" * 64
 

@@ -30,7 +30,7 @@ from model.checkpoint.tokenizer import Extras
 from model.engine import Engine
 from model.hooks import observing
 from model.service import ModelService, pick_device
-from tests.model.tiny import check_cache, greedy, shared_model, tiny_checkpoint
+from tests.support.tiny import check_cache, greedy, shared_model, tiny_checkpoint
 
 TEXT = "The cat sat."
 

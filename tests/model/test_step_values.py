@@ -22,7 +22,7 @@ from model.api import Frame, Refused, ValueLevel, ValuesRequest, value_bytes
 from model.service import ModelService
 from model.step_values import INSIDE, step_values
 from tests.model.test_service import finish, request, run_to_end, service
-from tests.model.tiny import ARCHS, check_cache, tiny_checkpoint
+from tests.support.tiny import ARCHS, check_cache, tiny_checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS_AGREE = 2e-6

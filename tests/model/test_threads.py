@@ -7,7 +7,7 @@ import torch
 
 from model import threads
 from model.hooks import observing
-from tests.model.tiny import GREEDY, advance_all, closes, prompt, tiny_engine
+from tests.support.tiny import GREEDY, advance_all, closes, prompt, tiny_engine
 
 PROCESSORS = 3
 

@@ -7,7 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from model.kv_cache import KVCache, Sequence
 from model.ragged import Entry, make_batch
 from model.work import Work
-from tests.model.tiny import ARCHS, prompt, random_weights, shared_model
+from tests.support.tiny import ARCHS, prompt, random_weights, shared_model
 
 
 def test_work_adds_up() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from model.api import Frame, Progress, Service
 from model.service import ModelService
-from tests.model.tiny import tiny_checkpoint
+from tests.support.tiny import tiny_checkpoint
 
 STEP_S = 0.03
 

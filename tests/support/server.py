@@ -33,7 +33,7 @@ def eventually(true: Callable[[], Any], seconds: float = 30) -> Any:
 class Server:
     """`folder` holds the data and what the server writes to standard error; `options` go to the command line.
 
-    `code` is the folder that holds the package `app`.
+    `code` is the folder that holds the package `app`: the checkout, or what a wheel has.
     """
 
     def __init__(self, folder: Path, *options: str, code: Path = ROOT) -> None:
@@ -49,7 +49,13 @@ class Server:
         command = [sys.executable, "-m", "app", "--port", port, "--data", str(self._folder / "data"), *self._options]
         self._errors = (self._folder / "stderr").open("a")
         self._process = subprocess.Popen(
-            command, cwd=self._code, stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True
+            command,
+            cwd=self._code,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},  # after `code`: the tests' services, from a wheel too
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            start_new_session=True,
         )
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
