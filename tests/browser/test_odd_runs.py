@@ -140,7 +140,7 @@ def look(stage: Stage, odd: Odd, view: str, step: int) -> Locator:
     expect(crumb(stage)).to_have_count(1)
     stage.page.wait_for_url(re.compile(f"view={view}"))
     expect(inspector.get_by_role("heading", level=2)).not_to_be_empty()
-    stage.rest()  # what a view asks the model for, it asks for once it is drawn
+    stage.rest(100)  # what a view asks the model for, it asks for once it is drawn
     expect(inspector.get_by_text(NOT_GIVEN)).to_have_count(0)
     return inspector
 

@@ -65,13 +65,13 @@ class Rest:
         page.on("requestfinished", lambda request: self._on_the_way.discard(request))
         page.on("requestfailed", lambda request: self._on_the_way.discard(request))
 
-    def wait(self, frame: Page | Frame | None = None) -> None:
+    def wait(self, frame: Page | Frame | None = None, quiet_ms: int = QUIET_MS) -> None:
         """`frame`: where nothing may change, if not in the page's own."""
         deadline = time.monotonic() + 30
-        (frame or self._page).evaluate(QUIET, QUIET_MS)
+        (frame or self._page).evaluate(QUIET, quiet_ms)
         while self._on_the_way:
             assert time.monotonic() < deadline, [request.url for request in self._on_the_way]
-            (frame or self._page).evaluate(QUIET, QUIET_MS)
+            (frame or self._page).evaluate(QUIET, quiet_ms)
 
 
 def open_link(page: Page, server: Server, session: str, hash: str = "") -> Stage:
@@ -101,9 +101,9 @@ class Stage:
         self.page, self.server = page, server
         self._rest = Rest(page)
 
-    def rest(self) -> Stage:
+    def rest(self, quiet_ms: int = QUIET_MS) -> Stage:
         """Until what it shows is all there and stands still."""
-        self._rest.wait()
+        self._rest.wait(quiet_ms=quiet_ms)
         return self
 
     def still(self) -> Stage:
