@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARING_CORES = {"OMP_WAIT_POLICY": "passive"}
 """As in the engine process; docs/measurements.md says why. Tests also run models in their own."""
 Command = list[str]
+SIDE_BY_SIDE = ("--numprocesses=2", "--dist=loadfile")
+"""Two files of a tier at a time, each with a server and a browser: one alone leaves a processor idle now and then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ def tool(module: str, *arguments: str) -> Command:
     return [sys.executable, "-m", module, *arguments]
 
 
-def pytest_tier(markers: str) -> Callable[[Path, list[str]], list[Command]]:
-    return lambda report, extra: [tool("pytest", "-m", markers, f"--junitxml={report}", *extra)]
+def pytest_tier(markers: str, *options: str) -> Callable[[Path, list[str]], list[Command]]:
+    return lambda report, extra: [tool("pytest", "-m", markers, *options, f"--junitxml={report}", *extra)]
 
 
 def page_commands(report: Path, extra: list[str]) -> list[Command]:
@@ -79,7 +81,7 @@ TIERS: dict[str, tuple[str, Callable[[Path, list[str]], list[Command]]]] = {
     "fast": ("tiny random models, no network", pytest_tier("not (real or browser or processes or durability)")),
     "processes": ("whole servers and fresh interpreters", pytest_tier("processes and not real")),
     "real": ("the default model, fetched on first use", pytest_tier("real and not browser")),
-    "browser": ("the page in Chromium", pytest_tier("browser")),
+    "browser": ("the page in Chromium", pytest_tier("browser", *SIDE_BY_SIDE)),
     "durability": ("processes killed again and again", pytest_tier("durability")),
 }
 

@@ -17,13 +17,18 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.app import fake_service
-from tests.test_packaging import ROOT, build_wheel
+from tests.support import fake_service
+from tests.support.wheel import ROOT, build
 
 pytestmark = pytest.mark.processes
 
 STRANGERS = ("app", "model")
 BUILD_EDITABLE = "import sys; from hatchling.build import build_editable; build_editable(sys.argv[1])"
+
+
+def build_wheel(folder: Path) -> Path:
+    """What `pip install` installs of this checkout."""
+    return build("wheel", folder / "dist")
 
 
 def build_editable(folder: Path) -> Path:

@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 
 import hatch_build
 from kvscope.app import paths
+from tests.support.wheel import build
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "static"
@@ -235,30 +236,10 @@ def test_an_archive_without_links_gets_them_before_it_is_built(small_static: Pat
         }
 
 
-def build(target: str, folder: Path, source: Path = ROOT) -> Path:
-    """The wheel or the archive of sources, built with what is installed here. npm fetches the bundler."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return next(folder.iterdir())
-
-
-def build_wheel(folder: Path) -> Path:
-    """The wheel of this checkout."""
-    return build("wheel", folder / "dist")
-
-
-def unpacked_wheel(folder: Path) -> Path:
-    """The folder with that wheel's files."""
-    with zipfile.ZipFile(build_wheel(folder)) as wheel:
-        wheel.extractall(folder / "unpacked")
-    return folder / "unpacked"
-
-
 @pytest.mark.processes
 def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     before = files_of(STATIC)
-    names = set(zipfile.ZipFile(build_wheel(tmp_path)).namelist())
+    names = set(zipfile.ZipFile(build("wheel", tmp_path / "dist")).namelist())
     assert files_of(STATIC) == before
     page = {f"kvscope/app/{folder}/{name}" for folder in ("static", "templates") for name in files_of(ROOT / folder)}
     tools = hatch_build.NOT_SHIPPED
@@ -293,7 +274,7 @@ def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path) -> None:
     assert {"app/cli.py", "model/api.py", "kvscope/__init__.py"} <= files_of(unpacked)
     assert not [name for name in files_of(unpacked) if name.startswith(("kvscope/app", "kvscope/model"))]
     again = zipfile.ZipFile(build("wheel", tmp_path / "again", unpacked)).namelist()
-    assert sorted(again) == sorted(zipfile.ZipFile(build_wheel(tmp_path)).namelist())
+    assert sorted(again) == sorted(zipfile.ZipFile(build("wheel", tmp_path / "dist")).namelist())
 
 
 def test_the_page_is_found_in_a_checkout_and_in_an_installation(tmp_path: Path) -> None:

@@ -101,9 +101,7 @@ def test_no_import_points_to_a_room_below(part: str) -> None:
         f"{path} imports {other}"
         for path, others in imports_of(part).items()
         for other in sorted(others)
-        if (here := room_of(path, part)) is not None
-        and (there := room_of(other, part)) is not None
-        and there > here
+        if (here := room_of(path, part)) is not None and (there := room_of(other, part)) is not None and there > here
     ]
     assert against == []
 

@@ -77,11 +77,11 @@ def _from(root: str, first: sa.ColumnElement[bool]) -> sa.Select[Any]:
     known = sa.select(links_table.c.run)
     below = known.where(first).cte(recursive=True)
     below = below.union(known.join(below, links_table.c.origin == below.c.run))
-    first, last = frames_table.alias(), frames_table.alias()
+    opening, last = frames_table.alias(), frames_table.alias()
     run = runs_table.c.run
     return (
-        sa.select(run, first.c.payload.label("opening"), last.c.payload.label("closing"), steps_of(run).label("steps"))
-        .join(first, sa.and_(first.c.run == run, first.c.seq == 0))
+        sa.select(run, opening.c.payload.label("opening"), last.c.payload.label("closing"), steps_of(run).label("steps"))
+        .join(opening, sa.and_(opening.c.run == run, opening.c.seq == 0))
         .join(last, sa.and_(last.c.run == run, last.c.seq == runs_table.c.last_seq, runs_table.c.closed), isouter=True)
         .join(links_table, links_table.c.run == run, isouter=True)
         .where(sa.or_(run == root, run.in_(sa.select(below.c.run))))

@@ -105,8 +105,11 @@ const REDUCERS = {
     whatIf: null,
     selection: { ...initialState.selection, view },
   }),
-  /** A viewer who follows is at the newest step as soon as it is there. */
-  grew: (state) => ({ version: state.version + 1, ...(state.following ? newest(state) : {}) }),
+  /** A viewer who follows is at the newest step as soon as it is there. A playhead that waits for one may wait no longer. */
+  grew: (state) => {
+    const { step, progress } = state.following ? newest(state) : state;
+    return { version: state.version + 1, step, progress, ...stopAtTheEnd(state, step, progress) };
+  },
   settingsOfRun: (state, { open }) =>
     state.edited
       ? {}

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -22,20 +21,12 @@ from kvscope.app import create_app
 from kvscope.app.settings import Settings
 from kvscope.model.log import frames as codec
 from tests.app.http.contract import ContractClient
-from tests.app.postgres import cluster, database, postgresql
+from tests.support.postgres import cluster, database, postgresql
+from tests.support.waiting import eventually
 
 __all__ = ["cluster", "database", "postgresql"]
 ROOT = Path(__file__).resolve().parents[2]
-FAKE = "tests.app.fake_service:load_service"
-
-
-def eventually(true: Callable[[], Any], seconds: float = 30) -> Any:
-    """What `true` returns once that is truthy."""
-    deadline = time.monotonic() + seconds
-    while not (value := true()):
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
-    return value
+FAKE = "tests.support.fake_service:load_service"
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,9 @@ import requests
 from kvscope.app.engine.process import AUTOGROUP, NICENESS
 from kvscope.app.server import pass_over_departures
 from kvscope.model.log.frames import header
-from tests.app.conftest import FAKE, ROOT, LiveServer, eventually
-from tests.app.viewer import Viewer
+from tests.app.conftest import FAKE, ROOT, LiveServer
+from tests.support.viewer import Viewer
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
 

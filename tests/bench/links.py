@@ -24,7 +24,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log import frames as codec
 from tests.bench.page import prompt_of
-from tests.browser.server import ROOT, Server
+from tests.support.server import ROOT, Server
 
 PROMPT_TOKENS = 64
 NEW_TOKENS = 64

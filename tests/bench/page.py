@@ -23,9 +23,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, Request, Response, ViewportSize, sync_playwright
 
-from tests.browser.server import ROOT, Server
-from tests.browser.stage import Stage
-from tests.test_packaging import unpacked_wheel
+from tests.support.server import ROOT, Server
+from tests.support.stage import Stage
+from tests.support.wheel import unpacked_wheel
 
 POSITIONS = 512
 NEW_TOKENS = 48

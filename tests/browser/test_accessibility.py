@@ -7,58 +7,41 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import Server, eventually
-from tests.browser.stage import Stage
+from tests.support.screens import DESKTOP, PHONE, SCHEMES, VIEWS, ZOOMED, violations
+from tests.support.server import Server
+from tests.support.stage import Stage
+from tests.support.waiting import eventually
 
-VIEWS = ["model", "block", "head", "pair", "tokens", "cache", "time"]
-DESKTOP = {"viewport": {"width": 1440, "height": 900}}
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-# Zoomed to twice its size, a window has half of its width and height for the page.
-ZOOMED = {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2}
 PLACE = "#step=3&layer=13&head=2&query=8&key=1&view="
 
 
-def open_view(page: Page, server: Server, run: str, view: str) -> Stage:
+def open_view(stage: Stage, run: str, view: str) -> Stage:
     """A view at rest: what it fetches is there, what moves has moved."""
-    stage = Stage(page, server).open(run, PLACE + view)
-    stage.expect_step(3)
+    stage.open(run, PLACE + view).expect_step(3)
     expect(stage.region("Look here").get_by_role("button").first).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(400)
-    return stage
+    stage.expect_view(view)
+    return stage.rest()
 
 
-def violations(page: Page) -> list[str]:
-    """A line per element that breaks a rule."""
-    response = Axe().run(page).response
-    assert len(response["passes"]) > 10, "axe has not looked"
-    return [
-        f"{violation['id']}: {node['html']} {node['failureSummary']}"
-        for violation in response["violations"]
-        for node in violation["nodes"]
-    ]
-
-
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_view_breaks_no_rule(
-    new_page: Callable[..., Page], server: Server, short_run: str, view: str, scheme: str, screen: dict[str, Any]
+def test_no_view_breaks_a_rule(
+    new_page: Callable[..., Page], server: Server, short_run: str, scheme: str, screen: dict[str, Any]
 ) -> None:
-    page = new_page(**screen, color_scheme=scheme, reduced_motion="reduce")
-    open_view(page, server, short_run, view)
-    assert violations(page) == []
+    stage = Stage(new_page(**screen, color_scheme=scheme, reduced_motion="reduce"), server)
+    for view in VIEWS:
+        open_view(stage, short_run, view)
+        assert violations(stage.page) == [], view
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_what_opens_over_the_page_breaks_no_rule(
     new_page: Callable[..., Page], server: Server, short_run: str, scheme: str
 ) -> None:
-    page = new_page(**DESKTOP, color_scheme=scheme)
-    stage = open_view(page, server, short_run, "head")
+    page = new_page(color_scheme=scheme)
+    stage = open_view(Stage(page, server), short_run, "head")
     stage.button("Save Inspector").click()
     stage.region("Model map").get_by_role("button", name="KV cache").focus()
     assert violations(page) == []
@@ -68,18 +51,19 @@ def test_what_opens_over_the_page_breaks_no_rule(
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("screen", [PHONE, ZOOMED], ids=["phone", "zoomed"])
 def test_a_narrow_window_scrolls_only_downwards(
-    new_page: Callable[..., Page], server: Server, short_run: str, view: str, screen: dict[str, Any]
+    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any]
 ) -> None:
-    stage = open_view(new_page(**screen), server, short_run, view)
-    assert stage.overflow() <= 0
+    stage = Stage(new_page(**screen), server)
+    for view in VIEWS:
+        open_view(stage, short_run, view)
+        assert stage.overflow() <= 0, view
 
 
 def test_text_of_twice_the_size_fits_a_phone(new_page: Callable[..., Page], server: Server, short_run: str) -> None:
     page = new_page(viewport={"width": 390, "height": 844}, has_touch=True)
-    stage = open_view(page, server, short_run, "head")
+    stage = open_view(Stage(page, server), short_run, "head")
     page.evaluate("document.documentElement.style.setProperty('zoom', '2')")
     eventually(lambda: page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
     tabs = page.get_by_role("navigation", name="Panels").get_by_role("button")

@@ -6,9 +6,9 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import Server
-from tests.browser.stage import Stage
-from tests.browser.test_sharing import share
+from tests.support.runs import share
+from tests.support.server import Server
+from tests.support.stage import Stage
 
 PLACE = "#step=1&layer=4&head=2&query=7&key=3&view=pair"
 

@@ -9,20 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 import requests
 from playwright.sync_api import Locator, Page, Route, expect
 
 from kvscope.model.log import frames as codec
-from tests.browser.stage import Stage
+from tests.support.block import rows_of, wait_for_values
+from tests.support.numbers import MINUS, number
+from tests.support.stage import Stage
 
 LAYER, STEP = 13, 2
-MINUS = "\u2212"
 WALK = re.compile("^Arrow keys walk over the values")
-
-
-def number(text: str) -> float:
-    return float(text.replace(MINUS, "-").replace(",", ""))
 
 
 def same(shown: str, value: float) -> bool:
@@ -51,33 +47,20 @@ def inspector(stage: Stage) -> Locator:
     return stage.region("Inspector")
 
 
-def rows_of(stage: Stage, tensor: str) -> list[list[str]]:
-    """What the table of values says of a tensor, row by row."""
-    numbers = inspector(stage)
-    numbers.get_by_text("The numbers as a table").click()
-    numbers.get_by_label("values of").select_option(tensor)
-    table = numbers.get_by_role("table", name=re.compile(f"^{re.escape(tensor)} of layer"))
-    expect(table).to_be_visible()
-    return [row.get_by_role("cell").all_inner_texts() for row in table.get_by_role("row").all()[1:]]
-
-
-def wait_for_values(stage: Stage) -> None:
-    """Until the exact values are there: the changes' lengths are only known from them."""
-    expect(inspector(stage).get_by_text("Attention changes the row by")).to_be_visible()
-
-
-@pytest.mark.parametrize("tensor", ["attn.scores", "attn.weights", "attn.q_rot", "resid_mid", "mlp.hidden", "cache.k"])
-def test_the_table_holds_the_engines_own_float32(stage: Stage, short_run: str, tensor: str) -> None:
+def test_the_table_holds_the_engines_own_float32(stage: Stage, short_run: str) -> None:
     opened(stage, short_run)
     wait_for_values(stage)
     position = prompt_length(stage, short_run) + STEP - 1
-    exact = block(stage, short_run, STEP, LAYER, position)[tensor]
-    expected = exact.T if exact.ndim == 2 else exact.reshape(-1, exact.shape[2] if exact.ndim == 3 else 8)
-    shown = rows_of(stage, tensor)
-    assert len(shown) == len(expected)
-    for texts, values in zip(shown, expected, strict=True):
-        assert len(texts) == len(values)
-        assert all(same(text, float(value)) for text, value in zip(texts, values, strict=True)), (texts, values)
+    exact_values = block(stage, short_run, STEP, LAYER, position)
+    for tensor in ("attn.scores", "attn.weights", "attn.q_rot", "resid_mid", "mlp.hidden", "cache.k"):
+        exact = exact_values[tensor]
+        expected = exact.T if exact.ndim == 2 else exact.reshape(-1, exact.shape[2] if exact.ndim == 3 else 8)
+        shown = rows_of(stage, tensor)
+        assert len(shown) == len(expected), tensor
+        for texts, values in zip(shown, expected, strict=True):
+            assert len(texts) == len(values), tensor
+            equal = [same(text, float(value)) for text, value in zip(texts, values, strict=True)]
+            assert all(equal), (tensor, texts, values)
 
 
 def test_a_walk_by_keyboard_tells_each_value_and_how_it_was_made(stage: Stage, short_run: str) -> None:

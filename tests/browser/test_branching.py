@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.complaints import Complaints
-from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.support.complaints import Complaints
+from tests.support.server import Server
+from tests.support.stage import Stage
 
 LONG = "The animal didn't cross the street because it was too tired to walk, and the driver of the car did not stop"
 
@@ -102,7 +102,7 @@ def test_two_quick_clicks_start_one_branch_and_the_page_says_that_it_is_starting
     expect(stage.region("Branches")).to_contain_text(f"Starting a branch with “{text}”")
     expect(other).to_have_attribute("aria-disabled", "true")
     other.click(force=True)
-    stage.page.wait_for_timeout(300)
+    stage.still()
     assert len(held) == 1
     held[0].continue_()
     expect(stage.region("Branches")).to_contain_text("A branch:")

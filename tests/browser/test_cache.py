@@ -11,8 +11,9 @@ import requests
 from playwright.sync_api import Locator, expect
 
 from kvscope.model.log import frames as codec
-from tests.browser.server import Log, Server, eventually
-from tests.browser.stage import Stage
+from tests.support.server import Log, Server
+from tests.support.stage import Stage
+from tests.support.waiting import eventually
 
 STEP, LAYER, HEAD = 4, 13, 8
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")

@@ -12,10 +12,13 @@ import pytest
 import requests
 from playwright.sync_api import Frame, FrameLocator, Page, Route, expect
 
-from tests.browser.complaints import Complaints
-from tests.browser.server import Server, eventually
-from tests.browser.test_accessibility import violations
-from tests.browser.test_sharing import note, share, sockets
+from tests.support.complaints import Complaints
+from tests.support.runs import note, share
+from tests.support.screens import SCHEMES, violations
+from tests.support.server import Server
+from tests.support.stage import Rest, Stage
+from tests.support.traffic import sockets_of
+from tests.support.waiting import eventually
 
 HEAD = {"step": 3, "layer": 13, "head": 8, "query": 8, "key": 1, "view": "head"}
 SIZES = [(700, 500), (360, 520)]
@@ -26,6 +29,7 @@ class Course:
 
     def __init__(self, page: Page, address: str) -> None:
         self.page = page
+        self._rest = Rest(page)
         page.goto(address)
 
     @property
@@ -49,10 +53,10 @@ class Course:
         return float(self.page.locator("iframe").first.evaluate("frame => frame.getBoundingClientRect().height"))
 
     def rest(self) -> None:
-        """Until the frame has not changed its height for a while."""
+        """Until all is there in the first embed, nothing in it changes, and the frame has kept its height."""
         before = -1.0
         while before != (before := self.height):
-            self.page.wait_for_timeout(400)
+            self._rest.wait(self.inside)
 
 
 KEEPING = """["localStorage.length", "document.cookie = 'a=1; SameSite=None; Secure', document.cookie"].map((kept) => {
@@ -109,7 +113,7 @@ def test_a_course_elsewhere_embeds_a_session_and_drives_it(
     new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
 ) -> None:
     page = new_page()
-    opened = sockets(page)
+    opened = sockets_of(page)
     shown = course(page, made(session))
     shown.expect_step(3)
     frame = page.get_by_title("A run", exact=True).last
@@ -136,14 +140,14 @@ def test_a_command_given_before_the_run_is_there_waits_for_it(
     new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
 ) -> None:
     page = new_page()
-
-    def late(route: Route) -> None:
-        page.wait_for_timeout(600)
-        route.continue_()
-
-    page.route("**/frames?after=*", late)
-    shown = course(page, made(session, "?step=0"))
+    held: list[Route] = []
+    page.route("**/frames?after=*", lambda route: held.append(route))
+    with page.expect_request("**/frames?after=*"):
+        shown = course(page, made(session, "?step=0"))
     page.evaluate("demo.kvscope.goto({ step: 5 })")
+    for route in held:
+        route.continue_()
+    page.unroute("**/frames?after=*")
     shown.expect_step(5)
 
 
@@ -187,28 +191,26 @@ def test_messages_from_any_other_window_change_nothing(
     assert shown.height < 2000
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_what_is_no_command_is_left_alone(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+) -> None:
+    shown = course(new_page(), made(session))
+    shown.wait_until_heard("stepchange")
+    for message in (
         "{ type: 'goto', step: 1 }",
         "{ kvscope: 2, type: 'goto', step: 1 }",
         "'goto'",
         "null",
         "{ kvscope: 1, type: 'goto', step: 'x', view: '<b>', layer: null, head: [1], key: {} }",
         "{ kvscope: 1, type: '__proto__' }",
-    ],
-)
-def test_what_is_no_command_is_left_alone(
-    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str, message: str
-) -> None:
-    shown = course(new_page(), made(session))
-    shown.wait_until_heard("stepchange")
-    before = shown.page.evaluate("heard.length")
-    shown.page.evaluate(f"frames[0].postMessage({message}, '*')")
-    shown.page.evaluate("frames[0].postMessage({ kvscope: 1, type: 'hello' }, '*')")
-    shown.page.wait_for_function("before => heard.slice(before).some((data) => data.type === 'stepchange')", arg=before)
-    told = shown.page.evaluate("heard.filter((data) => data.type === 'stepchange').at(-1)")
-    assert {name: told[name] for name in HEAD} == HEAD
+    ):
+        before = shown.page.evaluate("heard.length")
+        shown.page.evaluate(f"frames[0].postMessage({message}, '*')")
+        shown.page.evaluate("frames[0].postMessage({ kvscope: 1, type: 'hello' }, '*')")
+        answered = "before => heard.slice(before).some((data) => data.type === 'stepchange')"
+        shown.page.wait_for_function(answered, arg=before)
+        told = shown.page.evaluate("heard.filter((data) => data.type === 'stepchange').at(-1)")
+        assert {name: told[name] for name in HEAD} == HEAD, message
 
 
 def test_only_addresses_of_its_own_server_become_frames(
@@ -368,12 +370,15 @@ def test_a_server_without_its_model_is_no_matter_for_the_page_around(
 def test_it_leaves_no_entry_in_the_history_and_keeps_its_address(
     new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
 ) -> None:
-    shown = course(new_page(), made(session, "?step=1"))
+    page = new_page(own=True)
+    page.clock.install()
+    shown = course(page, made(session, "?step=1"))
     shown.expect_step(1)
     entries, address = shown.page.evaluate("history.length"), shown.inside.url
     shown.page.evaluate("demo.kvscope.goto({ step: 4 })")
     shown.expect_step(4)
-    shown.page.wait_for_timeout(500)
+    page.clock.fast_forward(10_000)  # whatever is to be written a little later has been
+    shown.rest()
     assert (shown.page.evaluate("history.length"), shown.inside.url) == (entries, address)
 
 
@@ -385,50 +390,49 @@ def test_no_other_page_can_be_framed_elsewhere(
     body = "".join(f'<iframe src="{server.url}{path}"></iframe>' for path in ("", f"s/{session}", "s/none"))
     with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
         course(page, body)
-    page.wait_for_timeout(500)
-    assert [frame.url for frame in page.frames[1:]] == ["chrome-error://chromewebdata/"] * 3
+    refused = ["chrome-error://chromewebdata/"] * 3
+    eventually(lambda: page.title() and [frame.url for frame in page.frames[1:]] == refused)
 
 
-@pytest.mark.parametrize("view", ["head", "model", "pair", "time"])
 @pytest.mark.parametrize("size", [*SIZES, (900, 600)], ids=["wide", "narrow", "medium"])
 def test_nothing_is_cut_at_the_height_it_asks_for(
     new_page: Callable[..., Page],
     course: Callable[..., Course],
     server: Server,
     session: str,
-    view: str,
     size: tuple[int, int],
 ) -> None:
     width, _ = size
     page = new_page(viewport={"width": width + 60, "height": 700})
-    shown = course(page, f'<div style="width:{width}px">{made(session, f"?view={view}")}</div>')
-    shown.expect_step(3)
-    shown.wait_until_heard("size")
-    page.wait_for_load_state("networkidle")
-    shown.rest()
-    panel = shown.embed.get_by_role("region", name="Inspector")
-    hidden = panel.evaluate(
-        "part => { const box = part.closest('.panel'); return box.scrollHeight - box.clientHeight }"
-    )
-    assert hidden <= 1
-    assert shown.inside.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    for view in ("head", "model", "pair", "time"):
+        shown = course(page, f'<div style="width:{width}px">{made(session, f"?view={view}")}</div>')
+        shown.expect_step(3)
+        shown.wait_until_heard("size")
+        shown.rest()
+        panel = shown.embed.get_by_role("region", name="Inspector")
+        hidden = panel.evaluate(
+            "part => { const box = part.closest('.panel'); return box.scrollHeight - box.clientHeight }"
+        )
+        assert hidden <= 1, view
+        assert shown.inside.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, view
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES, ids=["wide", "narrow"])
-@pytest.mark.parametrize("view", ["head", "block", None])
 def test_an_embed_breaks_no_rule(
-    new_page: Callable[..., Page], server: Server, short_run: str, scheme: str, size: tuple[int, int], view: str | None
+    new_page: Callable[..., Page], server: Server, short_run: str, size: tuple[int, int]
 ) -> None:
-    opens: dict[str, Any] = {**HEAD, "view": view}
-    session = share(server, short_run, title="Rules", notes=[note(3, "A note.")], open=opens).id
-    viewport = {"width": size[0], "height": size[1]}
-    page = new_page(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
-    page.goto(f"{server.url}embed/{session}")
-    expect(page.locator("html[data-step='3']")).to_be_attached()
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(400)
-    assert violations(page) == []
+    page = new_page(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
+    stage = Stage(page, server)
+    for view in ("head", "block", None):
+        opens: dict[str, Any] = {**HEAD, "view": view}
+        session = share(server, short_run, title="Rules", notes=[note(3, "A note.")], open=opens).id
+        page.goto(f"{server.url}embed/{session}")
+        expect(page.locator("html[data-step='3']")).to_be_attached()
+        stage.rest()
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            expect(page.locator(f"html[data-theme={scheme}]")).to_be_attached()
+            assert violations(page) == [], f"{view}, {scheme}"
 
 
 def test_embed_js_is_small_as_it_is_served(server: Server) -> None:

@@ -15,10 +15,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
-from tests.browser.server import Server
-from tests.browser.stage import Stage
-from tests.browser.test_accessibility import DESKTOP, PHONE, violations
-from tests.browser.test_sharing import dialog, open_link, share
+from tests.support.runs import share
+from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.server import Server
+from tests.support.stage import Stage, open_link, share_dialog
 
 pytestmark = [pytest.mark.browser, pytest.mark.real]
 
@@ -149,7 +149,7 @@ def test_a_link_just_made_is_embedded_from_its_dialog(stage: Stage, short_run: s
     stage.open(short_run, "#step=2&layer=3&head=1&view=head")
     stage.expect_step(2)
     stage.button("Share").click()
-    form = dialog(stage.page)
+    form = share_dialog(stage.page)
     form.get_by_label("Title").fill(TITLE)
     form.get_by_role("button", name="Make link").click()
     made = form.get_by_label("Link", exact=True).input_value().rpartition("/")[2]
@@ -162,7 +162,7 @@ def test_a_link_just_made_is_embedded_from_its_dialog(stage: Stage, short_run: s
     expect(form).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_it_breaks_no_rule_and_fits(
     new_page: Callable[..., Page], server: Server, session: str, screen: dict[str, object], scheme: str
@@ -170,6 +170,6 @@ def test_it_breaks_no_rule_and_fits(
     page = new_page(**screen, color_scheme=scheme, reduced_motion="reduce")
     opened(page, server, session)
     expect(preview(page).locator("html[data-step='3']")).to_be_attached()
-    page.wait_for_timeout(400)
+    Stage(page, server).rest()
     assert violations(page) == []
     assert builder(page).evaluate("dialog => dialog.scrollWidth - dialog.clientWidth") == 0

@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Download, Page, expect
 
-from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.support.server import Server
+from tests.support.stage import PNG_START, Stage
 
 STEP, LAYER, HEAD, QUERY, KEY = 3, 13, 8, 8, 1
 PLACE = f"#step={STEP}&layer={LAYER}&head={HEAD}&query={QUERY}&key={KEY}&view="
 PANELS = ["Model map", "Inspector", "Next token", "KV cache", "Time"]
-PNG_START = b"\x89PNG\r\n\x1a\n"
 # The page's own width on paper and what a sheet of A4 has between its margins, in CSS pixels.
 SHEET_PX = 980
 
@@ -29,15 +28,6 @@ def opened(stage: Stage, run: str, view: str = "head") -> Stage:
     stage.open(run, PLACE + view)
     stage.expect_step(STEP)
     return stage
-
-
-def save(stage: Stage, panel: str, kind: str) -> Download:
-    stage.button(f"Save {panel}").click()
-    with stage.page.expect_download() as download:
-        stage.page.get_by_role("group", name=f"Save {panel} as").get_by_role("button", name=kind).click()
-    expect(stage.page.get_by_role("group", name=f"Save {panel} as").get_by_role("status")).to_have_text("Saved")
-    stage.page.keyboard.press("Escape")
-    return download.value
 
 
 def table(download: Download) -> list[dict[str, str]]:
@@ -64,26 +54,26 @@ def colours(page: Page, address: str) -> int:
     )
 
 
-@pytest.mark.parametrize("panel", PANELS)
-def test_a_panel_is_saved_as_a_picture(stage: Stage, short_run: str, panel: str) -> None:
-    opened(stage, short_run)
-    region = stage.region(panel).bounding_box()
-    assert region is not None
-    download = save(stage, panel, "PNG")
+def test_each_panel_is_saved_as_a_picture(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run).rest()
     place = f"step{STEP}-layer{LAYER}-head{HEAD}"
-    assert download.suggested_filename.startswith(f"kvscope-the-animal-didn-t-cross-the-street-becau-{place}-")
-    content = Path(download.path()).read_bytes()
-    assert content.startswith(PNG_START)
-    width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
-    assert width >= 2 * region["width"]
-    assert height >= 2 * region["height"] - 2
-    data = f"data:image/png;base64,{base64.b64encode(content).decode()}"
-    assert colours(stage.page, data) > 20
+    for panel in PANELS:
+        region = stage.region(panel).bounding_box()
+        assert region is not None
+        download = stage.save(panel, "PNG")
+        assert download.suggested_filename.startswith(f"kvscope-the-animal-didn-t-cross-the-street-becau-{place}-")
+        content = Path(download.path()).read_bytes()
+        assert content.startswith(PNG_START), panel
+        width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
+        assert width >= 2 * region["width"], panel
+        assert height >= 2 * region["height"] - 2, panel
+        data = f"data:image/png;base64,{base64.b64encode(content).decode()}"
+        assert colours(stage.page, data) > 20, panel
 
 
 def test_a_panel_is_saved_as_an_svg_that_opens(browser: Browser, stage: Stage, short_run: str) -> None:
     opened(stage, short_run)
-    download = save(stage, "Inspector", "SVG")
+    download = stage.save("Inspector", "SVG")
     assert download.suggested_filename.endswith("-head.svg")
     source = Path(download.path()).read_text("utf-8")
     page = browser.new_page(viewport={"width": 640, "height": 640})
@@ -108,7 +98,7 @@ def test_the_picture_goes_to_the_clipboard(new_page: Callable[..., Page], server
 
 
 def test_the_matrix_saved_is_the_logs(stage: Stage, short_run: str) -> None:
-    rows = table(save(opened(stage, short_run), "Inspector", "CSV"))
+    rows = table(opened(stage, short_run).save("Inspector", "CSV"))
     log = stage.server.log(short_run)
     size = len(log.open["tokens"]) + STEP
     assert len(rows) == size
@@ -119,7 +109,7 @@ def test_the_matrix_saved_is_the_logs(stage: Stage, short_run: str) -> None:
 
 
 def test_a_dot_product_saved_is_the_models_own(stage: Stage, short_run: str) -> None:
-    rows = table(save(opened(stage, short_run, "pair"), "Inspector", "CSV"))
+    rows = table(opened(stage, short_run, "pair").save("Inspector", "CSV"))
     values = stage.server.head(short_run, 0, LAYER, HEAD)
     q, k = values["q"][QUERY], values["k"][KEY]
     np.testing.assert_array_equal(np.array([float(row["q"]) for row in rows], np.float32), q)
@@ -131,7 +121,7 @@ def test_candidates_bytes_and_times_saved_are_the_logs(stage: Stage, short_run: 
     opened(stage, short_run)
     log = stage.server.log(short_run)
 
-    candidates = table(save(stage, "Next token", "CSV"))
+    candidates = table(stage.save("Next token", "CSV"))
     logits = log.logits(STEP)
     assert [np.float32(row["logit"]) for row in candidates] == list(logits)
     shares = np.exp(logits.astype(float) - log.steps[STEP]["log_z"])
@@ -141,24 +131,25 @@ def test_candidates_bytes_and_times_saved_are_the_logs(stage: Stage, short_run: 
     assert chosen == [log.steps[STEP]["token"]["id"]]
 
     def column(panel: str, name: str) -> list[Any]:
-        return [float(row[name]) for row in table(save(stage, panel, "CSV"))]
+        return [float(row[name]) for row in table(stage.save(panel, "CSV"))]
 
     assert column("KV cache", "bytes_used") == [step["kv"]["bytes_used"] for step in log.steps]
     assert column("Time", "total_ms") == pytest.approx([step["ms"]["total"] for step in log.steps])
 
 
 def test_the_map_saved_has_a_line_per_layer_and_position(stage: Stage, short_run: str) -> None:
-    rows = table(save(opened(stage, short_run), "Model map", "CSV"))
+    rows = table(opened(stage, short_run).save("Model map", "CSV"))
     log = stage.server.log(short_run)
     assert len(rows) == log.open["model"]["layers"] * (len(log.open["tokens"]) + STEP)
     assert all(float(row["residual_length"]) > 0 for row in rows)
 
 
-@pytest.mark.parametrize("view", ["model", "block", "tokens", "cache", "time"])
-def test_every_view_has_values_to_save(stage: Stage, short_run: str, view: str) -> None:
-    download = save(opened(stage, short_run, view), "Inspector", "CSV")
-    assert download.suggested_filename.endswith(f"-{view}.csv")
-    assert len(table(download)) > 1
+def test_every_view_has_values_to_save(stage: Stage, short_run: str) -> None:
+    for view in ("model", "block", "tokens", "cache", "time"):
+        opened(stage, short_run, view).expect_view(view)
+        download = stage.save("Inspector", "CSV")
+        assert download.suggested_filename.endswith(f"-{view}.csv")
+        assert len(table(download)) > 1, view
 
 
 def test_paper_is_light_has_no_controls_and_clips_nothing(
@@ -210,7 +201,7 @@ def test_large_type_is_larger_and_points_where_the_pointer_is(
     page.reload()
     expect(stage.button("Large type")).to_have_attribute("aria-pressed", "true")
 
-    page.wait_for_timeout(300)
+    stage.rest()
     box = stage.matrix.bounding_box()
     assert box is not None
     stage.matrix.hover(position={"x": box["width"] * 0.4, "y": box["height"] * 0.6})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +12,15 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from tests.browser.complaints import Complaints
-from tests.browser.server import Server
-from tests.browser.stage import Stage, expect_same_text
-from tests.browser.test_accessibility import DESKTOP, PHONE, violations
-from tests.browser.test_export import PNG_START, save
-from tests.browser.test_sharing import HOSTILE, note, open_link, share
+from tests.support.complaints import Complaints
+from tests.support.runs import HOSTILE, PLACE, WORDS, export, note, share
+from tests.support.screens import DESKTOP, PHONE, SCHEMES, VIEWS, violations
+from tests.support.server import Server
+from tests.support.stage import PNG_START, Stage, expect_same_text, open_file, open_link
+from tests.support.traffic import Asked
 
-VIEWS = ["model", "block", "head", "pair", "tokens", "cache", "time"]
 IN_THE_FRAMES = ("head", "tokens", "cache", "time")
 """Views whose table needs no exact values."""
-PLACE = "#step=3&layer=13&head=8&query=8&key=1&view="
-WORDS: dict[str, Any] = {
-    "title": "What “it” means",
-    "notes": [note(3, "Look at the row of it.", 13, 8)],
-    "open": {"step": 3, "layer": 13, "head": 8, "query": 8, "key": 1, "view": "head"},
-}
-
-
-def export(server: Server, session: str, folder: Path) -> Path:
-    """The file, written where nothing else is."""
-    response = requests.get(f"{server.url}api/sessions/{session}.html", timeout=60)
-    assert response.status_code == 200, response.text
-    path = folder / f"{session}.html"
-    path.write_bytes(response.content)
-    return path
 
 
 @pytest.fixture(scope="session")
@@ -52,29 +35,6 @@ def file(_server: Server, session: str, tmp_path_factory: pytest.TempPathFactory
     return export(_server, session, tmp_path_factory.mktemp("file"))
 
 
-@dataclass
-class Asked:
-    """What a page asks for beside its own file. Blobs and data are inside the page: no request leaves it for them."""
-
-    urls: list[str] = field(default_factory=list)
-
-    def listen(self, page: Page) -> Asked:
-        page.on("request", lambda request: self._on(request.url))
-        page.on("websocket", lambda socket: self._on(socket.url))
-        return self
-
-    def _on(self, url: str) -> None:
-        if not url.startswith(("blob:", "data:")):
-            self.urls.append(url)
-
-
-def open_file(page: Page, file: Path, server: Server, hash: str = "") -> Stage:
-    page.goto(f"{file.as_uri()}{hash}")
-    stage = Stage(page, server)
-    expect(stage.ending).to_be_attached()
-    return stage
-
-
 def test_it_opens_where_the_sharer_meant_and_asks_for_nothing(
     new_page: Callable[..., Page], server: Server, file: Path
 ) -> None:
@@ -86,8 +46,9 @@ def test_it_opens_where_the_sharer_meant_and_asks_for_nothing(
     expect(stage.region("Notes")).to_contain_text("Look at the row of it.")
     expect(stage.region("Inspector").get_by_role("heading", level=2)).to_contain_text("Head 8 of layer 13")
     for view in VIEWS:
-        page.evaluate("hash => { location.hash = hash }", PLACE + view)
-        page.wait_for_timeout(300)
+        stage.look_at(PLACE + view)
+        stage.expect_view(view)
+        stage.rest()
     stage.button("Last step").click()
     page.get_by_role("button", name="Help").click()
     expect(page.get_by_role("dialog", name="Help")).to_contain_text("Residual stream")
@@ -104,26 +65,25 @@ def test_the_browser_would_refuse_a_request(
     assert outcome == "refused"
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_it_shows_what_the_link_shows(
-    new_page: Callable[..., Page], server: Server, session: str, file: Path, view: str
-) -> None:
+def test_it_shows_what_the_link_shows(new_page: Callable[..., Page], server: Server, session: str, file: Path) -> None:
     """All that is in the frames; what only the model can give is a matter of the stored values."""
-    pages = [
-        open_link(new_page(), server, session, PLACE + view),
-        open_file(new_page(), file, server, PLACE + view),
+    pages = link, mine = [
+        open_link(new_page(), server, session, PLACE + VIEWS[0]),
+        open_file(new_page(), file, server, PLACE + VIEWS[0]),
     ]
-    for stage in pages:
-        stage.expect_step(3)
-        expect(stage.region("Look here").get_by_role("button").first).to_be_visible()
-    link, mine = pages
-    for name in ("Model map", "Timeline", "Next token", "KV cache", "Time"):
-        # A wide view takes the place of some.
-        expect_same_text(mine.region(name), link.region(name))
-    for name in ("Model map", *(["Inspector"] if view in IN_THE_FRAMES else [])):
-        tables = [Path(save(stage, name, "CSV").path()).read_text("utf-8") for stage in pages]
-        assert tables[0] == tables[1] != ""
-    assert mine.page.url == file.as_uri() + PLACE + view
+    for view in VIEWS:
+        for stage in pages:
+            stage.look_at(PLACE + view)
+            stage.expect_step(3)
+            stage.expect_view(view)
+            expect(stage.region("Look here").get_by_role("button").first).to_be_visible()
+        for name in ("Model map", "Timeline", "Next token", "KV cache", "Time"):
+            # A wide view takes the place of some.
+            expect_same_text(mine.region(name), link.region(name))
+        for name in ("Model map", *(["Inspector"] if view in IN_THE_FRAMES else [])):
+            tables = [Path(stage.save(name, "CSV").path()).read_text("utf-8") for stage in pages]
+            assert tables[0] == tables[1] != "", f"{view}, {name}"
+        assert mine.page.url == file.as_uri() + PLACE + view
 
 
 def test_what_is_not_inside_is_said_and_nothing_can_be_started(
@@ -179,18 +139,20 @@ def test_without_javascript_it_says_what_the_run_was(new_page: Callable[..., Pag
 
 def test_a_panel_is_saved_as_a_picture(new_page: Callable[..., Page], server: Server, file: Path) -> None:
     stage = open_file(new_page(), file, server, PLACE + "head")
-    download = save(stage, "Next token", "PNG")
+    download = stage.save("Next token", "PNG")
     assert Path(download.path()).read_bytes().startswith(PNG_START)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_it_breaks_no_rule_and_fits(
-    new_page: Callable[..., Page], server: Server, file: Path, view: str, scheme: str, screen: dict[str, Any]
+def test_no_view_of_it_breaks_a_rule_and_all_fit(
+    new_page: Callable[..., Page], server: Server, file: Path, scheme: str, screen: dict[str, Any]
 ) -> None:
     page = new_page(**screen, color_scheme=scheme, reduced_motion="reduce")
-    stage = open_file(page, file, server, PLACE + view)
-    page.wait_for_timeout(400)
-    assert violations(page) == []
-    assert stage.overflow() <= 0
+    stage = open_file(page, file, server, PLACE + VIEWS[0])
+    for view in VIEWS:
+        stage.look_at(PLACE + view)
+        stage.expect_view(view)
+        stage.rest()
+        assert violations(page) == [], view
+        assert stage.overflow() <= 0, view

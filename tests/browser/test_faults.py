@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from tests.browser.complaints import Complaints
-from tests.browser.server import eventually
-from tests.browser.stage import Stage
+import pytest
+from playwright.sync_api import Page, expect
 
-LONG = 200
+from tests.support.complaints import Complaints
+from tests.support.server import Server
+from tests.support.stage import Stage
+from tests.support.waiting import eventually
+
+LONG = 400
+
+
+@pytest.fixture(scope="module")
+def tiny(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with a tiny model, soon back when it is killed."""
+    options = ("--service", "tests.support.tiny_service:load_service", "--model", "endless")
+    server = Server(tmp_path_factory.mktemp("faults"), *options, code=installed)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def stage(new_page: Callable[..., Page], tiny: Server, complaints: Complaints) -> Stage:
+    complaints.allow("status of 409")  # the recorded run that the page begins with is of another model
+    tiny.wait_until_ready()
+    return Stage(new_page(), tiny)
 
 
 def test_an_engine_killed_in_the_middle_leaves_the_steps_so_far_and_the_next_run_works(stage: Stage) -> None:
@@ -54,7 +75,7 @@ def test_a_server_that_comes_back_is_found_again_and_the_run_is_whole(stage: Sta
 def test_a_viewer_without_a_network_for_a_while_ends_with_all_steps(stage: Stage, complaints: Complaints) -> None:
     complaints.allow(r"ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED|WebSocket connection to")
     stage.open()
-    run = stage.run("Once upon a time", 60)
+    run = stage.run("Once upon a time", 200)
     stage.page.context.set_offline(True)
     eventually(lambda: stage.server.status(run)["status"] == "closed", 60)
     assert stage.chips.count() < stage.server.status(run)["steps"]

@@ -10,14 +10,13 @@ import pytest
 import requests
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.complaints import Complaints
-from tests.browser.server import Server
-from tests.browser.stage import Stage, expect_same_text
-from tests.browser.test_accessibility import DESKTOP, PHONE, violations
-from tests.browser.test_export_file import PLACE, WORDS, Asked, export, open_file
-from tests.browser.test_sharing import HOSTILE, open_link, share
+from tests.support.complaints import Complaints
+from tests.support.runs import HOSTILE, LEVELS, PLACE, WORDS, export, share
+from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.server import Server
+from tests.support.stage import Stage, expect_same_text, open_file, open_link
+from tests.support.traffic import Asked
 
-LEVELS = ("attention", "qkv", "block")
 DROP = """([name, text]) => {
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File([text], name));
@@ -150,7 +149,7 @@ def test_progress_is_what_was_sent_and_can_be_cancelled(
     expect(opener(page).get_by_role("alert")).to_have_count(0)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_dialogs_break_no_rule(
     new_page: Callable[..., Page],

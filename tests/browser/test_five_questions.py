@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import SMALL_RUN
-from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.support.runs import SMALL_RUN
+from tests.support.server import Server
+from tests.support.stage import Stage
 
 STEP = 3
 
@@ -83,10 +83,9 @@ def test_a_rows_name_can_be_pressed_and_tells_what_that_token_looks_at_most(stag
 
 def press_at_rest(stage: Stage, name: Locator) -> None:
     """Click where a name stands, once nothing moves it: it is drawn over the canvas, which takes the pointer."""
-    before, box = None, name.bounding_box()
-    while box is None or box != before:
-        stage.page.wait_for_timeout(200)
-        before, box = box, name.bounding_box()
+    stage.rest()
+    box = name.bounding_box()
+    assert box is not None
     stage.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import Server
-from tests.browser.stage import Stage
-from tests.browser.test_accessibility import DESKTOP, PHONE, violations
 from tests.record.__main__ import recipes
+from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.server import Server
+from tests.support.stage import Stage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real]
 
@@ -100,9 +100,10 @@ def test_without_scripts_the_words_and_the_links_are_there(new_page: Callable[..
         expect(page.get_by_role("link", name=str(recipe["title"]), exact=True)).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_it_breaks_no_rule(
     new_page: Callable[..., Page], server: Server, screen: dict[str, object], scheme: str
 ) -> None:
+    """It draws its pictures once: another theme is another opening."""
     assert violations(open_gallery(new_page(**screen, color_scheme=scheme), server)) == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.complaints import Complaints
-from tests.browser.stage import Stage
+from tests.support.complaints import Complaints
+from tests.support.stage import Stage
 
 
 def test_an_empty_prompt_is_named_and_nothing_is_run(stage: Stage) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import Server
-from tests.browser.test_accessibility import DESKTOP, PHONE
-from tests.browser.test_sharing import note, open_link, share
+from tests.support.runs import note, share
+from tests.support.screens import DESKTOP, PHONE
+from tests.support.server import Server
+from tests.support.stage import open_link
 
 MARKUP = "<img src=x onerror=alert(1)></bdi><script>alert(2)</script>"
 RIGHT_TO_LEFT = "אבג"

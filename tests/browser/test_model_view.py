@@ -9,7 +9,7 @@ import pytest
 import requests
 from playwright.sync_api import Locator, expect
 
-from tests.browser.stage import Stage
+from tests.support.stage import Stage
 
 STEP = 3
 LAST = 5

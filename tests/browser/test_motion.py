@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.pixels import seen
-from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.support.pixels import seen
+from tests.support.server import Server
+from tests.support.stage import Stage
 
 AMBER_IN_STRIP = """({ width, data }, share) => {
   let amber = 0;
@@ -28,7 +28,7 @@ LAST = 5
 
 def amber(stage: Stage, share: list[float]) -> int:
     """Amber pixels on the map between two shares of its width, after it has been drawn."""
-    stage.page.wait_for_timeout(200)
+    stage.painted()
     return int(seen(stage.map.locator("canvas"), AMBER_IN_STRIP, share))
 
 
@@ -121,7 +121,7 @@ def test_with_reduced_motion_a_walk_cuts_and_nothing_rises(
     stage = Stage(new_page(reduced_motion="reduce"), server)
     stage.open(short_run, "#step=2&layer=13&head=2&view=head")
     stage.expect_step(2)
-    stage.page.wait_for_timeout(300)
+    stage.painted()
     stage.button("Next step").click()
     stage.expect_step(3)
     assert amber(stage, ATTENTION) == 0

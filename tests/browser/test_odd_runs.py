@@ -6,20 +6,19 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.complaints import Complaints
-from tests.browser.server import Server, eventually
-from tests.browser.stage import Stage
-from tests.model.checkpoint import tiny
-
-VIEWS = ["model", "block", "head", "pair", "tokens", "cache", "time"]
-DESKTOP = {"viewport": {"width": 1440, "height": 900}}
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+from tests.support import tiny_files as tiny
+from tests.support.complaints import Complaints
+from tests.support.screens import DESKTOP, PHONE, VIEWS
+from tests.support.server import Server
+from tests.support.stage import Stage
+from tests.support.waiting import eventually
 
 MARKUP = "<img src=x onerror=alert(1)>"
 RIGHT_TO_LEFT = "שלום עולם"
@@ -54,22 +53,22 @@ class Odd:
 
 
 @pytest.fixture(scope="module")
-def smallest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def smallest(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A random model of one layer and one head, whose vocabulary has the odd words."""
     folder = tmp_path_factory.mktemp("smallest")
     sizes = {"num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1}
     tiny.write_folder(folder, "llama", words=WORDS, max_position_embeddings=256, **sizes)
-    server = Server(tmp_path_factory.mktemp("smallest-server"), "--model", str(folder))
+    server = Server(tmp_path_factory.mktemp("smallest-server"), "--model", str(folder), code=installed)
     yield server
     server.kill()
 
 
 @pytest.fixture(scope="module")
-def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def gpt2(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A random GPT-2: no gate in its MLP, learned positions, as many K/V heads as query heads."""
     folder = tmp_path_factory.mktemp("gpt2")
     tiny.write_folder(folder, "gpt2", n_positions=256)
-    server = Server(tmp_path_factory.mktemp("gpt2-server"), "--model", str(folder))
+    server = Server(tmp_path_factory.mktemp("gpt2-server"), "--model", str(folder), code=installed)
     yield server
     server.kill()
 
@@ -142,7 +141,7 @@ def look(stage: Stage, odd: Odd, view: str, step: int) -> Locator:
     expect(crumb(stage)).to_have_count(1)
     stage.page.wait_for_url(re.compile(f"view={view}"))
     expect(inspector.get_by_role("heading", level=2)).not_to_be_empty()
-    stage.page.wait_for_timeout(80)  # what a view asks the model for, it asks for once it is drawn
+    stage.rest(100)  # what a view asks the model for, it asks for once it is drawn
     expect(inspector.get_by_text(NOT_GIVEN)).to_have_count(0)
     return inspector
 
@@ -314,7 +313,10 @@ def test_values_asked_for_without_a_network_come_when_it_is_back(
     expect(inspector.get_by_text(NOT_GIVEN)).to_have_count(0)
 
 
-def test_a_tab_asleep_for_an_hour_goes_on_where_it_was(stage: Stage, short_run: str) -> None:
+def test_a_tab_asleep_for_an_hour_goes_on_where_it_was(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    stage = Stage(new_page(own=True), server)
     stage.page.clock.install()
     stage.open(short_run, "#step=1&layer=13&head=8&view=model")
     stage.expect_step(1)
@@ -354,9 +356,7 @@ def test_a_canvas_the_browser_has_lost_is_drawn_again(stage: Stage, short_run: s
     drawn = 0
     for view in VIEWS:
         look(stage, Odd(stage.server, short_run), view, 3)
-        before = None
-        while before != (before := stage.page.locator("canvas").evaluate_all(f"all => all.map({picture})")):
-            stage.page.wait_for_timeout(600)  # they are painted over some frames
+        before = stage.painted().page.locator("canvas").evaluate_all(f"all => all.map({picture})")
         for canvas, painted in zip(stage.page.locator("canvas").all(), before, strict=True):
             canvas.evaluate(LOSE)
             assert canvas.evaluate(picture) != painted, f"{view}: it was blank to begin with"
@@ -380,7 +380,7 @@ def test_no_second_branch_starts_while_one_is_starting(stage: Stage, short_run: 
         button.click(force=True)
         button.press("Enter")
     stage.region("Model map").get_by_role("application").press("ArrowUp")
-    stage.page.wait_for_timeout(200)
+    stage.still()
     assert len(held) == 1
     expect(inspector).to_be_visible()
     held[0].continue_()
@@ -402,7 +402,7 @@ def test_a_branch_left_while_it_was_starting_is_in_the_tree(stage: Stage, short_
     with stage.page.expect_response("**/fork") as answer:
         held[0].continue_()
     fork = answer.value.json()["id"]
-    stage.page.wait_for_timeout(300)
+    stage.rest()
     assert stage.run_id == sampled_run
     expect(stage.region("Branches")).to_have_count(0)
     look(stage, odd, "tokens", 2)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.support.server import Server
+from tests.support.stage import Stage
 
 
 @pytest.fixture
@@ -19,8 +19,10 @@ def gate(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def loading_server(tmp_path: Path, gate: Path) -> Iterator[Server]:
-    server = Server(tmp_path, "--service", "tests.browser.gated_service:load_service", "--model", str(gate))
+def loading_server(tmp_path: Path, gate: Path, installed: Path) -> Iterator[Server]:
+    server = Server(
+        tmp_path, "--service", "tests.support.gated_service:load_service", "--model", str(gate), code=installed
+    )
     yield server
     server.kill()
 

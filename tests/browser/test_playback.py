@@ -9,10 +9,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.complaints import Complaints
-from tests.browser.pixels import seen
-from tests.browser.server import Server, eventually
-from tests.browser.stage import Stage, expect_same_text
+from tests.support.complaints import Complaints
+from tests.support.pixels import seen
+from tests.support.server import Server
+from tests.support.stage import Stage, expect_same_text
+from tests.support.waiting import eventually
 
 LAST = 5
 """The last step of `short_run`."""
@@ -78,11 +79,11 @@ def test_nothing_of_a_step_that_was_left_stays_on_the_map(stage: Stage) -> None:
     run = stage.server.finished_run("A step is left before its picture is whole. " * 23, max_new_tokens=3)
     stage.open(run, "#step=1&layer=13&head=8")
     stage.expect_step(1)
-    stage.page.wait_for_timeout(1500)  # a canvas is drawn over several frames
+    stage.painted()
     whole = stage.picture("Model map")
-    for gap_ms in (60, 80, 100, 120):
+    for gap in (4, 5, 6, 7):
         stage.page.keyboard.press("Home")
-        stage.page.wait_for_timeout(gap_ms)
+        stage.frames(gap)
         stage.page.keyboard.press("ArrowRight")
         stage.expect_step(1)
         eventually(lambda: stage.picture("Model map") == whole, 10)
@@ -125,7 +126,7 @@ def test_the_slider_shows_the_step_it_stands_at(stage: Stage, short_run: str) ->
         expect(stage.region("Timeline")).to_contain_text(f"Step {step}, decode")
         chosen = stage.region("Next token").get_by_role("listitem").filter(has_text="chosen in this run")
         expect(chosen).to_contain_text(log.steps[step]["token"]["text"].strip())
-        stage.page.wait_for_timeout(200)  # a canvas is drawn on the next animation frame
+        stage.painted()
         pictures.add(stage.picture("Model map"))
     assert len(pictures) == 3
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.server import eventually
-from tests.browser.stage import Stage
-from tests.browser.test_accessibility import violations
+from tests.support.screens import SCHEMES, violations
+from tests.support.stage import Stage
+from tests.support.waiting import eventually
 
 LONG = 200
 """New tokens of a run that is still being generated when the test is through with it."""
@@ -76,47 +74,55 @@ def test_while_a_prompt_goes_through_the_map_has_its_places_and_says_how_far_it_
     assert stage.picture("Model map") != empty
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_them(
-    new_page: Callable[..., Page], stage: Stage, scheme: str
+    new_page: Callable[..., Page], stage: Stage
 ) -> None:
     server = stage.server
     run = server.start_run(" ".join(["It was the best of times, it was the worst of times,"] * 30), max_new_tokens=2)
     eventually(lambda: server.status(run)["last_seq"] > 0)
-    page = new_page(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
+    viewers = {scheme: Stage(new_page(color_scheme=scheme), server) for scheme in SCHEMES}
     with server.engine_asleep():
-        page.goto(f"{server.url}?run={run}")
-        opened = server.log(run).open
-        model, rows = opened["model"], len(opened["tokens"])
-        waiting = Stage(page, server)
-        expect(waiting.region("Inspector")).to_contain_text("With the first step, this shows where a head looks.")
-        expect(waiting.region("Inspector")).to_contain_text(f"prefill: {rows} rows at once")
-        expect(waiting.region("Inspector")).to_contain_text("Heads 0, 1 and 2 read the same K and V")
-        expect(waiting.matrix).to_contain_text("No weights yet")
-        waiting.matrix.press("ArrowUp")
-        waiting.matrix.press("Enter")
-        waiting.matrix.hover(position={"x": 150, "y": 120})
-        expect(page.get_by_role("tooltip")).to_have_count(0)
-        expect(waiting.matrix).to_contain_text("No weights yet")
+        for scheme, viewer in viewers.items():
+            viewer.page.goto(f"{server.url}?run={run}")
+            expect_places_alone(viewer, run)
+            assert violations(viewer.page) == [], scheme
+            inspector = viewer.region("Inspector")
+            inspector.get_by_role("button", name="Query → key").click()
+            expect(inspector).to_contain_text("This comes with the first step.")
+            inspector.get_by_role("button", name="Head 0", exact=True).click()
+            expect(viewer.matrix).to_be_visible()
+    for viewer in viewers.values():
+        expect(viewer.ending).to_be_visible(timeout=60_000)
+        expect(viewer.region("KV cache")).to_contain_text("the formula agrees")
+        expect(viewer.region("Inspector").get_by_role("heading")).to_contain_text(
+            re.compile(r"^Head \d of layer \d+: ")
+        )
+        expect(viewer.matrix).not_to_contain_text("No weights yet")
 
-        expect(waiting.region("Next token")).to_contain_text("The model's candidates appear with the first step.")
-        expect(waiting.region("Next token").get_by_role("list").get_by_role("button")).to_have_count(0)
-        cache = waiting.region("KV cache")
-        written = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"] * rows
-        expect(cache).to_contain_text(f"{written:,}")
-        expect(cache).to_contain_text("by the formula")
-        expect(cache).not_to_contain_text("measured")
-        expect(waiting.region("Time")).to_contain_text(re.compile(r"\d+ rows so far"))
-        assert violations(page) == []
 
-        waiting.region("Inspector").get_by_role("button", name="Query → key").click()
-        expect(waiting.region("Inspector")).to_contain_text("This comes with the first step.")
-        waiting.region("Inspector").get_by_role("button", name="Head 0", exact=True).click()
-        expect(waiting.matrix).to_be_visible()
-    expect(waiting.ending).to_be_visible(timeout=60_000)
-    expect(waiting.region("KV cache")).to_contain_text("the formula agrees")
-    expect(waiting.region("Inspector").get_by_role("heading")).to_contain_text(re.compile(r"^Head \d of layer \d+: "))
-    expect(waiting.matrix).not_to_contain_text("No weights yet")
+def expect_places_alone(viewer: Stage, run: str) -> None:
+    """Every panel says what it knows before the first step."""
+    opened = viewer.server.log(run).open
+    model, rows = opened["model"], len(opened["tokens"])
+    inspector = viewer.region("Inspector")
+    expect(inspector).to_contain_text("With the first step, this shows where a head looks.")
+    expect(inspector).to_contain_text(f"prefill: {rows} rows at once")
+    expect(inspector).to_contain_text("Heads 0, 1 and 2 read the same K and V")
+    expect(viewer.matrix).to_contain_text("No weights yet")
+    viewer.matrix.press("ArrowUp")
+    viewer.matrix.press("Enter")
+    viewer.matrix.hover(position={"x": 150, "y": 120})
+    expect(viewer.page.get_by_role("tooltip")).to_have_count(0)
+    expect(viewer.matrix).to_contain_text("No weights yet")
+
+    expect(viewer.region("Next token")).to_contain_text("The model's candidates appear with the first step.")
+    expect(viewer.region("Next token").get_by_role("list").get_by_role("button")).to_have_count(0)
+    cache = viewer.region("KV cache")
+    written = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"] * rows
+    expect(cache).to_contain_text(f"{written:,}")
+    expect(cache).to_contain_text("by the formula")
+    expect(cache).not_to_contain_text("measured")
+    expect(viewer.region("Time")).to_contain_text(re.compile(r"\d+ rows so far"))
 
 
 def test_a_head_that_is_linked_to_or_chosen_while_a_prompt_goes_through_stays(
@@ -147,7 +153,7 @@ def test_pause_stops_the_engine_and_play_lets_it_go_on(stage: Stage) -> None:
     stage.button("Pause").click()
     eventually(lambda: stage.server.status(run)["status"] == "paused")
     frames = stage.server.status(run)["last_seq"]
-    time.sleep(0.6)
+    stage.server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
     assert stage.server.status(run)["last_seq"] == frames
     stage.expect_phase("paused")
     stage.button("Play").click()
@@ -170,7 +176,7 @@ def test_next_step_at_the_live_edge_of_a_paused_run_makes_exactly_one_token(stag
     stage.button("Next step").click()
     stage.expect_step(made)
     expect(stage.chips).to_have_count(made + 1)
-    time.sleep(0.6)
+    stage.server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
     assert stage.server.status(run)["steps"] == made + 1
     stage.expect_step(made)
     stage.button("Stop").click()

@@ -21,12 +21,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 
-from tests.browser.server import Server
-from tests.browser.test_sharing import Shared, share
+from tests.support.runs import Shared, share
+from tests.support.server import Server
 
 RUNS = 20
 PAGE_STATE = (Path(__file__).parent / "page-state.js").read_text("utf-8")
-TINY = ("--service", "tests.browser.tiny_service:load_service")
+TINY = ("--service", "tests.support.tiny_service:load_service")
 
 requested = st.fixed_dictionaries(
     {
@@ -52,8 +52,8 @@ class Servers:
 
 
 @pytest.fixture
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    origin, foreign = (Server(tmp_path_factory.mktemp(name), *TINY) for name in ("origin", "foreign"))
+def servers(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    origin, foreign = (Server(tmp_path_factory.mktemp(name), *TINY, code=installed) for name in ("origin", "foreign"))
     origin.wait_until_ready()
     yield Servers(origin, foreign)
     origin.kill()

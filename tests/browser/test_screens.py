@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SMALL_RUN
-from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.support.runs import SMALL_RUN
+from tests.support.server import Server
+from tests.support.stage import Stage
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
@@ -78,10 +78,21 @@ def test_the_theme_follows_the_system_and_a_choice_outlives_a_reload(
     expect(stage.button("Dark theme")).to_be_visible()
     light = page.evaluate(background)
     assert sum(int(part) for part in light.removeprefix("rgb(").rstrip(")").split(",")) > 3 * 200
-    page.wait_for_timeout(200)  # canvases are painted on the next animation frames
+    stage.painted()
     assert stage.picture("Model map") != in_the_dark
     page.reload()
     expect(stage.button("Dark theme")).to_be_visible()
+
+
+PICTURES_OF_A_SECOND = """async () => {
+  const map = document.querySelector("[aria-label='Model map'] canvas");
+  const pictures = [];
+  for (const end = performance.now() + 1000; performance.now() < end; ) {
+    await new Promise(requestAnimationFrame);
+    pictures.push(map.toDataURL());
+  }
+  return pictures;
+}"""
 
 
 def test_with_reduced_motion_a_step_is_whole_at_once(
@@ -91,10 +102,8 @@ def test_with_reduced_motion_a_step_is_whole_at_once(
     stage.page.get_by_label("Speed").select_option("¼×")
     stage.button("Next step").click()
     stage.expect_step(1)
-    stage.page.wait_for_timeout(500)  # of the two seconds and more that the layers would rise
-    at_once = stage.picture("Model map")
-    stage.page.wait_for_timeout(700)
-    assert stage.picture("Model map") == at_once
+    rising = stage.page.evaluate(PICTURES_OF_A_SECOND)
+    assert len(set(rising[len(rising) // 4 :])) == 1  # the layers would rise for two seconds and more
 
 
 def test_a_step_rises_layer_by_layer_and_any_key_completes_it(stage: Stage, short_run: str) -> None:
@@ -104,8 +113,7 @@ def test_a_step_rises_layer_by_layer_and_any_key_completes_it(stage: Stage, shor
     stage.expect_step(1)
     rising = stage.picture("Model map")
     stage.page.keyboard.press("Shift")
-    stage.page.wait_for_timeout(200)
+    stage.painted()
     whole = stage.picture("Model map")
     assert whole != rising
-    stage.page.wait_for_timeout(400)
-    assert stage.picture("Model map") == whole
+    assert set(stage.page.evaluate(PICTURES_OF_A_SECOND)) == {whole}

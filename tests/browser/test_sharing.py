@@ -5,71 +5,31 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import requests
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from kvscope.app.store.sessions import label_of
 from kvscope.model.log.frames import from_stream, relabel
-from tests.browser.complaints import Complaints
-from tests.browser.pixels import colours
-from tests.browser.server import Server, eventually
-from tests.browser.stage import Stage, expect_same_text
-from tests.browser.test_accessibility import DESKTOP, PHONE
-
-PLACE = "#step=3&layer=13&head=8&query=8&key=1&view=head"
-HOSTILE = '<img src=x onerror="alert(1)"></bdi><script>alert(2)</script> “it” שלום'
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """What the server answered to a sharing."""
-
-    id: str
-    delete_token: str
-
-
-def share(server: Server, run: str, **words: Any) -> Shared:
-    """Share a run without the page."""
-    response = requests.post(f"{server.url}api/runs/{run}/share", json=words, timeout=60)
-    assert response.status_code == 201, response.text
-    answer = response.json()
-    return Shared(answer["id"], answer["delete_token"])
-
-
-def note(step: int, text: str, layer: int | None = None, head: int | None = None) -> dict[str, Any]:
-    return {"step": step, "layer": layer, "head": head, "text": text}
-
-
-def dialog(page: Page) -> Locator:
-    return page.get_by_role("dialog", name="Share this run")
-
-
-def open_link(page: Page, server: Server, session: str, hash: str = "") -> Stage:
-    page.goto(f"{server.url}s/{session}{hash}")
-    stage = Stage(page, server)
-    expect(stage.ending).to_be_attached()
-    return stage
-
-
-def sockets(page: Page) -> list[str]:
-    """The addresses of the sockets that the page opens from now on."""
-    opened: list[str] = []
-    page.on("websocket", lambda socket: opened.append(socket.url))
-    return opened
+from tests.support.complaints import Complaints
+from tests.support.pixels import colours
+from tests.support.runs import HOSTILE, PLACE, note, share
+from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.server import Server
+from tests.support.stage import Stage, expect_same_text, open_link, share_dialog
+from tests.support.traffic import sockets_of
+from tests.support.waiting import eventually
 
 
 def test_a_shared_moment_opens_from_its_link_in_another_browser(
     stage: Stage, new_page: Callable[..., Page], short_run: str
 ) -> None:
-    stage.open(short_run, PLACE)
+    stage.open(short_run, PLACE + "head")
     stage.expect_step(3)
     stage.button("Share").click()
-    form = dialog(stage.page)
+    form = share_dialog(stage.page)
     expect(form.get_by_label("Title")).to_have_value("The animal didn't cross the street because it was too")
     form.get_by_label("Title").fill("What “it” means")
     expect(form).to_contain_text("Step 3, layer 13, head 8, in the view “head”")
@@ -84,7 +44,7 @@ def test_a_shared_moment_opens_from_its_link_in_another_browser(
     expect(link).to_have_value(re.compile(rf"^{stage.server.url}s/[a-z2-7]{{12,}}$"))
 
     page = new_page()
-    opened = sockets(page)
+    opened = sockets_of(page)
     page.goto(link.input_value())
     other = Stage(page, stage.server)
     other.expect_step(3)
@@ -117,7 +77,7 @@ def test_the_link_is_copied_and_deleted_again(
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     stage = Stage(page, server).open(short_run, "#step=1")
     stage.button("Share").click()
-    form = dialog(page)
+    form = share_dialog(page)
     form.get_by_label("Title").fill("To be deleted")
     form.get_by_role("button", name="Make link").click()
     link = form.get_by_label("Link", exact=True).input_value()
@@ -140,7 +100,7 @@ def test_sharing_takes_only_the_keyboard(stage: Stage, short_run: str) -> None:
     stage.button("Run").focus()
     keys.press("Tab")
     keys.press("Enter")
-    form = dialog(stage.page)
+    form = share_dialog(stage.page)
     expect(form).to_be_visible()
     keys.press("Escape")
     expect(form).to_be_hidden()
@@ -181,7 +141,7 @@ def test_a_refusal_stands_by_its_field_and_nothing_typed_is_lost(
     complaints.allow("status of 422")
     stage.open(short_run, "#step=1")
     stage.button("Share").click()
-    form = dialog(stage.page)
+    form = share_dialog(stage.page)
     title = "upside \u202e down"
     form.get_by_label("Title").fill(title)
     form.get_by_label("Note on step 1").fill("kept")
@@ -251,17 +211,21 @@ def test_run_on_a_link_starts_a_new_run_and_back_returns(
     stage.expect_step(1)
 
 
-@pytest.mark.parametrize("view", ["head", "block", "pair", "model"])
 def test_without_its_model_a_link_says_what_is_not_stored(
-    new_page: Callable[..., Page], server: Server, short_run: str, view: str, complaints: Complaints
+    new_page: Callable[..., Page], server: Server, short_run: str
 ) -> None:
     shared = share(server, short_run)
     page = new_page()
     model = requests.get(f"{server.url}readyz", timeout=60).json()
     model["model"]["sha256"] = "0" * 64
     page.route("**/readyz", lambda route: route.fulfill(body=json.dumps(model), content_type="application/json"))
-    stage = open_link(page, server, shared.id, f"#step=3&layer=13&head=8&query=8&key=1&view={view}")
-    expect(stage.region("Inspector")).to_contain_text("not stored with this session, and its model does not run here")
+    stage = open_link(page, server, shared.id, PLACE + "head")
+    for view in ("head", "block", "pair", "model"):
+        stage.look_at(PLACE + view)
+        stage.expect_view(view)
+        expect(stage.region("Inspector")).to_contain_text(
+            "not stored with this session, and its model does not run here"
+        )
 
 
 def test_a_refusal_by_the_engine_reads_the_same(
@@ -273,7 +237,7 @@ def test_a_refusal_by_the_engine_reads_the_same(
     page.route(
         "**/head?*", lambda route: route.fulfill(status=409, body=problem, content_type="application/problem+json")
     )
-    stage = open_link(page, server, share(server, short_run).id, PLACE)
+    stage = open_link(page, server, share(server, short_run).id, PLACE + "head")
     expect(stage.region("Inspector")).to_contain_text("not stored with this session")
 
 
@@ -282,7 +246,7 @@ def test_a_sandboxed_frame_without_storage_shows_the_run(
 ) -> None:
     shared = share(server, short_run, title="In a frame", notes=[note(2, "Framed.")], open={"step": 2})
     page = new_page()
-    opened = sockets(page)
+    opened = sockets_of(page)
 
     def host(route: Route) -> None:
         frame = f'<iframe sandbox="allow-scripts" src="/s/{shared.id}" width="1400" height="860"></iframe>'
@@ -307,16 +271,16 @@ def test_a_sandboxed_frame_without_storage_shows_the_run(
     assert opened == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_dialog_and_link_break_no_rule(
     new_page: Callable[..., Page], server: Server, short_run: str, scheme: str, screen: dict[str, Any]
 ) -> None:
     page = new_page(**screen, color_scheme=scheme, reduced_motion="reduce")
-    stage = Stage(page, server).open(short_run, PLACE)
+    stage = Stage(page, server).open(short_run, PLACE + "head")
     stage.expect_step(3)
     stage.button("Share").click()
-    form = dialog(page)
+    form = share_dialog(page)
     form.get_by_label("Note on step 3").fill("A note.")
     form.get_by_role("button", name="Add note").click()
     assert violations(page) == []
@@ -328,12 +292,6 @@ def test_dialog_and_link_break_no_rule(
     page.goto(link.input_value())
     stage.expect_step(3)
     expect(stage.region("Notes")).to_contain_text("A note.")
-    page.wait_for_load_state("networkidle")
+    stage.rest()
     assert violations(page) == []
     assert stage.overflow() <= 0
-
-
-def violations(page: Page) -> list[str]:
-    """The rules that are broken, and where."""
-    broken = Axe().run(page).response["violations"]
-    return [f"{violation['id']}: {node['html']}" for violation in broken for node in violation["nodes"]]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,16 +14,16 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from tests.browser.complaints import Complaints
-from tests.browser.server import Server
-from tests.browser.stage import Stage, expect_same_text
-from tests.browser.test_accessibility import PHONE
-from tests.browser.test_block import rows_of, wait_for_values
-from tests.browser.test_sharing import dialog, open_link, share, violations
-from tests.browser.test_zooms import number
-from tests.model.checkpoint.tiny import write_folder
+from tests.support.block import rows_of, wait_for_values
+from tests.support.complaints import Complaints
+from tests.support.numbers import number
+from tests.support.runs import LEVELS, share
+from tests.support.screens import PHONE, violations
+from tests.support.server import Server
+from tests.support.stage import Stage, expect_same_text, open_link, share_dialog
+from tests.support.tiny_files import write_folder
+from tests.support.traffic import requests_of
 
-LEVELS = ("attention", "qkv", "block")
 NOT_STORED = "not stored with this session, and its model does not run here"
 ROUNDED = 2.0**-10
 
@@ -33,7 +35,9 @@ def sessions(_server: Server, short_run: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def elsewhere(_server: Server, sessions: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def elsewhere(
+    _server: Server, sessions: dict[str, str], installed: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     """A server with the same sessions and another model."""
     folder = tmp_path_factory.mktemp("elsewhere")
     (folder / "data").mkdir()
@@ -45,7 +49,7 @@ def elsewhere(_server: Server, sessions: dict[str, str], tmp_path_factory: pytes
         sqlite3.connect(folder / "data" / "runs.sqlite") as there,
     ):
         here.backup(there)
-    server = Server(folder, "--model", str(model))
+    server = Server(folder, "--model", str(model), code=installed)
     server.wait_until_ready()
     yield server
     server.kill()
@@ -53,13 +57,6 @@ def elsewhere(_server: Server, sessions: dict[str, str], tmp_path_factory: pytes
 
 def place(step: int, view: str, query: int = 8) -> str:
     return f"#step={step}&layer=13&head=8&query={query}&key=1&view={view}"
-
-
-def asked(page: Page) -> list[str]:
-    """What the page asks the server from now on."""
-    found: list[str] = []
-    page.on("request", lambda request: found.append(request.url))
-    return found
 
 
 def numbers(text: str) -> list[float]:
@@ -73,7 +70,7 @@ class Both:
     def __init__(self, new_page: Callable[..., Page], here: Server, there: Server, run: str, session: str) -> None:
         self.live, self.page, self.there = Stage(new_page(), here), new_page(), there
         self.run, self.session = run, session
-        self.asked = asked(self.page)
+        self.asked = requests_of(self.page)
 
     def open(self, step: int, view: str, query: int) -> tuple[Stage, Stage]:
         self.live.open(self.run, place(step, view, query))
@@ -84,6 +81,22 @@ class Both:
 
 
 @pytest.fixture
+def saved_page(
+    new_page: Callable[..., Page], elsewhere: Server, sessions: dict[str, str]
+) -> Callable[[str], tuple[Stage, list[str]]]:
+    """Opens the session of a level, at a head, where another model runs; with all that the page asks for."""
+
+    def open_session(level: str) -> tuple[Stage, list[str]]:
+        page = new_page()
+        asked = requests_of(page)
+        stage = open_link(page, elsewhere, sessions[level], place(3, "head"))
+        stage.expect_step(3)
+        return stage, asked
+
+    return open_session
+
+
+@pytest.fixture
 def both(
     new_page: Callable[..., Page], server: Server, elsewhere: Server, short_run: str, sessions: dict[str, str]
 ) -> Callable[[str], Both]:
@@ -91,63 +104,52 @@ def both(
 
 
 @pytest.mark.parametrize("level", ["qkv", "block"])
-@pytest.mark.parametrize(("step", "query"), [(3, 8), (3, 13)])
-def test_a_pair_shows_the_numbers_of_the_live_page(
-    both: Callable[[str], Both], level: str, step: int, query: int
-) -> None:
+def test_a_pair_shows_the_numbers_of_the_live_page(both: Callable[[str], Both], level: str) -> None:
     here = both(level)
-    live, saved = here.open(step, "pair", query)
-    for name in ("Dot product", "Softmax and mix"):
-        for stage in (live, saved):
-            expect(stage.region(name)).to_contain_text(re.compile(r"\d\.\d"))
-    expect_same_text(*(stage.region("Dot product") for stage in (live, saved)))
-    expect_same_text(*(stage.region("Softmax and mix").get_by_role("table") for stage in (live, saved)))
-    expect(saved.region("Softmax and mix")).to_contain_text("the model's own, stored with this session")
-    expect(saved.region("Softmax and mix")).not_to_contain_text("The model's own output")
-    said = saved.region("Softmax and mix").get_by_text("8 bits").inner_text()
-    assert 0 < numbers(said)[-1] < 0.004
+    for query in (8, 13):
+        live, saved = here.open(3, "pair", query)
+        for name in ("Dot product", "Softmax and mix"):
+            for stage in (live, saved):
+                expect(stage.region(name)).to_contain_text(re.compile(r"\d\.\d"))
+        expect(saved.region("Softmax and mix")).to_contain_text("the model's own, stored with this session")
+        expect(saved.region("Softmax and mix")).not_to_contain_text("The model's own output")
+        expect_same_text(*(stage.region("Dot product") for stage in (live, saved)))
+        expect_same_text(*(stage.region("Softmax and mix").get_by_role("table") for stage in (live, saved)))
+        said = saved.region("Softmax and mix").get_by_text("8 bits").inner_text()
+        assert 0 < numbers(said)[-1] < 0.004, query
     assert not [url for url in here.asked if "/head?" in url]
 
 
-@pytest.mark.parametrize(("step", "query"), [(0, 8), (3, 13)])
-def test_a_head_shows_the_numbers_of_the_live_page(both: Callable[[str], Both], step: int, query: int) -> None:
-    live, saved = both("qkv").open(step, "head", query)
-    cards = [stage.region("This query and this key") for stage in (live, saved)]
-    for card in cards:
-        expect(card).to_contain_text("softmax over")
-    assert numbers(cards[0].inner_text()) == numbers(cards[1].inner_text())
-    expect(cards[1]).to_contain_text("stored with this session")
-    sliders = [card.get_by_role("slider") for card in cards]
-    for key in ("Home", "ArrowRight", "PageUp", "End"):
-        for slider in sliders:
-            slider.press(key)
-        told = [slider.get_attribute("aria-valuetext") for slider in sliders]
-        assert told[0] == told[1]
+def test_a_head_shows_the_numbers_of_the_live_page(both: Callable[[str], Both]) -> None:
+    here = both("qkv")
+    for step, query in ((0, 8), (3, 13)):
+        stages = here.open(step, "head", query)
+        cards = [stage.region("This query and this key") for stage in stages]
+        for card in cards:
+            expect(card).to_contain_text(f"softmax over {query + 1} keys")
+        assert numbers(cards[0].inner_text()) == numbers(cards[1].inner_text()), f"step {step}"
+        expect(cards[1]).to_contain_text("stored with this session")
+        sliders = [card.get_by_role("slider") for card in cards]
+        for key in ("Home", "ArrowRight", "PageUp", "End"):
+            for slider in sliders:
+                slider.press(key)
+            told = [slider.get_attribute("aria-valuetext") for slider in sliders]
+            assert told[0] == told[1], f"step {step}, {key}"
 
 
-@pytest.mark.parametrize("tensor", ["attn.scores", "attn.weights", "attn.q_rot", "attn.q", "attn.mixed", "cache.v"])
-def test_a_block_shows_the_numbers_of_the_live_page_where_they_are_exact(
-    both: Callable[[str], Both], tensor: str
-) -> None:
-    stages = both("block").open(2, "block", 12)
-    for stage in stages:
-        wait_for_values(stage)
-    live, saved = [rows_of(stage, tensor) for stage in stages]
-    assert live == saved
-
-
-@pytest.mark.parametrize("tensor", ["resid_in", "resid_mid", "mlp.hidden", "resid_out"])
-def test_the_other_values_of_a_block_are_those_of_the_live_page_in_16_bits(
-    both: Callable[[str], Both], tensor: str
-) -> None:
+def test_a_block_shows_the_numbers_of_the_live_page(both: Callable[[str], Both]) -> None:
     stages = both("block").open(2, "block", 12)
     for stage in stages:
         wait_for_values(stage)
     expect(stages[1].region("Inspector")).to_contain_text("rounded to 16 bits")
-    live, saved = [np.array([[number(cell) for cell in row] for row in rows_of(stage, tensor)]) for stage in stages]
-    last_digit = 10.0 ** (np.floor(np.log10(np.abs(live) + 1e-12)) - 2)  # three digits are shown
-    assert (np.abs(live - saved) <= ROUNDED * np.abs(live).max() + last_digit).all()
-    assert (live == saved).mean() > 0.5
+    for tensor in ("attn.scores", "attn.weights", "attn.q_rot", "attn.q", "attn.mixed", "cache.v"):
+        live, saved = [rows_of(stage, tensor) for stage in stages]
+        assert live == saved != [], tensor
+    for tensor in ("resid_in", "resid_mid", "mlp.hidden", "resid_out"):
+        live, saved = [np.array([[number(cell) for cell in row] for row in rows_of(stage, tensor)]) for stage in stages]
+        last_digit = 10.0 ** (np.floor(np.log10(np.abs(live) + 1e-12)) - 2)  # three digits are shown
+        assert (np.abs(live - saved) <= ROUNDED * np.abs(live).max() + last_digit).all(), tensor
+        assert (live == saved).mean() > 0.5, tensor
 
 
 @pytest.mark.parametrize("level", ["qkv", "block"])
@@ -160,12 +162,14 @@ def test_the_guesses_after_each_layer_are_those_of_the_live_page(both: Callable[
     assert not [url for url in here.asked if "/lens?" in url]
 
 
-@pytest.mark.parametrize("view", ["pair", "head", "block", "model"])
-def test_what_is_not_stored_is_said_and_not_asked_for(both: Callable[[str], Both], view: str) -> None:
-    here = both("attention")
-    _, saved = here.open(3, view, 8)
-    expect(saved.region("Inspector")).to_contain_text(NOT_STORED)
-    assert not [url for url in here.asked if re.search("/(head|block|lens|values)[?]", url)]
+def test_what_is_not_stored_is_said_and_not_asked_for(saved_page: Callable[[str], tuple[Stage, list[str]]]) -> None:
+    saved, asked = saved_page("attention")
+    for view in ("pair", "head", "block", "model"):
+        saved.look_at(place(3, view))
+        saved.expect_view(view)
+        expect(saved.region("Inspector")).to_contain_text(NOT_STORED)
+        saved.rest()
+        assert not [url for url in asked if re.search("/(head|block|lens|values)[?]", url)], view
 
 
 def test_without_numbers_a_pair_shows_what_the_log_has(both: Callable[[str], Both]) -> None:
@@ -183,8 +187,8 @@ def test_without_numbers_a_pair_shows_what_the_log_has(both: Callable[[str], Bot
     expect(saved.region("Inspector").get_by_role("heading", level=2)).to_contain_text("didn")
 
 
-def test_without_numbers_a_head_keeps_no_room_for_them(both: Callable[[str], Both]) -> None:
-    _, saved = both("attention").open(3, "head", 8)
+def test_without_numbers_a_head_keeps_no_room_for_them(saved_page: Callable[[str], tuple[Stage, list[str]]]) -> None:
+    saved, _ = saved_page("attention")
     card = saved.region("This query and this key")
     expect(card).to_contain_text(NOT_STORED)
     box = card.bounding_box()
@@ -192,30 +196,34 @@ def test_without_numbers_a_head_keeps_no_room_for_them(both: Callable[[str], Bot
     assert box["height"] < 100
 
 
-def test_without_the_model_a_block_says_so_where_only_q_k_and_v_are_stored(both: Callable[[str], Both]) -> None:
-    _, saved = both("qkv").open(3, "block", 8)
+def test_without_the_model_a_block_says_so_where_only_q_k_and_v_are_stored(
+    saved_page: Callable[[str], tuple[Stage, list[str]]],
+) -> None:
+    saved, _ = saved_page("qkv")
+    saved.look_at(place(3, "block"))
+    saved.expect_view("block")
     expect(saved.region("Inspector")).to_contain_text(NOT_STORED)
 
 
-def test_a_word_is_not_asked_of_another_model(both: Callable[[str], Both]) -> None:
-    here = both("qkv")
-    _, saved = here.open(3, "tokens", 8)
+def test_a_word_is_not_asked_of_another_model(saved_page: Callable[[str], tuple[Stage, list[str]]]) -> None:
+    saved, asked = saved_page("qkv")
+    saved.look_at(place(3, "tokens"))
     saved.page.get_by_label("Why not this token?").fill("elephant")
     expect(saved.region("Why not this token")).to_contain_text(NOT_STORED)
-    assert not [url for url in here.asked if "/candidates?" in url]
+    assert not [url for url in asked if "/candidates?" in url]
 
 
-@pytest.mark.parametrize("view", ["pair", "head"])
 def test_what_is_missing_breaks_no_rule_on_a_phone(
-    new_page: Callable[..., Page], elsewhere: Server, sessions: dict[str, str], view: str
+    new_page: Callable[..., Page], elsewhere: Server, sessions: dict[str, str]
 ) -> None:
-    for level in ("attention", "qkv"):
-        page = new_page(**PHONE, reduced_motion="reduce")
+    page = new_page(**PHONE, reduced_motion="reduce")
+    for level, view in itertools.product(("attention", "qkv"), ("pair", "head")):
         stage = open_link(page, elsewhere, sessions[level], place(3, view))
         stage.expect_step(3)
-        page.wait_for_load_state("networkidle")
-        assert violations(page) == []
-        assert stage.overflow() <= 0
+        stage.expect_view(view)
+        stage.rest()
+        assert violations(page) == [], f"{level}, {view}"
+        assert stage.overflow() <= 0, f"{level}, {view}"
 
 
 def test_the_dialog_says_what_each_choice_takes_and_how_far_it_is(
@@ -224,7 +232,7 @@ def test_the_dialog_says_what_each_choice_takes_and_how_far_it_is(
     stage.open(short_run, place(3, "head"))
     stage.expect_step(3)
     stage.button("Share").click()
-    form = dialog(stage.page)
+    form = share_dialog(stage.page)
     form.get_by_label("Title").fill("With values, from the dialog")
     choices = form.get_by_role("group", name="What the link keeps").get_by_role("radio")
     expect(choices).to_have_count(3)
@@ -265,11 +273,11 @@ def test_sizes_are_asked_for_when_the_dialog_opens_on_a_busy_page(
     page = new_page()
     page.add_init_script(BUSY_WHEN_SEEN)
     stage = Stage(page, server).open_finished(short_run)
-    page.wait_for_function("window.changes.length === 1 && !window.changes[0].isIntersecting")
+    page.wait_for_function("() => window.changes.length === 1 && !window.changes[0].isIntersecting")
     stage.button("Share").click()
-    page.wait_for_function("window.changes.length === 2 && window.changes[1].isIntersecting")
+    page.wait_for_function("() => window.changes.length === 2 && window.changes[1].isIntersecting")
     page.evaluate("window.tell()")
-    expect(dialog(page).get_by_role("radio", name=re.compile(r"\d\s*[kM]?B\b"))).to_have_count(3)
+    expect(share_dialog(page).get_by_role("radio", name=re.compile(r"\d\s*[kM]?B\b"))).to_have_count(3)
 
 
 def test_a_choice_that_cannot_be_had_says_why(
@@ -278,7 +286,7 @@ def test_a_choice_that_cannot_be_had_says_why(
     complaints.allow("status of 409")  # the page asks for the values of a run that is not saved
     stage = Stage(new_page(), elsewhere).open(short_run, "#step=1")
     stage.button("Share").click()
-    form = dialog(stage.page)
+    form = share_dialog(stage.page)
     for name in ("Also Q, K and V", "Also every value"):
         expect(form.get_by_role("radio", name=name)).to_be_disabled()
     expect(form).to_contain_text("this server runs")
@@ -293,7 +301,7 @@ def test_a_damaged_part_is_told_and_the_rest_shows(
     complaints.allow("ERR_INCOMPLETE_CHUNKED_ENCODING")
     with sqlite3.connect(elsewhere._folder / "data" / "runs.sqlite") as database:
         database.execute("DELETE FROM session_values WHERE session = ? AND layer = 13 AND step = 4", (sessions["qkv"],))
-    page = new_page()
+    page = new_page(own=True)  # one that has fetched none of it
     stage = open_link(page, elsewhere, sessions["qkv"], place(3, "head"))
     stage.expect_step(3)
     expect(stage.region("This query and this key")).to_contain_text("softmax over 9 keys")

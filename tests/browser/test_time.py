@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.server import Server
-from tests.browser.stage import Stage
+from tests.support.server import Server
+from tests.support.stage import Stage
 
 STEP = 3
 PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.server import Server, eventually
-from tests.browser.stage import Stage
-from tests.browser.test_values import number
+from tests.support.numbers import number
+from tests.support.server import Server
+from tests.support.stage import Stage
+from tests.support.traffic import requests_of
+from tests.support.waiting import eventually
 
 STEP = 3
 LOGITS, WARM, TOP_K, TOP_P, PICK = range(5)
@@ -69,9 +71,8 @@ def test_the_seeds_number_is_told_as_the_range_the_log_gives(stage: Stage, sampl
 
 def test_a_slider_in_the_table_acts_at_once_and_asks_the_server_nothing(stage: Stage, short_run: str) -> None:
     table = opened(stage, short_run)
-    stage.page.wait_for_timeout(500)  # what opening asks for has been asked
-    asked: list[str] = []
-    stage.page.on("request", lambda request: asked.append(request.url))
+    stage.rest()  # what opening asks for has been asked
+    asked = requests_of(stage.page)
     table.get_by_label("What-if temperature").fill("1.5")
     table.get_by_label("What-if top-k").fill("2")
     log = stage.server.log(short_run)
@@ -80,6 +81,7 @@ def test_a_slider_in_the_table_acts_at_once_and_asks_the_server_nothing(stage: S
     assert abs(share(cells(table, first)[TOP_K]) - two[0] / two.sum()) <= 0.00051
     assert abs(share(cells(table, second)[TOP_P]) - two[1] / two.sum()) <= 0.00051
     assert cells(table, third)[TOP_K] == "cut"
+    stage.rest()
     assert asked == []
 
 
@@ -176,10 +178,9 @@ def test_beam_search_finds_what_its_log_says_and_compares_it_with_greedy(stage: 
 
 def test_a_search_that_is_out_of_bounds_is_not_sent(stage: Stage, short_run: str) -> None:
     opened(stage, short_run, 2)
-    asked: list[str] = []
-    stage.page.on("request", lambda request: asked.append(request.url))
+    asked = requests_of(stage.page)
     beams = stage.region("Beam search")
     beams.get_by_label("beams").fill("9")
     beams.get_by_role("button", name="Search", exact=True).click()
-    stage.page.wait_for_timeout(300)
+    stage.rest()
     assert not [url for url in asked if url.endswith("/beam")]

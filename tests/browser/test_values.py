@@ -7,14 +7,11 @@ import re
 import numpy as np
 from playwright.sync_api import Locator, expect
 
-from tests.browser.stage import Stage
+from tests.support.numbers import number
+from tests.support.stage import Stage
+from tests.support.traffic import requests_of
 
 LAYER, HEAD, STEP = 13, 2, 4
-MINUS = "\u2212"
-
-
-def number(text: str) -> float:
-    return float(text.replace(MINUS, "-").replace(",", ""))
 
 
 def hover_lower_left(cells: Locator) -> None:
@@ -115,9 +112,8 @@ def test_candidates_are_the_softmax_of_the_stored_logits(stage: Stage, short_run
 
 def test_a_what_if_redraws_the_candidates_without_asking_the_server(stage: Stage, short_run: str) -> None:
     opened(stage, short_run)
-    stage.page.wait_for_timeout(500)  # what opening asks for has been asked
-    asked: list[str] = []
-    stage.page.on("request", lambda request: asked.append(request.url))
+    stage.rest()  # what opening asks for has been asked
+    asked = requests_of(stage.page)
     panel = stage.region("Next token")
     panel.get_by_label("What-if temperature").fill("1.5")
     panel.get_by_label("What-if top-k").fill("2")
@@ -129,6 +125,7 @@ def test_a_what_if_redraws_the_candidates_without_asking_the_server(stage: Stage
         expect(row).to_contain_text(f"{100 * share:.1f}")
     expect(rows.nth(2)).to_contain_text("cut by top-k")
     expect(panel).to_contain_text("2 of 49,152 tokens kept")
+    stage.rest()
     assert asked == []
 
 

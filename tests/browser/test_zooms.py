@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Locator, expect
 
-from tests.browser.stage import Stage
+from tests.support.numbers import number
+from tests.support.stage import Stage
 
 LAYER, HEAD, QUERY, KEY = 13, 8, 8, 1
-MINUS = "\u2212"
 MOST_TABS = 80
-
-
-def number(text: str) -> float:
-    return float(text.strip().replace(MINUS, "-").replace(",", ""))
 
 
 def cells(row: Locator) -> list[str]:

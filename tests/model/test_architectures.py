@@ -13,7 +13,7 @@ from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import Sequence
 from kvscope.model.transformer import Transformer
-from tests.model.checkpoint.tiny import VOCAB, write_folder
+from tests.support.tiny_files import VOCAB, write_folder
 
 LLAMA3_ROPE = {
     "rope_type": "llama3",

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import HookPoint, hook_points, observing
-from tests.model.tiny import prompt, shared_model, whole_logits
+from tests.support.tiny import prompt, shared_model, whole_logits
 
 
 def attached() -> list[str]:

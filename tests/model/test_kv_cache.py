@@ -8,7 +8,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from torch import Tensor
 
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull, KVCache, Sequence
-from tests.model.tiny import tiny_config
+from tests.support.tiny import tiny_config
 
 CONFIG = tiny_config()
 

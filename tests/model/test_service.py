@@ -32,7 +32,7 @@ from kvscope.model.log import frames
 from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService, pick_device
-from tests.model.tiny import check_cache, greedy, shared_model, tiny_checkpoint
+from tests.support.tiny import check_cache, greedy, shared_model, tiny_checkpoint
 
 TEXT = "The cat sat."
 

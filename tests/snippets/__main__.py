@@ -25,8 +25,8 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Browser, Error, sync_playwright
 
-from tests.browser.server import Server
 from tests.snippets.hosts import HERE, PAGES, Maker, Tools, jupyter_book
+from tests.support.server import Server
 
 ROOT = HERE.parents[1]
 TITLE = "A \"title\" 'with' <b>markup</b> & {braces} `code` ``` ${x} *stars* \\ end"

@@ -13,7 +13,7 @@ from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.settings import Settings
 from kvscope.app.store.runs import RunLog
-from tests.app.conftest import eventually
+from tests.support.waiting import eventually
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import pytest
 from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.engine.messages import Call, Failure, Result
 from kvscope.model.api import Refused, RunRequest
-from tests.app.conftest import eventually
 from tests.app.engine.conftest import Started
+from tests.support.waiting import eventually
 
 
 def test_a_refusal_crosses_the_pipe_whole(engine_side: Started) -> None:

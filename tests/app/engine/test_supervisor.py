@@ -12,9 +12,9 @@ import sqlalchemy as sa
 
 from kvscope.app.store.database import StoreError
 from kvscope.model.api import RunRequest
-from tests.app.conftest import eventually
 from tests.app.engine.conftest import Started, closed
 from tests.app.outage import away, crowded
+from tests.support.waiting import eventually
 
 
 @pytest.mark.parametrize("fault", [away, crowded])

@@ -16,11 +16,12 @@ from flask.testing import FlaskClient
 from kvscope.app.http.live import Watch
 from kvscope.app.store.database import StoreError
 from kvscope.app.store.runs import RunLog
-from tests.app.conftest import LiveServer, eventually
+from tests.app.conftest import LiveServer
 from tests.app.http.test_runs import finished
 from tests.app.outage import away
 from tests.app.store.test_runs import log_of
-from tests.app.viewer import Viewer, kind
+from tests.support.viewer import Viewer, kind
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
 

@@ -20,10 +20,11 @@ from schemathesis.engine.recorder import ScenarioRecorder
 
 from kvscope.app.http.openapi import METHODS, document, path_of
 from kvscope.app.settings import Settings
-from tests.app.conftest import FAKE, eventually, started
+from tests.app.conftest import FAKE, started
 from tests.app.http.contract import conforms
 from tests.app.http.test_runs import finished, start
 from tests.app.http.test_sessions import delete, share
+from tests.support.waiting import eventually
 
 PAGES = ("/", "/s/{session}", "/embed/{session}", "/gallery", "/static/{filename}")
 """What a browser opens, and what the page is made of."""

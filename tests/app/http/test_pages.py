@@ -12,9 +12,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
-from tests.app.conftest import eventually
 from tests.app.http.test_runs import finished
 from tests.app.store.test_runs import log_of
+from tests.support.waiting import eventually
 
 
 def bootstrap(client: FlaskClient) -> dict[str, object]:

@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
 from kvscope.model.log.frames import from_stream, header
-from tests.app.conftest import eventually
+from tests.support.waiting import eventually
 
 
 def start(client: FlaskClient, **fields: Any) -> str:

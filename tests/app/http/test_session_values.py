@@ -18,12 +18,12 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Damaged, SessionStore, label_of, parts_table, sessions_table
 from kvscope.app.store.values import Values, describe, origins_table, values_table
 from kvscope.model.log.frames import BadFrame, encode, from_stream, header
-from tests.app.conftest import eventually
-from tests.app.fake_service import HEAD_DIM, HEADS, LAYERS
 from tests.app.http.test_runs import finished, frames, problem, start
 from tests.app.http.test_sessions import bootstrap, delete, share
 from tests.app.store.test_runs import SQLITE_ONLY, allow_pages, limit_pages
 from tests.app.store.test_sessions import WORDS, change, count, run_of
+from tests.support.fake_service import HEAD_DIM, HEADS, LAYERS
+from tests.support.waiting import eventually
 
 LEVELS = ("attention", "qkv", "block")
 

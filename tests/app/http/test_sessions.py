@@ -18,9 +18,9 @@ from safetensors import deserialize
 from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import Damaged, label_of, parts_table, sessions_table, unlinked
 from kvscope.model.log.frames import from_stream, header, raw_header, split
-from tests.app.conftest import eventually
 from tests.app.http.test_runs import finished, frames, problem, start
 from tests.app.store.test_runs import log_of
+from tests.support.waiting import eventually
 
 EXACT = (
     "head?step=0&layer=1&head=2",

@@ -21,10 +21,10 @@ from kvscope.app.store.sessions import SessionStore, sessions_table
 from kvscope.model.log.frames import encode
 from tests.app.conftest import LiveServer
 from tests.app.http.test_session_values import values_of
-from tests.app.postgres import made_database
 from tests.app.store.test_database import TOKEN, make_as_before, raw
 from tests.app.store.test_runs import SQLITE_ONLY, log_of
 from tests.app.store.test_sessions import OTHER, WORDS, run_of
+from tests.support.postgres import made_database
 
 Place = tuple[Path, str | None]
 

@@ -21,11 +21,12 @@ from kvscope.app.store.database import FILE, NEWEST, StoreError, connect, held, 
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, canonical, name_of
 from kvscope.model.log.frames import encode, from_stream, header
-from tests.app.conftest import ROOT, LiveServer, eventually
-from tests.app.postgres import run_sql, started_cluster
+from tests.app.conftest import ROOT, LiveServer
 from tests.app.store.test_runs import log_of
 from tests.app.store.test_sessions import WORDS, change, run_of
-from tests.app.viewer import Viewer
+from tests.support.postgres import run_sql, started_cluster
+from tests.support.viewer import Viewer
+from tests.support.waiting import eventually
 
 # As the tables were made before there were migrations, in the words of SQLite and of PostgreSQL alike.
 BEFORE = {

@@ -11,7 +11,7 @@ from kvscope.model.activations.answers import algebra_values, block_values, head
 from kvscope.model.activations.lens import lens_rows
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import hook_points
-from tests.model.tiny import ARCHS, GREEDY, advance_all, greedy, prompt, shared_model
+from tests.support.tiny import ARCHS, GREEDY, advance_all, greedy, prompt, shared_model
 
 IDS = prompt(24)
 

@@ -7,7 +7,7 @@ import torch
 
 from kvscope.model.activations.lens import LENS_TOP, lens_rows, standings
 from kvscope.model.engine.engine import Engine
-from tests.model.tiny import ARCHS, greedy, prompt, shared_model, whole_logits
+from tests.support.tiny import ARCHS, greedy, prompt, shared_model, whole_logits
 
 IDS = prompt(24)
 

@@ -6,7 +6,7 @@ import torch
 from kvscope.model.activations.observe import observe
 from kvscope.model.hooks import hook_points, observing
 from kvscope.model.kv_cache import CacheFull
-from tests.model.tiny import ARCHS, GREEDY, advance_all, check_cache, prompt, shared_model, tiny_engine, whole_logits
+from tests.support.tiny import ARCHS, GREEDY, advance_all, check_cache, prompt, shared_model, tiny_engine, whole_logits
 
 IDS = prompt(24)
 

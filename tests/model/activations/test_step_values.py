@@ -24,7 +24,7 @@ from kvscope.model.engine.runner import Pass
 from kvscope.model.log import frames
 from kvscope.model.service import ModelService
 from tests.model.test_service import finish, request, run_to_end, service
-from tests.model.tiny import ARCHS, check_cache, tiny_checkpoint
+from tests.support.tiny import ARCHS, check_cache, tiny_checkpoint
 
 ROOT = Path(__file__).resolve().parents[3]
 WEIGHTS_AGREE = 2e-6

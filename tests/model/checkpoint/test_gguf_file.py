@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint.gguf_file import read_gguf
 from kvscope.model.checkpoint.layout import slots
-from tests.model.checkpoint.tiny import gguf_tensors, write_gguf
+from tests.support.tiny_files import gguf_tensors, write_gguf
 
 
 def ignore(_: Progress) -> None:

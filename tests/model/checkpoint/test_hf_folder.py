@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.layout import slots
-from tests.model.checkpoint.tiny import VOCAB, write_folder
+from tests.support.tiny_files import VOCAB, write_folder
 
 ARCHS = ["llama", "mistral", "qwen2", "qwen3", "gpt2"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.model.checkpoint.tiny import write_folder
+from tests.support.tiny_files import write_folder
 
 pytestmark = pytest.mark.processes
 

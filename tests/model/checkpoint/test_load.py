@@ -8,7 +8,7 @@ import torch
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.fetch import SHA256, sha256_of
-from tests.model.checkpoint.tiny import VOCAB, write_folder, write_gguf
+from tests.support.tiny_files import VOCAB, write_folder, write_gguf
 
 
 def ignore(_: Progress) -> None:

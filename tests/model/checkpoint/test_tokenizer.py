@@ -17,7 +17,7 @@ from kvscope.model.checkpoint.gguf_header import mapped, read_header
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
 from kvscope.model.checkpoint.tokenizer import Tokenizer, byte_alphabet
-from tests.model.checkpoint.tiny import MERGES, SPECIALS, VOCAB, write_tokenizer
+from tests.support.tiny_files import MERGES, SPECIALS, VOCAB, write_tokenizer
 
 TEXTS = [
     "",

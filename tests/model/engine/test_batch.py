@@ -7,7 +7,7 @@ from torch import Tensor
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.kv_cache import KVCache, Sequence
 from kvscope.model.transformer import Transformer
-from tests.model.tiny import ARCHS, prompt, shared_model, whole_logits
+from tests.support.tiny import ARCHS, prompt, shared_model, whole_logits
 
 
 class Feeder:

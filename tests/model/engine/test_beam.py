@@ -15,8 +15,7 @@ from kvscope.model.engine.records import BeamNode, BeamsRecord, CloseRecord, Rec
 from kvscope.model.hooks import observing
 from kvscope.model.kv_cache import CacheFull
 from kvscope.model.transformer import Transformer
-from tests.model.checkpoint.tiny import write_folder
-from tests.model.tiny import (
+from tests.support.tiny import (
     ARCHS,
     GREEDY,
     advance_all,
@@ -29,6 +28,7 @@ from tests.model.tiny import (
     tokens,
     whole_logits,
 )
+from tests.support.tiny_files import write_folder
 
 
 def depths(records: list[Record]) -> list[BeamsRecord]:

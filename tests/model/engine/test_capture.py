@@ -13,7 +13,7 @@ from kvscope.model.engine.capture import LARGEST_F16, Capture, CapturedRows
 from kvscope.model.hooks import hook_points, observing
 from kvscope.model.kv_cache import KVCache, Sequence
 from kvscope.model.transformer import AttentionGroup, Batch
-from tests.model.tiny import ARCHS, prompt, shared_model, tiny_config
+from tests.support.tiny import ARCHS, prompt, shared_model, tiny_config
 
 # One sequence still in prefill, two in decode: two attention groups, the second with two members of unlike lengths.
 LENGTHS = ((0, 21), (30, 1), (4, 1))

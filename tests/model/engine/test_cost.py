@@ -7,7 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.cost import Cost
 from kvscope.model.kv_cache import KVCache, Sequence
-from tests.model.tiny import ARCHS, prompt, random_weights, shared_model
+from tests.support.tiny import ARCHS, prompt, random_weights, shared_model
 
 
 def test_costs_add_up() -> None:

@@ -18,7 +18,7 @@ from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, RowsRecord, StepRecord
 from kvscope.model.hooks import hook_points, observing
-from tests.model.tiny import (
+from tests.support.tiny import (
     ARCHS,
     GREEDY,
     SAMPLED,

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import CacheFull
-from tests.model.tiny import (
+from tests.support.tiny import (
     GREEDY,
     SAMPLED,
     advance_all,

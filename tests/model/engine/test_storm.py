@@ -10,7 +10,7 @@ from kvscope.model.api import Caching
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, StepRecord
 from kvscope.model.kv_cache import CacheFull
-from tests.model.tiny import GREEDY, check_cache, prompt, shared_model, whole_logits
+from tests.support.tiny import GREEDY, check_cache, prompt, shared_model, whole_logits
 
 
 class Storm(RuleBasedStateMachine):

@@ -10,7 +10,7 @@ import torch
 from kvscope.model.engine import step, threads
 from kvscope.model.engine.sampling import Choice, choose
 from kvscope.model.hooks import observing
-from tests.model.tiny import GREEDY, advance_all, closes, prompt, tiny_engine
+from tests.support.tiny import GREEDY, advance_all, closes, prompt, tiny_engine
 
 PROCESSORS = 3
 

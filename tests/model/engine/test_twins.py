@@ -16,7 +16,7 @@ from kvscope.model.engine.records import RowsRecord
 from kvscope.model.engine.runner import Pass, Runner
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer
-from tests.model.tiny import (
+from tests.support.tiny import (
     ARCHS,
     GREEDY,
     SAMPLED,

@@ -25,8 +25,8 @@ from kvscope.model.log.recorder import Recorder
 from kvscope.model.log.schema import FRAMES, Data, FrameData, Model, check_tensors, read_data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
-from tests.model.tiny import ARCHS, tiny_checkpoint, tiny_tokenizer
 from tests.support.captured import captured, described
+from tests.support.tiny import ARCHS, tiny_checkpoint, tiny_tokenizer
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = [*(ROOT / "tests/fixtures/sessions").glob("*.safetensors"), *(ROOT / "app/recordings").glob("*.safetensors")]

@@ -216,3 +216,15 @@ test("a viewer who follows is at the newest step as soon as it is there, one who
     assert.equal(store.state().step, follows ? run.steps.length - 1 : step);
   }
 });
+
+test("a playhead that rests on the newest step when the run is closed there has come to its end", () => {
+  for (const goes of ["play", "follow"]) {
+    const live = openStore({ frames: 6, playing: true });
+    live.dispatch({ type: goes });
+    live.dispatch({ type: "tick", step: 1, progress: 1 });
+    assert.equal(live.state().phase, "running");
+    live.state().run.push({ run: "r1", seq: 6, kind: "close", data: { reason: "stopped" }, tensors: {} });
+    live.dispatch({ type: "grew" });
+    assert.deepEqual([live.state().phase, live.state().playing, live.state().following], ["done", false, false]);
+  }
+});

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from kvscope.model.api import Frame, Progress, Service
 from kvscope.model.service import ModelService
-from tests.model.tiny import tiny_checkpoint
+from tests.support.tiny import tiny_checkpoint
 
 STEP_S = 0.03
 
@@ -21,7 +21,10 @@ class SlowService(ModelService):
 
 
 def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> Service:
-    """Like model.service.load_service. Every byte of a text is a token; some runs end by a token of their own."""
-    service = SlowService(tiny_checkpoint(eos=(0, 17, 45, 70)), "cpu")
+    """Like model.service.load_service. Every byte of a text is a token.
+
+    Some runs end by a token of their own, but none of the model `endless`.
+    """
+    service = SlowService(tiny_checkpoint(eos=() if model == "endless" else (0, 17, 45, 70)), "cpu")
     progress(Progress("ready", 1, 1, "tiny is ready"))
     return service

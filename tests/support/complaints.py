@@ -7,14 +7,20 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, ConsoleMessage
 
+# While the model loads the page asks /readyz, which answers 503 until it has.
+ALWAYS_ALLOWED = re.compile(r"status of 503 .*/readyz")
+
 
 class Complaints:
-    """Everything a page says that it should not: uncaught errors, console errors, dialogs."""
+    """Everything that pages say in one test and should not: uncaught errors, console errors, dialogs."""
 
     def __init__(self) -> None:
         self._heard: list[str] = []
-        # While the model loads the page asks /readyz, which answers 503 until it has.
-        self._allowed = [re.compile(r"status of 503 .*/readyz")]
+        self._allowed = [ALWAYS_ALLOWED]
+
+    def forget(self) -> None:
+        """Another test begins."""
+        self._heard, self._allowed = [], [ALWAYS_ALLOWED]
 
     def allow(self, pattern: str) -> None:
         """The test brings this about itself."""

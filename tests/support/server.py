@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -16,24 +15,16 @@ import psutil
 import requests
 
 from kvscope.model.log import frames as codec
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADING_S = 100
 
 
-def eventually(true: Callable[[], Any], seconds: float = 30) -> Any:
-    """What `true` returns once that is truthy."""
-    deadline = time.monotonic() + seconds
-    while not (value := true()):
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.05)
-    return value
-
-
 class Server:
     """`folder` holds the data and what the server writes to standard error; `options` go to the command line.
 
-    `code` is the folder that holds the package `app`.
+    `code` is the folder that holds the package `app`: the checkout, or what a wheel has.
     """
 
     def __init__(self, folder: Path, *options: str, code: Path = ROOT) -> None:
@@ -58,7 +49,13 @@ class Server:
         ]
         self._errors = (self._folder / "stderr").open("a")
         self._process = subprocess.Popen(
-            command, cwd=self._code, stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True
+            command,
+            cwd=self._code,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},  # after `code`: the tests' services, from a wheel too
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            start_new_session=True,
         )
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()

@@ -1,0 +1,27 @@
+"""The screens and views that tests go through, and what axe finds wrong in a view."""
+
+from __future__ import annotations
+
+from axe_playwright_python.base import AXE_FILE_PATH
+from playwright.sync_api import Page
+
+VIEWS = ("model", "block", "head", "pair", "tokens", "cache", "time")
+SCHEMES = ("light", "dark")
+DESKTOP = {"viewport": {"width": 1440, "height": 900}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+# Zoomed to twice its size, a window has half of its width and height for the page.
+ZOOMED = {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2}
+AXE = AXE_FILE_PATH.read_text("utf-8")
+
+
+def violations(page: Page) -> list[str]:
+    """A line per element that breaks a rule."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    assert len(found["passes"]) > 10, "axe has not looked"
+    return [
+        f"{violation['id']}: {node['html']} {node['failureSummary']}"
+        for violation in found["violations"]
+        for node in violation["nodes"]
+    ]

@@ -1,0 +1,233 @@
+"""The page as its viewers know it: by the names of its parts, never by its markup."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Download, Frame, Locator, Page, Request, expect
+
+from tests.support.server import Server
+
+
+def expect_same_text(one: Locator, other: Locator) -> None:
+    """Two pages come to show the same. Each draws as its values arrive, so one of them may be later."""
+    deadline = time.monotonic() + 10
+    while (texts := (one.all_inner_texts(), other.all_inner_texts()))[0] != texts[1] and time.monotonic() < deadline:
+        one.page.wait_for_timeout(50)
+    assert texts[0] == texts[1]
+
+
+QUIET = """(ms) => new Promise((done) => {
+  let timer;
+  const look = () => (document.getAnimations().some(({ playState }) => playState === "running") ? wait() : end());
+  const wait = () => { clearTimeout(timer); timer = setTimeout(look, ms); };
+  const seen = new MutationObserver(wait);
+  const end = () => { seen.disconnect(); done(); };
+  seen.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  wait();
+})"""
+QUIET_MS = 250
+"""The page asks for exact values once a place has been in sight for 180 ms."""
+CRUMBS = {
+    "model": "Model",
+    "block": re.compile(r"^Layer \d+$"),
+    "head": re.compile(r"^Head \d+$"),
+    "pair": re.compile("→"),
+    "tokens": "Next token",
+    "cache": "Cache",
+    "time": "Time",
+}
+"""What the path over the inspector calls each view."""
+PAINTED = """async (frames) => {
+  const all = () => [...document.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL()).join();
+  let before;
+  do {
+    before = all();
+    for (let i = 0; i < frames; i += 1) await new Promise(requestAnimationFrame);
+  } while (before !== all());
+}"""
+FRAMES = "async (count) => { for (let i = 0; i < count; i += 1) await new Promise(requestAnimationFrame); }"
+STILL_FRAMES = 16
+"""What nobody waits for is painted after 12 frames at the latest."""
+PNG_START = b"\x89PNG\r\n\x1a\n"
+
+
+class Rest:
+    """Knows when a page is at rest: nothing it asked for is on its way, and nothing in it has changed for a while."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._on_the_way: set[Request] = set()
+        page.on("request", lambda request: self._on_the_way.add(request))
+        page.on("requestfinished", lambda request: self._on_the_way.discard(request))
+        page.on("requestfailed", lambda request: self._on_the_way.discard(request))
+
+    def wait(self, frame: Page | Frame | None = None, quiet_ms: int = QUIET_MS) -> None:
+        """`frame`: where nothing may change, if not in the page's own."""
+        deadline = time.monotonic() + 30
+        (frame or self._page).evaluate(QUIET, quiet_ms)
+        while self._on_the_way:
+            assert time.monotonic() < deadline, [request.url for request in self._on_the_way]
+            (frame or self._page).evaluate(QUIET, quiet_ms)
+
+
+def open_link(page: Page, server: Server, session: str, hash: str = "") -> Stage:
+    """A shared run, by its link."""
+    page.goto(f"{server.url}s/{session}{hash}")
+    stage = Stage(page, server)
+    expect(stage.ending).to_be_attached()
+    return stage
+
+
+def open_file(page: Page, file: Path, server: Server, hash: str = "") -> Stage:
+    """A run saved as a page, from the disk."""
+    page.goto(f"{file.as_uri()}{hash}")
+    stage = Stage(page, server)
+    expect(stage.ending).to_be_attached()
+    return stage
+
+
+def share_dialog(page: Page) -> Locator:
+    return page.get_by_role("dialog", name="Share this run")
+
+
+class Stage:
+    """One viewer of one server."""
+
+    def __init__(self, page: Page, server: Server) -> None:
+        self.page, self.server = page, server
+        self._rest = Rest(page)
+
+    def rest(self, quiet_ms: int = QUIET_MS) -> Stage:
+        """Until what it shows is all there and stands still."""
+        self._rest.wait(quiet_ms=quiet_ms)
+        return self
+
+    def still(self) -> Stage:
+        """Until nothing has changed for a while, whatever has been asked for."""
+        self.page.evaluate(QUIET, QUIET_MS)
+        return self
+
+    def frames(self, count: int) -> None:
+        """So many animation frames."""
+        self.page.evaluate(FRAMES, count)
+
+    def open(self, run: str | None = None, hash: str = "") -> Stage:
+        """The front page, or a run by its link, and wait for a step to look at."""
+        self.page.goto(f"{self.server.url}?run={run}{hash}" if run else self.server.url)
+        expect(self.page.locator("html[data-run]")).to_be_attached()
+        expect(self.chips.first).to_be_visible()
+        return self
+
+    def open_finished(self, run: str) -> Stage:
+        """A run that has ended, at its first step, at rest."""
+        self.open(run, "#step=0")
+        self.expect_step(0)
+        expect(self.ending).to_be_visible()
+        return self
+
+    def type_prompt(self, prompt: str) -> None:
+        self.page.get_by_label("Prompt", exact=True).fill(prompt)
+
+    def set_number(self, name: str, value: Any) -> None:
+        field = self.page.get_by_role("form", name="New run").get_by_label(name)
+        field.fill(str(value))
+        field.blur()
+
+    def run(self, prompt: str, new_tokens: int) -> str:
+        """Type a prompt, press Run; the id of the run that was started."""
+        before = self.run_id
+        self.type_prompt(prompt)
+        self.set_number("new tokens", new_tokens)
+        self.button("Run").click()
+        expect(self.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)
+        expect(self.chips.first).to_be_visible()
+        return self.run_id
+
+    @property
+    def run_id(self) -> str:
+        return self.page.locator("html").get_attribute("data-run") or ""
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def region(self, name: str) -> Locator:
+        return self.page.get_by_role("region", name=name, exact=True)
+
+    @property
+    def slider(self) -> Locator:
+        return self.page.get_by_role("slider", name="Step", exact=True)
+
+    @property
+    def chips(self) -> Locator:
+        """A button per generated token."""
+        return self.region("Timeline").get_by_role("list").get_by_role("button")
+
+    @property
+    def ending(self) -> Locator:
+        return self.region("Timeline").get_by_text(
+            re.compile("^(limit of new tokens reached|the model ended its answer|stopped|interrupted)$")
+        )
+
+    @property
+    def matrix(self) -> Locator:
+        return self.page.get_by_role("application", name="Arrow keys choose query and key")
+
+    @property
+    def map(self) -> Locator:
+        return self.page.get_by_role("application", name="Arrow keys choose layer and head")
+
+    @property
+    def alert(self) -> Locator:
+        return self.page.get_by_role("alert")
+
+    def expect_phase(self, *phases: str) -> None:
+        """`loading`, `idle`, `running`, `paused`, `done` or `error`."""
+        expect(self.page.locator(", ".join(f"html[data-state={phase}]" for phase in phases))).to_be_attached()
+
+    def expect_step(self, step: int) -> None:
+        """The slider leads; the page is shown part by part, and its root says when the last part shows the step."""
+        expect(self.slider).to_have_value(str(step))
+        expect(self.page.locator(f'html[data-step="{step}"]')).to_be_attached()
+
+    def skip_to_the_end(self) -> None:
+        """Without watching the steps go by."""
+        expect(self.ending).to_be_visible(timeout=60_000)
+        self.button("Last step").click()
+
+    def expect_view(self, view: str) -> None:
+        """The path over the inspector names the view, and what is in it has a heading."""
+        crumb = self.page.get_by_role("navigation", name="Zoom").locator("[aria-current=page]")
+        expect(crumb).to_have_text(CRUMBS[view])
+        expect(self.region("Inspector").get_by_role("heading", level=2).first).to_be_visible()
+
+    def painted(self) -> Stage:
+        """Until no canvas has changed over a number of animation frames: what was to be painted or to move has been."""
+        self.page.evaluate(PAINTED, STILL_FRAMES)
+        return self
+
+    def look_at(self, hash: str) -> None:
+        """Go to another place in the run that is open, as by its link, without loading the page again."""
+        self.page.evaluate("hash => { location.hash = hash }", hash)
+
+    def save(self, panel: str, kind: str) -> Download:
+        """A panel, saved from its menu."""
+        self.button(f"Save {panel}").click()
+        menu = self.page.get_by_role("group", name=f"Save {panel} as")
+        with self.page.expect_download() as download:
+            menu.get_by_role("button", name=kind).click()
+        expect(menu.get_by_role("status")).to_have_text("Saved")
+        self.button(f"Save {panel}").click()
+        expect(menu).to_have_count(0)
+        return download.value
+
+    def picture(self, name: str) -> str:
+        """What a region's canvas shows, as a data URL."""
+        return str(self.region(name).locator("canvas").first.evaluate("canvas => canvas.toDataURL()"))
+
+    def overflow(self) -> int:
+        """By how many CSS pixels the page is wider than its window."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
