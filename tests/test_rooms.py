@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -20,28 +20,30 @@ Imports = dict[str, set[str]]
 
 ROOMS = {
     "model": (
-        *("model/api.py", "model/config.py", "model/hooks.py", "model/linear.py", "model/kv_cache.py"),
-        *("model/transformer.py", "model/checkpoint", "model/engine", "model/activations", "model/log"),
-        "model/service.py",
+        *("model/api.py", "model/config.py", "model/companding.py", "model/hooks.py", "model/linear.py"),
+        *("model/kv_cache.py", "model/transformer.py", "model/checkpoint", "model/engine", "model/activations"),
+        *("model/log", "model/service.py"),
     ),
     "app": (
-        *("model", "app/paths.py", "app/settings.py", "app/store", "app/engine", "app/travel", "app/http"),
-        *("app/factory.py", "app/__init__.py", "app/server.py", "app/cli.py", "app/__main__.py"),
+        *("model", "app/paths.py", "app/settings.py", "app/store", "app/engine", "app/bodies.py", "app/travel"),
+        *("app/http", "app/factory.py", "app/__init__.py", "app/server.py", "app/cli.py", "app/__main__.py"),
     ),
+    "kvscope": ("model", "app", "kvscope/reader", "kvscope/__init__.py", "kvscope/__main__.py"),
     "static": (
-        *("static/draw", "static/log", "static/state", "static/ui"),
-        *("static/map", "static/timeline", "static/next-token", "static/look-here"),
-        *("static/views", "static/share", "static/embed", "static/main.js", "static/gallery.js"),
+        *("static/draw", "static/log", "static/turns", "static/facts", "static/state", "static/loading"),
+        *("static/words", "static/ui", "static/gallery", "static/gallery.js", "static/map", "static/timeline"),
+        *("static/look-here", "static/next-token", "static/kv-cache", "static/time", "static/views"),
+        *("static/inspector", "static/save-panel", "static/files", "static/embed.js", "static/embed", "static/share"),
+        *("static/prompt", "static/page", "static/main.js"),
     ),
 }
 
 
-def python_imports(folders: tuple[str, ...]) -> Imports:
+def python_imports(files: Iterable[Path]) -> Imports:
     """Imports of KVScope's own modules, also those inside functions and for type checkers."""
     return {
         path.relative_to(ROOT).as_posix(): {found for name in named_by(path) if (found := file_of(name))}
-        for folder in folders
-        for path in sorted((ROOT / folder).rglob("*.py"))
+        for path in sorted(files)
     }
 
 
@@ -58,11 +60,11 @@ def file_of(name: str) -> str | None:
     package, *parts = name.split(".")
     if package != "kvscope":
         return None
-    for length in range(len(parts), 0, -1):
-        for candidate in ("/".join(parts[:length]) + ".py", "/".join(parts[:length]) + "/__init__.py"):
-            if (ROOT / candidate).is_file():
-                return candidate
-    return None
+    places = ("/".join(parts[:length]) for length in range(len(parts), 0, -1))
+    candidates = (
+        f"{home}{place}{end}" for place in places for home in ("", "kvscope/") for end in (".py", "/__init__.py")
+    )
+    return next((candidate for candidate in candidates if (ROOT / candidate).is_file()), None)
 
 
 JS_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
@@ -80,8 +82,11 @@ def page_imports() -> Imports:
 
 
 def imports_of(part: str) -> Imports:
-    """`part` is a key of ROOMS."""
-    return page_imports() if part == "static" else python_imports(("model", "app"))
+    """`part` is a key of ROOMS. `app` and `model` inside `kvscope` are links to those of the repository."""
+    if part == "static":
+        return page_imports()
+    own = [*(ROOT / "kvscope").glob("*.py"), *(ROOT / "kvscope" / "reader").rglob("*.py")] if part == "kvscope" else []
+    return python_imports([*own, *(ROOT / "model").rglob("*.py"), *(ROOT / "app").rglob("*.py")])
 
 
 def room_of(path: str, part: str) -> int | None:

@@ -80,7 +80,9 @@ def _from(root: str, first: sa.ColumnElement[bool]) -> sa.Select[Any]:
     opening, last = frames_table.alias(), frames_table.alias()
     run = runs_table.c.run
     return (
-        sa.select(run, opening.c.payload.label("opening"), last.c.payload.label("closing"), steps_of(run).label("steps"))
+        sa.select(
+            run, opening.c.payload.label("opening"), last.c.payload.label("closing"), steps_of(run).label("steps")
+        )
         .join(opening, sa.and_(opening.c.run == run, opening.c.seq == 0))
         .join(last, sa.and_(last.c.run == run, last.c.seq == runs_table.c.last_seq, runs_table.c.closed), isouter=True)
         .join(links_table, links_table.c.run == run, isouter=True)

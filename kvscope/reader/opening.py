@@ -10,7 +10,6 @@ import os
 import re
 from pathlib import Path
 
-from kvscope.app.http.problems import Problem
 from kvscope.app.settings import default_data_dir
 from kvscope.app.store.database import FILE, StoreError
 from kvscope.app.travel.export import CannotExport, stored
@@ -49,7 +48,7 @@ def open(source: str | os.PathLike[str], *, data: str | os.PathLike[str] | None 
 def _checked(content: bytes, name: str) -> Imported:
     try:
         return read_file(memoryview(content))
-    except (Problem, Refused) as refused:
+    except Refused as refused:
         raise CannotRead(f"{_shown(name)} cannot be opened: {refused}") from None
 
 

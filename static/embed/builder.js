@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { Copied } from "../share/copied.js";
-import { momentInWords } from "../share/sharing.js";
+import { momentInWords } from "../state/moment.js";
 import { SPEEDS } from "../state/player.js";
 import { VIEWS, viewName } from "../state/views.js";
+import { Copied } from "../ui/copied.js";
 import { EMBED_THEMES, HIDEABLE } from "./protocol.js";
 import { embedAddress, HOSTS, PLAIN, snippet } from "./snippets.js";
 

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { bytesShort } from "../facts/format.js";
-import { Copied } from "../share/copied.js";
+import { Copied } from "../ui/copied.js";
 import { Icon } from "../ui/icons.js";
 import { fileRefusal } from "./session-files.js";
 

@@ -5,7 +5,7 @@ import { EmbedButton } from "../embed/button.js";
 import { bytesShort, counted } from "../facts/format.js";
 import { OpenFile } from "../files/open-file.js";
 import { SaveFileButton } from "../files/save-file.js";
-import { momentOf } from "../share/sharing.js";
+import { momentOf } from "../state/moment.js";
 import { Icon } from "../ui/icons.js";
 
 const GALLERY = "/gallery";

@@ -2,19 +2,11 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { momentInWords, momentOf } from "../state/moment.js";
 import { ShareLink } from "./share-link.js";
 import { ShareNotes } from "./share-notes.js";
 import { ShareValues } from "./share-values.js";
-import {
-  MOST,
-  momentInWords,
-  momentOf,
-  noteOn,
-  partOfField,
-  shareRefusal,
-  shareRequest,
-  titleFrom,
-} from "./sharing.js";
+import { MOST, noteOn, partOfField, shareRefusal, shareRequest, titleFrom } from "./sharing.js";
 
 const WHAT_IT_DOES =
   "Makes a copy that cannot change, and a link to it. The link does not expire and opens without the model. " +

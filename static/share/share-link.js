@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { EmbedButton } from "../embed/button.js";
 import { SaveFile } from "../files/save-file.js";
-import { Copied } from "./copied.js";
+import { Copied } from "../ui/copied.js";
 
 const DELETED = "Deleted. The link opens no more, unless someone else has shared the very same run in the same words.";
 

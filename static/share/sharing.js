@@ -1,8 +1,6 @@
 /** What is sent when a run is shared, what it says in words, and which field a refusal is about. Pure. */
 
 import { bytesShort } from "../facts/format.js";
-import { placeOf } from "../facts/saved-session.js";
-import { viewName } from "../state/views.js";
 
 /** As much as the server takes: characters of a title and of a note, and notes. */
 export const MOST = { title: 200, text: 2000, notes: 50 };
@@ -21,18 +19,6 @@ export function titleFrom(prompt) {
         .join("")
         .trimEnd()}…`
     : line;
-}
-
-/** @returns {Object} the moment in sight, as a link would name it */
-export function momentOf({ step, selection }) {
-  const { layer, head, query, key, view } = selection;
-  return { step, layer, head, query, key, view };
-}
-
-/** @returns {string} "Step 3, layer 13, head 8, in the view “head”" */
-export function momentInWords(moment) {
-  const place = placeOf(moment);
-  return `${place[0].toUpperCase()}${place.slice(1)}, in the view “${viewName(moment.view)}”`;
 }
 
 /** @returns {string|null} why the run in sight cannot be shared; null when it can */

@@ -11,7 +11,7 @@ import { OpenView } from "../ui/open-view.js";
 import { Surface } from "../ui/surface.js";
 import { pointInside, useRatio, useSize } from "../ui/use-size.js";
 import { useTheme } from "../ui/use-theme.js";
-import { useFinishedTwin } from "../views/cache/use-twin.js";
+import { useFinishedTwin } from "../loading/use-twin.js";
 import { drawBars, hitBars } from "./bars.js";
 import { timeFacts } from "./facts.js";
 

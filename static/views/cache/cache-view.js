@@ -7,7 +7,7 @@ import { useStages } from "../../ui/use-stages.js";
 import { Forgotten } from "./forgotten.js";
 import { MemoryPart } from "./memory-part.js";
 import { StepAlgebra } from "./step-algebra.js";
-import { useConnected, useTwin } from "./use-twin.js";
+import { useConnected, useTwin } from "../../loading/use-twin.js";
 import { WhyCache } from "./why-cache.js";
 
 const PARTS = [

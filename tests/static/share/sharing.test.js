@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  momentInWords,
-  momentOf,
   noteOn,
   partOfField,
   shareRefusal,
@@ -20,13 +18,6 @@ test("a title taken from a prompt is one short line that the server takes", () =
   assert.equal([...long].length, 80);
   assert.ok(long.endsWith("🙂…"));
   assert.equal(titleFrom("x".repeat(80)), "x".repeat(80));
-});
-
-test("the moment in sight is what a link would name, and is said in words", () => {
-  const state = { step: 3, selection: { layer: 13, head: 8, query: null, key: null, view: "head" }, playing: true };
-  assert.deepEqual(momentOf(state), MOMENT);
-  assert.equal(momentInWords(MOMENT), "Step 3, layer 13, head 8, in the view “head”");
-  assert.match(momentInWords({ ...MOMENT, view: "pair" }), /“query·key”/);
 });
 
 test("a run that opens at its start has no place to open", () => {

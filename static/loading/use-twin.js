@@ -1,10 +1,10 @@
 /** A run's twins: those the server knows already, and new ones. Nothing is kept here but which one is shown. */
 
 import { useCallback, useState } from "preact/hooks";
-import { twinAmong } from "../../facts/twins.js";
-import { useFamily } from "../../loading/use-family.js";
-import { useLog } from "../../loading/use-log.js";
-import { Run } from "../../log/run.js";
+import { twinAmong } from "../facts/twins.js";
+import { useFamily } from "./use-family.js";
+import { useLog } from "./use-log.js";
+import { Run } from "../log/run.js";
 
 const makeRun = (id) => new Run(id);
 
