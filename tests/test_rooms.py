@@ -40,7 +40,7 @@ ROOMS = {
 
 
 def python_imports(files: Iterable[Path]) -> Imports:
-    """Imports of KVScope's own modules, also those inside functions and for type checkers."""
+    """Imports of KVScope's own modules, also those inside functions."""
     return {
         path.relative_to(ROOT).as_posix(): {found for name in named_by(path) if (found := file_of(name))}
         for path in sorted(files)
@@ -48,11 +48,19 @@ def python_imports(files: Iterable[Path]) -> Imports:
 
 
 def named_by(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in at_run_time(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def at_run_time(node: ast.AST) -> Iterator[ast.AST]:
+    """All that is inside, but not what is there for type checkers alone."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING"):
+            yield from at_run_time(child)
 
 
 def file_of(name: str) -> str | None:

@@ -2,9 +2,9 @@
 
 import { useCallback, useState } from "preact/hooks";
 import { twinAmong } from "../facts/twins.js";
+import { Run } from "../log/run.js";
 import { useFamily } from "./use-family.js";
 import { useLog } from "./use-log.js";
-import { Run } from "../log/run.js";
 
 const makeRun = (id) => new Run(id);
 

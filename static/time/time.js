@@ -5,13 +5,13 @@ import { useCallback } from "preact/hooks";
 import { bytesShort, counted, fixed, milliseconds, short } from "../facts/format.js";
 import { small } from "../facts/small-numbers.js";
 import { logitDifference } from "../facts/twins.js";
+import { useFinishedTwin } from "../loading/use-twin.js";
 import { Badge } from "../ui/badge.js";
 import { Fact } from "../ui/fact.js";
 import { OpenView } from "../ui/open-view.js";
 import { Surface } from "../ui/surface.js";
 import { pointInside, useRatio, useSize } from "../ui/use-size.js";
 import { useTheme } from "../ui/use-theme.js";
-import { useFinishedTwin } from "../loading/use-twin.js";
 import { drawBars, hitBars } from "./bars.js";
 import { timeFacts } from "./facts.js";
 

@@ -10,18 +10,18 @@
   const app = () => {
     const find = (node) => {
       if (!node) return null;
-      if (node.props?.turns && node.props?.session) return node.props;
+      if (node.props?.turns && node.props?.controller) return node.props;
       return (node.__k ?? []).reduce((found, child) => found ?? find(child), null);
     };
     return find(document.getElementById("page")?.__k);
   };
 
   const start = ({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling }) => {
-    const { dispatch, session } = app();
+    const { dispatch, controller } = app();
     dispatch({ type: "prompt", prompt });
     dispatch({ type: "settings", patch: { chat, maxNewTokens } });
     dispatch({ type: "sampling", patch: sampling });
-    session.submit();
+    controller.submit();
   };
 
   const assembled = (before) => {

@@ -18,7 +18,7 @@ from tests.support.screens import SCHEMES, violations
 from tests.support.server import Server
 from tests.support.stage import Rest, Stage
 from tests.support.traffic import sockets_of
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, until
 
 HEAD = {"step": 3, "layer": 13, "head": 8, "query": 8, "key": 1, "view": "head"}
 SIZES = [(700, 500), (360, 520)]
@@ -45,7 +45,7 @@ class Course:
         expect(self.embed.locator(f"html[data-step='{step}']")).to_be_attached()
 
     def wait_until_heard(self, type: str) -> None:
-        self.page.wait_for_function("type => heard.some((data) => data.type === type)", arg=type)
+        until(self.page, "type => heard.some((data) => data.type === type)", type)
 
     @property
     def height(self) -> float:
@@ -123,15 +123,15 @@ def test_a_course_elsewhere_embeds_a_session_and_drives_it(
     assert shown.height > 600
     shown.page.evaluate("demo.kvscope.goto({ step: 4, layer: 2, head: 1, view: 'pair' })")
     shown.expect_step(4)
-    page.wait_for_function("steps.at(-1)?.step === 4 && steps.at(-1).layer === 2 && steps.at(-1).view === 'pair'")
+    until(page, "steps.at(-1)?.step === 4 && steps.at(-1).layer === 2 && steps.at(-1).view === 'pair'")
     last = page.evaluate("steps.at(-1)")
     assert (last["steps"], last["head"], last["playing"]) == (6, 1, False)
     shown.embed.get_by_role("button", name="Previous step", exact=True).click()
-    page.wait_for_function("steps.at(-1).step === 3")
+    until(page, "steps.at(-1).step === 3")
     page.evaluate("demo.kvscope.play()")
-    page.wait_for_function("steps.at(-1).playing")
+    until(page, "steps.at(-1).playing")
     page.evaluate("demo.kvscope.pause()")
-    page.wait_for_function("!steps.at(-1).playing")
+    until(page, "!steps.at(-1).playing")
     assert opened == []
     assert page.context.cookies() == []
 
@@ -160,7 +160,7 @@ def test_without_embed_js_a_frame_of_any_kind_says_its_height_to_canvas_too(
     shown.expect_step(3)
     shown.wait_until_heard("stepchange")
     assert shown.inside.evaluate(KEEPING) == ["SecurityError", ""], "this browser blocks what a third party keeps"
-    page.wait_for_function("heard.some((data) => data.subject === 'lti.frameResize' && data.height > 500)")
+    until(page, "heard.some((data) => data.subject === 'lti.frameResize' && data.height > 500)")
     told = page.evaluate("heard")
     assert {data["type"] for data in told if "type" in data} == {"ready", "size", "stepchange"}
     numbers = [value for data in told for name, value in data.items() if name not in ("type", "subject", "view")]
@@ -184,7 +184,7 @@ def test_messages_from_any_other_window_change_nothing(
     stranger.evaluate("parent.postMessage({ kvscope: 1, type: 'stepchange', step: 77 }, '*')")
     # It has all arrived when a command of the page's own, sent after it, has.
     page.evaluate("demo.kvscope.goto({ layer: 7 })")
-    page.wait_for_function("steps.at(-1).layer === 7")
+    until(page, "steps.at(-1).layer === 7")
     assert [data["step"] for data in page.evaluate("steps")] == [3] * len(page.evaluate("steps"))
     shown.rest()
     assert abs(shown.height - before) < 60
@@ -208,7 +208,7 @@ def test_what_is_no_command_is_left_alone(
         shown.page.evaluate(f"frames[0].postMessage({message}, '*')")
         shown.page.evaluate("frames[0].postMessage({ kvscope: 1, type: 'hello' }, '*')")
         answered = "before => heard.slice(before).some((data) => data.type === 'stepchange')"
-        shown.page.wait_for_function(answered, arg=before)
+        until(shown.page, answered, before)
         told = shown.page.evaluate("heard.filter((data) => data.type === 'stepchange').at(-1)")
         assert {name: told[name] for name in HEAD} == HEAD, message
 
@@ -254,7 +254,7 @@ def test_the_wheel_is_the_pages_around_unless_ctrl_is_held(
         page.evaluate("scrollTo(0, 0)")
         page.mouse.move(box["x"] + width / 2, box["y"] + y)
         page.mouse.wheel(0, 120)
-        page.wait_for_function("scrollY === 120")
+        until(page, "scrollY === 120")
     assert inspector.evaluate(top) == 0
     hint = shown.embed.get_by_role("status").filter(has_text="hold Ctrl")
     expect(hint).to_be_visible()
@@ -263,7 +263,7 @@ def test_the_wheel_is_the_pages_around_unless_ctrl_is_held(
     page.keyboard.down("Control")
     page.mouse.wheel(0, 120)
     page.keyboard.up("Control")
-    page.wait_for_function("scrollY === 0")
+    until(page, "scrollY === 0")
     expect(shown.embed.locator("html")).to_be_attached()
     eventually(lambda: inspector.evaluate(top) == 120)
     expect(hint).to_be_hidden()
@@ -289,7 +289,7 @@ def test_the_keyboard_goes_in_and_out_and_the_arrows_stay_where_the_focus_is(
     keys.press("Tab")
     expect(page.get_by_role("button", name="after")).to_be_focused()
     keys.press("Shift+Tab")
-    page.wait_for_function("document.activeElement.localName === 'iframe'")
+    until(page, "document.activeElement.localName === 'iframe'")
     shown.embed.get_by_role("slider", name="Step").focus()
     page.evaluate("scrollTo(0, 0)")
     keys.press("ArrowRight")

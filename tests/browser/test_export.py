@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Download, Page, expect
 
 from tests.support.server import Server
 from tests.support.stage import PNG_START, Stage
+from tests.support.waiting import until
 
 STEP, LAYER, HEAD, QUERY, KEY = 3, 13, 8, 8, 1
 PLACE = f"#step={STEP}&layer={LAYER}&head={HEAD}&query={QUERY}&key={KEY}&view="
@@ -165,7 +166,7 @@ def test_paper_is_light_has_no_controls_and_clips_nothing(
     )
     stage = opened(Stage(page, server), short_run)
     page.keyboard.press("Control+p")
-    page.wait_for_function("() => window.printed")
+    until(page, "() => window.printed")
     printed = page.evaluate("window.printed")
     assert printed["theme"] == "light"
     assert printed["widest"] <= SHEET_PX

@@ -23,6 +23,7 @@ from playwright.sync_api import Page
 
 from tests.support.runs import Shared, share
 from tests.support.server import Server
+from tests.support.waiting import until
 
 RUNS = 20
 PAGE_STATE = (Path(__file__).parent / "page-state.js").read_text("utf-8")
@@ -76,8 +77,7 @@ def deleted(server: Server, session: Shared) -> None:
 
 def assembled(page: Page, before: str | None = None) -> dict[str, Any]:
     """What the page has of the run it shows, once it has all of a run other than `before`."""
-    handle = page.wait_for_function(f"(before) => {PAGE_STATE}.assembled(before)", arg=before, timeout=60_000)
-    state: dict[str, Any] = handle.json_value()
+    state: dict[str, Any] = until(page, f"(before) => {PAGE_STATE}.assembled(before)", before)
     return state
 
 

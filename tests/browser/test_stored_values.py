@@ -23,6 +23,7 @@ from tests.support.server import Server
 from tests.support.stage import Stage, expect_same_text, open_link, share_dialog
 from tests.support.tiny_files import write_folder
 from tests.support.traffic import requests_of
+from tests.support.waiting import until
 
 NOT_STORED = "not stored with this session, and its model does not run here"
 ROUNDED = 2.0**-10
@@ -273,9 +274,9 @@ def test_sizes_are_asked_for_when_the_dialog_opens_on_a_busy_page(
     page = new_page()
     page.add_init_script(BUSY_WHEN_SEEN)
     stage = Stage(page, server).open_finished(short_run)
-    page.wait_for_function("() => window.changes.length === 1 && !window.changes[0].isIntersecting")
+    until(page, "() => window.changes.length === 1 && !window.changes[0].isIntersecting")
     stage.button("Share").click()
-    page.wait_for_function("() => window.changes.length === 2 && window.changes[1].isIntersecting")
+    until(page, "() => window.changes.length === 2 && window.changes[1].isIntersecting")
     page.evaluate("window.tell()")
     expect(share_dialog(page).get_by_role("radio", name=re.compile(r"\d\s*[kM]?B\b"))).to_have_count(3)
 

@@ -3,11 +3,11 @@
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { counted, quoted } from "../../facts/format.js";
+import { useConnected, useTwin } from "../../loading/use-twin.js";
 import { useStages } from "../../ui/use-stages.js";
 import { Forgotten } from "./forgotten.js";
 import { MemoryPart } from "./memory-part.js";
 import { StepAlgebra } from "./step-algebra.js";
-import { useConnected, useTwin } from "../../loading/use-twin.js";
 import { WhyCache } from "./why-cache.js";
 
 const PARTS = [
