@@ -1,7 +1,9 @@
 """The test command: `python -m tests` runs every tier, `python -m tests fast page` only those named.
 
-Each tier runs in a process of its own, all of them even when one fails; the last lines say what passed and how long
-it took. What follows `--` goes to pytest, such as `python -m tests fast -- -k sampling -x`.
+Each tier runs in a process of its own, up to three side by side and all of them even when one fails: each leaves the
+processors idle for a third of its time or more. What a tier printed follows when it has ended; one tier alone prints
+as it goes. The last lines say what passed and how long it took. What follows `--` goes to pytest, such as
+`python -m tests fast -- -k sampling -x`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -23,8 +26,10 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARING_CORES = {"OMP_WAIT_POLICY": "passive"}
 """As in the engine process; docs/measurements.md says why. Tests also run models in their own."""
 Command = list[str]
+LANES = 3
+"""Tiers at a time."""
 SIDE_BY_SIDE = ("--numprocesses=2", "--dist=loadfile")
-"""Two files of a tier at a time, each with a server and a browser: one alone leaves a processor idle now and then."""
+"""Two files of a tier at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,16 @@ def page_commands(report: Path, extra: list[str]) -> list[Command]:
 
 
 TIERS: dict[str, tuple[str, Callable[[Path, list[str]], list[Command]]]] = {
+    "browser": ("the page in Chromium", pytest_tier("browser", *SIDE_BY_SIDE)),
+    "real": ("the default model, fetched on first use", pytest_tier("real and not browser")),
+    "fast": (
+        "tiny random models, no network",
+        pytest_tier("not (real or browser or processes or durability)", *SIDE_BY_SIDE),
+    ),
+    "processes": ("whole servers and fresh interpreters", pytest_tier("processes and not real")),
+    "durability": ("processes killed again and again", pytest_tier("durability")),
+    "types": ("mypy", lambda report, extra: [tool("mypy")]),
+    "page": ("the page's pure modules, in Node", page_commands),
     "lint": (
         "lint and format: ruff, and biome for the page",
         lambda report, extra: [
@@ -76,31 +91,44 @@ TIERS: dict[str, tuple[str, Callable[[Path, list[str]], list[Command]]]] = {
             tool("tests.page_tools", "biome", "check", "--error-on-warnings"),
         ],
     ),
-    "types": ("mypy", lambda report, extra: [tool("mypy")]),
-    "page": ("the page's pure modules, in Node", page_commands),
-    "fast": ("tiny random models, no network", pytest_tier("not (real or browser or processes or durability)")),
-    "processes": ("whole servers and fresh interpreters", pytest_tier("processes and not real")),
-    "real": ("the default model, fetched on first use", pytest_tier("real and not browser")),
-    "browser": ("the page in Chromium", pytest_tier("browser", *SIDE_BY_SIDE)),
-    "durability": ("processes killed again and again", pytest_tier("durability")),
 }
+"""The longest first, so that none of those is left alone at the end."""
 
 
-def run_tier(name: str, extra: list[str]) -> Counts:
-    """Run a tier's commands, their output straight to the terminal.
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A tier that has run: what it counted, how long it took, and what it printed, if that was kept."""
+
+    name: str
+    counts: Counts
+    seconds: float
+    printed: str
+
+    def __str__(self) -> str:
+        return f"{'FAILED' if self.counts.failed else 'ok':6}  {self.name:10}  {self.seconds:6.1f} s  {self.counts}"
+
+
+def run_tier(name: str, extra: list[str], keep: bool) -> Ended:
+    """Run a tier's commands. Their output is kept, or goes straight to the terminal.
 
     A command that fails without a failed test counts as one failure, and so does a tier without a test.
     """
-    counts = Counts()
-    with tempfile.TemporaryDirectory() as scratch:
+    began, counts = time.monotonic(), Counts()
+    with tempfile.TemporaryDirectory() as scratch, (Path(scratch) / "printed").open("w+b") as printed:
         report = Path(scratch) / "report.xml"
+        output = printed if keep else None
         for command in TIERS[name][1](report, extra):
             report.unlink(missing_ok=True)
-            done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env={**SHARING_CORES, **os.environ})
+            environment = {**SHARING_CORES, **os.environ}
+            done = subprocess.run(
+                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+            )
             found = read_report(report) if report.exists() else Counts(passed=done.returncode == 0)
             broken = (done.returncode != 0 or found == Counts()) and not found.failed
             counts += found + Counts(failed=broken)
-    return counts
+        printed.seek(0)
+        text = printed.read().decode(errors="replace")
+    return Ended(name, counts, time.monotonic() - began, text)
 
 
 def read_report(report: Path) -> Counts:
@@ -123,16 +151,17 @@ def main(argv: list[str]) -> int:
     for name in names:
         if name not in TIERS:
             parser.error(f"no tier {name!r}: choose from {', '.join(TIERS)}")
-    results: list[tuple[str, Counts, float]] = []
-    for name in names:
-        print(f"\n━━ {name}: {TIERS[name][0]}", flush=True)
-        began = time.monotonic()
-        results.append((name, run_tier(name, extra), time.monotonic() - began))
+    print(f"running {', '.join(names)}", flush=True)
+    began, ended = time.monotonic(), []
+    with ThreadPoolExecutor(LANES) as lanes:
+        for done in as_completed([lanes.submit(run_tier, name, extra, len(names) > 1) for name in names]):
+            ended.append(done.result())
+            print(f"\n━━ {ended[-1].name}: {TIERS[ended[-1].name][0]}\n{ended[-1].printed}{ended[-1]}", flush=True)
     print()
-    for name, counts, seconds in results:
-        print(f"{'FAILED' if counts.failed else 'ok':6}  {name:10}  {seconds:6.1f} s  {counts}")
-    total = sum((counts for _, counts, _ in results), Counts())
-    print(f"==== {total} in {sum(seconds for *_, seconds in results):.2f}s ====", flush=True)
+    for tier in ended:
+        print(tier)
+    total = sum((tier.counts for tier in ended), Counts())
+    print(f"==== {total} in {time.monotonic() - began:.2f}s ====", flush=True)
     return 1 if total.failed else 0
 
 

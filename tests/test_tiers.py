@@ -25,7 +25,7 @@ def ending(status: int, report: str = "") -> list[str]:
 
 def run(monkeypatch: pytest.MonkeyPatch, *commands: list[str]) -> Counts:
     monkeypatch.setitem(tiers.TIERS, "tried", ("", lambda report, extra: [[*c, str(report)] for c in commands]))
-    return tiers.run_tier("tried", [])
+    return tiers.run_tier("tried", [], keep=True).counts
 
 
 def test_a_report_is_counted_case_by_case(tmp_path: Path) -> None:
@@ -64,4 +64,4 @@ def test_the_command_fails_and_says_so_in_its_last_line(
 def test_an_unknown_tier_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         tiers.main(["fats"])
-    assert "no tier 'fats': choose from lint" in capsys.readouterr().err
+    assert "no tier 'fats': choose from browser" in capsys.readouterr().err

@@ -5,10 +5,12 @@ The server is an installed one: the page is bundled there, and opens in half the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.complaints import Complaints
@@ -27,8 +29,14 @@ def _patience() -> None:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of an installation."""
-    return unpacked_wheel(tmp_path_factory.mktemp("wheel"))
+    """The files of an installation, the same for all workers."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with FileLock(folder / "wheel.lock"):
+        if not (folder / "wheel").exists():
+            unpacked_wheel(folder / "new").parent.rename(folder / "wheel")
+    return folder / "wheel" / "unpacked"
 
 
 @pytest.fixture(scope="session")
