@@ -1,6 +1,6 @@
 """The test command: `python -m tests` runs every tier, `python -m tests fast page` only those named.
 
-Each tier runs in a process of its own, up to three side by side and all of them even when one fails: each leaves the
+Each tier runs in a process of its own, two side by side and all of them even when one fails: each leaves the
 processors idle for a third of its time or more. What a tier printed follows when it has ended; one tier alone prints
 as it goes. The last lines say what passed and how long it took. What follows `--` goes to pytest, such as
 `python -m tests fast -- -k sampling -x`.
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARING_CORES = {"OMP_WAIT_POLICY": "passive"}
 """As in the engine process; docs/measurements.md says why. Tests also run models in their own."""
 Command = list[str]
-LANES = 3
+LANES = 2
 """Tiers at a time."""
 SIDE_BY_SIDE = ("--numprocesses=2", "--dist=loadfile")
 """Two files of a tier at a time."""

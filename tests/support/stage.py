@@ -67,7 +67,7 @@ class Rest:
 
     def wait(self, frame: Page | Frame | None = None, quiet_ms: int = QUIET_MS) -> None:
         """`frame`: where nothing may change, if not in the page's own."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         (frame or self._page).evaluate(QUIET, quiet_ms)
         while self._on_the_way:
             assert time.monotonic() < deadline, [request.url for request in self._on_the_way]
