@@ -332,14 +332,16 @@ def test_a_tab_asleep_for_an_hour_goes_on_where_it_was(
 
 def test_a_frozen_tab_catches_up_with_a_run_that_grew(stage: Stage) -> None:
     run = growing(stage, "time", 40)
-    client = stage.page.context.new_cdp_session(stage.page)
-    client.send("Page.setWebLifecycleState", {"state": "frozen"})
-    eventually(lambda: stage.server.status(run)["status"] == "closed", 60)
-    client.send("Page.setWebLifecycleState", {"state": "active"})
     before = int(stage.slider.input_value())
-    assert before < stage.server.status(run)["steps"] - 6, "it did not sleep"
+    client = stage.page.context.new_cdp_session(stage.page)
+    client.send("Debugger.enable")
+    client.send("Debugger.pause")  # a tab in sight cannot be frozen: here its script stops in the middle
+    eventually(lambda: stage.server.status(run)["status"] == "closed", 60)
+    client.send("Debugger.disable")
+    woken = int(stage.slider.input_value())
+    assert woken <= before + 10, "it did not sleep"
     steps = whole(stage, run)
-    assert int(stage.slider.input_value()) <= before + 5, "the playhead ran ahead of what can be followed"
+    assert int(stage.slider.input_value()) <= woken + 5, "the playhead ran ahead of what can be followed"
     stage.button("Last step").click()
     stage.expect_step(steps - 1)
 
