@@ -125,3 +125,15 @@ def test_no_imports_go_in_a_circle(part: str) -> None:
         tuple(TopologicalSorter(imports_of(part)).static_order())
     except CycleError as error:
         pytest.fail(" → ".join(error.args[1]))
+
+
+def test_what_tests_share_is_in_support() -> None:
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    assert len(files) > 80
+    shared = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in files
+        for name in named_by(path)
+        if name.startswith("tests.") and any(part == "conftest" or part.startswith("test_") for part in name.split("."))
+    }
+    assert shared == set()

@@ -17,7 +17,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.importing import read_file
 from kvscope.model.log.frames import header, relabel, split
-from tests.app.conftest import FAKE, ROOT
+from tests.support.live_server import FAKE, ROOT
 from tests.support.waiting import eventually
 
 RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"

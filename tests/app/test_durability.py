@@ -35,9 +35,8 @@ from kvscope.app.store.sessions import (
 )
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header
-from tests.app.conftest import FAKE, ROOT, LiveServer
-from tests.app.store.test_sessions import count, run_of
-from tests.app.test_server import check_interrupted, engine_of
+from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, engine_of
+from tests.support.stored import count, run_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.conftest import ROOT
+from tests.support.live_server import ROOT
 
 pytestmark = pytest.mark.processes
 

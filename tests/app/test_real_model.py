@@ -12,7 +12,7 @@ import safetensors.numpy
 
 from kvscope.app.settings import DEFAULT_SERVICE
 from kvscope.model.log.frames import header, tensors, token_ids
-from tests.app.conftest import LiveServer
+from tests.support.live_server import LiveServer
 from tests.support.viewer import Viewer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]

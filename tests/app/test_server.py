@@ -20,7 +20,7 @@ import requests
 from kvscope.app.engine.process import AUTOGROUP, NICENESS
 from kvscope.app.server import pass_over_departures
 from kvscope.model.log.frames import header
-from tests.app.conftest import FAKE, ROOT, LiveServer
+from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, engine_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
@@ -29,31 +29,8 @@ pytestmark = pytest.mark.processes
 Serve = Callable[..., LiveServer]
 
 
-def engine_of(server: LiveServer) -> psutil.Process:
-    """The engine process: the spawned child that is not multiprocessing's resource tracker."""
-
-    def find() -> list[psutil.Process]:
-        return [
-            child
-            for child in psutil.Process(server.process.pid).children(recursive=True)
-            if "spawn_main" in " ".join(child.cmdline())
-        ]
-
-    found: list[psutil.Process] = eventually(find)
-    return found[0]
-
-
 def gone(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-
-
-def check_interrupted(frames: list[bytes], seen: list[bytes]) -> None:
-    """The log keeps everything that was seen and ends with a `close` that says so."""
-    assert frames[: len(seen)] == seen
-    last = header(frames[-1])
-    assert (last.kind, last.data["reason"]) == ("close", "interrupted")
-    assert last.data["steps"] == sum(header(frame).kind == "step" for frame in frames)
-    assert [header(frame).seq for frame in frames] == list(range(len(frames)))
 
 
 def test_kill_9_of_the_engine_interrupts_its_runs_and_the_next_run_works(serve: Serve) -> None:

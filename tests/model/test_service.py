@@ -33,12 +33,7 @@ from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService, pick_device
 from tests.support.tiny import check_cache, greedy, shared_model, tiny_checkpoint
-
-TEXT = "The cat sat."
-
-
-def service(**options: Any) -> ModelService:
-    return ModelService(tiny_checkpoint(**options), "cpu")
+from tests.support.tiny_runs import TEXT, finish, request, run_to_end, service
 
 
 def wordy_service() -> ModelService:
@@ -63,21 +58,6 @@ def longest_start(made: ModelService) -> list[Frame]:
             made.control("a", "stop")
             made.advance()
     return made.start(request(prompt="\\" * 6000 + '"' * taken))
-
-
-def request(run: str = "a", prompt: str = TEXT, **options: Any) -> RunRequest:
-    return RunRequest(run, prompt, **{"max_new_tokens": 6, **options})
-
-
-def finish(made: ModelService) -> list[Frame]:
-    found: list[Frame] = []
-    while made.busy:
-        found += made.advance()
-    return found
-
-
-def run_to_end(made: ModelService, asked: RunRequest) -> list[Frame]:
-    return made.start(asked) + finish(made)
 
 
 def kinds(log: list[Frame]) -> str:

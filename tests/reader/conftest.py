@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +19,7 @@ from kvscope.app.travel.export import stored
 from kvscope.app.travel.importing import read_file
 from kvscope.app.travel.page import SessionPage
 from kvscope.model.log.frames import Frame, encode, header, join, split
-
-ROOT = Path(__file__).resolve().parents[2]
-CAPITAL = ROOT / "app" / "recordings" / "capital.safetensors"
-CODE = ROOT / "app" / "recordings" / "code.safetensors"
-OLD = ROOT / "tests" / "fixtures" / "sessions" / "v1.safetensors"
+from tests.support.recorded import CAPITAL, CODE, OLD, Kept
 
 
 @pytest.fixture
@@ -75,15 +70,6 @@ def with_values(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("values") / "with-values.safetensors"
     path.write_bytes(join((frame.payload for frame in log), about, exact_frames(log)))
     return path
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A data folder with the recorded run `run`, and the session `session` with exact values."""
-
-    folder: Path
-    run: str
-    session: str
 
 
 @pytest.fixture(scope="session")

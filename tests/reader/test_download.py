@@ -14,7 +14,7 @@ import pytest
 import kvscope
 from kvscope.model.log.frames import split, to_stream
 from kvscope.reader import download
-from tests.reader.conftest import CAPITAL, CODE, Kept
+from tests.support.recorded import CAPITAL, CODE, Kept
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
 

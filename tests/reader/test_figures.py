@@ -13,7 +13,7 @@ import pytest
 import kvscope
 from kvscope.model.log.frames import join, relabel, split
 from kvscope.reader.figures import KINDS, plain, shown
-from tests.reader.conftest import CAPITAL
+from tests.support.recorded import CAPITAL
 
 
 @pytest.fixture(scope="module")

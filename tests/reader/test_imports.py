@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import kvscope
-from tests.reader.conftest import CAPITAL, ROOT
+from tests.support.recorded import CAPITAL, ROOT
 
 pytestmark = pytest.mark.processes
 

@@ -16,7 +16,7 @@ import pytest
 from nbclient import NotebookClient
 
 import kvscope
-from tests.reader.conftest import CAPITAL, ROOT
+from tests.support.recorded import CAPITAL, ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

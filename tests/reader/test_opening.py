@@ -15,7 +15,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.travel import importing
 from kvscope.model.log.frames import header, split
 from kvscope.reader import opening
-from tests.reader.conftest import CODE, Kept
+from tests.support.recorded import CODE, Kept
 
 
 def refusal(source: str | os.PathLike[str], data: Path | None = None) -> str:

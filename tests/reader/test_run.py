@@ -13,7 +13,7 @@ import pytest
 import kvscope
 from kvscope.model.log.frames import header, join, split, tensors
 from kvscope.model.log.reader import LogReader
-from tests.reader.conftest import ROOT
+from tests.support.recorded import ROOT
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -13,24 +13,8 @@ from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.settings import Settings
 from kvscope.app.store.runs import RunLog
+from tests.support.engine_side import EngineSide, Started
 from tests.support.waiting import eventually
-
-
-@dataclass(frozen=True)
-class EngineSide:
-    """Its parts, on a log of their own."""
-
-    log: RunLog
-    calls: Calls
-    supervisor: Supervisor
-    desk: Desk
-
-    def close(self) -> None:
-        self.supervisor.close()
-        self.log.close()
-
-
-Started = Callable[..., EngineSide]
 
 
 @pytest.fixture
@@ -57,11 +41,3 @@ def engine_side(settings: Settings, said: list[str]) -> Iterator[Started]:
     yield make
     for engine in made:
         engine.close()
-
-
-def closed(log: RunLog, run: str) -> str:
-    """Why the run ended, once it has."""
-    eventually(lambda: (head := log.head(run)) and head.closed)
-    closing = log.closing(run)
-    assert closing is not None
-    return str(closing["reason"])

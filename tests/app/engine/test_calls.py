@@ -13,7 +13,7 @@ import pytest
 from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.engine.messages import Call, Failure, Result
 from kvscope.model.api import Refused, RunRequest
-from tests.app.engine.conftest import Started
+from tests.support.engine_side import Started
 from tests.support.waiting import eventually
 
 

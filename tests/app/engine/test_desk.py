@@ -11,7 +11,7 @@ from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import TooManyRuns
 from kvscope.model.api import RunRequest
 from kvscope.model.log.frames import header
-from tests.app.engine.conftest import EngineSide, Started, closed
+from tests.support.engine_side import EngineSide, Started, closed
 
 
 def test_the_open_frame_is_stored_when_a_start_returns(engine_side: Started) -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.app.conftest import FAKE, ROOT
+from tests.support.live_server import FAKE, ROOT
 
 pytestmark = pytest.mark.processes
 

@@ -8,7 +8,7 @@ import pytest
 
 from kvscope.model.api import RunRequest
 from kvscope.model.log.frames import header
-from tests.app.engine.conftest import Started, closed
+from tests.support.engine_side import Started, closed
 
 
 def test_runs_advance_together_and_each_log_is_whole(engine_side: Started) -> None:

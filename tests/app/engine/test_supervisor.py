@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from kvscope.app.store.database import StoreError
 from kvscope.model.api import RunRequest
-from tests.app.engine.conftest import Started, closed
-from tests.app.outage import away, crowded
+from tests.support.engine_side import Started, closed
+from tests.support.outage import away, crowded
 from tests.support.waiting import eventually
 
 

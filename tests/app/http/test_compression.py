@@ -11,8 +11,7 @@ from werkzeug.test import TestResponse
 
 from kvscope.app.paths import static_dir
 from kvscope.model.log.frames import from_stream
-from tests.app.http.test_runs import finished
-from tests.app.http.test_sessions import share
+from tests.support.over_http import finished, share
 
 SHEET = "page/base.css"
 SMALL = "icon.svg"

@@ -25,9 +25,8 @@ from kvscope.app.travel.fonts import Letters
 from kvscope.app.travel.opening_head import NothingToShow, opening_head
 from kvscope.app.travel.thumbnail import _visible
 from kvscope.model.log import frames as codec
-from tests.app.conftest import FAKE, started
-from tests.app.http.test_runs import finished, frames, problem
-from tests.app.http.test_sessions import WORDS, bootstrap, damage, delete, share
+from tests.support.live_server import FAKE
+from tests.support.over_http import WORDS, bootstrap, damage, delete, finished, frames, problem, share, started
 
 RECORDED = "09a1cb39aa7e090a"
 """The run that ships with the project: "it" is its position 8, "animal" its position 1."""

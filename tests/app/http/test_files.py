@@ -24,9 +24,9 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import sessions_table
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.model.log.frames import MAX_FRAME_BYTES, from_stream, join, relabel, split
-from tests.app.conftest import FAKE, ROOT, started
-from tests.app.http.test_runs import problem
-from tests.app.store.test_runs import limit_pages
+from tests.support.live_server import FAKE, ROOT
+from tests.support.over_http import problem, started
+from tests.support.stored import limit_pages
 
 RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
 WORDS = {

@@ -13,7 +13,7 @@ from wsproto.events import AcceptConnection, Event, Request, TextMessage
 from wsproto.extensions import PerMessageDeflate
 
 from kvscope.app.http.frame_compression import is_here
-from tests.app.conftest import LiveServer
+from tests.support.live_server import LiveServer
 
 ELSEWHERE = "203.0.113.7"
 

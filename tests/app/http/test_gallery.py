@@ -18,7 +18,7 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.gallery import Gallery
 from kvscope.app.store.sessions import canonical, name_of
 from kvscope.model.log import frames as codec
-from tests.app.outage import away
+from tests.support.outage import away
 
 SHIPPED = Settings().recordings_dir
 WORDS = {

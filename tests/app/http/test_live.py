@@ -16,10 +16,10 @@ from flask.testing import FlaskClient
 from kvscope.app.http.live import Watch
 from kvscope.app.store.database import StoreError
 from kvscope.app.store.runs import RunLog
-from tests.app.conftest import LiveServer
-from tests.app.http.test_runs import finished
-from tests.app.outage import away
-from tests.app.store.test_runs import log_of
+from tests.support.live_server import LiveServer
+from tests.support.outage import away
+from tests.support.over_http import finished
+from tests.support.stored import log_of
 from tests.support.viewer import Viewer, kind
 from tests.support.waiting import eventually
 

@@ -20,10 +20,9 @@ from schemathesis.engine.recorder import ScenarioRecorder
 
 from kvscope.app.http.openapi import METHODS, document, path_of
 from kvscope.app.settings import Settings
-from tests.app.conftest import FAKE, started
-from tests.app.http.contract import conforms
-from tests.app.http.test_runs import finished, start
-from tests.app.http.test_sessions import delete, share
+from tests.support.contract import conforms
+from tests.support.live_server import FAKE
+from tests.support.over_http import delete, finished, share, start, started
 from tests.support.waiting import eventually
 
 PAGES = ("/", "/s/{session}", "/embed/{session}", "/gallery", "/static/{filename}")
@@ -90,7 +89,7 @@ def test_an_answer_that_is_not_documented_is_noticed(
         change(published["paths"])
         return published
 
-    monkeypatch.setattr("tests.app.http.contract.document", less)
+    monkeypatch.setattr("tests.support.contract.document", less)
     with pytest.raises(AssertionError, match="not documented"):
         client.get(asked)
 

@@ -12,8 +12,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
-from tests.app.http.test_runs import finished
-from tests.app.store.test_runs import log_of
+from tests.support.over_http import finished
+from tests.support.stored import log_of
 from tests.support.waiting import eventually
 
 

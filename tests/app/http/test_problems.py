@@ -6,8 +6,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.app.http.test_runs import finished, problem, start
-from tests.app.outage import away, crowded
+from tests.support.outage import away, crowded
+from tests.support.over_http import finished, problem, start
 
 
 @pytest.mark.parametrize("fault", [away, crowded])

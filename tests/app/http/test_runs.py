@@ -13,36 +13,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
-from kvscope.model.log.frames import from_stream, header
+from kvscope.model.log.frames import header
+from tests.support.over_http import finished, frames, problem, start
 from tests.support.waiting import eventually
-
-
-def start(client: FlaskClient, **fields: Any) -> str:
-    response = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 3, **fields})
-    assert response.status_code == 201, response.text
-    return str(response.json["id"])
-
-
-def frames(client: FlaskClient, run: str, query: str = "") -> list[bytes]:
-    return list(from_stream(client.get(f"/api/runs/{run}/frames{query}").data))
-
-
-def finished(client: FlaskClient, **fields: Any) -> str:
-    run = start(client, **fields)
-    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
-    return run
-
-
-def problem(response: Any, status: int, field: str | None = None) -> dict[str, Any]:
-    """The response is a problem document with this status about this field."""
-    assert response.status_code == status, response.text
-    assert response.mimetype == "application/problem+json"
-    document: dict[str, Any] = response.json
-    assert document["status"] == status
-    assert document["title"]
-    assert document["detail"]
-    assert document.get("field") == field
-    return document
 
 
 def test_a_run_is_created_and_told_where_it_is(client: FlaskClient) -> None:

@@ -18,11 +18,9 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Damaged, SessionStore, label_of, parts_table, sessions_table
 from kvscope.app.store.values import Values, describe, origins_table, values_table
 from kvscope.model.log.frames import BadFrame, encode, from_stream, header
-from tests.app.http.test_runs import finished, frames, problem, start
-from tests.app.http.test_sessions import bootstrap, delete, share
-from tests.app.store.test_runs import SQLITE_ONLY, allow_pages, limit_pages
-from tests.app.store.test_sessions import WORDS, change, count, run_of
 from tests.support.fake_service import HEAD_DIM, HEADS, LAYERS
+from tests.support.over_http import bootstrap, delete, finished, frames, problem, share, start
+from tests.support.stored import SQLITE_ONLY, WORDS, allow_pages, change, count, limit_pages, run_of, values_of
 from tests.support.waiting import eventually
 
 LEVELS = ("attention", "qkv", "block")
@@ -207,17 +205,6 @@ class TestOverHttp:
             each.join()
         assert len(ids) == 4
         assert len(set(ids)) == 1
-
-
-def values_of(steps: int, size: int = 40) -> Values:
-    frames = [
-        encode(
-            "a", step * 2 + layer, "values", {"step": step, "layer": layer, "level": "qkv", "pad": "x" * size}
-        ).payload
-        for step in range(steps)
-        for layer in range(2)
-    ]
-    return Values("qkv", [describe(frame) for frame in frames], lambda: iter(frames))
 
 
 @pytest.fixture

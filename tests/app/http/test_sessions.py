@@ -10,16 +10,15 @@ from threading import Thread
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 from safetensors import deserialize
 
 from kvscope.app.settings import Settings
-from kvscope.app.store.sessions import Damaged, label_of, parts_table, sessions_table, unlinked
+from kvscope.app.store.sessions import Damaged, label_of, unlinked
 from kvscope.model.log.frames import from_stream, header, raw_header, split
-from tests.app.http.test_runs import finished, frames, problem, start
-from tests.app.store.test_runs import log_of
+from tests.support.over_http import WORDS, bearer, bootstrap, damage, delete, finished, frames, problem, share, start
+from tests.support.stored import log_of
 from tests.support.waiting import eventually
 
 EXACT = (
@@ -30,53 +29,11 @@ EXACT = (
     "candidates?step=1&text=a",
     "lens?step=1",
 )
-WORDS = {
-    "title": "Where it looks",
-    "notes": [{"step": 2, "layer": 1, "head": 2, "text": "Here.\nAnd there."}, {"step": 0, "text": "Prefill"}],
-    "open": {"step": 2, "layer": 1, "head": 0, "query": 4, "key": 1, "view": "pair"},
-}
-
-
-def share(client: FlaskClient, run: str | None = None, **words: Any) -> dict[str, str]:
-    response = client.post(f"/api/runs/{run or finished(client)}/share", json=words)
-    assert response.status_code == 201, response.text
-    shared: dict[str, str] = response.json
-    return shared
 
 
 def shared_frames(client: FlaskClient, run: str) -> list[bytes]:
     """What a session of the run holds."""
     return [unlinked(payload) for payload in frames(client, run)]
-
-
-def bearer(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
-
-
-def delete(client: FlaskClient, shared: dict[str, str]) -> None:
-    response = client.delete(f"/api/sessions/{shared['id']}", headers=bearer(shared["delete_token"]))
-    assert response.status_code == 204, response.text
-    assert response.data == b""
-
-
-def damage(app: Flask, session: str, part: int | None) -> None:
-    """Change the stored bytes of a part, of the manifest for None."""
-    table, column, key = (
-        (sessions_table, "manifest", sessions_table.c.id)
-        if part is None
-        else (parts_table, "payload", parts_table.c.session)
-    )
-    where = key == session if part is None else sa.and_(key == session, parts_table.c.seq == part)
-    with app.extensions["kvscope"].runs.engine.begin() as connection:
-        stored = connection.scalar(sa.select(table.c[column]).where(where))
-        connection.execute(sa.update(table).where(where).values({column: stored[:-2] + bytes([stored[-2] ^ 4]) + b"}"}))
-
-
-def bootstrap(page: str) -> dict[str, Any]:
-    match = re.search(r'<script type="application/json" id="bootstrap">(.*?)</script>', page, re.DOTALL)
-    assert match
-    parsed: dict[str, Any] = json.loads(match[1])
-    return parsed
 
 
 def test_a_shared_run_is_where_the_answer_says(client: FlaskClient) -> None:

@@ -11,8 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.store.sessions import SessionStore
-from tests.app.http.test_runs import finished, problem
-from tests.app.http.test_sessions import bearer, delete, share
+from tests.support.over_http import bearer, delete, finished, problem, share
 
 PEOPLE = 8
 

@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
 from kvscope.model.log.frames import encode, header, join, relabel
-from tests.app.http.test_runs import finished, frames, problem, start
+from tests.support.over_http import finished, frames, problem, start
 from tests.support.waiting import eventually
 
 BEAM = {"step": 1, "beams": 2, "length": 3}

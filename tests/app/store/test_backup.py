@@ -19,12 +19,10 @@ from kvscope.app.store.database import FILE, StoreError, metadata
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, sessions_table
 from kvscope.model.log.frames import encode
-from tests.app.conftest import LiveServer
-from tests.app.http.test_session_values import values_of
-from tests.app.store.test_database import TOKEN, make_as_before, raw
-from tests.app.store.test_runs import SQLITE_ONLY, log_of
-from tests.app.store.test_sessions import OTHER, WORDS, run_of
+from tests.support.live_server import LiveServer
+from tests.support.old_database import TOKEN, make_as_before, raw
 from tests.support.postgres import made_database
+from tests.support.stored import OTHER, SQLITE_ONLY, WORDS, log_of, run_of, values_of
 
 Place = tuple[Path, str | None]
 

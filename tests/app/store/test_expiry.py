@@ -20,10 +20,9 @@ from kvscope.app.store.run_tables import frames_table, links_table, runs_table, 
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode
-from tests.app.http.test_runs import finished
-from tests.app.outage import away
-from tests.app.store.test_runs import SQLITE_ONLY, log_of
-from tests.app.store.test_sessions import WORDS, run_of
+from tests.support.outage import away
+from tests.support.over_http import finished
+from tests.support.stored import SQLITE_ONLY, WORDS, log_of, run_of
 from tests.support.waiting import eventually
 
 NOW = datetime.now(UTC) + timedelta(days=30)

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import Frame
 from kvscope.model.log.frames import encode
-from tests.app.outage import away
-from tests.app.store.test_runs import log_of
+from tests.support.outage import away
+from tests.support.stored import log_of
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, canonical, name_of
 from kvscope.model.companding import decompand
 from kvscope.model.log import frames as codec
-from tests.app.conftest import ROOT
+from tests.support.live_server import ROOT
 
 FOLDER = ROOT / "tests" / "fixtures" / "sessions"
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*.safetensors"))}

@@ -9,30 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
-import numpy as np
 import pytest
 import sqlalchemy as sa
 
 from kvscope.app.store.database import StoreError
 from kvscope.app.store.frame_cache import FrameCache
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import Frame
 from kvscope.model.log.frames import encode, header
-from tests.app.outage import away, crowded
-
-SQLITE_ONLY = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-"""For tests whose fault is one of SQLite."""
-
-
-def log_of(run: str, steps: int, *, closed: bool = False, size: int = 100) -> list[Frame]:
-    frames = [encode(run, 0, "open", {"tokens": [{"id": 5}], "prompt": "x"})]
-    for step in range(steps):
-        attention = np.full(size, step, np.uint8)
-        frames.append(encode(run, len(frames), "layer", {"step": step}, {"attention": attention}))
-        frames.append(encode(run, len(frames), "step", {"step": step, "token": {"id": 100 + step}}))
-    if closed:
-        frames.append(encode(run, len(frames), "close", {"reason": "length", "error": None, "steps": steps}))
-    return frames
+from tests.support.outage import away, crowded
+from tests.support.stored import SQLITE_ONLY, allow_pages, limit_pages, log_of
 
 
 @pytest.fixture
@@ -40,17 +25,6 @@ def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
     log = RunLog(tmp_path, database)
     yield log
     log.close()
-
-
-def limit_pages(log: RunLog) -> None:
-    """A database that may not grow: what SQLite says is what it says of a full disk."""
-    log.engine.dispose()
-    sa.event.listen(log.engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count=1"))
-
-
-def allow_pages(log: RunLog) -> None:
-    log.engine.dispose()
-    sa.event.listen(log.engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count=1000000"))
 
 
 @pytest.mark.parametrize("cache_bytes", [0, 1_000, 10_000_000])

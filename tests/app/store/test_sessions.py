@@ -31,18 +31,10 @@ from kvscope.app.store.sessions import (
 )
 from kvscope.model.log import frames as codec
 from kvscope.model.log.frames import encode, relabel
-from tests.app.outage import away, crowded
-from tests.app.store.test_runs import SQLITE_ONLY, allow_pages, limit_pages, log_of
+from tests.support.outage import away, crowded
+from tests.support.stored import OTHER, SQLITE_ONLY, WORDS, allow_pages, change, count, limit_pages, log_of, run_of
 
-WORDS = {"title": "Où va l'attention ?", "notes": [{"step": 1, "text": "日本語 🙂\nb"}], "open": {"step": 1}}
 NAMES = (b"child", b"mother")
-OTHER = WORDS | {"title": "Another"}
-
-
-def run_of(run: str, steps: int, **options: Any) -> list[Any]:
-    """A closed run that says which model it is of."""
-    opening = {"tokens": [{"id": 5}], "prompt": "x", "model": {"name": "fake"}}
-    return [encode(run, 0, "open", opening), *log_of(run, steps, closed=True, **options)[1:]]
 
 
 @pytest.fixture
@@ -56,23 +48,6 @@ def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
 @pytest.fixture
 def store(log: RunLog) -> SessionStore:
     return SessionStore(log)
-
-
-def count(store: SessionStore, table: sa.Table) -> int:
-    with store._engine.connect() as connection:
-        return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
-
-
-def change(store: SessionStore, table: sa.Table, column: str, bit: int, **where: Any) -> None:
-    """Flip one bit of a stored value, counted from its start."""
-    chosen = sa.and_(*(table.c[name] == value for name, value in where.items()))
-    with store._engine.begin() as connection:
-        value = connection.scalar(sa.select(table.c[column]).where(chosen))
-        assert value is not None
-        flipped = bytearray(value.encode() if isinstance(value, str) else value)
-        flipped[bit // 8] ^= 1 << bit % 8
-        new = flipped.decode("latin1") if isinstance(value, str) else bytes(flipped)
-        connection.execute(sa.update(table).where(chosen).values({column: new}))
 
 
 def shared_frames(log: RunLog, run: str) -> list[bytes]:

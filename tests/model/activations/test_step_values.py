@@ -23,8 +23,8 @@ from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.runner import Pass
 from kvscope.model.log import frames
 from kvscope.model.service import ModelService
-from tests.model.test_service import finish, request, run_to_end, service
 from tests.support.tiny import ARCHS, check_cache, tiny_checkpoint
+from tests.support.tiny_runs import finish, request, run_to_end, service
 
 ROOT = Path(__file__).resolve().parents[3]
 WEIGHTS_AGREE = 2e-6

@@ -1,0 +1,37 @@
+"""The web process's side of an engine, without HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.store.runs import RunLog
+from tests.support.waiting import eventually
+
+
+@dataclass(frozen=True)
+class EngineSide:
+    """Its parts, on a log of their own."""
+
+    log: RunLog
+    calls: Calls
+    supervisor: Supervisor
+    desk: Desk
+
+    def close(self) -> None:
+        self.supervisor.close()
+        self.log.close()
+
+
+Started = Callable[..., EngineSide]
+
+
+def closed(log: RunLog, run: str) -> str:
+    """Why the run ended, once it has."""
+    eventually(lambda: (head := log.head(run)) and head.closed)
+    closing = log.closing(run)
+    assert closing is not None
+    return str(closing["reason"])

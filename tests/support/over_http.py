@@ -1,0 +1,100 @@
+"""An application with the fake model in this process, and what its client asks of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+
+from kvscope.app import create_app
+from kvscope.app.settings import Settings
+from kvscope.app.store.sessions import parts_table, sessions_table
+from kvscope.model.log.frames import from_stream
+from tests.support.contract import ContractClient
+from tests.support.waiting import eventually
+
+
+def started(settings: Settings, ready: bool = True) -> Flask:
+    """An application with its engine started and, if asked for, loaded."""
+    app = create_app(settings)
+    app.test_client_class = ContractClient
+    app.extensions["kvscope"].start()
+    if ready:
+        eventually(lambda: app.extensions["kvscope"].engine.readiness.state == "ready")
+    return app
+
+
+def start(client: FlaskClient, **fields: Any) -> str:
+    response = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 3, **fields})
+    assert response.status_code == 201, response.text
+    return str(response.json["id"])
+
+
+def frames(client: FlaskClient, run: str, query: str = "") -> list[bytes]:
+    return list(from_stream(client.get(f"/api/runs/{run}/frames{query}").data))
+
+
+def finished(client: FlaskClient, **fields: Any) -> str:
+    run = start(client, **fields)
+    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
+    return run
+
+
+def problem(response: Any, status: int, field: str | None = None) -> dict[str, Any]:
+    """The response is a problem document with this status about this field."""
+    assert response.status_code == status, response.text
+    assert response.mimetype == "application/problem+json"
+    document: dict[str, Any] = response.json
+    assert document["status"] == status
+    assert document["title"]
+    assert document["detail"]
+    assert document.get("field") == field
+    return document
+
+
+WORDS = {
+    "title": "Where it looks",
+    "notes": [{"step": 2, "layer": 1, "head": 2, "text": "Here.\nAnd there."}, {"step": 0, "text": "Prefill"}],
+    "open": {"step": 2, "layer": 1, "head": 0, "query": 4, "key": 1, "view": "pair"},
+}
+
+
+def share(client: FlaskClient, run: str | None = None, **words: Any) -> dict[str, str]:
+    response = client.post(f"/api/runs/{run or finished(client)}/share", json=words)
+    assert response.status_code == 201, response.text
+    shared: dict[str, str] = response.json
+    return shared
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def delete(client: FlaskClient, shared: dict[str, str]) -> None:
+    response = client.delete(f"/api/sessions/{shared['id']}", headers=bearer(shared["delete_token"]))
+    assert response.status_code == 204, response.text
+    assert response.data == b""
+
+
+def damage(app: Flask, session: str, part: int | None) -> None:
+    """Change the stored bytes of a part, of the manifest for None."""
+    table, column, key = (
+        (sessions_table, "manifest", sessions_table.c.id)
+        if part is None
+        else (parts_table, "payload", parts_table.c.session)
+    )
+    where = key == session if part is None else sa.and_(key == session, parts_table.c.seq == part)
+    with app.extensions["kvscope"].runs.engine.begin() as connection:
+        stored = connection.scalar(sa.select(table.c[column]).where(where))
+        connection.execute(sa.update(table).where(where).values({column: stored[:-2] + bytes([stored[-2] ^ 4]) + b"}"}))
+
+
+def bootstrap(page: str) -> dict[str, Any]:
+    match = re.search(r'<script type="application/json" id="bootstrap">(.*?)</script>', page, re.DOTALL)
+    assert match
+    parsed: dict[str, Any] = json.loads(match[1])
+    return parsed

@@ -1,0 +1,20 @@
+"""Where the recorded runs are, and what a data folder is known to hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPITAL = ROOT / "app" / "recordings" / "capital.safetensors"
+CODE = ROOT / "app" / "recordings" / "code.safetensors"
+OLD = ROOT / "tests" / "fixtures" / "sessions" / "v1.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A data folder with the recorded run `run`, and the session `session` with exact values."""
+
+    folder: Path
+    run: str
+    session: str
