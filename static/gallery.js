@@ -18,9 +18,12 @@ root.dataset.theme = preferredTheme(
 );
 const theme = readTheme(getComputedStyle(root));
 
-for (const place of document.querySelectorAll("[data-picture]"))
-  place.append(canvasOf(pictures[place.dataset.picture]));
-for (const place of document.querySelectorAll("[data-text]")) place.append(...tokensOf(pictures[place.dataset.text]));
+/** @type {NodeListOf<HTMLElement>} */
+const forPictures = document.querySelectorAll("[data-picture]");
+for (const place of forPictures) place.append(canvasOf(pictures[place.dataset.picture]));
+/** @type {NodeListOf<HTMLElement>} */
+const forTexts = document.querySelectorAll("[data-text]");
+for (const place of forTexts) place.append(...tokensOf(pictures[place.dataset.text]));
 
 function canvasOf(picture) {
   const canvas = document.createElement("canvas");

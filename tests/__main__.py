@@ -81,7 +81,10 @@ TIERS: dict[str, tuple[str, Callable[[Path, list[str]], list[Command]]]] = {
     ),
     "processes": ("whole servers and fresh interpreters", pytest_tier("processes and not real")),
     "durability": ("processes killed again and again", pytest_tier("durability")),
-    "types": ("mypy", lambda report, extra: [tool("mypy")]),
+    "types": (
+        "mypy, and tsc for the page",
+        lambda report, extra: [tool("mypy"), tool("tests.page_tools", "tsc", "--project", "static")],
+    ),
     "page": ("the page's pure modules, in Node", page_commands),
     "lint": (
         "lint and format: ruff, and biome for the page",

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { EmbedBuilder } from "./builder.js";
 
-/** @param {{id: string, title: string, moment: Object}} props of a saved session; `moment`: what is in sight, of `momentOf` */
+/** @param {{id: string, title: string, moment: Object, class?: string}} props of a saved session; `moment`: what is in sight, of `momentOf` */
 export function EmbedButton({ id, title, moment, class: className = null }) {
   const [opened, setOpened] = useState(null);
   return html`<button type="button" class=${className} onClick=${() => setOpened(moment)}>Embed…</button>

@@ -63,7 +63,7 @@ export function createEmbedHost({ window, store, controller }) {
   const onMessage = ({ source, data }) => {
     if (alone || source !== parent) return;
     const command = commandOf(data);
-    if (command) COMMANDS[command.type](command);
+    if (command) COMMANDS[command.type](/** @type {any} */ (command));
   };
 
   window.addEventListener("message", onMessage);

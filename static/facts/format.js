@@ -3,6 +3,7 @@
  */
 
 const GROUPED = new Intl.NumberFormat("en-US");
+/** @type {[number, string][]} */
 const SHORT_UNITS = [
   [1e12, "T"],
   [1e9, "G"],

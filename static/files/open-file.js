@@ -125,6 +125,7 @@ function useDrop(take) {
       const [file] = event.dataTransfer.files;
       if (file) take(file);
     };
+    /** @type {Object<string, (event: any) => void>} */
     const listeners = { dragover: onOver, dragleave: onLeave, drop: onDrop };
     for (const [name, listener] of Object.entries(listeners)) window.addEventListener(name, listener);
     return () => {

@@ -16,8 +16,8 @@ const PAGES = [
 
 /**
  * @param {{values?: {level: string}|null}} manifest of a session
- * @returns {{kind: "html"|"safetensors", level: string|null, name: string, text: string, there: boolean}[]} `there`: what it
- *   would hold is stored with the session
+ * @returns {{kind: string, level: string|null, name: string, text: string, there: boolean}[]} `kind`: "html" or "safetensors"; `there`: what
+ *   it would hold is stored with the session
  */
 export function filesOf({ values }) {
   const stored = LEVELS.indexOf(values?.level ?? "attention");

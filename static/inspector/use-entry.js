@@ -16,6 +16,7 @@ export function useEntry(ref, view, entered) {
   useLayoutEffect(() => {
     const { view: from, entered: count } = before.current;
     before.current = { view, entered };
-    if (entered !== count || (view !== from && within)) ref.current?.querySelector("[data-entry]")?.focus();
+    if (entered === count && !(view !== from && within)) return;
+    /** @type {HTMLElement|undefined} */ (ref.current?.querySelector("[data-entry]"))?.focus();
   }, [view, entered]);
 }

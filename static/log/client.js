@@ -19,7 +19,12 @@ export class Problem extends Error {
   constructor({ title, detail = "", status = 0, field = null, limit = null }, retryAfter = null) {
     super(detail || title);
     this.name = "Problem";
-    Object.assign(this, { title, detail, status, field, limit, retryAfter });
+    this.title = title;
+    this.detail = detail;
+    this.status = status;
+    this.field = field;
+    this.limit = limit;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -262,6 +267,10 @@ async function problemOf(response) {
 
 /**
  * @param {Object} parts
+ * @param {string} parts.run
+ * @param {number} parts.after the newest frame that is known, −1 for none
+ * @param {Function} parts.frames
+ * @param {() => Object} parts.openSocket
  * @param {{onFrame: (frame: Object) => void, onConnection: (there: boolean) => void, onProblem: (problem: Problem) => void}}
  *   parts.handlers `onProblem` is final: the run cannot be watched
  * @param {boolean} parts.grows whether frames may come that are not stored yet

@@ -9,7 +9,7 @@ const NOT_INSIDE = { title: "Not in this file", detail: "What was asked for is n
 
 /**
  * @param {Object} parts
- * @param {{id: string, parts: {seq: number, bytes: number, sha256: string}[]}} parts.manifest
+ * @param {{id: string, parts: {seq: number, bytes: number, sha256: string}[], values?: Object}} parts.manifest
  * @param {Object} parts.glossary
  * @param {(id: string) => string|null} parts.textOf the text of an element; null where there is none
  * @param {SubtleCrypto|undefined} parts.subtle absent where a page was not sent safely: then nothing can be checked
@@ -80,7 +80,7 @@ async function streamed(wanted, read) {
   );
 }
 
-/** @returns {Uint8Array}  @throws {DOMException} where the text is not base64 */
+/** @returns {Uint8Array<ArrayBuffer>}  @throws {DOMException} where the text is not base64 */
 function decoded(text) {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }

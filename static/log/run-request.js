@@ -74,7 +74,8 @@ function promptProblem(prompt, limits) {
   };
 }
 
-function numberProblem({ name, label, low, step, above }, value, high) {
+function numberProblem(setting, value, high) {
+  const { name, label, low, step, above } = setting;
   const whole = step === 1;
   const inside = (above ? value > low : value >= low) && value <= high && (!whole || Number.isInteger(value));
   if (inside) return null;

@@ -14,7 +14,7 @@ const ANSWERS = { qkv: ["head", "lens"], block: ["head", "lens", "block"] };
 
 /**
  * @param {{values?: {level: string}|null}|null} saved the saved session that a run is of
- * @param {"head"|"block"|"lens"|"algebra"|"candidates"} answer
+ * @param {string} answer
  * @returns {boolean} whether it can be made of what is stored with the session
  */
 export function isStored(saved, answer) {

@@ -35,6 +35,7 @@ export function createStored(saved, read) {
     throw problem ?? new RangeError(`no values of step ${step}`);
   };
 
+  /** @type {Object<string, (wanted: Object) => Promise<any>>} */
   const answers = {
     head: async ({ step, layer, head }) => headOf(await framesTo(layer, step), head),
     block: async ({ step, layer, position }) => blockOf(await framesTo(layer, step), position),

@@ -86,10 +86,10 @@ export function halfOf({ y0, y1 }) {
  * @param {Object} geometry
  * @param {{positions: number, firstQuery: number, prefill: boolean}} shown positions in sight; the rows this step computed
  * @returns {null
- *   | {group: "residual", layer: number, positions: [number, number]}
- *   | {group: "attention", layer: number, head: number, keys: [number, number], queries: [number, number]}
- *   | {group: "cache", layer: number, kind: "K"|"V", kvHead: number, positions: [number, number]}}
- *   pairs are first and last, both inclusive: one pixel may stand for several cells
+ *   | {group: string, layer: number, positions: number[]}
+ *   | {group: string, layer: number, head: number, keys: number[], queries: number[]}
+ *   | {group: string, layer: number, kind: string, kvHead: number, positions: number[]}}
+ *   `group`: "residual", "attention" or "cache"; `kind`: "K" or "V"; pairs are first and last, both inclusive: one pixel may stand for several cells
  */
 export function hitMap(geometry, shown, x, y) {
   const fromTop = Math.floor((y - geometry.top) / geometry.rowPitch);

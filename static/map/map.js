@@ -74,7 +74,7 @@ function Prefilling({ run }) {
 /** What is selected where there is nothing to select yet. */
 const NOTHING = { layer: null, head: null, query: null, key: null };
 
-/** @param {{ranges: Object|null}} props null: the places are there, and nothing is in them yet */
+/** @param {{state: Object, dispatch: Function, size: Object, ranges: Object|null}} props `ranges` null: the places are there, and nothing is in them yet */
 function Grid({ state, dispatch, size, ranges }) {
   const { run, step, reveal, layerStop, selection, hover } = state;
   const theme = useTheme();

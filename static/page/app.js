@@ -39,17 +39,19 @@ const PANELS = [
  *
  * @param {Object} props
  * @param {Object} props.turns as `createTurns` gives them
+ * @param {Object} props.client
  * @param {Object|null} props.embed of the store, for a page inside another one; it stays what it is
  * @param {Object|null} props.host the page around, as `createEmbedHost` gives it
  */
-export function App({ turns, embed = null, host = null, ...parts }) {
+export function App({ turns, client, embed = null, host = null, ...others }) {
+  const parts = { client, ...others };
   const stage = useRef(null);
   // Whether the page is a file does not change.
   const { file } = turns.state();
   const saver = (panel) => html`<${Turn} of=${PanelSaver} turn="rest" turns=${turns} panel=${panel} ...${parts} />`;
   useFrameHeight(stage, host);
 
-  return html`<${Later.Provider} value=${turns.later}><${Definitions} client=${parts.client}><${Colours} turns=${turns}>
+  return html`<${Later.Provider} value=${turns.later}><${Definitions} client=${client}><${Colours} turns=${turns}>
     <div class="page">
       ${embed && html`<${SkipToEnd} />`}
       <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />

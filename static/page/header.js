@@ -48,7 +48,7 @@ export function Header({ state, dispatch, controller, client }) {
         </button>
         <button
           class="icon-button" type="button" aria-label="Help" title="Keys and glossary"
-          onClick=${() => document.querySelector("#help").showModal()}
+          onClick=${() => /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal()}
         >?</button>
       </div>
     </header>

@@ -48,7 +48,9 @@ async function fontsFor(text) {
   const faces = [...document.styleSheets]
     .flatMap((sheet) => [...sheet.cssRules].map((rule) => ({ rule, base: sheet.href })))
     .filter(({ rule }) => rule instanceof CSSFontFaceRule)
-    .filter(({ rule }) => rangesCover(rule.style.getPropertyValue("unicode-range"), text));
+    .filter(({ rule }) =>
+      rangesCover(/** @type {CSSFontFaceRule} */ (rule).style.getPropertyValue("unicode-range"), text),
+    );
   const written = await Promise.all(faces.map(({ rule, base }) => withFile(rule.cssText, base)));
   return written.join("\n");
 }

@@ -8,7 +8,7 @@ export function ShareButton({ state, dispatch }) {
   const refusal = shareRefusal(state.run);
   const open = () => {
     dispatch({ type: "pause" });
-    document.querySelector("#share").showModal();
+    /** @type {HTMLDialogElement} */ (document.querySelector("#share")).showModal();
   };
   return html`<button
     class="share-button" type="button" disabled=${refusal !== null} title=${refusal ?? "A link that opens this run, at this moment"}

@@ -72,7 +72,7 @@ export function noteOn({ step, layer, head }, text, pinned) {
   return { step, layer: pinned ? layer : null, head: pinned ? head : null, text: text.trim() };
 }
 
-/** @returns {"title"|"notes"|"open"|"values"|null} the part of the form that a refusal is about; null: none of them */
+/** @returns {string|null} "title", "notes", "open" or "values": the part of the form that a refusal is about; null: none of them */
 export function partOfField(field) {
   return (
     ["title", "notes", "open", "values"].find(

@@ -8,7 +8,10 @@ const WRITE_MS = 300;
 /** The same while a run moves by itself: what is copied then is passed before it is pasted. */
 const MOVING_MS = 2000;
 
-/** @param {{id: string, run: string}|null} saved the saved session that the page was opened with */
+/**
+ * @param {{pathname: string, search: string, hash: string}} location
+ * @param {{id: string, run: string, file?: boolean}|null} saved the saved session that the page was opened with
+ */
 export function readAddress({ pathname, search, hash }, saved = null) {
   const ofSaved = saved && (saved.file || savedOfPath(pathname) === saved.id) ? saved.run : null;
   return { run: ofSaved ?? runOfSearch(search), link: parseHash(hash) };

@@ -17,7 +17,7 @@ const NO_BRANCH = "The branch could not be started";
  * @param {Object} parts.store
  * @param {Object} parts.client
  * @param {Object|null} parts.saved the saved session that the page was opened with: {id, run, title, notes, open}
- * @param {Storage} parts.storage as in `createEngine`
+ * @param {{getItem: Function, setItem: Function}} parts.storage as in `createEngine`
  * @param {(ms: number) => Promise<void>} parts.delay
  */
 export function createController({ store, client, saved = null, storage, delay }) {

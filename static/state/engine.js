@@ -6,7 +6,7 @@ const OWNED_KEY = "kvscope.owned-run";
  * @param {Object} parts
  * @param {Object} parts.store
  * @param {Object} parts.client
- * @param {Storage} parts.storage remembers over a reload which run this tab started: only that one's engine is paused
+ * @param {{getItem: Function, setItem: Function}} parts.storage remembers over a reload which run this tab started: only that one's engine is paused
  */
 export function createEngine({ store, client, storage }) {
   const { dispatch, state } = store;

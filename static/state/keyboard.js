@@ -31,11 +31,20 @@ export const KEYS = [
     keys: ["m"],
     label: "m",
     text: "To the map; Enter there goes into the head",
-    run: () => document.querySelector("#map-grid")?.focus(),
+    run: () => focusOn("#map-grid"),
   },
-  { keys: ["/"], label: "/", text: "To the prompt", run: () => document.querySelector("#prompt")?.focus() },
-  { keys: ["?"], label: "?", text: "This list", run: () => document.querySelector("#help").showModal() },
+  { keys: ["/"], label: "/", text: "To the prompt", run: () => focusOn("#prompt") },
+  {
+    keys: ["?"],
+    label: "?",
+    text: "This list",
+    run: () => /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal(),
+  },
 ];
+
+function focusOn(selector) {
+  /** @type {HTMLElement|null} */ (document.querySelector(selector))?.focus();
+}
 
 function select(selectionOf) {
   return ({ store }) => store.dispatch({ type: "select", selection: selectionOf(store.state()) });
@@ -45,7 +54,11 @@ function walk(change) {
   return ({ store }) => store.dispatch({ type: "walk", change });
 }
 
-/** Elements that have a use of their own for a key. */
+/**
+ * Elements that have a use of their own for a key.
+ *
+ * @type {[string, (key: string) => boolean][]}
+ */
 const OWN_KEYS = [
   ["textarea, select, dialog, input:not([type=range], [type=checkbox])", () => true],
   ["button, input[type=checkbox], a, summary", (key) => key === " "],

@@ -7,6 +7,8 @@ import { Run } from "../log/run.js";
 /** A study's log has no run of its own to show: its link leads to the run it is of, and to the view that shows it. */
 const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
 
+/** @typedef {{step?: number, layer?: number, head?: number, query?: number, key?: number, view?: string}} Link */
+
 /**
  * @param {Object} parts
  * @param {Object} parts.store
@@ -21,17 +23,20 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
   const { dispatch, state } = store;
   let stopWatching = () => {};
 
-  const applyLink = ({ step, ...selection }) => {
+  const applyLink = (/** @type {Link} */ link) => {
+    const { step, ...selection } = link;
     if (Object.keys(selection).length) dispatch({ type: "select", selection });
     if (step !== undefined) dispatch({ type: "seek", step });
   };
 
   /**
-   * @param {{playing: boolean, visited: boolean, view?: string, insteadOf?: string, link?: Object}} how `visited`: it was
+   * @param {string} id
+   * @param {{playing: boolean, visited: boolean, view?: string, insteadOf?: string, link?: Link}} how `visited`: it was
    *   not started here just now; `link`: the step and selection to come back to; `view`: what to open where the link does
    *   not say; `insteadOf`: the study whose link led here
    */
-  const open = (id, { playing, visited, view, insteadOf, link = {} }) => {
+  const open = (id, how) => {
+    const { playing, visited, view, insteadOf, link = {} } = how;
     stopWatching();
     const run = new Run(id, id === saved?.run ? saved : null);
     dispatch({ type: "opened", run, playing, view: link.view ?? view, insteadOf });
@@ -109,7 +114,8 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
 }
 
 /** Which head a link means can be shown as soon as its run is open; the rest of it has to be there first. */
-function placeOf({ layer, head, step, query, key }) {
+function placeOf(link) {
+  const { layer, head, step, query, key } = link;
   const named = (place) => Object.fromEntries(Object.entries(place).filter(([, number]) => number !== undefined));
   return { head: named({ layer, head }), rest: named({ step, query, key }) };
 }

@@ -212,7 +212,7 @@ export function phaseOf(state) {
   return ["failed", "interrupted"].includes(run.close.reason) ? "error" : "done";
 }
 
-/** @returns {{state: Function, dispatch: Function, subscribe: Function}} */
+/** @returns {{state: () => any, dispatch: Function, subscribe: Function}} */
 export function createStore(overrides = {}) {
   let state = derive({ ...initialState, ...overrides });
   const listeners = new Set();

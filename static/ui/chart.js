@@ -30,6 +30,7 @@ const PATHS = { line: linePath, stairs: stepPath };
  * @param {{name: string, kind: "line"|"stairs"|"bar", tone: string, thin?: boolean, points: {x: number, y: number}[]}[]}
  *   props.series `tone`: one of the classes of chart.css; memoise the array
  * @param {number|null} [props.current] the x that is in sight elsewhere on the page: marked, and read out at rest
+ * @param {number} [props.height] in CSS pixels
  * @param {(x: number) => void} [props.onPick] makes an x the one in sight
  */
 export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPick = null, height = 200 }) {

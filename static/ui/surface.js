@@ -41,6 +41,7 @@ export function imageOf({ data, width, height }) {
   canvas.width = width;
   canvas.height = height;
   const bytes = new Uint8ClampedArray(data.buffer, data.byteOffset, data.byteLength);
-  canvas.getContext("2d", IN_MEMORY).putImageData(new ImageData(bytes, width, height), 0, 0);
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", IN_MEMORY));
+  context.putImageData(new ImageData(bytes, width, height), 0, 0);
   return canvas;
 }

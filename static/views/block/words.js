@@ -4,7 +4,7 @@ import { counted, fixed, integer, percent, quoted, significant } from "../../fac
 import { deltas } from "./scene.js";
 
 /**
- * @typedef {{text: string, tone?: "strong"|"cached"|"computed"|"output"|"muted", tail?: Line}} Line
+ * @typedef {{text: string, tone?: string, tail?: Line}} Line `tone`: "strong", "cached", "computed", "output" or "muted"
  * @param {Object} scene from blockScene
  * @returns {Object<string, Line[]>} lines by the name of the place in the drawing they belong to
  */

@@ -9,7 +9,7 @@ import { Dimensions } from "../pair/dimensions.js";
 import { bySize, dotProduct } from "../pair/dot-product.js";
 import { Vector } from "../pair/vector.js";
 
-/** @param {{exact: Object}} props `exact` as `useHeadValues` gives it */
+/** @param {{state: Object, focus: Object, exact: Object, dispatch: Function}} props `exact` as `useHeadValues` gives it */
 export function DotProduct({ state, focus, exact, dispatch }) {
   const { run } = state;
   const { layer, head, query, key } = focus;

@@ -76,7 +76,7 @@ export function keyBox(geometry, key) {
 }
 
 /**
- * @returns {{queries: [number, number], keys: [number, number], masked: boolean}|null} the cells under a point, first
+ * @returns {{queries: number[], keys: number[], masked: boolean}|null} the cells under a point, first
  *   and last inclusive: one pixel may stand for several. `masked`: none of them may be read.
  */
 export function hitMatrix(geometry, x, y) {
@@ -87,7 +87,7 @@ export function hitMatrix(geometry, x, y) {
   return { queries, keys, masked: keys[0] > queries[1] };
 }
 
-/** @returns {{queries: [number, number], keys: [number, number], masked: false, row: true}|null} the row whose name is under a point, all of it */
+/** @returns {{queries: number[], keys: number[], masked: boolean, row: boolean}|null} the row whose name is under a point, all of it */
 export function hitRowName(geometry, x, y) {
   const queries = x < geometry.left ? queriesAt(geometry, y) : null;
   return queries && { queries, keys: [0, queries[1]], masked: false, row: true };

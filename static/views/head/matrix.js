@@ -18,7 +18,7 @@ const MARGIN = { left: 74, top: 58, right: 24, bottom: 2 };
 const NARROW_MARGIN = { left: 62, top: 52, right: 16, bottom: 2 };
 const NARROW_PX = 330;
 
-/** @param {{close: boolean}} props `close`: a window around the chosen cell instead of the whole matrix */
+/** @param {{run: Object, focus: Object, hover: Object|null, close: boolean, dispatch: Function}} props `close`: a window around the chosen cell instead of the whole matrix */
 export function HeadMatrix({ run, focus, hover, close, dispatch }) {
   const [ref, size] = useSize();
   const [focused, setFocused] = useState(false);

@@ -7,7 +7,7 @@ import { Token } from "../../ui/token.js";
 
 const SHOWN = 5;
 
-/** @param {{row: Object|null}} props as `rowWeights` gives it: digits that its weights do not have are not written */
+/** @param {{run: Object, focus: Object, row: Object|null, dispatch: Function}} props `row` as `rowWeights` gives it: digits that its weights do not have are not written */
 export function TopKeys({ run, focus, row, dispatch }) {
   const { query, key: chosen, preview } = focus;
   const keys = row ? topKeys(row.weights, SHOWN) : [];

@@ -17,7 +17,9 @@ export function stackSize({ layers }, { width, rowPx, ratio }) {
  * @param {{rowPx: number, ratio: number}} size `rowPx` in CSS pixels
  * @returns {{y0: number, y1: number}} the device pixels that are painted
  */
-export function paintStackLine(target, view, layer, { residual, theme, shown }, { rowPx, ratio }) {
+export function paintStackLine(target, view, layer, scales, size) {
+  const { residual, theme, shown } = scales;
+  const { rowPx, ratio } = size;
   const fromTop = view.layers - 1 - layer;
   const top = Math.round(fromTop * rowPx * ratio);
   const y0 = Math.round((fromTop * rowPx + 1) * ratio);

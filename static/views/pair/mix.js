@@ -11,7 +11,8 @@ import { RowTable } from "./row-table.js";
 import { Vector } from "./vector.js";
 
 /**
- * @param {{values: Object, row: number, pair: Object, stored: boolean}} props the head's exact values, and `dotProduct` of the
+ * @param {{run: Object, focus: Object, values: Object, row: number, pair: Object, names: Object, stored: boolean,
+ *   dispatch: Function}} props `values`: the head's exact values, and `dotProduct` of the
  *   chosen pair; `stored`: only q, k and v are the model's own, and the rest is made of them
  */
 export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) {

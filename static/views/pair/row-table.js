@@ -11,6 +11,10 @@ const MORE = 50;
 
 /**
  * @param {Object} props
+ * @param {Object} props.run
+ * @param {Object} props.focus
+ * @param {number} props.dimension
+ * @param {Function} props.dispatch
  * @param {Object} props.softmax as `attentionRow` gives it
  * @param {Object} props.mix as `mixAt` gives it, for `dimension`
  */

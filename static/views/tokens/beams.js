@@ -7,7 +7,7 @@
  * @param {{depths: {nodes: Object[]}[]}} search
  * @param {Set<number>} best ids of the nodes on the likeliest path
  * @returns {{columns: number, rows: number, cells: {node: Object, column: number, row: number, parentRow: number|null,
- *   onBest: boolean, parentOnBest: boolean}[]}} `parentRow` null: the candidate follows the context itself
+ *   onBest: boolean}[]}} `parentRow` null: the candidate follows the context itself
  */
 export function beamTree({ depths }, best) {
   const rowOf = new Map();

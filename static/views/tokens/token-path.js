@@ -11,7 +11,7 @@ import { distribution, sameSettings } from "../../next-token/sampling.js";
  * @param {Object} shown a step of a run: {data, topIds, topLogits, tailCounts}
  * @param {Object} settings what the choice is made with
  * @param {Object} used the settings the run was made with
- * @returns {{vocab: number, greedy: boolean, own: boolean, temperature: Object, topK: Object, topP: Object,
+ * @returns {{vocab: number, greedy: boolean, own: boolean, settings: Object, temperature: Object, topK: Object, topP: Object,
  *   cut: (null|"top-k"|"top-p")[], logits: Object, chosen: {rank: number, token: Object}, draw: Object|null}}
  *   `own`: these are the run's own settings; `chosen.rank`: −1 past the listed ones;
  *   `logits`: {listed, low, high, tail, tailCounts} of the whole vocabulary; `draw` as `drawOf` gives it
@@ -165,7 +165,8 @@ function verdictOn(name, possible, own) {
 }
 
 /** @returns {{rank: number, logit: number, warm: number, share: number}|null} `warm`: after temperature, `share`: after the filters */
-function standing({ logits, temperature, topP, settings, greedy }, { rank, logit: given }) {
+function standing({ logits, temperature, topP, settings, greedy }, asked) {
+  const { rank, logit: given } = asked;
   const logit = logits.listed[rank] ?? given;
   if (rank < 0 || logit === undefined) return null;
   const ratio = Math.exp((logit - logits.listed[0]) / (greedy ? 1 : settings.temperature));

@@ -8,7 +8,7 @@ import { namedTokens, tokensLike } from "./token-names.js";
 import { useCandidates } from "./use-candidates.js";
 
 /**
- * @returns {{text: string, asked: {token: Object, rank: number, logit: number|undefined, whole?: boolean}|null,
+ * @returns {{text: string, asked: {token: Object, rank: number, logit?: number, whole?: boolean}|null,
  *   found: {status: string, problem: Error|null, choices: Object[]}, onText: Function, onAsk: Function, onPress: Function}}
  */
 export function useAsked(state, client) {

@@ -31,6 +31,7 @@ export function keyColumns({ count, own, centre, width }) {
   const pinned = own === 0 ? 1 : 2;
   const size = Math.max(1, Math.floor((width - pinned * GAP_PX) / LEAST_COLUMN_PX) - pinned);
   const first = Math.min(Math.max(0, centre - Math.floor(size / 2)), count - size);
+  /** @type {[number, number]} */
   const window = [first, first + size - 1];
   const runs = joined([[0, 0], window, [own, own]]);
   const pitch = (width - (runs.length - 1) * GAP_PX) / columnCount({ runs });

@@ -20,6 +20,7 @@ const HIDDEN_TOP = 404;
 export function mlpHalf({ dims, x, y = 0, stream }) {
   const { d, mlp, gated } = dims;
   const right = x + MLP_WIDTH - TILE;
+  /** @type {[string, number][]} */
   const units = gated
     ? [
         ["mlp.gate", x],
