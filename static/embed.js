@@ -1,6 +1,6 @@
 // Sizes and drives KVScope's frames, and makes them of <div data-kvscope="ID">: docs/embed.md
 (() => {
-  const root = new URL("..", /** @type {HTMLScriptElement} */ (document.currentScript).src).href;
+  const root = new URL("..", document.currentScript.src).href;
   const heard = new Map();
 
   const make = (element) => {
@@ -20,15 +20,12 @@
   const adopt = (frame) => {
     if (heard.has(frame)) return;
     let waiting = [];
-    const send = (type, data = {}) => frame.contentWindow?.postMessage({ ...data, type, kvscope: 1 }, "*");
+    const send = (type, data) => frame.contentWindow?.postMessage({ ...data, type, kvscope: 1 }, "*");
     const command = (type) => (data) => (waiting ? waiting.push([type, data]) : send(type, data));
     heard.set(frame, (data) => {
       const { type } = data;
       if (type === "size" && !("fixed" in frame.dataset)) frame.style.height = `${+data.height}px`;
-      if (type === "ready") {
-        for (const sent of waiting ?? []) send(...sent);
-        waiting = null;
-      }
+      if (type === "ready") waiting = waiting?.forEach((sent) => send(...sent));
       if (type === "stepchange") frame.dispatchEvent(new CustomEvent(type, { bubbles: true, detail: data }));
     });
     send("hello");
