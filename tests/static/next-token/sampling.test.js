@@ -106,6 +106,19 @@ test("with the tail as a histogram, probabilities stay within a thousandth of th
   }
 });
 
+test("the mass of a bin is that of logits spread evenly over it, however wide it is", () => {
+  const wide = {
+    topLogits: Float32Array.of(8),
+    tailCounts: Int32Array.of(1000),
+    tail: { low: 0, high: 8, count: 1000 },
+  };
+  const evenly = Array.from({ length: 1000 }, (_, i) => ((i + 0.5) / 1000) * 8);
+  for (const temperature of [0.5, 1, 2]) {
+    const mass = evenly.reduce((sum, logit) => sum + Math.exp((logit - 8) / temperature), 0);
+    near(distribution(wide, { ...OFF, temperature }).rest, mass / (1 + mass), 1e-4);
+  }
+});
+
 test("filters whose edge lies in the histogram are found to about a bin, and said to be approximate", () => {
   const { logits, frame } = vocabulary();
   const wide = { ...OFF, temperature: 2, top_p: 0.97 };
