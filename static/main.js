@@ -13,6 +13,7 @@ import { followAddress, readAddress } from "./state/address.js";
 import { createController } from "./state/controller.js";
 import { listenToKeys } from "./state/keyboard.js";
 import { presentOfSearch } from "./state/location.js";
+import { beginOf, rememberIntro } from "./state/newcomer.js";
 import { createOwnRuns } from "./state/own-runs.js";
 import { createPlayer } from "./state/player.js";
 import { listenToPrint } from "./state/printing.js";
@@ -133,7 +134,8 @@ if (embed) {
   // Its address stays what the page around wrote: no step through a run is one in that page's history.
   controller.beginEmbedded(embed.link, embed.autoplay && !stillness.matches);
 } else {
-  const { run, link } = readAddress(window.location, saved);
+  const { run, link } = beginOf(readAddress(window.location, saved), settings);
+  rememberIntro(store, settings);
   followAddress({ window, store, controller, saved });
   controller.begin(run ?? bootstrap.examples[0]?.id, link);
 }

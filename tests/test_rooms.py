@@ -33,6 +33,7 @@ ROOMS = {
         *("static/draw", "static/log", "static/turns", "static/facts", "static/state", "static/loading"),
         *("static/words", "static/ui", "static/gallery", "static/gallery.js", "static/map", "static/timeline"),
         *("static/look-here", "static/next-token", "static/kv-cache", "static/time", "static/views"),
+        "static/intro",
         *("static/inspector", "static/save-panel", "static/files", "static/embed.js", "static/embed", "static/share"),
         *("static/prompt", "static/page", "static/main.js"),
     ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
@@ -25,10 +25,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A recorded run: its id and its prompt."""
+    """A recorded run: its id and its prompt. `look`: layer, head, query and key of the cell it is to be opened at."""
 
     id: str
     title: str
+    look: dict[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +163,7 @@ def _described(path: Path) -> Recording:
         closing["steps"],
         shown["picture"],
     )
+    look = {name: session["open"][name] for name in ("layer", "head", "query", "key")}
+    if None not in look.values():
+        example = replace(example, look=look)
     return Recording(path, example if shown["starts"] else None, words, card, shown["order"])

@@ -20,7 +20,7 @@ SHEETS = (
     *("ui/chart", "views/sheet", "words/words", "look-here/look-here", "save-panel/save-panel"),
     *("share/share", "share/saved", "timeline/notes", "embed/builder", "files/files"),
     *("views/model/model", "views/block/block", "views/head/head", "views/pair/dimensions", "views/pair/pair"),
-    *("views/tokens/tokens", "views/cache/cache", "views/time/time"),
+    *("views/tokens/tokens", "views/cache/cache", "views/time/time", "intro/intro"),
     *("page/present", "embed/embed", "page/print"),
 )
 """Style sheets of the page, in the order in which later ones win: each by its path under static/, without `.css`."""

@@ -6,7 +6,11 @@ import { hcl } from "d3-color";
 import { interpolateRgb } from "d3-interpolate";
 import { inkOn, isLight, pack, packed, ramp } from "./colours.js";
 
-const PROPERTIES = ["mono", "bg", "panel", "ink", "muted", "line", "cached", "computed", "output", "weights"];
+const PROPERTIES = {
+  ...{ mono: "mono", bg: "bg", panel: "panel", ink: "ink", muted: "muted", line: "line" },
+  ...{ cached: "cached", computed: "computed", output: "output", weights: "weights" },
+  ...{ cachedInk: "cached-ink", computedInk: "computed-ink", outputInk: "output-ink" },
+};
 
 /** Attention 0 → 1: light to dark on paper, dark to light on a dark page. Lightness alone orders it. */
 const ATTENTION = {
@@ -23,7 +27,12 @@ const V_HUE_SHIFT = -38;
 /** @param {CSSStyleDeclaration} style computed style of an element that has the properties */
 export function readTheme(style) {
   return buildTheme(
-    Object.fromEntries(PROPERTIES.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || "#888"])),
+    Object.fromEntries(
+      Object.entries(PROPERTIES).map(([name, property]) => [
+        name,
+        style.getPropertyValue(`--${property}`).trim() || "#888",
+      ]),
+    ),
   );
 }
 

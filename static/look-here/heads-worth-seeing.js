@@ -11,6 +11,7 @@
  */
 
 import { counted, percent, quoted } from "../facts/format.js";
+import { isWord } from "../facts/opening-head.js";
 import { weightOf } from "../log/companding.js";
 
 /** With fewer rows than this every head looks alike. */
@@ -19,7 +20,6 @@ const LEAST_POSITIONS = 4;
 const LEAST_SHARE = 0.2;
 /** A key this far back is neither the query itself nor its neighbour. */
 const APART = 2;
-const WORD = /[\p{L}\p{N}]/u;
 
 /**
  * @param {{layers: number, heads: number}} shape
@@ -77,10 +77,6 @@ function addRow(tally, at, row, { query, words, follower }) {
 
 function raise(cell, shade, query, key) {
   if (shade > cell.shade) Object.assign(cell, { shade, query, key });
-}
-
-function isWord(token) {
-  return !token.special && WORD.test(token.text);
 }
 
 /**

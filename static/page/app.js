@@ -1,82 +1,38 @@
-/** The whole page: header, messages, prompt, timeline, and the five regions of the stage. */
+/** The whole page: the first thirty seconds, or everything; and what both stand in. */
 
 import { html } from "htm/preact";
-import { useRef } from "preact/hooks";
-import { EmbedHeader, SkipToEnd, SkipToStart } from "../embed/header.js";
-import { useFrameHeight } from "../embed/use-frame-height.js";
-import { WheelHint } from "../embed/wheel-hint.js";
-import { Inspector } from "../inspector/inspector.js";
-import { KvCache } from "../kv-cache/kv-cache.js";
-import { LookHere } from "../look-here/look-here.js";
-import { ModelMap } from "../map/map.js";
-import { NextToken } from "../next-token/next-token.js";
-import { PromptBar } from "../prompt/prompt-bar.js";
-import { PanelSaver } from "../save-panel/panel-saver.js";
-import { ShareDialog } from "../share/share-dialog.js";
-import { isWide, PANEL_NAMES } from "../state/views.js";
-import { Time } from "../time/time.js";
-import { Timeline } from "../timeline/timeline.js";
+import { Intro } from "../intro/intro.js";
+import { inIntro } from "../state/intro.js";
 import { Later } from "../turns/later.js";
 import { Turn, useChoice } from "../turns/turn.js";
 import { Theme, usePageTheme } from "../ui/use-theme.js";
 import { Help } from "../words/help.js";
 import { Glossary } from "../words/term.js";
 import { useGlossary } from "../words/use-glossary.js";
-import { Header } from "./header.js";
+import { Everything } from "./everything.js";
 import { Messages } from "./messages.js";
-import { Tabs } from "./tabs.js";
-
-const PANELS = [
-  { id: "map", tab: "Map" },
-  { id: "inspector", tab: "Inspector" },
-  { id: "next-token", tab: PANEL_NAMES.tokens },
-  { id: "kv-cache", tab: PANEL_NAMES.cache },
-  { id: "time", tab: PANEL_NAMES.time },
-];
 
 /**
- * It has no state of its own, so it is rendered once: each part of the page is rendered again by itself.
- *
  * @param {Object} props
  * @param {Object} props.turns as `createTurns` gives them
  * @param {Object} props.client
  * @param {Object|null} props.embed of the store, for a page inside another one; it stays what it is
  * @param {Object|null} props.host the page around, as `createEmbedHost` gives it
  */
-export function App({ turns, client, embed = null, host = null, ...others }) {
-  const parts = { client, ...others };
-  const stage = useRef(null);
-  // Whether the page is a file does not change.
-  const { file } = turns.state();
-  const saver = (panel) => html`<${Turn} of=${PanelSaver} turn="rest" turns=${turns} panel=${panel} ...${parts} />`;
-  useFrameHeight(stage, host);
-
-  return html`<${Later.Provider} value=${turns.later}><${Definitions} client=${client}><${Colours} turns=${turns}>
+export function App({ turns, embed = null, host = null, ...parts }) {
+  return html`<${Later.Provider} value=${turns.later}><${Definitions} client=${parts.client}><${Colours} turns=${turns}>
     <div class="page">
-      ${embed && html`<${SkipToEnd} />`}
-      <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />
-      <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
-      ${!embed && !file && html`<${Turn} of=${PromptBar} turn="timeline" turns=${turns} ...${parts} />`}
-      <${Turn} of=${Timeline} turn="timeline" turns=${turns} ...${parts} />
-      <${ViewTabs} turns=${turns} stage=${stage} opens=${embed?.opens} />
-      <${Stage} turns=${turns} element=${stage}>
-        <div class="panel panel-map" id="panel-map">
-          <${Turn} of=${LookHere} turn="rest" turns=${turns} ...${parts} />
-          <${Turn} of=${ModelMap} turn="map" turns=${turns} moving ...${parts} />
-          ${saver("Model map")}
-        </div>
-        <div class="panel panel-inspector" id="panel-inspector"><${Turn} of=${Inspector} turn="inspector" turns=${turns} ...${parts} />${saver("Inspector")}</div>
-        <div class="strip">
-          <div class="panel panel-next-token" id="panel-next-token"><${Turn} of=${NextToken} turn="nextToken" turns=${turns} ...${parts} />${saver("Next token")}</div>
-          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Turn} of=${KvCache} turn="kvCache" turns=${turns} ...${parts} />${saver("KV cache")}</div>
-          <div class="panel panel-time" id="panel-time"><${Turn} of=${Time} turn="time" turns=${turns} ...${parts} />${saver("Time")}</div>
-        </div>
-      <//>
+      <${Shown} turns=${turns} embed=${embed} host=${host} ...${parts} />
       <${Help} />
-      ${embed && html`<${WheelHint} /><${SkipToStart} />`}
-      ${!embed && !file && html`<${Turn} of=${ShareDialog} turn="rest" turns=${turns} ...${parts} />`}
     </div>
   <//><//><//>`;
+}
+
+function Shown({ turns, embed, host, ...parts }) {
+  if (!useChoice(turns, "map", inIntro))
+    return html`<${Everything} turns=${turns} embed=${embed} host=${host} ...${parts} />`;
+  return html`<${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
+    <${Turn} of=${Intro} turn="map" turns=${turns} moving ...${parts} />`;
 }
 
 function Definitions({ client, children }) {
@@ -88,15 +44,4 @@ function Colours({ turns, children }) {
   return html`<${Theme.Provider} value=${theme}>${children}<//>`;
 }
 
-function ViewTabs({ turns, ...props }) {
-  return html`<${Tabs} panels=${PANELS} view=${useChoice(turns, "map", viewOf)} ...${props} />`;
-}
-
-/** A wide view leaves the map a rail. */
-function Stage({ turns, element, children }) {
-  const view = useChoice(turns, "map", viewOf);
-  return html`<main class="stage" data-wide=${isWide(view)} ref=${element}>${children}</main>`;
-}
-
 const themeOf = ({ theme }) => theme;
-const viewOf = ({ selection }) => selection.view;

@@ -24,6 +24,7 @@ export function Header({ state, dispatch, controller, client }) {
                 <${Recorded} state=${state} controller=${controller} />
                 ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
                 ${!state.file && html`<a class="header-link" href=${GALLERY}>Gallery</a>`}
+                ${state.run && html`<button class="header-link" type="button" onClick=${() => toIntro(dispatch)}>Tour</button>`}
               </div>`
       }
       <div class="header-end">
@@ -53,6 +54,12 @@ export function Header({ state, dispatch, controller, client }) {
       </div>
     </header>
   `;
+}
+
+/** The first thirty seconds, of the run in sight. */
+function toIntro(dispatch) {
+  dispatch({ type: "select", selection: { view: "intro" } });
+  dispatch({ type: "moment", moment: 0 });
 }
 
 /** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */

@@ -7,6 +7,7 @@ import { branchRefusal, chosenPosition } from "../facts/branching.js";
 import { openingOf } from "../facts/saved-session.js";
 import { requestProblem } from "../log/run-request.js";
 import { createEngine } from "./engine.js";
+import { inIntro, momentsOf } from "./intro.js";
 import { createOpening } from "./opening.js";
 import { createReadiness, modelFailed } from "./readiness.js";
 
@@ -47,7 +48,9 @@ export function createController({ store, client, saved = null, storage, delay }
   });
 
   const visit = (id, link = {}, insteadOf = null) => {
-    open(id, { playing: link.step === undefined, visited: true, insteadOf, link });
+    // The intro waits to be asked.
+    const playing = link.step === undefined && link.view !== "intro";
+    open(id, { playing, visited: true, insteadOf, link });
   };
 
   const start = async () => {
@@ -75,6 +78,9 @@ export function createController({ store, client, saved = null, storage, delay }
   };
 
   const last = () => (state().run?.steps.length ?? 0) - 1;
+  const lastMoment = () => momentsOf(state()).length - 1;
+  /** What moves the playhead moves the intro's where that is what is shown. */
+  const either = (moveMoment, moveStep) => () => (inIntro(state()) ? moveMoment(state().intro) : moveStep(state()));
 
   const play = () => {
     dispatch({ type: "play" });
@@ -145,18 +151,28 @@ export function createController({ store, client, saved = null, storage, delay }
     pause,
     toggle: () => (state().playing ? pause() : play()),
 
-    next() {
-      const { step } = state();
-      if (step < last()) dispatch({ type: "show", step: step + 1 });
-      else if (engine.grows()) {
-        dispatch({ type: "wanted", wanted: true });
-        if (state().enginePaused) engine.control("step");
-      }
-    },
-
-    previous: () => dispatch({ type: "seek", step: state().step - 1 }),
-    first: () => dispatch({ type: "seek", step: 0 }),
-    last: () => dispatch({ type: "seek", step: last() }),
+    next: either(
+      ({ moment }) => moment < lastMoment() && dispatch({ type: "moment", moment: moment + 1, progress: 0 }),
+      ({ step }) => {
+        if (step < last()) dispatch({ type: "show", step: step + 1 });
+        else if (engine.grows()) {
+          dispatch({ type: "wanted", wanted: true });
+          if (state().enginePaused) engine.control("step");
+        }
+      },
+    ),
+    previous: either(
+      ({ moment }) => dispatch({ type: "moment", moment: moment - 1 }),
+      ({ step }) => dispatch({ type: "seek", step: step - 1 }),
+    ),
+    first: either(
+      () => dispatch({ type: "moment", moment: 0 }),
+      () => dispatch({ type: "seek", step: 0 }),
+    ),
+    last: either(
+      () => dispatch({ type: "moment", moment: lastMoment() }),
+      () => dispatch({ type: "seek", step: last() }),
+    ),
 
     stop: () => engine.control("stop"),
 

@@ -1,7 +1,7 @@
 /** Opens a run: watches its log, folds what comes into the run in the store, and brings the playhead to where a link leads. */
 
 import { reasonOfClose } from "../facts/endings.js";
-import { tellingHead } from "../facts/opening-head.js";
+import { isWord, tellingLook } from "../facts/opening-head.js";
 import { Run } from "../log/run.js";
 
 /** A study's log has no run of its own to show: its link leads to the run it is of, and to the view that shows it. */
@@ -92,11 +92,20 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
   };
 
   const onStep = (run, unchosen) => {
-    if (run.steps.length === 1 && unchosen()) {
-      const head = tellingHead(run);
-      if (head) dispatch({ type: "select", selection: head });
+    if (run.steps.length === 1) {
+      const telling = tellingLook(run);
+      dispatch({ type: "look", look: namedLook(run) ?? tellingLook(run, isWord) });
+      if (telling && unchosen()) dispatch({ type: "select", selection: { layer: telling.layer, head: telling.head } });
     }
     if (state().wanted && state().step < run.steps.length - 1) dispatch({ type: "show", step: state().step + 1 });
+  };
+
+  /** The cell that whoever recorded or shared the run wants to be seen first. */
+  const namedLook = (run) => {
+    const named = run.saved?.open ?? state().examples.find(({ id }) => id === run.id)?.look;
+    const { layer = null, head = null, query = null, key = null } = named ?? {};
+    const isOfPrompt = query !== null && key !== null && key < query && query < run.promptLength;
+    return isOfPrompt && layer !== null && head !== null ? { layer, head, query, key } : null;
   };
 
   const onClose = (run) => {

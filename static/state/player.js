@@ -5,6 +5,8 @@
  * first part the layers come up (easing.js). Everything here is pure except `createPlayer`, which runs the frames.
  */
 
+import { inIntro, momentMs, momentsOf } from "./intro.js";
+
 /** How long a median decode step is shown at speed 1, in ms. */
 const TARGET_STEP_MS = 700;
 /** No step is shown for longer than this at speed 1, in ms. */
@@ -62,14 +64,23 @@ export function advance({ step, progress }, ms, last, durationOf) {
   }
 }
 
+/** The same of the intro, whose last moment may still be to come. */
+function nextMoment(state, ms) {
+  const { moment: step, progress } = state.intro;
+  const last = state.playing ? momentsOf(state).length - 1 : step;
+  const next = advance({ step, progress }, ms, last, (at) => momentMs(state, at));
+  return { intro: { moment: next.step, progress: next.progress } };
+}
+
 /**
  * The playhead after a frame of `ms`, in any of the three ways it moves: following the live edge, playing, or
  * finishing one step that was asked for.
  *
  * @param {Object} state of the store
- * @returns {{step: number, progress: number}|null} null when nothing moves
+ * @returns {{step: number, progress: number}|{intro: {moment: number, progress: number}}|null} null when nothing moves
  */
 export function nextPlayhead(state, ms) {
+  if (inIntro(state)) return nextMoment(state, ms);
   const { run, step, progress } = state;
   const last = (run?.steps.length ?? 0) - 1;
   if (last < 0 || state.layerStop) return null;
@@ -84,8 +95,14 @@ export function nextPlayhead(state, ms) {
 
 /** Whether the clock has anything to do. While a step is walked layer by layer, it stands. */
 export function moves(state) {
+  if (inIntro(state)) return Boolean(state.run?.steps.length) && (state.playing || state.intro.progress < 1);
   if (!state.run?.steps.length || state.layerStop) return false;
   return state.playing || state.following || state.progress < 1;
+}
+
+function isElsewhere(playhead, state) {
+  const [there, here] = playhead.intro ? [playhead.intro, state.intro] : [playhead, state];
+  return Object.keys(there).some((name) => there[name] !== here[name]);
 }
 
 /**
@@ -104,9 +121,7 @@ export function createPlayer({ store, requestFrame, cancelFrame }) {
     before = now;
     const state = store.state();
     const playhead = nextPlayhead(state, ms);
-    if (playhead && (playhead.step !== state.step || playhead.progress !== state.progress)) {
-      store.dispatch({ type: "tick", ...playhead });
-    }
+    if (playhead && isElsewhere(playhead, state)) store.dispatch({ type: "tick", playhead });
     schedule();
   };
 

@@ -8,10 +8,11 @@
  * many of its layers are shown (1…layers); null when it is not. `sandboxed`: the page is in a frame without an origin,
  * where nothing can be started. `embed`: the page is part of another one, without what `hide` names and at the panel
  * that `opens` names; null when it stands by itself. `file`: the page is a file that has its run inside, without a
- * server.
+ * server. `intro` is the playhead of the first thirty seconds, whose thread is `look`, as `tellingLook` gives it.
  */
 
 import { progressAt, revealAt, sweepShare } from "./easing.js";
+import { inIntro, introIsOver, momentsOf } from "./intro.js";
 import { walk } from "./layer-walk.js";
 
 export const initialState = {
@@ -30,6 +31,8 @@ export const initialState = {
   wanted: false,
   step: 0,
   progress: 1,
+  intro: { moment: 0, progress: 1 },
+  look: null,
   reveal: 0,
   layerStop: null,
   playing: false,
@@ -98,6 +101,8 @@ const REDUCERS = {
     wanted: false,
     step: 0,
     progress: playing ? 0 : 1,
+    intro: { moment: 0, progress: playing ? 0 : 1 },
+    look: null,
     layerStop: null,
     playing,
     following: false,
@@ -107,8 +112,10 @@ const REDUCERS = {
   }),
   /** A viewer who follows is at the newest step as soon as it is there. A playhead that waits for one may wait no longer. */
   grew: (state) => {
-    const { step, progress } = state.following ? newest(state) : state;
-    return { version: state.version + 1, step, progress, ...stopAtTheEnd(state, step, progress) };
+    const grown = { ...state, ...(state.following ? newest(state) : {}) };
+    const { step, progress } = grown;
+    const stops = atTheEnd(grown) ? { playing: false, following: false } : {};
+    return { version: state.version + 1, step, progress, ...stops };
   },
   settingsOfRun: (state, { open }) =>
     state.edited
@@ -117,14 +124,22 @@ const REDUCERS = {
   engine: (_state, { paused }) => ({ enginePaused: paused }),
   wanted: (_state, { wanted }) => ({ wanted }),
 
-  tick: (state, { step, progress }) => ({ step, progress, ...stopAtTheEnd(state, step, progress) }),
-  play: (state) => ({ ...standing, playing: true, ...(atTheEnd(state) ? { step: 0, progress: 0 } : {}) }),
-  pause: () => ({ playing: false, following: false, progress: 1, layerStop: null }),
+  tick: (state, { playhead }) => {
+    const there = { ...state, ...playhead };
+    return { ...playhead, ...(atTheEnd(there) ? { playing: false, following: false } : {}) };
+  },
+  play: (state) => ({ ...standing, playing: true, ...(atTheEnd(state) ? placed(state, 0, 0) : {}) }),
+  pause: (state) => ({ playing: false, following: false, layerStop: null, ...placed(state, placeOf(state), 1) }),
   follow: () => ({ ...standing, playing: true, following: true }),
   seek: (_state, { step }) => ({ ...standing, step, progress: 1 }),
   show: (_state, { step }) => ({ ...standing, step, progress: 0 }),
+  /** One moment of the intro, shown at once or as it comes about. */
+  moment: (_state, { moment, progress = 1 }) => ({ ...standing, intro: { moment, progress } }),
+  look: (_state, { look }) => ({ look }),
   fastForward: (state) =>
-    state.layerStop ? {} : { progress: state.playing ? Math.max(state.progress, sweepEnd(state)) : 1 },
+    state.layerStop || inIntro(state)
+      ? {}
+      : { progress: state.playing ? Math.max(state.progress, sweepEnd(state)) : 1 },
   /** One layer on or back, and there the playhead stands. */
   walk: (state, { change }) => walked(state, change),
 
@@ -149,7 +164,9 @@ function derive(state) {
   const layers = run?.layers ?? 0;
   const moving = state.reducedMotion ? layers : revealAt(state.progress, layers, msOf(run, step));
   const reveal = state.layerStop ?? moving;
-  const bounded = { ...state, step, reveal, selection: clampSelection(state.selection, run) };
+  const moment = clamp(state.intro.moment, 0, momentsOf(state).length - 1);
+  const intro = moment === state.intro.moment ? state.intro : { ...state.intro, moment };
+  const bounded = { ...state, step, intro, reveal, selection: clampSelection(state.selection, run) };
   return { ...bounded, phase: phaseOf(bounded) };
 }
 
@@ -184,18 +201,23 @@ function clampSelection(selection, run) {
   return same ? selection : bounded;
 }
 
-/** Whether the playhead rests on the last step of a run that will not grow. */
-export function atTheEnd({ run, step, progress }) {
+/** Whether the playhead rests on the last step of a run that will not grow, or the intro's on its last moment. */
+export function atTheEnd(state) {
+  if (inIntro(state)) return introIsOver(state);
+  const { run, step, progress } = state;
   return Boolean(run?.close) && step >= run.steps.length - 1 && progress >= 1;
+}
+
+const placeOf = (state) => (inIntro(state) ? state.intro.moment : state.step);
+
+/** The playhead of what is shown: of the intro's moments, or of the run's steps. */
+function placed(state, place, progress) {
+  return inIntro(state) ? { intro: { moment: place, progress } } : { step: place, progress };
 }
 
 function newest({ run, step, progress }) {
   const last = run.steps.length - 1;
   return step < last ? { step: last, progress: 0 } : { step, progress };
-}
-
-function stopAtTheEnd(state, step, progress) {
-  return atTheEnd({ run: state.run, step, progress }) ? { playing: false, following: false } : {};
 }
 
 /** The page's state in one word, as `<html data-state>` carries it. */

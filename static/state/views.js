@@ -7,7 +7,8 @@ export const ZOOMS = ["model", "block", "head", "pair"];
 /** Panels with their names. */
 export const PANEL_NAMES = { tokens: "Next token", cache: "Cache", time: "Time" };
 const PANELS = Object.keys(PANEL_NAMES);
-export const VIEWS = [...ZOOMS, ...PANELS];
+/** `intro`: the first thirty seconds, in place of the whole stage. */
+export const VIEWS = [...ZOOMS, ...PANELS, "intro"];
 
 /** Views that need most of the stage: the map becomes a rail beside them. */
 const WIDE = ["model", "block", ...PANELS];
@@ -36,7 +37,7 @@ export function backFrom({ view, query, key }) {
   return { view: zoomOut(view) };
 }
 
-/** @returns {string} one zoom further out; a panel goes back to the head */
+/** @returns {string} one zoom further out; a panel, and the intro, go back to the head */
 export function zoomOut(view) {
-  return PANELS.includes(view) ? "head" : ZOOMS[Math.max(ZOOMS.indexOf(view) - 1, 0)];
+  return !ZOOMS.includes(view) ? "head" : ZOOMS[Math.max(ZOOMS.indexOf(view) - 1, 0)];
 }

@@ -31,7 +31,7 @@ def test_a_recorded_run_plays_and_a_prompt_is_held_until_the_model_is_ready(
     loading_server: Server, gate: Path, new_page: Callable[..., Page]
 ) -> None:
     stage = Stage(new_page(), loading_server)
-    stage.page.goto(loading_server.url)
+    stage.page.goto(f"{loading_server.url}#view=head")
     stage.expect_phase("running")
     expect(stage.chips.first).to_be_visible()
     before = stage.picture("Model map")

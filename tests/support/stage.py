@@ -116,8 +116,8 @@ class Stage:
         self.page.evaluate(FRAMES, count)
 
     def open(self, run: str | None = None, hash: str = "") -> Stage:
-        """The front page, or a run by its link, and wait for a step to look at."""
-        self.page.goto(f"{self.server.url}?run={run}{hash}" if run else self.server.url)
+        """The front page past its intro, or a run by its link, and wait for a step to look at."""
+        self.page.goto(f"{self.server.url}?run={run}{hash}" if run else f"{self.server.url}#view=head")
         expect(self.page.locator("html[data-run]")).to_be_attached()
         expect(self.chips.first).to_be_visible()
         return self

@@ -104,7 +104,7 @@ def test_recorded_runs_are_runs_like_any_other(make_app: Callable[..., Flask], s
     (settings.recordings_dir / "damaged.safetensors").write_bytes(session[:500])
     for _ in range(2):
         client = make_app(settings, ready=False).test_client()
-        assert bootstrap(client)["examples"] == [{"id": "recorded", "title": "x"}]
+        assert bootstrap(client)["examples"] == [{"id": "recorded", "title": "x", "look": None}]
         payloads = list(from_stream(client.get("/api/runs/recorded/frames").data))
         assert [frame.payload for frame in split(join(payloads))] == [frame.payload for frame in split(session)]
         assert len(payloads) == 8

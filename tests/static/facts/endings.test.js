@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ending, reasonOfClose } from "../../../static/facts/endings.js";
-import { tellingHead } from "../../../static/facts/opening-head.js";
+import { isWord, tellingLook } from "../../../static/facts/opening-head.js";
 import { decodeFrame } from "../../../static/log/frames.js";
 import { Run } from "../../../static/log/run.js";
 import { smallRun } from "../support/wire.js";
@@ -9,10 +9,13 @@ import { smallRun } from "../support/wire.js";
 const run = new Run("r1");
 for (const payload of smallRun()) run.push(decodeFrame(payload));
 
+const NAMES = ["a", "b", "c", "d", "e"];
+
 const handmade = (rows) => ({
   layers: rows.length,
   heads: 1,
   promptLength: rows[0].length,
+  tokens: rows[0].at(-1).map((_, position) => ({ text: NAMES[position], special: false })),
   row: (layer, _head, query) => Uint8Array.from(rows[layer][query]),
   weight: (layer, _head, query, key) => (rows[layer][query][key] / 255) ** 2,
 });
@@ -21,11 +24,20 @@ test("a run opens with the head that looks at something other than the first tok
   const firstToken = [[255], [255, 1], [255, 1, 1], [255, 1, 2, 1]];
   const neighbour = [[255], [1, 255], [1, 250, 1], [1, 3, 250, 1]];
   const farther = [[255], [1, 255], [1, 1, 1], [1, 120, 1, 1]];
-  assert.deepEqual(tellingHead(handmade([firstToken, neighbour, farther])), { layer: 2, head: 0 });
+  assert.deepEqual(tellingLook(handmade([firstToken, neighbour, farther])), { layer: 2, head: 0, query: 3, key: 1 });
+});
+
+test("a look can be asked to be from a word to a word", () => {
+  const run = handmade([[[255], [1, 255], [1, 1, 1], [1, 120, 1, 1], [1, 90, 200, 1, 1]]]);
+  assert.deepEqual(tellingLook(run, isWord), { layer: 0, head: 0, query: 4, key: 2 });
+  run.tokens[2].text = "?";
+  assert.deepEqual(tellingLook(run, isWord), { layer: 0, head: 0, query: 3, key: 1 });
+  run.tokens[1].special = true;
+  assert.equal(tellingLook(run, isWord), null);
 });
 
 test("a prompt too short for such a look has no telling head", () => {
-  assert.equal(tellingHead(handmade([[[255], [1, 255]]])), null);
+  assert.equal(tellingLook(handmade([[[255], [1, 255]]])), null);
 });
 
 test("endings in words; only a run that broke off has a reason to tell", () => {

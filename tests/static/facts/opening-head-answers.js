@@ -1,11 +1,12 @@
 /** Reads a session file on standard input; writes the head that the page opens it with as JSON. */
 
 import { readFileSync } from "node:fs";
-import { tellingHead } from "../../../static/facts/opening-head.js";
+import { tellingLook } from "../../../static/facts/opening-head.js";
 import { decodeFrame, FrameSplitter } from "../../../static/log/frames.js";
 import { Run } from "../../../static/log/run.js";
 
 const frames = [...new FrameSplitter().push(new Uint8Array(readFileSync(0)))].map(decodeFrame);
 const run = new Run(frames[0].run);
 for (const frame of frames) run.push(frame);
-process.stdout.write(JSON.stringify(tellingHead(run)));
+const { layer, head } = tellingLook(run);
+process.stdout.write(JSON.stringify({ layer, head }));

@@ -52,6 +52,7 @@ const state = (values) => ({
   playing: false,
   following: false,
   speed: 1,
+  selection: { view: "head" },
   ...values,
 });
 
@@ -82,8 +83,8 @@ function fakeStore(initial) {
   const listeners = new Set();
   return {
     state: () => current,
-    dispatch({ step, progress }) {
-      current = { ...current, step, progress };
+    dispatch({ playhead }) {
+      current = { ...current, ...playhead };
       for (const listener of listeners) listener();
     },
     subscribe(listener) {

@@ -68,17 +68,17 @@ test("play at the end of a finished run begins again; in the middle it goes on",
 
 test("playing ends with the run, not with the last step known so far", () => {
   const live = openStore({ frames: 8, playing: true });
-  live.dispatch({ type: "tick", step: 2, progress: 1 });
+  live.dispatch({ type: "tick", playhead: { step: 2, progress: 1 } });
   assert.equal(live.state().playing, true);
   const finished = openStore({ playing: true });
-  finished.dispatch({ type: "tick", step: 2, progress: 1 });
+  finished.dispatch({ type: "tick", playhead: { step: 2, progress: 1 } });
   assert.equal(finished.state().playing, false);
   assert.equal(finished.state().phase, "done");
 });
 
 test("any input shows the whole step at once", () => {
   const playing = openStore({ playing: true });
-  playing.dispatch({ type: "tick", step: 1, progress: 0.2 });
+  playing.dispatch({ type: "tick", playhead: { step: 1, progress: 0.2 } });
   assert.ok(playing.state().reveal < 2);
   playing.dispatch({ type: "fastForward" });
   assert.deepEqual([playing.state().reveal, playing.state().step, playing.state().playing], [2, 1, true]);
@@ -221,7 +221,7 @@ test("a playhead that rests on the newest step when the run is closed there has 
   for (const goes of ["play", "follow"]) {
     const live = openStore({ frames: 6, playing: true });
     live.dispatch({ type: goes });
-    live.dispatch({ type: "tick", step: 1, progress: 1 });
+    live.dispatch({ type: "tick", playhead: { step: 1, progress: 1 } });
     assert.equal(live.state().phase, "running");
     live.state().run.push({ run: "r1", seq: 6, kind: "close", data: { reason: "stopped" }, tensors: {} });
     live.dispatch({ type: "grew" });

@@ -1,0 +1,52 @@
+/** Where the columns of the intro stand: one per token, layers from the bottom up. Pure; CSS pixels. */
+
+const WIDEST_PITCH = 106;
+const SIDE = 46;
+/** For the layer's name beside the newest column. */
+const END = 64;
+const NAMES = 64;
+/** For what rises above the columns, and stands there: of the height, and at least. */
+const ABOVE = 0.26;
+const ABOVE_PX = 124;
+/** What is left of a low picture for the columns. */
+const COLUMNS_PX = 60;
+/** Shares of a token's place: its residual column, then K and V. */
+const RESIDUAL = 0.5;
+const SHELF = 0.15;
+
+/**
+ * @param {{width: number, height: number}} size
+ * @param {{positions: number, layers: number}} count `positions`: those of the prompt, and one more
+ * @returns {Object} `x(position)`: left edge of its column; `center(position)`; `y(layer)`: upper edge of its cell;
+ *   `residual`, `shelf`: widths; `cell`: height of a cell, its gap included
+ */
+export function introGeometry({ width, height }, { positions, layers }) {
+  const pitch = Math.min(WIDEST_PITCH, (width - SIDE - END) / positions);
+  const left = Math.max(SIDE, (width - END + SIDE - pitch * positions) / 2);
+  const bottom = height - NAMES;
+  const top = Math.min(bottom - COLUMNS_PX, Math.max(ABOVE_PX, height * ABOVE));
+  const cell = (bottom - top) / layers;
+  const x = (position) => left + position * pitch;
+  return {
+    width,
+    height,
+    left,
+    top,
+    bottom,
+    pitch,
+    cell,
+    layers,
+    positions,
+    residual: pitch * RESIDUAL,
+    shelf: pitch * SHELF,
+    x,
+    center: (position) => x(position) + (pitch * RESIDUAL) / 2,
+    shelfAt: (position) => x(position) + pitch * (RESIDUAL + 0.04),
+    y: (layer) => bottom - (layer + 1) * cell,
+  };
+}
+
+/** @returns {number} of so many names side by side every how many there is room for, where each takes `least` pixels */
+export function everyNth(pitch, least) {
+  return Math.max(1, Math.ceil(least / pitch));
+}

@@ -1,0 +1,31 @@
+/** The sentence, its answer as far as it has come, and the place of the next token. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { useScroll } from "../ui/use-scroll.js";
+import { sentenceOf } from "./facts.js";
+
+/** What a moment chooses comes in its course. */
+const FALLS_AT = 0.55;
+
+/** @param {{run: Object, look: Object|null, moment: string, progress: number, text: Object}} props `text`: a ref to it */
+export function Sentence({ run, moment, progress, look, text }) {
+  const { prompt, answer } = useMemo(() => sentenceOf(run), [run, run.tokens.length]);
+  const shown = answer.slice(0, answered(moment, progress, answer.length));
+  const marked = moment === "look" ? [look.query, look.key] : [];
+  useScroll((element) => element.scrollTo({ top: element.scrollHeight }), text, [shown.length]);
+  return html`<p class="intro-sentence" ref=${text} dir="auto"
+    >${prompt.map(({ position, text: piece }) =>
+      marked.includes(position)
+        ? html`<mark key=${position}>${piece}</mark>`
+        : html`<span key=${position}>${piece}</span>`,
+    )}${shown.map((piece, step) => html`<span class=${moment === "choice" || (moment === "cache" && step === 0) ? "is-new" : "is-answer"}>${piece}</span>`)}${
+      (!run.close || shown.length < answer.length) && html`<i class="intro-caret" aria-hidden="true"></i>`
+    }</p>`;
+}
+
+function answered(moment, progress, length) {
+  if (moment === "without") return length;
+  if (moment === "cache") return progress >= 1 ? 2 : 1;
+  return moment === "choice" && progress >= FALLS_AT ? 1 : 0;
+}
