@@ -233,7 +233,7 @@ def with_twin(server: Server, run: str, cache: str) -> None:
     if not any(one["study"] and one["study"].get("cache") == cache for one in family["runs"]):
         response = requests.post(f"{server.url}api/runs/{run}/twin", json={"cache": cache}, timeout=60)
         assert response.status_code == 201, response.text
-    eventually(lambda: server.status(twin_of(server, run, cache))["status"] == "closed", 60)
+    server.wait_for_the_end(twin_of(server, run, cache))
 
 
 def algebra(server: Server, run: str) -> dict[str, Any]:

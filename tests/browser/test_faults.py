@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 from tests.support.complaints import Complaints
 from tests.support.server import Server
 from tests.support.stage import Stage
-from tests.support.waiting import eventually
 
 LONG = 256
 
@@ -77,7 +76,7 @@ def test_a_viewer_without_a_network_for_a_while_ends_with_all_steps(stage: Stage
     stage.open()
     run = stage.run("Once upon a time", 200)
     stage.page.context.set_offline(True)
-    eventually(lambda: stage.server.status(run)["status"] == "closed", 60)
+    stage.server.wait_for_the_end(run)
     assert stage.chips.count() < stage.server.status(run)["steps"]
     stage.page.context.set_offline(False)
     stage.skip_to_the_end()

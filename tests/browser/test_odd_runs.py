@@ -287,7 +287,7 @@ def test_a_connection_dropped_in_a_wide_view_comes_back_to_all_of_it(
     stage.button("Next step").click()
     stage.slider.fill("1")
     stage.expect_step(1)
-    eventually(lambda: stage.server.status(run)["status"] == "closed", 60)
+    stage.server.wait_for_the_end(run)
     expect(stage.region("Inspector").get_by_role("heading", level=2)).to_be_visible()
     stage.page.context.set_offline(False)
     steps = whole(stage, run)
@@ -336,7 +336,7 @@ def test_a_frozen_tab_catches_up_with_a_run_that_grew(stage: Stage) -> None:
     client = stage.page.context.new_cdp_session(stage.page)
     client.send("Debugger.enable")
     client.send("Debugger.pause")  # a tab in sight cannot be frozen: here its script stops in the middle
-    eventually(lambda: stage.server.status(run)["status"] == "closed", 60)
+    stage.server.wait_for_the_end(run)
     client.send("Debugger.disable")
     woken = int(stage.slider.input_value())
     assert woken <= before + 10, "it did not sleep"

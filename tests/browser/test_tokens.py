@@ -13,7 +13,6 @@ from tests.support.numbers import number
 from tests.support.server import Server
 from tests.support.stage import Stage
 from tests.support.traffic import requests_of
-from tests.support.waiting import eventually
 
 STEP = 3
 LOGITS, WARM, TOP_K, TOP_P, PICK = range(5)
@@ -152,7 +151,7 @@ def test_beam_search_finds_what_its_log_says_and_compares_it_with_greedy(stage: 
     with stage.page.expect_response(re.compile("/beam$")) as response:
         beams.get_by_role("button", name="Search", exact=True).click()
     search = response.value.json()["id"]
-    eventually(lambda: stage.server.status(search)["status"] == "closed", 60)
+    stage.server.wait_for_the_end(search)
     frames = stage.server.log(search).of_kind("beams")
     nodes = {node["id"]: node for frame in frames for node in frame["nodes"]}
     best = nodes[frames[-1]["best"]]

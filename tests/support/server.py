@@ -19,6 +19,7 @@ from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADING_S = 100
+RUN_S = 240
 
 
 class Server:
@@ -108,8 +109,12 @@ class Server:
     def finished_run(self, prompt: str, **settings: Any) -> str:
         """Start a run and wait for its end; its id."""
         run = self.start_run(prompt, **settings)
-        eventually(lambda: self.status(run)["status"] == "closed", 60)
+        self.wait_for_the_end(run)
         return run
+
+    def wait_for_the_end(self, run: str) -> None:
+        """Of a run or a study. Its engine yields to whatever else is at work on the machine."""
+        eventually(lambda: self.status(run)["status"] == "closed", RUN_S)
 
     def status(self, run: str) -> dict[str, Any]:
         return dict(self._get(f"api/runs/{run}").json())
