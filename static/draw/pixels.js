@@ -5,6 +5,8 @@
 
 const GAP_FROM_PX = 4;
 const WIDE_GAP_FROM_PX = 16;
+/** An outline has an inside from here. */
+const HOLLOW_FROM_PX = 4;
 
 /** @returns {{data: Uint32Array, width: number, height: number}} */
 export function pixels(width, height) {
@@ -51,6 +53,26 @@ export function paintLane(
   const lane = { x0, x1, width, shades, colours, group, from, gather };
   const [left, right] = width >= 1 ? paintWide(line, lane) : paintGathered(line, lane);
   repeatLine(target, left, right, top, bottom);
+}
+
+/**
+ * The first cells of a line as outlines, nothing in them: what they held was not kept. Too narrow for that, they are one.
+ *
+ * `count` of the places of a lane as in `paintLane`.
+ */
+export function paintHollow(target, { x0, x1, y0, y1, capacity }, count, colour) {
+  const width = (x1 - x0) / capacity;
+  const [cells, pitch] = width >= HOLLOW_FROM_PX ? [count, width] : [Math.min(1, count), width * count];
+  const gap = pitch >= 2 * GAP_FROM_PX ? 1 : 0;
+  fill(target, x0, y0, Math.round(x0 + cells * pitch), y1, 0);
+  for (let cell = 0; cell < cells; cell++) {
+    const left = Math.round(x0 + cell * pitch);
+    const right = Math.round(x0 + (cell + 1) * pitch) - gap;
+    fill(target, left, y0, right, y0 + 1, colour);
+    fill(target, left, y1 - 1, right, y1, colour);
+    fill(target, left, y0, left + 1, y1, colour);
+    fill(target, right - 1, y0, right, y1, colour);
+  }
 }
 
 /** Copy the line of pixels at y0 in [x0, x1) to those below it, to y1; cut to the rectangle. */

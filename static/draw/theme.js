@@ -40,7 +40,7 @@ export function readTheme(style) {
  * @param {Object<string, string>} colours CSS colours by name
  * @returns {Object} the colours, `dark`, and ramps of 256 colours: `attention` and `signed` as CSS and packed,
  *   `attention.ink` what to write on them in,
- *   `cachedK`, `cachedV`, `cachedRow`, `computedCell` packed
+ *   `cachedK`, `cachedV`, `computedCell`; packed: `track` of what is not there yet, `reserved`, `hollow` of what was not kept
  */
 export function buildTheme(colours) {
   const dark = !isLight(colours.bg);
@@ -51,7 +51,6 @@ export function buildTheme(colours) {
   const deep = (colour) => (dark ? interpolateRgb(colour, "#ffffff")(0.25) : interpolateRgb(colour, "#000000")(0.12));
   const cachedV = shiftHue(colours.cached, V_HUE_SHIFT);
   const ramps = {
-    cachedRow: cellRamp(colours.cached, towards(colours.cached, 0.85)),
     cachedK: cellRamp(colours.cached, deep(colours.cached)),
     cachedV: cellRamp(cachedV, deep(cachedV)),
     computedCell: cellRamp(colours.computed, colours.computed),
@@ -62,6 +61,7 @@ export function buildTheme(colours) {
     attention: { css: attention, packed: packed(attention), ink: attention.map(inkOn) },
     signed: { css: signed, packed: packed(signed) },
     ...Object.fromEntries(Object.entries(ramps).map(([name, css]) => [name, { css, packed: packed(css) }])),
+    hollow: pack(towards(colours.muted, dark ? 0.55 : 0.42)),
     track: pack(towards(colours.line, 0.35)),
     reserved: pack(towards(colours.line, 0.5)),
   };

@@ -3,16 +3,17 @@
  */
 
 import { topKeys } from "../facts/attention.js";
+import { isAwaited } from "../state/settled.js";
 
 /**
- * @param {Object} state of the store, with a run that has a step or is awaited
+ * @param {Object} state of the store, with a run that has a step or is awaited; `step` -1: its prefill is on its way
  * @returns {{layer: number, head: number, newest: number, query: number, key: number|null, locked: boolean, preview: boolean}}
  *   `locked`: a key was chosen by click; `preview`: another head is under the pointer, with one of its cells;
  *   `newest`: last row in sight; `key` is null while the run is awaited: nothing can be chosen yet
  */
 export function headFocus({ run, step, selection, hover }) {
-  const newest = run.lastQueryOfStep(step);
-  if (run.awaited) {
+  const newest = run.lastQueryOfStep(Math.max(0, step));
+  if (isAwaited({ run, step })) {
     return {
       layer: selection.layer,
       head: selection.head,

@@ -2,12 +2,16 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
+import { isAwaited, whenReached, whenSettled } from "../state/settled.js";
 import { ZOOMS } from "../state/views.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { headFocus } from "./focus.js";
 import { useEntry } from "./use-entry.js";
 import { useHeadValues } from "./use-head-values.js";
 import { useView } from "./use-view.js";
+
+/** Views of one layer. */
+const IN_LAYER = ["block", "head", "pair"];
 
 export function Inspector(props) {
   const { run } = props.state;
@@ -20,10 +24,16 @@ export function Inspector(props) {
   </section>`;
 }
 
-/** A head's places stand before its first step; the other views are about values, and come with them. */
-function View({ state, ...parts }) {
+/**
+ * A head's places stand before its first step; the other views are about values, and come with them. A zoom into a layer
+ * shows a step once its sweep has reached that layer, what is about all of them once it is over. A walk through the layers
+ * the model view shows as far as it has come.
+ */
+function View({ state: now, ...parts }) {
   const ref = useRef(null);
-  const awaited = state.run.awaited;
+  const inLayer = IN_LAYER.includes(now.selection.view) || (now.layerStop && now.selection.view === "model");
+  const state = inLayer ? whenReached(now) : whenSettled(now);
+  const awaited = isAwaited(state);
   const { view, entered, Shown, failed } = useView({ view: state.selection.view, entered: state.entered });
   // A whole page of arithmetic must not change under a pointer that only crosses the map.
   const focus = headFocus(view === "pair" ? { ...state, hover: null } : state);

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { bytes, counted, fixed, integer } from "../facts/format.js";
 import { rowsWithoutCache } from "../facts/twins.js";
+import { isAwaited, whenSettled } from "../state/settled.js";
 import { Badge } from "../ui/badge.js";
 import { Fact } from "../ui/fact.js";
 import { Memo } from "../ui/memo.js";
@@ -11,11 +12,11 @@ import { Term } from "../words/term.js";
 import { cacheAccount, cacheBytes, cacheForecast } from "./facts.js";
 
 export function KvCache({ state, dispatch }) {
-  const { run, step } = state;
+  const { run, step } = whenSettled(state);
   return html`<section class="facts" aria-label="KV cache">
     ${
       run?.shows
-        ? html`<${Account} run=${run} step=${step} dispatch=${dispatch} />`
+        ? html`<${Account} run=${run} step=${step} awaited=${isAwaited({ run, step })} dispatch=${dispatch} />`
         : html`<h2>KV cache</h2>
           <p class="facts-empty">Its bytes appear with the first step of a run.</p>`
     }
@@ -23,8 +24,7 @@ export function KvCache({ state, dispatch }) {
 }
 
 /** While the run is awaited, what its first step will write, by the formula alone. */
-function Account({ run, step, dispatch }) {
-  const { awaited } = run;
+function Account({ run, step, awaited, dispatch }) {
   const account = awaited ? cacheForecast(run) : cacheAccount(run, step);
   const { rows, positions, written, used, reserved, room, blocks, blockSize, allHeads } = account;
   const { layers, heads, kv_heads: kvHeads, head_dim: headDim, element_bytes: elementBytes } = run.open.model;
@@ -65,7 +65,7 @@ function Account({ run, step, dispatch }) {
       <//>`
       }
       <${Fact} name="without a cache" origin="computed" hint="rows through the model, from the prompt to this step">
-        ${awaited || step === 0 ? `${counted(positions, "row")}, as many` : rowsByNow(run, step)}
+        ${awaited || step === 0 ? `${counted(positions, "row")}, the same so far` : rowsByNow(run, step)}
       <//>
     </dl>`;
 }

@@ -5,7 +5,7 @@
  * has not been computed yet.
  */
 
-import { fill, paintLane, repeatLine } from "../draw/pixels.js";
+import { fill, paintHollow, paintLane, repeatLine } from "../draw/pixels.js";
 import { columnOf, halfOf, rowOf, stripOf } from "./geometry.js";
 
 /** The newest column is never thinner than this, or it would be lost among hundreds. */
@@ -85,6 +85,7 @@ function paintDecodeLayer(target, view, scales, boxes) {
   }
   paintShelf(target, view, lineOf(upper), "k", scales, boxes);
   repeatLine(target, residual.x0, upper.x1, y0, y1);
+  paintHollow(target, { ...residual, capacity: view.columns }, view.firstQuery, scales.theme.hollow);
   if (lower.y1 > lower.y0) {
     paintShelf(target, view, lineOf(lower, lower.y0), "v", scales, boxes);
     repeatLine(target, lower.x0, lower.x1, lower.y0, lower.y1);
@@ -107,14 +108,12 @@ function clear(target, { x0, y0, x1, y1 }) {
 function paintResidual(target, view, box, { shades, theme }, { layer, ratio }) {
   const pitch = (box.x1 - box.x0) / view.columns;
   fill(target, Math.round(box.x0 + view.positions * pitch), box.y0, box.x1, box.y1, theme.track);
-  paintOldAndNew(target, box, {
+  paintNew(target, box, {
     capacity: view.columns,
     shades: shades.residual(layer, view.positions),
-    gather: shades.gathers.residual[layer],
     firstNew: view.firstQuery,
     group: 1,
     theme,
-    cached: theme.cachedRow,
     ratio,
   });
 }
@@ -131,22 +130,16 @@ function paintShelf(target, view, box, kind, { shades, theme }, { layer, ratio }
     box.y1,
     theme.reserved,
   );
-  paintOldAndNew(target, box, {
-    capacity: columns * kvHeads,
-    shades: shades[kind](layer, positions),
-    gather: shades.gathers[kind][layer],
-    firstNew: firstQuery * kvHeads,
-    group: kvHeads,
-    theme,
-    cached: kind === "k" ? theme.cachedK : theme.cachedV,
-    ratio,
-  });
+  const lane = { capacity: columns * kvHeads, group: kvHeads, shades: shades[kind](layer, positions) };
+  const firstNew = firstQuery * kvHeads;
+  const old = lane.shades.subarray(0, firstNew);
+  const { packed: colours } = kind === "k" ? theme.cachedK : theme.cachedV;
+  if (old.length) paintLane(target, { ...box, ...lane, shades: old, gather: shades.gathers[kind][layer], colours });
+  paintNew(target, box, { ...lane, firstNew, theme, ratio });
 }
 
-function paintOldAndNew(target, box, { capacity, shades, gather, firstNew, group, theme, cached, ratio }) {
+function paintNew(target, box, { capacity, shades, firstNew, group, theme, ratio }) {
   const lane = { ...box, capacity, group };
-  const old = shades.subarray(0, firstNew);
-  if (old.length) paintLane(target, { ...lane, shades: old, gather, colours: cached.packed });
   const width = ((box.x1 - box.x0) / capacity) * (shades.length - firstNew);
   if (width >= LEAST_NEW_PX * ratio) {
     paintLane(target, { ...lane, shades, colours: theme.computedCell.packed, from: firstNew });

@@ -5,11 +5,10 @@
 import { readersOf, strongestCell } from "../facts/attention.js";
 import { fixed, quoted, significant } from "../facts/format.js";
 
-/** @returns {string} when the row at a position was computed, seen from a step */
-export function computedWhen(run, position, step) {
-  const at = run.stepOfQuery(position);
-  if (at === step) return "computed in this step";
-  return at === 0 ? "computed in prefill, step 0, not touched since" : `computed at step ${at}, not touched since`;
+/** Of a row of the residual stream only K and V, made from it, outlive its step. */
+function rowWhen(run, position, step) {
+  if (run.stepOfQuery(position) === step) return "computed in this step, and not kept after it";
+  return `from the record: the model did not keep it after step ${run.stepOfQuery(position)}`;
 }
 
 /**
@@ -30,7 +29,7 @@ function residualFacts(run, step, { layer, positions }) {
   return {
     title: `Residual row of ${quoted(run.tokens[position])}, position ${position}, after layer ${layer}`,
     value: `length ${significant(read(position))}`,
-    notes: [computedWhen(run, position, step), ...gathered(positions, "positions")],
+    notes: [rowWhen(run, position, step), ...gathered(positions, "positions")],
     place: { layer, query: position },
   };
 }

@@ -59,7 +59,7 @@ function Titles({ geometry, prefill }) {
       group: "residual",
       term: "residual-stream",
       head: "Residual stream",
-      subtitle: "one column per token",
+      subtitle: "one column per token; not kept",
       short: "Residual",
     },
     {

@@ -1,4 +1,4 @@
-/** What the map's colours mean: three words, one scale of attention, scales of length, and the Q that does not stay. */
+/** What the map's colours mean: four words, one scale of attention, scales of length, and the Q that does not stay. */
 
 import { html } from "htm/preact";
 import { gradient } from "../draw/theme.js";
@@ -9,7 +9,8 @@ export function MapLegend({ geometry, ranges, withQueries, theme }) {
   return html`<div class=${`map-legend ${geometry.compact ? "is-below" : ""}`} style=${place}>
     <div class="legend-row">
       <span class="swatch swatch-cached">cached</span>
-      <span class="swatch swatch-computed">computed in this step</span>
+      <span class="swatch swatch-computed">computed now</span>
+      <span class="swatch swatch-hollow">not kept</span>
       <span class="swatch swatch-output">output</span>
     </div>
     <div class="legend-row">
@@ -23,7 +24,7 @@ export function MapLegend({ geometry, ranges, withQueries, theme }) {
       </div>`
     }
     <div class="legend-row legend-norms" title="lengths of the residual row, of k and of v; log scale">
-      <${Norm} name="row" range=${ranges?.residual} colours=${theme.cachedRow.css} />
+      <${Norm} name="row" range=${ranges?.residual} colours=${theme.computedCell.css} />
       <${Norm} name="k" range=${ranges?.k} colours=${theme.cachedK.css} />
       <${Norm} name="v" range=${ranges?.v} colours=${theme.cachedV.css} />
     </div>

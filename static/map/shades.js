@@ -11,13 +11,13 @@ import { logScale, shade } from "../draw/scales.js";
  * @param {{residual: {low, high}, k: {low, high}, v: {low, high}}} ranges
  * @returns {{residual: Function, k: Function, v: Function, gathers: Object}} each (layer, positions) → Uint8Array of the
  *   first `positions` positions; K and V have a shade per K/V head, all those of one position together. Valid until the next
- *   call with the same layer. `gathers`: under the same names, by layer, what gathers the shades of a thin lane
+ *   call with the same layer. `gathers`: of `k` and `v`, by layer, what gathers the shades of a thin lane
  */
 export function mapShades(run, ranges) {
   const { layers, kvHeads } = run;
   const everyLayer = () => Array.from({ length: layers }, gatherOnce);
   return {
-    gathers: { residual: everyLayer(), k: everyLayer(), v: everyLayer() },
+    gathers: { k: everyLayer(), v: everyLayer() },
     residual: residualShades(run, ranges.residual),
     k: grown(layers, kvHeads, ranges.k, (layer, head, position) => run.kNorm(layer, head, position)),
     v: grown(layers, kvHeads, ranges.v, (layer, head, position) => run.vNorm(layer, head, position)),

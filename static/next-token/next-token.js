@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { branchRefusal } from "../facts/branching.js";
 import { fixed, integer, percent, quoted } from "../facts/format.js";
 import { NO_BRANCH } from "../facts/saved-session.js";
+import { isAwaited, whenSettled } from "../state/settled.js";
 import { Badge } from "../ui/badge.js";
 import { OpenView } from "../ui/open-view.js";
 import { Token } from "../ui/token.js";
@@ -16,7 +17,8 @@ const SHOWN = 6;
 const NOTE =
   "The 256 largest logits are exact; the other tokens are a histogram of 256 bins, so their share is approximate.";
 
-export function NextToken({ state, dispatch, controller }) {
+export function NextToken({ state: now, dispatch, controller }) {
+  const state = whenSettled(now);
   const { run } = state;
   return html`<section class="next-token facts" aria-label="Next token">
     ${
@@ -33,10 +35,11 @@ function Candidates({ state, dispatch, controller }) {
   const { run, step, sampling: next } = state;
   const used = run.open.sampling;
   const settings = state.whatIf ?? used;
-  const after = run.tokens[run.lastQueryOfStep(step)];
-  const { candidates, sum } = run.awaited ? places() : listed(state, settings, controller);
+  const awaited = isAwaited(state);
+  const after = run.tokens[run.lastQueryOfStep(Math.max(0, step))];
+  const { candidates, sum } = awaited ? places() : listed(state, settings, controller);
   return html`<div class="facts-head">
-      <h2>Next token after ${quoted(after)} <small>step ${step}</small> <${Badge} origin="computed" /></h2>
+      <h2>Next token after ${quoted(after)} <small>step ${Math.max(0, step)}</small> <${Badge} origin="computed" /></h2>
       <${OpenView} view="tokens" dispatch=${dispatch}>Why this token?<//>
     </div>
     <div class="next-body">
@@ -69,12 +72,11 @@ function listed({ run, step, branching }, settings, controller) {
   const chosen = topIds.indexOf(data.token.id);
   const rows = Array.from({ length: count }, (_, rank) => ({ rank, token: data.top_tokens[rank] }));
   if (chosen >= count) rows[count - 1] = { rank: chosen, token: data.token };
-  const most = Math.max(...result.final);
   return {
     candidates: rows.map(
       ({ rank, token }) => html`<${Candidate}
       key=${rank} rank=${rank} token=${token} chosen=${rank === chosen ? data.token : null} logit=${topLogits[rank]}
-      result=${result} most=${most} refusal=${branchRefusal(run, step, token)} branching=${branching}
+      result=${result} refusal=${branchRefusal(run, step, token)} branching=${branching}
       onBranch=${() => controller.branch(token)}
     />`,
     ),
@@ -83,10 +85,10 @@ function listed({ run, step, branching }, settings, controller) {
   };
 }
 
-function Candidate({ rank, token, chosen, logit, result, most, refusal, branching, onBranch }) {
+function Candidate({ rank, token, chosen, logit, result, refusal, branching, onBranch }) {
   const cut = result.cut[rank];
   const share = cut ? result.scaled[rank] : result.final[rank];
-  const width = Math.min(100, (share / most) * 100);
+  const width = 100 * share;
   const starting = branching?.id === token.id;
   const content = html`<${Token} token=${token} limit=${12} />
     <span class="candidate-bar"><i style=${`width:${width.toFixed(1)}%`}></i>${

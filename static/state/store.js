@@ -14,6 +14,7 @@
 import { progressAt, revealAt, sweepShare } from "./easing.js";
 import { inIntro, introIsOver, momentsOf } from "./intro.js";
 import { walk } from "./layer-walk.js";
+import { sweptSteps } from "./settled.js";
 
 export const initialState = {
   readiness: { state: "loading", phase: "", done: 0, total: 0, message: "", model: null },
@@ -34,6 +35,8 @@ export const initialState = {
   intro: { moment: 0, progress: 1 },
   look: null,
   reveal: 0,
+  settled: 0,
+  reached: 0,
   layerStop: null,
   playing: false,
   following: false,
@@ -167,7 +170,7 @@ function derive(state) {
   const moment = clamp(state.intro.moment, 0, momentsOf(state).length - 1);
   const intro = moment === state.intro.moment ? state.intro : { ...state.intro, moment };
   const bounded = { ...state, step, intro, reveal, selection: clampSelection(state.selection, run) };
-  return { ...bounded, phase: phaseOf(bounded) };
+  return { ...bounded, ...sweptSteps(bounded), phase: phaseOf(bounded) };
 }
 
 const msOf = (run, step) => run?.steps[step]?.data.ms;

@@ -6,6 +6,7 @@ import { bytesShort, counted, fixed, milliseconds, short } from "../facts/format
 import { small } from "../facts/small-numbers.js";
 import { logitDifference } from "../facts/twins.js";
 import { useFinishedTwin } from "../loading/use-twin.js";
+import { isAwaited, whenSettled } from "../state/settled.js";
 import { Badge } from "../ui/badge.js";
 import { Fact } from "../ui/fact.js";
 import { OpenView } from "../ui/open-view.js";
@@ -16,14 +17,15 @@ import { drawBars, hitBars } from "./bars.js";
 import { timeFacts } from "./facts.js";
 
 export function Time({ state, dispatch, client }) {
-  const { run, step } = state;
+  const { run, step } = whenSettled(state);
+  const awaited = isAwaited({ run, step });
   return html`<section class="facts" aria-label="Time">
     <div class="facts-head">
       <h2>Time <${Badge} origin="measured" /></h2>
       ${run?.shows && html`<${OpenView} view="time" dispatch=${dispatch}>Where does it go?<//>`}
     </div>
-    ${run?.awaited && html`<${Awaited} run=${run} />`}
-    ${run?.steps.length > 0 && html`<${Times} state=${state} run=${run} step=${step} dispatch=${dispatch} client=${client} />`}
+    ${awaited && html`<${Awaited} run=${run} />`}
+    ${run?.steps.length > 0 && !awaited && html`<${Times} state=${state} run=${run} step=${step} dispatch=${dispatch} client=${client} />`}
     ${!run?.shows && html`<p class="facts-empty">Measured with the first step of a run.</p>`}
   </section>`;
 }
@@ -75,7 +77,7 @@ function WithoutCache({ run, step, client, twins }) {
   const its = twin?.steps[step];
   if (!its)
     return html`<${Fact} name="same step, no cache" origin="computed" hint="the cache view can really run it">
-      ${firstQuery === 0 ? `${counted(rows, "row")}, as many` : `${counted(firstQuery + rows, "row")}, not ${rows}`}
+      ${firstQuery === 0 ? `${counted(rows, "row")}, the same` : `${counted(firstQuery + rows, "row")}, not ${rows}`}
     <//>`;
   const logits = logitDifference(run.steps[step], its);
   return html`<${Fact} name="same step, no cache" hint=${`its forward pass, really run; the largest difference over ${logits.compared} listed logits`}>

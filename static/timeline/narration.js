@@ -8,24 +8,26 @@ const TOKEN_CHARS = 16;
 /**
  * @param {import("../log/run.js").Run} run
  * @param {number} step
+ * @param {boolean} sweeping the step is on its way: what it chooses and how long it takes is not known yet
  * @returns {string} what was computed, what the cache gave and took, what was chosen; "" when the step is not complete
  */
-export function narrate(run, step) {
+export function narrate(run, step, sweeping = false) {
   const shown = run.steps[step];
   if (!shown) return "";
   const { ms } = shown.data;
-  const work = shown.data.phase === "prefill" ? prefillWork(shown) : decodeWork(run, step);
+  const work = shown.data.phase === "prefill" ? prefillWork(shown, sweeping) : decodeWork(run, step, sweeping);
+  if (sweeping) return `Step ${step}, ${work}.`;
   return [`Step ${step}, ${work} (${milliseconds(ms.total)}).`, choice(shown.data), outcome(run, step)]
     .filter(Boolean)
     .join(" ");
 }
 
-function prefillWork({ rows, data }) {
+function prefillWork({ rows, data }, sweeping) {
   const all = rows === 1 ? "the only prompt token goes" : `all ${integer(rows)} prompt tokens go`;
-  return `prefill: ${all} through the model at once, and ${bytes(data.kv.bytes_written)} of keys and values go into the cache`;
+  return `prefill: ${all} through the model at once, and ${bytes(data.kv.bytes_written)} of keys and values ${sweeping ? "will go" : "go"} into the cache`;
 }
 
-function decodeWork(run, step) {
+function decodeWork(run, step, sweeping) {
   const { data, firstQuery } = run.steps[step];
   const fed = quoted(run.tokens[firstQuery], TOKEN_CHARS);
   const before = firstQuery === 1 ? "the token before it" : `the ${integer(firstQuery)} tokens before it`;
@@ -33,7 +35,7 @@ function decodeWork(run, step) {
   if (cache === "none") return `without a cache: ${fed} and ${before} are all computed again`;
   if (cache === "forgotten") return `cache forgotten: only ${fed} is computed, and ${before} cannot be seen`;
   const read = firstQuery === 1 ? "is read" : "are read";
-  return `decode: only ${fed} is computed and adds ${bytes(data.kv.bytes_written)} to the cache; ${before} ${read} from it`;
+  return `decode: only ${fed} is computed and ${sweeping ? "will add" : "adds"} ${bytes(data.kv.bytes_written)} to the cache; ${before} ${read} from it`;
 }
 
 function choice({ token }) {

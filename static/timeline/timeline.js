@@ -32,7 +32,7 @@ export function Timeline({ state, dispatch, controller, client }) {
       ${!hides("controls") && html`<${Transport} state=${state} dispatch=${dispatch} controller=${controller} />`}
       <div class="scrubber">
         ${!hides("controls") && html`<${Scrubber} state=${state} dispatch=${dispatch} />`}
-        <${Narration} sentence=${state.run ? narrate(state.run, state.step) : ""} />
+        <${Narration} ...${sentencesOf(state)} />
       </div>
       ${!hides("controls") && html`<${Slowdown} state=${state} />`}
       <${Branches} state=${state} client=${client} controller=${controller} />
@@ -41,15 +41,20 @@ export function Timeline({ state, dispatch, controller, client }) {
   `;
 }
 
+/** `seen` at once, while a step sweeps what it will do; `heard` once it has. */
+function sentencesOf({ run, step, settled }) {
+  if (!run) return { seen: "", heard: "" };
+  return { seen: narrate(run, step, settled < step), heard: settled < 0 ? "" : narrate(run, settled) };
+}
+
 function Prefill({ state, dispatch }) {
-  const { run, step } = state;
+  const { run, step, settled } = state;
   if (!run?.open)
     return html`<div class="prefill"><span class="prefill-tokens">waiting for the first frame</span></div>`;
   const done = run.steps.length > 0;
   const current = done && step === 0;
-  const time = done
-    ? milliseconds(run.steps[0].data.ms.total)
-    : `${integer(run.partialRows)} of ${integer(run.promptLength)} rows`;
+  const rows = `${integer(run.partialRows)} of ${integer(run.promptLength)} rows`;
+  const time = done ? (settled < 0 ? "…" : milliseconds(run.steps[0].data.ms.total)) : rows;
   return html`
     <div class=${`prefill${current ? " is-current" : ""}`}><${PromptTokens} run=${run} /></div>
     <button
@@ -91,14 +96,16 @@ function PromptPart({ run, begin }) {
  * the newest token has not been fed and stands for the step that chose it.
  */
 function Chips({ state, dispatch }) {
-  const { run, step } = state;
+  const { run, step, settled, playing } = state;
+  // While it plays, what is recorded but has not come yet is left out of sight.
+  const known = playing || settled < step ? settled : Number.POSITIVE_INFINITY;
   const list = useRef(null);
   const steps = run?.steps ?? [];
   useScroll(keepInSight, list, [step, steps.length]);
   const chips = useMemo(() => {
     const noted = notedIn(run);
-    return steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, noted, dispatch }));
-  }, [run, steps.length, step, dispatch]);
+    return steps.map((chosenBy, index) => chipOf(chosenBy, index, steps[index + 1], { step, known, noted, dispatch }));
+  }, [run, steps.length, step, known, dispatch]);
   return html`
     <ol class=${`chips ${run?.close ? "" : "is-growing"}`} ref=${list}>
       ${chips} ${run?.close && html`<li class="ending">${ending(run.close)}</li>`}
@@ -115,7 +122,7 @@ function NoteMark() {
   return html`<i class="note-mark" aria-hidden="true"></i><span class="visually-hidden">, has a note</span>`;
 }
 
-function chipOf(chosenBy, index, fedBy, { step, noted, dispatch }) {
+function chipOf(chosenBy, index, fedBy, { step, known, noted, dispatch }) {
   const { token } = chosenBy.data;
   return html`
     <li key=${index}>
@@ -124,13 +131,19 @@ function chipOf(chosenBy, index, fedBy, { step, noted, dispatch }) {
         token=${token}
         kind=${kindOf(index, step)}
         part=${partOf(token, index, fedBy)}
-        time=${token.forced ? "given" : fedBy ? milliseconds(fedBy.data.ms.total) : percent(token.prob, 0)}
+        time=${index + 1 > known ? "…" : timeOf(token, fedBy)}
+        isKnown=${index <= known}
         target=${fedBy ? index + 1 : index}
         noted=${noted.includes(index + 1)}
         dispatch=${dispatch}
       />
     </li>
   `;
+}
+
+function timeOf(token, fedBy) {
+  if (token.forced) return "given";
+  return fedBy ? milliseconds(fedBy.data.ms.total) : percent(token.prob, 0);
 }
 
 /** What the token chosen by step `index` is at step `step`: fed now, chosen now, fed before, or yet to come. */
@@ -145,18 +158,19 @@ function partOf(token, index, fedBy) {
   return fedBy ? `${given}fed in step ${index + 1}` : `${given || "chosen "}in step ${index}, not fed`;
 }
 
-function Chip({ token, kind, part, time, target, noted, dispatch }) {
+/** A place whose token has not come yet is there to be gone to, without saying what it holds. */
+function Chip({ token, kind, part, time, isKnown, target, noted, dispatch }) {
   return html`
     <button
       class=${`chip is-${kind}${token.forced ? " is-given" : ""}`}
       type="button"
       aria-current=${kind === "current" ? "step" : undefined}
-      title=${`${tokenText(token)} ${part}`}
+      title=${isKnown ? `${tokenText(token)} ${part}` : `step ${target}`}
       onClick=${() => dispatch({ type: "seek", step: target })}
     >
-      <bdi class="token">${tokenLabel(token, 16)}</bdi>
+      <bdi class="token">${isKnown ? tokenLabel(token, 16) : "…"}</bdi>
       <span class="time">${time}</span>
-      <span class="visually-hidden">${part}</span>${noted && html`<${NoteMark} />`}
+      <span class="visually-hidden">${isKnown ? part : `step ${target}`}</span>${noted && html`<${NoteMark} />`}
     </button>
   `;
 }
@@ -192,14 +206,14 @@ function Scrubber({ state, dispatch }) {
 }
 
 /** Seen at once, or a fast run would be told by the sentence of another step. */
-function Narration({ sentence }) {
-  const [said, setSaid] = useState(sentence);
+function Narration({ seen, heard }) {
+  const [said, setSaid] = useState(heard);
   useEffect(() => {
-    const timer = setTimeout(() => setSaid(sentence), SENTENCE_MS);
+    const timer = setTimeout(() => setSaid(heard), SENTENCE_MS);
     return () => clearTimeout(timer);
-  }, [sentence]);
+  }, [heard]);
   return html`
-    <p class="narration" aria-hidden="true" title=${sentence}>${sentence}</p>
+    <p class="narration" aria-hidden="true" title=${seen}>${seen}</p>
     <p class="visually-hidden" aria-live="polite">${said}</p>
   `;
 }

@@ -128,3 +128,44 @@ def test_with_reduced_motion_a_walk_cuts_and_nothing_rises(
     stage.page.keyboard.press(".")
     expect(stage.page.get_by_role("group", name="Layer by layer").get_by_role("status")).to_have_text("layer 0 of 29")
     assert amber(stage, ATTENTION) > 100
+
+
+def test_while_a_step_sweeps_no_panel_shows_what_it_has_not_reached(stage: Stage, short_run: str) -> None:
+    log = stage.server.log(short_run)
+    step, prompt = 3, len(log.open["tokens"])
+    before, now = log.steps[step - 1]["token"]["text"].strip(), log.steps[step]["token"]["text"].strip()
+    assert now not in (before, "")
+    stage.open(short_run, f"#step={step - 1}&layer=13&head=2&view=head")
+    stage.expect_step(step - 1)
+    chosen = stage.chips.nth(step)
+    expect(chosen).to_contain_text(now)  # at rest what is recorded can be seen
+    for layer in range(30):
+        stage.page.keyboard.press(".")
+        walked = stage.page.get_by_role("group", name="Layer by layer").get_by_role("status")
+        expect(walked).to_have_text(f"layer {layer} of 29")
+        shown = step if layer == 29 else step - 1
+        expect(stage.region("Next token")).to_contain_text(f"step {shown}")
+        expect(stage.region("KV cache")).to_contain_text(f"{prompt + shown} positions")
+        expect(stage.region("Inspector")).to_contain_text(f"Layer {layer} ▸")
+        if layer < 29:
+            expect(chosen).not_to_contain_text(now)
+            sentence = stage.region("Timeline").get_by_text(f"Step {step}, decode")
+            expect(sentence).to_contain_text("will add")
+            expect(sentence).not_to_contain_text("Next:")
+    expect(chosen).to_contain_text(now)
+
+
+def test_a_head_above_the_sweep_still_shows_the_step_before(stage: Stage, short_run: str) -> None:
+    log = stage.server.log(short_run)
+    tokens = [token["text"].strip() for token in log.tokens]
+    newest = len(log.open["tokens"]) + 2
+    stage.open(short_run, "#step=2&layer=13&head=2&view=head").expect_step(2)
+    for _ in range(3):
+        stage.page.keyboard.press(".")
+    for _ in range(9):
+        stage.page.keyboard.press("ArrowUp")
+    heading = stage.region("Inspector").get_by_role("heading", level=2).first
+    expect(heading).to_contain_text(f"Head 2 of layer 11: “{tokens[newest - 1]}” looks")
+    for _ in range(9):
+        stage.page.keyboard.press("ArrowDown")
+    expect(heading).to_contain_text(f"Head 2 of layer 2: “{tokens[newest]}” looks")

@@ -62,7 +62,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
       }),
     [size, run, newest, window],
   );
-  const row = useCallback((at) => run.row(layer, head, at), [run, awaited, layer, head]);
+  const row = useCallback((at) => (awaited ? null : run.row(layer, head, at)), [run, awaited, layer, head]);
   const picture = useMemo(
     () => ({
       ...matrixSize({ geometry, ratio }),

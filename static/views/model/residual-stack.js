@@ -1,6 +1,6 @@
 /** Lengths of token rows after each layer, a line per layer, the last layer on top. Pure: (data, scales, size) → pixels. */
 
-import { fill, paintLane } from "../../draw/pixels.js";
+import { fill, paintHollow, paintLane } from "../../draw/pixels.js";
 
 /** @returns {{width: number, height: number}} of the stack in device pixels */
 export function stackSize({ layers }, { width, rowPx, ratio }) {
@@ -13,7 +13,7 @@ export function stackSize({ layers }, { width, rowPx, ratio }) {
  * @param {{data: Uint32Array, width: number, height: number}} target of the stack's size
  * @param {Object} view from mapView
  * @param {{residual: Function, theme: Object, shown: number}} scales `residual` from residualShades; `shown`: layers of this
- *   step that are there, above them only the rows of earlier steps are
+ *   step that are there, above them only the places of earlier steps' rows are
  * @param {{rowPx: number, ratio: number}} size `rowPx` in CSS pixels
  * @returns {{y0: number, y1: number}} the device pixels that are painted
  */
@@ -27,8 +27,7 @@ export function paintStackLine(target, view, layer, scales, size) {
   fill(target, 0, top, target.width, y1, 0);
   const lane = { x0: 0, x1: target.width, y0, y1, capacity: view.positions };
   const shades = residual(layer, view.positions);
-  const old = shades.subarray(0, view.firstQuery);
-  if (old.length) paintLane(target, { ...lane, shades: old, colours: theme.cachedRow.packed });
+  paintHollow(target, lane, view.firstQuery, theme.hollow);
   if (layer < shown) paintLane(target, { ...lane, shades, colours: theme.computedCell.packed, from: view.firstQuery });
   return { y0: top, y1 };
 }

@@ -13,7 +13,7 @@ const RANGE = { low: 1, high: 300 };
 const kindOf = (kind) => ({ packed: Uint32Array.from({ length: 256 }, (_, shade) => 1000 * kind + shade) });
 const [ROW, K, V, NEW, WEIGHT, TRACK, RESERVED] = [1, 2, 3, 4, 5, 6, 7];
 const theme = {
-  cachedRow: kindOf(ROW),
+  hollow: 1000 * ROW,
   cachedK: kindOf(K),
   cachedV: kindOf(V),
   computedCell: kindOf(NEW),

@@ -5,7 +5,7 @@ import { residualShades } from "../../../../static/map/shades.js";
 import { paintStackLine, stackSize } from "../../../../static/views/model/residual-stack.js";
 
 const ramp = (base) => ({ packed: Uint32Array.from({ length: 256 }, (_, i) => base + i) });
-const theme = { cachedRow: ramp(1000), computedCell: ramp(2000) };
+const theme = { hollow: 1000, computedCell: ramp(2000) };
 const run = { layers: 2, residualNorm: (layer, position) => (layer + 1) * (position + 1) };
 const view = { layers: 2, positions: 2, firstQuery: 1 };
 const size = { width: 20, rowPx: 10, ratio: 1 };
@@ -24,17 +24,16 @@ function blank() {
 
 const at = ({ data, width }, x, y) => data[y * width + x];
 
-test("the last layer is on top, old rows are blue, the new one amber, by length", () => {
+test("the last layer is on top, old rows are hollow, the new one is amber by its length", () => {
   const stack = paint(2);
-  assert.equal(at(stack, 2, 15), 1000);
-  assert.equal(at(stack, 2, 5), 1128);
+  for (const y of [5, 15]) assert.deepEqual([at(stack, 0, y), at(stack, 4, y)], [1000, 0], "an outline, nothing in it");
   assert.equal(at(stack, 12, 15), 2128);
   assert.equal(at(stack, 12, 5), 2255);
 });
 
-test("a layer that is not reached has no new row, but keeps the old ones", () => {
+test("a layer that is not reached has no new row, but the places of the old ones", () => {
   const stack = paint(1, paint(2)); // what was painted before is painted over
   assert.equal(at(stack, 12, 5), 0);
-  assert.equal(at(stack, 2, 5), 1128);
+  assert.equal(at(stack, 0, 5), 1000);
   assert.equal(at(stack, 12, 15), 2128);
 });
