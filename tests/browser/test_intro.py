@@ -31,6 +31,12 @@ class Intro:
         self.main = stage.page.get_by_role("main", name="The first thirty seconds")
         self.slider = stage.page.get_by_role("slider", name="Moment")
 
+    def whole(self) -> Intro:
+        """Until all of its run is there, and with it every moment."""
+        expect(self.page.get_by_role("button", name="Watch")).to_be_visible()
+        expect(self.slider).to_have_attribute("max", str(len(HEADINGS) - 1))
+        return self
+
     @property
     def heading(self) -> Locator:
         return self.main.get_by_role("heading", level=2)
@@ -50,9 +56,7 @@ def said(moment: int, log: Log) -> str:
 def newcomer(stage: Stage) -> Intro:
     """Somebody who has never been here, at the front page."""
     stage.page.goto(stage.server.url)
-    intro = Intro(stage)
-    expect(intro.page.get_by_role("button", name="Watch")).to_be_visible()
-    return intro
+    return Intro(stage).whole()
 
 
 @pytest.fixture
@@ -160,8 +164,7 @@ def test_no_moment_breaks_a_rule_or_is_wider_than_its_window(
 ) -> None:
     stage = Stage(new_page(**screen, color_scheme=scheme, reduced_motion="reduce"), server)
     stage.page.goto(server.url)
-    intro = Intro(stage)
-    expect(intro.page.get_by_role("button", name="Watch")).to_be_visible()
+    intro = Intro(stage).whole()
     for moment in range(6):
         expect(intro.slider).to_have_value(str(moment))
         assert violations(stage.page) == [], moment
@@ -182,8 +185,7 @@ def test_an_embed_and_a_file_play_it_too(
     file = export(server, shared_run, tmp_path_factory.mktemp("file"))
     offline = new_page(offline=True)
     offline.goto(f"{file.as_uri()}#view=intro")
-    saved = Intro(Stage(offline, server))
-    expect(offline.get_by_role("button", name="Watch")).to_be_visible()
+    saved = Intro(Stage(offline, server)).whole()
     offline.keyboard.press("End")
     expect(saved.heading).to_contain_text("Without the cache:")
     expect(offline.get_by_role("button", name="Try your own")).to_have_count(0)
