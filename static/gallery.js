@@ -41,7 +41,7 @@ function canvasOf(picture) {
 
 /** Tokens are text whatever is in them. */
 function tokensOf(picture) {
-  const shades = picture.kind === "attention" ? theme.attention : chances(theme);
+  const shades = picture.kind === "attention" ? theme.attentionNow : chances(theme);
   return textOf(picture).map(({ text, shade, role }) => {
     const token = document.createElement("bdi");
     token.textContent = text;

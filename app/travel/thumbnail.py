@@ -27,7 +27,8 @@ LINES = 4
 CHIP_HEIGHT, CHIP_GAP, CHIP_PAD, CHIP_SIZE = 46, 8, 11, 25
 PAPER, INK, MUTED, LINE, AMBER, GREEN = "#fbfaf6", "#191c22", "#5f6774", "#8a8f99", "#dd9017", "#1f8a5b"
 MASKED = "#efece3"
-STOPS = ("#f6f1e3", "#ddd2ad", "#a6a678", "#5e6a72", "#1c2b5e")
+EARLIER = ("#f4f2ec", "#dad8d2", "#a9aaae", "#666a74", "#1f222b")
+NOW = ("#fcf3e0", "#f6d696", "#e09a2c", "#ad6a08", "#5f3500")
 """Attention 0 → 1 on paper, as static/draw/theme.js has it."""
 LONGEST_TOKEN = 18
 
@@ -55,10 +56,11 @@ def draw(shown: OpeningHead, title: str, model: str, fonts: Path) -> bytes:
 
 def _matrix(picture: Image.Image, shown: OpeningHead) -> None:
     """A cell per query and key; what is masked has the paper's grey."""
-    ramp, masked = _ramp(), ImageColor.getrgb(MASKED)
+    earlier, now = _ramp(EARLIER), _ramp(NOW)
     side = len(shown.rows)
-    cells = Image.new("RGB", (side, side), masked)
+    cells = Image.new("RGB", (side, side), ImageColor.getrgb(MASKED))
     for query, row in enumerate(shown.rows):
+        ramp = now if query == side - 1 else earlier
         for key, value in enumerate(row):
             cells.putpixel((key, query), ramp[value])
     # Small ones keep their edges, large ones are averaged: no cell is left out.
@@ -82,7 +84,7 @@ def _said(on: ImageDraw.ImageDraw, letters: Letters, shown: OpeningHead) -> None
 
 def _chips(on: ImageDraw.ImageDraw, letters: Letters, shown: OpeningHead) -> None:
     """Tokens as boxes, shaded by the weight the query gives them: all of them, or those nearest to query and key."""
-    ramp, row = _ramp(), shown.rows[-1]
+    ramp, row = _ramp(NOW), shown.rows[-1]
     for x, y, width, at in _placed(letters, shown):
         top = MATRIX_TOP + y * (CHIP_HEIGHT + CHIP_GAP)
         if at is None:
@@ -146,13 +148,13 @@ def _visible(token: dict[str, Any]) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-def _ramp() -> list[tuple[int, int, int]]:
+def _ramp(colours: tuple[str, ...]) -> list[tuple[int, int, int]]:
     """A colour per companded weight 0 … 255: 255·√w is what the page's drawings shade by, too."""
-    stops = [ImageColor.getrgb(stop)[:3] for stop in STOPS]
-    colours = []
+    stops = [ImageColor.getrgb(stop)[:3] for stop in colours]
+    ramp = []
     for value in range(256):
         index, share = divmod(value / 255 * (len(stops) - 1), 1)
         low, high = stops[int(index)], stops[min(int(index) + 1, len(stops) - 1)]
         red, green, blue = (round(a + (b - a) * share) for a, b in zip(low, high, strict=True))
-        colours.append((red, green, blue))
-    return colours
+        ramp.append((red, green, blue))
+    return ramp

@@ -12,14 +12,22 @@ const PROPERTIES = {
   ...{ cachedInk: "cached-ink", computedInk: "computed-ink", outputInk: "output-ink" },
 };
 
-/** Attention 0 → 1: light to dark on paper, dark to light on a dark page. Lightness alone orders it. */
+/**
+ * Attention 0 → 1: light to dark on paper, dark to light on a dark page. Lightness alone orders it; the hue says whether
+ * the row was computed in this step, amber, or in an earlier one, grey.
+ */
 const ATTENTION = {
-  light: ["#f6f1e3", "#ddd2ad", "#a6a678", "#5e6a72", "#1c2b5e"],
-  dark: ["#1b2233", "#34446f", "#6f7482", "#b9ac6f", "#ffe785"],
+  light: ["#f4f2ec", "#dad8d2", "#a9aaae", "#666a74", "#1f222b"],
+  dark: ["#1d212a", "#3a404d", "#6d7483", "#a8afbc", "#f0f2f6"],
 };
+const ATTENTION_NOW = {
+  light: ["#fcf3e0", "#f6d696", "#e09a2c", "#ad6a08", "#5f3500"],
+  dark: ["#251e13", "#57411a", "#976a1b", "#d89a35", "#ffe3ab"],
+};
+/** Below zero rose, above it olive: hues that mean nothing else here. */
 const SIGNED = {
-  light: ["#1d559f", "#83abd6", "#f7f5f0", "#e9a768", "#c05a0a"],
-  dark: ["#7db6ff", "#3f6ba6", "#262b36", "#a3672b", "#ffab52"],
+  light: ["#9c1657", "#d98bb1", "#f7f5f0", "#b6ba63", "#565f00"],
+  dark: ["#ff86bb", "#9a4a73", "#262b36", "#727b2e", "#d6e16e"],
 };
 /** V stands under K and is a little greener, so that the two halves of a shelf are told apart at a glance. */
 const V_HUE_SHIFT = -38;
@@ -38,13 +46,16 @@ export function readTheme(style) {
 
 /**
  * @param {Object<string, string>} colours CSS colours by name
- * @returns {Object} the colours, `dark`, and ramps of 256 colours: `attention` and `signed` as CSS and packed,
- *   `attention.ink` what to write on them in,
+ * @returns {Object} the colours, `dark`, and ramps of 256 colours: `attention` of earlier steps, `attentionNow` and
+ *   `signed` as CSS and packed, `ink` of the first two what to write on them in,
  *   `cachedK`, `cachedV`, `computedCell`; packed: `track` of what is not there yet, `reserved`, `hollow` of what was not kept
  */
 export function buildTheme(colours) {
   const dark = !isLight(colours.bg);
-  const attention = ramp(ATTENTION[dark ? "dark" : "light"]);
+  const attentionOf = (stops) => {
+    const css = ramp(stops[dark ? "dark" : "light"]);
+    return { css, packed: packed(css), ink: css.map(inkOn) };
+  };
   const signed = ramp(SIGNED[dark ? "dark" : "light"]);
   const towards = (colour, least) => interpolateRgb(colours.panel, colour)(least);
   const cellRamp = (colour, deepest) => ramp([towards(colour, dark ? 0.28 : 0.2), towards(colour, 0.55), deepest]);
@@ -58,7 +69,8 @@ export function buildTheme(colours) {
   return {
     ...colours,
     dark,
-    attention: { css: attention, packed: packed(attention), ink: attention.map(inkOn) },
+    attention: attentionOf(ATTENTION),
+    attentionNow: attentionOf(ATTENTION_NOW),
     signed: { css: signed, packed: packed(signed) },
     ...Object.fromEntries(Object.entries(ramps).map(([name, css]) => [name, { css, packed: packed(css) }])),
     hollow: pack(towards(colours.muted, dark ? 0.55 : 0.42)),

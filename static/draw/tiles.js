@@ -1,4 +1,4 @@
-/** Signed vectors as lines of tiles: blue below zero, orange above, each line to its own largest size. Pure. */
+/** Signed vectors as lines of tiles: one hue below zero, one above, each line to its own largest size. Pure. */
 
 import { fill, gapFor, pixels } from "./pixels.js";
 

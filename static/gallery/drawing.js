@@ -14,15 +14,16 @@ export function drawTriangle(context, rows, { key, theme, side }) {
   const cell = side / rows.length;
   const inner = cell >= 5 ? cell - GAP : cell;
   context.clearRect(0, 0, side, side);
+  const last = rows.length - 1;
   rows.forEach((row, query) =>
     row.forEach((shade, at) => {
-      context.fillStyle = theme.attention.css[shade];
+      context.fillStyle = (query === last ? theme.attentionNow : theme.attention).css[shade];
       context.fillRect(at * cell, query * cell, inner, inner);
     }),
   );
   context.strokeStyle = theme.ink;
   context.lineWidth = MARK_PX;
-  const top = (rows.length - 1) * cell;
+  const top = last * cell;
   context.strokeRect(
     key * cell + MARK_PX / 2,
     top + MARK_PX / 2,

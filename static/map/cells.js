@@ -80,7 +80,7 @@ function paintDecodeLayer(target, view, scales, boxes) {
   paintResidual(target, view, lineOf(residual), scales, boxes);
   for (let head = 0; head < view.heads; head++) {
     const shades = view.row(layer, head, view.positions - 1);
-    const { packed: colours } = scales.theme.attention;
+    const { packed: colours } = scales.theme.attentionNow;
     paintLane(target, { ...lineOf(boxes.strip(head)), capacity: view.positions, shades, colours });
   }
   paintShelf(target, view, lineOf(upper), "k", scales, boxes);
@@ -160,7 +160,7 @@ function paintNew(target, box, { capacity, shades, firstNew, group, theme, ratio
 /** Prefill: all rows, newest at the bottom, keys left to right; what is masked stays unpainted. */
 function paintTriangle(target, view, layer, head, box, theme) {
   const { positions, firstQuery } = view;
-  const colours = theme.attention.packed;
+  const colours = theme.attentionNow.packed;
   const height = box.y1 - box.y0;
   for (let y = 0; y < height; y++) {
     const first = firstQuery + Math.floor((y * positions) / height);

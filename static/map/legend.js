@@ -14,7 +14,7 @@ export function MapLegend({ geometry, ranges, withQueries, theme }) {
       <span class="swatch swatch-output">output</span>
     </div>
     <div class="legend-row">
-      <span class="scale"><i style=${`background:${gradient(theme.attention.css)}`}></i>attention 0 → 1 (√ scale)</span>
+      <span class="scale"><i style=${`background:${gradient(theme.attentionNow.css)}`}></i>attention 0 → 1 (√ scale)</span>
     </div>
     ${
       withQueries &&

@@ -6,5 +6,5 @@ import { useTerm } from "../words/term.js";
 /** Where a number comes from, defined in the glossary. @param {{origin: "measured"|"computed"|"estimated"}} props */
 export function Badge({ origin }) {
   const { setOpen, props } = useTerm(origin);
-  return html`<span class=${`badge badge-${origin}`} ...${props} onClick=${() => setOpen(true)}>${origin}</span>`;
+  return html`<span class="badge" ...${props} onClick=${() => setOpen(true)}>${origin}</span>`;
 }

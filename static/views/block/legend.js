@@ -10,7 +10,7 @@ export function BlockLegend({ scene, geometry, theme, onMove }) {
   return html`<div class="block-legend">
     <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.signed.css)}`}></i>
       − value +, each tensor to its own 98th percentile</span>
-    <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.attention.css)}`}></i>
+    <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.attentionNow.css)}`}></i>
       weight 0 to 1 (√ scale)</span>
     <span class="block-key"><i class="block-swatch is-weights"></i> learned weights</span>
     <span>Point at any cell: its value and how it was made.</span>

@@ -49,7 +49,8 @@ function Links({ run, cell, focus, dispatch }) {
   const isThere = query !== null && key !== null && focus.key !== null && query <= focus.newest;
   const top = useMemo(() => (isThere ? strongestOn(run, query, key) : null), [run, isThere, query, key]);
   if (focus.key === null) return "Rows are queries, columns keys: a token can look at itself and at those before it.";
-  if (!top) return "Rows are queries, columns keys. Click a cell: which head looks there most?";
+  if (!top)
+    return "Rows are queries, columns keys; amber: this step, grey: earlier ones. Click a cell: which head looks there most?";
   const { layer, head, share } = top;
   const all = counted(run.layers * run.heads, "head");
   const link = `${quoted(run.tokens[query], 12)} to ${key === query ? "itself" : quoted(run.tokens[key], 12)}`;

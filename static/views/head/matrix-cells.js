@@ -32,7 +32,7 @@ export function matrixParts({ geometry, ratio }) {
  */
 export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio }) {
   if (part === 0) target.data.fill(0);
-  const paint = (shades, y0, y1) =>
+  const paint = (shades, y0, y1, { packed: colours }) =>
     paintLane(target, {
       x0: Math.round(geometry.left * ratio),
       x1: Math.round(geometry.right * ratio),
@@ -40,7 +40,7 @@ export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio 
       y1,
       capacity: geometry.columns,
       shades: shades.subarray(geometry.keys[0], geometry.keys[1] + 1),
-      colours: theme.attention.packed,
+      colours,
     });
   const { queries, keys, newest, decode, cell } = geometry;
   const places = (query, y0, y1) => {
@@ -56,12 +56,14 @@ export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio 
     const y0 = topOf(query);
     const strongest = gatherRows(row, geometry, query, y0, ratio);
     const y1 = Math.max(y0 + 1, Math.round(queryBox(geometry, strongest.last).y1 * ratio) - gap);
-    if (strongest.shades) paint(strongest.shades, y0, y1);
+    // In prefill all rows are of this step, in decode the newest alone.
+    if (strongest.shades) paint(strongest.shades, y0, y1, decode ? theme.attention : theme.attentionNow);
     else places(strongest.last, y0, y1);
     query = strongest.last + 1;
   }
   const newestTop = decode ? topOf(newest) : to;
-  if (newestTop >= from && newestTop < to) paint(row(newest), newestTop, Math.round(geometry.bottom * ratio));
+  if (newestTop >= from && newestTop < to)
+    paint(row(newest), newestTop, Math.round(geometry.bottom * ratio), theme.attentionNow);
   return { y0: from, y1: target.height };
 }
 
@@ -120,7 +122,7 @@ function writeNewest(context, shades, { keys, left, cell, newestTop, bottom }, t
   for (let key = keys[0]; key <= Math.min(keys[1], shades.length - 1); key++) {
     const weight = weightOf(shades[key]);
     if (weight < WRITTEN_FROM_SHARE) continue;
-    context.fillStyle = theme.attention.ink[shades[key]];
+    context.fillStyle = theme.attentionNow.ink[shades[key]];
     context.fillText(String(Math.round(weight * 100)), left + (key - keys[0] + 0.5) * cell, (newestTop + bottom) / 2);
   }
 }

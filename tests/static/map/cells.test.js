@@ -17,7 +17,7 @@ const theme = {
   cachedK: kindOf(K),
   cachedV: kindOf(V),
   computedCell: kindOf(NEW),
-  attention: kindOf(WEIGHT),
+  attentionNow: kindOf(WEIGHT),
   track: 1000 * TRACK,
   reserved: 1000 * RESERVED,
 };

@@ -36,7 +36,7 @@ export function paintBlock(values, { theme, clips }, { geometry, ratio }) {
   for (const box of geometry.boxes) {
     const tensor = values[box.tensor];
     if (!tensor) continue;
-    const colours = box.tensor === "attn.weights" ? theme.attention.packed : theme.signed.packed;
+    const colours = box.tensor === "attn.weights" ? theme.attentionNow.packed : theme.signed.packed;
     const shadeOf =
       box.tensor === "attn.weights"
         ? (value) => shade(Math.sqrt(Math.min(1, value)))

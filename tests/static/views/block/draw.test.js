@@ -28,7 +28,7 @@ const PLACES = {
 };
 /** Every shade its own colour, none of them that of a blank pixel. */
 const ramp = (first) => ({ packed: Uint32Array.from({ length: 256 }, (_, i) => first + i) });
-const theme = { signed: ramp(1000), attention: ramp(2000) };
+const theme = { signed: ramp(1000), attentionNow: ramp(2000) };
 
 describe("columns of keys", () => {
   test("a few positions are all shown", () => {

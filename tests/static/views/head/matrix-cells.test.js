@@ -7,7 +7,10 @@ import { keyBox, matrixGeometry, queryBox } from "../../../../static/views/head/
 const MARGIN = { left: 10, top: 7, right: 3, bottom: 2 };
 /** Colour n + 1 is shade n, so that no cell has the colour of what is not painted. */
 const TRACK = 500;
-const THEME = { track: TRACK, attention: { packed: Uint32Array.from({ length: 256 }, (_, shade) => shade + 1) } };
+/** Added for rows of this step. */
+const NOW = 1000;
+const coloursFrom = (first) => ({ packed: Uint32Array.from({ length: 256 }, (_, shade) => first + shade + 1) });
+const THEME = { track: TRACK, attention: coloursFrom(0), attentionNow: coloursFrom(NOW) };
 
 /** The matrix as a canvas shows it that gets, part by part, the pixel rows that the part says have changed. */
 function painted({ tokens, promptLength, width, height, ratio, shade }) {
@@ -38,7 +41,7 @@ function painted({ tokens, promptLength, width, height, ratio, shade }) {
   };
 }
 
-test("every cell has the colour of its weight, in every band, and what is masked has none", () => {
+test("every cell has the colour of its weight and of its step, in every band, and what is masked has none", () => {
   for (const [promptLength, ratio] of [
     [40, 1],
     [33, 2],
@@ -51,7 +54,8 @@ test("every cell has the colour of its weight, in every band, and what is masked
       for (let key = 0; key < 40; key++) {
         const [row, column] = [queryBox(geometry, query), keyBox(geometry, key)];
         const colour = at((column.x0 + column.x1) / 2, (row.y0 + row.y1) / 2);
-        assert.equal(colour, key > query ? 0 : shade(query, key) + 1, `query ${query}, key ${key}, ${ratio}×`);
+        const weight = shade(query, key) + 1 + (promptLength === 40 || query === 39 ? NOW : 0);
+        assert.equal(colour, key > query ? 0 : weight, `query ${query}, key ${key}, ${ratio}×`);
       }
     }
   }
@@ -63,7 +67,7 @@ test("the newest row is whole wherever the bands end", () => {
     const { geometry, at } = painted({ tokens: 40, promptLength: 30, width: 600, height, ratio: 1, shade });
     const { y0, y1 } = queryBox(geometry, 39);
     for (let y = Math.ceil(y0); y < Math.floor(y1); y++)
-      assert.equal(at(MARGIN.left + 1, y), shade(39, 0) + 1, `${height}, ${y}`);
+      assert.equal(at(MARGIN.left + 1, y), shade(39, 0) + 1 + NOW, `${height}, ${y}`);
   }
 });
 
@@ -72,7 +76,7 @@ test("a lone strong weight is seen where several rows share a pixel, on both sid
   for (let strong = 1; strong < tokens; strong += 1) {
     const shade = (query, key) => (query === strong && key === 0 ? 200 : 0);
     const { geometry, at } = painted({ tokens, promptLength: tokens, width: 230, height: 230, ratio: 1, shade });
-    assert.equal(at(MARGIN.left + 0.1, Math.round(queryBox(geometry, strong).y0)), 201, `query ${strong}`);
+    assert.equal(at(MARGIN.left + 0.1, Math.round(queryBox(geometry, strong).y0)), 201 + NOW, `query ${strong}`);
   }
 });
 
