@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.support.chromium import NAMES, chromium
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WITHOUT = (
     # The page of suggestions that stands ready behind each window's address bar: a third of what a new window costs.
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
@@ -48,10 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     """Path of the system's Chromium. Without one the test is skipped, or failed where CI=true."""
-    for name in CHROMIUM_NAMES:
-        if path := shutil.which(name):
-            return path
-    message = f"no Chromium on PATH (looked for {', '.join(CHROMIUM_NAMES)})"
+    if path := chromium():
+        return path
+    message = f"no Chromium on PATH (looked for {', '.join(NAMES)})"
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)
