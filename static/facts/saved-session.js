@@ -52,6 +52,24 @@ export function selectionOf({ layer, head }) {
   return { ...(layer === null ? {} : { layer }), ...(head === null ? {} : { head }) };
 }
 
+/**
+ * The notes before and after the place in sight, by step and then as they were written; several on one place are one.
+ *
+ * @param {Object[]} notes
+ * @param {{step: number, selection: {layer: number, head: number}}} sight
+ * @returns {{before: Object|undefined, after: Object|undefined}}
+ */
+export function notesAround(notes, { step, selection }) {
+  const ordered = notedSteps(notes).flatMap((noted) => notesOf(notes, noted));
+  const isHere = (note) =>
+    note.step === step && Object.entries(selectionOf(note)).every(([name, value]) => selection[name] === value);
+  const [first, last] = [ordered.findIndex(isHere), ordered.findLastIndex(isHere)];
+  return {
+    before: ordered.findLast((note, at) => (first < 0 ? note.step < step : at < first)),
+    after: ordered.find((note, at) => (last < 0 ? note.step >= step : at > last)),
+  };
+}
+
 /** @returns {string} "step 3, layer 13, head 8" */
 export function placeOf({ step, layer, head }) {
   return [`step ${step}`, layer !== null && `layer ${layer}`, head !== null && `head ${head}`]

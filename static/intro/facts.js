@@ -86,7 +86,7 @@ const SAID = {
   }),
   cache: ({ tokens, promptLength }) => ({
     title: "It keeps two vectors per token, layer and KV head: the KV cache.",
-    more: `Now only the new token ${quoted(tokens[promptLength])} is computed, and reads what was kept: decode.`,
+    more: `Now only ${quoted(tokens[promptLength])} is computed: decode.`,
   }),
   without: (run) => {
     const rows = rowsWithoutCache(run);

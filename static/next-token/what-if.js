@@ -9,7 +9,7 @@ export function WhatIf({ settings, used, next, dispatch }) {
     return html`<p class="next-note">These are the run's own settings. Move a slider: nothing is run again.</p>`;
   const { strategy, temperature, top_k, top_p } = settings;
   const use = () => dispatch({ type: "sampling", patch: { strategy, temperature, top_k, top_p } });
-  return html`<p class="next-note is-what-if">What if. This run used ${settingsInWords(used)}.</p>
+  return html`<p class="next-note is-what-if">What if. This run used ${settingsInWords(used)}; nothing is run again.</p>
     <p class="next-actions">
       <button
         type="button" title="Reset to the run's own" aria-label="Reset to the run's own"

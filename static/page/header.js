@@ -49,7 +49,10 @@ export function Header({ state, dispatch, controller, client }) {
         </button>
         <button
           class="icon-button" type="button" aria-label="Help" title="Keys and glossary"
-          onClick=${() => /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal()}
+          onClick=${() => {
+            dispatch({ type: "pause" });
+            /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal();
+          }}
         >?</button>
       </div>
     </header>

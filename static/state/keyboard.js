@@ -38,7 +38,10 @@ export const KEYS = [
     keys: ["?"],
     label: "?",
     text: "This list",
-    run: () => /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal(),
+    run: ({ store }) => {
+      store.dispatch({ type: "pause" });
+      /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal();
+    },
   },
 ];
 

@@ -1,8 +1,8 @@
-/** What the sharer of a saved run wrote about the step in sight, and the way to the next step with a note. Plain text only. */
+/** What the sharer of a saved run wrote about the step in sight, and the way to the next note. Plain text only. */
 
 import { html } from "htm/preact";
 import { counted } from "../facts/format.js";
-import { notedSteps, notesOf, selectionOf } from "../facts/saved-session.js";
+import { notedSteps, notesAround, notesOf, placeOf, selectionOf } from "../facts/saved-session.js";
 
 export function Notes({ state, dispatch }) {
   const { run, step, selection } = state;
@@ -10,11 +10,10 @@ export function Notes({ state, dispatch }) {
   if (!notes.length || !run.steps.length) return null;
   const steps = notedSteps(notes);
   const here = notesOf(notes, step);
-  const before = steps.findLast((noted) => noted < step);
-  const after = steps.find((noted) => noted > step);
-  const show = (noted) => () => {
-    dispatch({ type: "seek", step: noted });
-    dispatch({ type: "select", selection: selectionOf(notesOf(notes, noted)[0]) });
+  const { before, after } = notesAround(notes, { step, selection });
+  const show = (note) => () => {
+    dispatch({ type: "seek", step: note.step });
+    dispatch({ type: "select", selection: selectionOf(note) });
   };
   return html`<section class="notes" aria-label="Notes">
     <${Arrow} name="Previous note" to=${before} show=${show}>◂<//>
@@ -39,7 +38,7 @@ function elsewhere(count, steps) {
 
 function Arrow({ name, to, show, children }) {
   return html`<button
-    type="button" aria-label=${name} title=${to === undefined ? `No ${name.toLowerCase()}` : `${name}: step ${to}`}
+    type="button" aria-label=${name} title=${to === undefined ? `No ${name.toLowerCase()}` : `${name}: ${placeOf(to)}`}
     aria-disabled=${to === undefined} onClick=${to === undefined ? null : show(to)}
   >${children}</button>`;
 }

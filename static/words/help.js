@@ -8,10 +8,13 @@ import { Glossary } from "./term.js";
 /** In the order in which they are met. */
 const READING = [
   ["Timeline", "The prompt in blue, then each word the model wrote. One button is one step: press it, or play."],
-  ["Residual stream", "One column per token: the numbers the model holds about it, from the lowest layer up."],
+  [
+    "Residual stream",
+    "One column per token: the numbers the model holds about it, from the lowest layer up. Hollow: its step is over, and they were not kept.",
+  ],
   [
     "Attention",
-    "One strip per head: which earlier tokens it looks at. Darker or, in the dark theme, brighter is more.",
+    "One strip per head: which earlier tokens it looks at. Darker or, in the dark theme, brighter is more; amber is of this step, grey of earlier ones.",
   ],
   ["KV cache", "Two vectors per token and layer that are kept, so that no old token has to be computed again."],
   ["Inspector", "What you choose, enlarged. Its path leads from the whole model down to a single multiplication."],

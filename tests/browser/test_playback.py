@@ -262,3 +262,12 @@ def test_a_long_prompt_is_painted_to_its_last_layer(stage: Stage) -> None:
     }"""
     # It is painted in slices, one per animation frame.
     eventually(lambda: seen(stage.map.locator("canvas"), empty_lines) < 0.15)
+
+
+def test_what_plays_stands_still_behind_the_help(stage: Stage, short_run: str) -> None:
+    stage.open(short_run)
+    stage.page.get_by_label("Speed").select_option("0.25")
+    stage.expect_phase("running")
+    stage.page.keyboard.press("?")
+    expect(stage.page.get_by_role("dialog", name="Help")).to_be_visible()
+    stage.expect_phase("paused")

@@ -4,6 +4,7 @@ import {
   isNotStored,
   modelFor,
   notedSteps,
+  notesAround,
   notesOf,
   openingOf,
   placeOf,
@@ -26,6 +27,27 @@ test("notes are found by their step, in the order they were written", () => {
   assert.deepEqual(notedSteps(NOTES), [0, 2, 4]);
   assert.deepEqual(notesOf(NOTES, 4), [NOTES[0], NOTES[2]]);
   assert.deepEqual(notesOf(NOTES, 1), []);
+});
+
+test("the next note is the next on the same step, then on a later one; the one before likewise", () => {
+  const places = [[0, 2], [4, 13, 8], [4, 14, 3], [6]];
+  const notes = places.map(([step, layer, head]) => note(step, layer, head));
+  const around = (step, layer, head) => {
+    const { before, after } = notesAround(notes, { step, selection: { layer, head } });
+    return [notes.indexOf(before), notes.indexOf(after)];
+  };
+  assert.deepEqual(around(0, 2, 0), [-1, 1]);
+  assert.deepEqual(around(4, 13, 8), [0, 2]);
+  assert.deepEqual(around(4, 14, 3), [1, 3]);
+  assert.deepEqual(around(6, 0, 0), [2, -1]);
+  assert.deepEqual(around(4, 0, 0), [0, 1], "elsewhere on a noted step: its first");
+  assert.deepEqual(around(5, 0, 0), [2, 3], "on a step without one");
+});
+
+test("several notes on one place are passed together", () => {
+  const notes = [note(1, 2, 3), note(1, 2, 3), note(1)];
+  const { before, after } = notesAround(notes, { step: 1, selection: { layer: 2, head: 3 } });
+  assert.deepEqual([before, after], [undefined, undefined]);
 });
 
 test("a note points at its layer and head where it has them", () => {
