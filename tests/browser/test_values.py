@@ -117,7 +117,7 @@ def test_a_what_if_redraws_the_candidates_without_asking_the_server(stage: Stage
     panel = stage.region("Next token")
     panel.get_by_label("What-if temperature").fill("1.5")
     panel.get_by_label("What-if top-k").fill("2")
-    expect(panel).to_contain_text("What if. This run used greedy.")
+    expect(panel).to_contain_text("What if. This run used greedy; nothing is run again.")
     two = stage.server.log(short_run).logits(STEP)[:2].astype(np.float64) / 1.5
     shares = np.exp(two) / np.exp(two).sum()
     rows = panel.get_by_role("listitem")
