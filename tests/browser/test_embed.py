@@ -84,7 +84,8 @@ def course(server: Server) -> Iterator[Callable[..., Course]]:
         Thread(target=host.serve_forever, daemon=True).start()
 
         def make(page: Page, body: str) -> Course:
-            bodies.append(f"""<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,"><title>A course</title>
+            bodies.append(f"""<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">
+                <title>A course</title>
                 <body style="min-height:4000px"><p><button>before</button></p>{body}<p><button>after</button></p>
                 <script>
                   window.heard = [];
