@@ -171,7 +171,7 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
     live_typed(server, chromium, prompt)
     live_linked(server, chromium, prompt)
     memory(server, chromium, run)
-    openings("a page with a recorded run, and that run", chromium, lambda: server.url)
+    openings("a page with a recorded run, and that run", chromium, lambda: f"{server.url}#view=head")
     openings("a finished run of that length", chromium, lambda: f"{server.url}?run={run}#step=20&view=head")
     openings(
         "a run whose prompt goes through",
@@ -203,7 +203,7 @@ def live_typed(server: Server, chromium: Browser, prompt: str) -> None:
 
     @contextmanager
     def typed() -> Iterator[tuple[Page, Callable[[], None]]]:
-        with visit(chromium, server.url) as page:
+        with visit(chromium, f"{server.url}#view=head") as page:
             stage = Stage(page, server)
             shown = stage.run_id
             stage.type_prompt(prompt)
@@ -362,7 +362,7 @@ def report_javascript(whose: str, chromium: Browser, server: Server) -> None:
             loaded[response.url] = len(gzip.compress(response.body()))
 
     page.on("response", keep)
-    page.goto(server.url)
+    page.goto(f"{server.url}#view=head")
     page.get_by_role("slider", name="Step", exact=True).wait_for()
     page.wait_for_timeout(1500)
     opening = sum(loaded.values())
