@@ -78,7 +78,7 @@ const SAID = {
   }),
   look: (run, look) => ({
     title: `Here ${quoted(run.tokens[look.query])} looks back at ${quoted(run.tokens[look.key])}.`,
-    more: `That is attention: a token takes from earlier ones what it needs. One of ${integer(run.layers * run.heads)} such looks per token.`,
+    more: `${percent(run.weight(look.layer, look.head, look.query, look.key), 0)} of its attention, in one of ${integer(run.layers * run.heads)} heads: a token takes from earlier ones what it needs.`,
   }),
   choice: (run) => ({
     title: CHOICES[choiceOf(run)],

@@ -92,7 +92,8 @@ function Legend({ run }) {
 function Transport({ state, dispatch, controller, own, said }) {
   const moments = momentsOf(state);
   const { moment, progress } = state.intro;
-  const share = moments.length > 1 ? (moment + progress) / moments.length : 0;
+  // Before it is begun nothing is behind.
+  const share = moments.length > 1 && (moment > 0 || state.playing) ? (moment + progress) / moments.length : 0;
   return html`<div class="intro-transport" role="group" aria-label="Playback">
     <${Button} name="Previous moment" icon="previous" onClick=${controller.previous} />
     ${

@@ -79,7 +79,10 @@ test("every moment is said with the run's own numbers", () => {
   const said = (moment) => saidOf(moment, { run, look: LOOK });
   assert.match(said("prefill").title, /all 3 tokens at once: prefill/);
   assert.equal(said("look").title, "Here “c” looks back at “b”.");
-  assert.match(said("look").more, /One of 4 such looks/);
+  assert.match(
+    said("look").more,
+    new RegExp(`^${Math.round(100 * weightOf(cell(1, 0, 2, 1)))}.% of its attention, in one of 4 heads`),
+  );
   assert.match(said("cache").more, /“d”/);
   assert.match(saidOf("sentence", { run: null, look: null }).title, /A real language model/);
 });
