@@ -106,6 +106,7 @@ def test_its_numbers_are_the_logs(newcomer: Intro, log: Log) -> None:
     assert int(re.search(r"(\d+)\D*%", shown[0])[1]) == round(100 * chosen["prob"])  # type: ignore[index]
     answer = "".join(step["token"]["text"] for step in log.steps)
     newcomer.slider.press("End")
+    newcomer.expect_moment(5, log)
     sentence = newcomer.main.get_by_role("paragraph").filter(has_text=log.open["prompt"]).first
     assert sentence.inner_text().strip() == (log.open["prompt"] + answer).strip()
 
