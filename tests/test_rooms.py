@@ -33,9 +33,8 @@ ROOMS = {
         *("static/draw", "static/log", "static/turns", "static/facts", "static/state", "static/loading"),
         *("static/words", "static/ui", "static/gallery", "static/gallery.js", "static/map", "static/timeline"),
         *("static/look-here", "static/next-token", "static/kv-cache", "static/time", "static/views"),
-        "static/intro",
         *("static/inspector", "static/save-panel", "static/files", "static/embed.js", "static/embed", "static/share"),
-        *("static/prompt", "static/page", "static/main.js"),
+        *("static/prompt", "static/intro", "static/page", "static/main.js"),
     ),
 }
 
@@ -90,6 +89,16 @@ def page_imports() -> Imports:
     }
 
 
+PACKAGE = re.compile(r"""^import\b[^;]*?\bfrom\s+["'][^."']""", re.MULTILINE)
+
+
+def tests_of_page(path: Path) -> set[str]:
+    """The page's modules that a test imports."""
+    found = JS_IMPORT.findall(path.read_text("utf-8"))
+    files = {(path.parent / name).resolve().relative_to(ROOT).as_posix() for name in found}
+    return {name for name in files if name.startswith("static/")}
+
+
 def imports_of(part: str) -> Imports:
     """`part` is a key of ROOMS. `app` and `model` inside `kvscope` are links to those of the repository."""
     if part == "static":
@@ -138,3 +147,18 @@ def test_what_tests_share_is_in_support() -> None:
         if name.startswith("tests.") and any(part == "conftest" or part.startswith("test_") for part in name.split("."))
     }
     assert shared == set()
+
+
+def test_what_the_pages_own_tests_reach_needs_no_installed_package() -> None:
+    """They run before the page's tools are fetched, and a module that draws is the browser's to try."""
+    tests = [tests_of_page(path) for path in sorted((ROOT / "tests" / "static").rglob("*.test.js"))]
+    modules = page_imports()
+    reached = set().union(*tests)
+    waiting = list(reached)
+    while waiting:
+        new = modules.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    assert len(tests) > 50
+    packages = [path for path in sorted(reached) if PACKAGE.search((ROOT / path).read_text("utf-8"))]
+    assert packages == []

@@ -131,7 +131,8 @@ function hex(byte) {
   return byte.toString(16).toUpperCase().padStart(2, "0");
 }
 
-function fromHex(text) {
+/** @returns {Uint8Array} the bytes that a token carries in hexadecimal */
+export function fromHex(text) {
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 

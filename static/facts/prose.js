@@ -1,5 +1,7 @@
 /** Tokens as the text that people read: a letter may be spread over the bytes of several tokens. Pure. */
 
+import { fromHex } from "./format.js";
+
 /**
  * @param {{bytes: string, special?: boolean}[]} tokens `bytes` in hexadecimal
  * @returns {string[]} what each adds to the text; a letter stands with the token that completes it, a special token adds nothing
@@ -8,10 +10,6 @@ export function proseOf(tokens) {
   const decoder = new TextDecoder();
   return tokens.map(({ bytes, special }, at) => {
     const stream = at < tokens.length - 1;
-    return decoder.decode(special ? new Uint8Array() : bytesOf(bytes), { stream });
+    return decoder.decode(special ? new Uint8Array() : fromHex(bytes), { stream });
   });
-}
-
-function bytesOf(hex) {
-  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }

@@ -113,3 +113,32 @@ export function othersInWords(run, candidates) {
   const others = run.open.model.vocab - candidates.length;
   return `${integer(others)} other tokens share the other ${percent(rest, 0)}`;
 }
+
+/** Where the intro leads.
+ * @returns {{question: string, says: string, step: number, selection: Object}[]} */
+export function waysOn({ run, look }) {
+  const chosen = run.tokens[run.promptLength];
+  const ways = [
+    {
+      question: "Why this word?",
+      says: `Everything that was likely in place of ${quoted(chosen)}.`,
+      step: 0,
+      selection: { view: "tokens" },
+    },
+    {
+      question: "Why a cache?",
+      says: "What it keeps, byte by byte, and what that saves.",
+      step: run.steps.length - 1,
+      selection: { view: "cache" },
+    },
+  ];
+  if (look) {
+    ways.splice(1, 0, {
+      question: "What does it look at?",
+      says: `${quoted(run.tokens[look.query])} and ${quoted(run.tokens[look.key])}, and every other pair, in every head.`,
+      step: run.stepOfQuery(look.query),
+      selection: { view: "head", ...look },
+    });
+  }
+  return ways;
+}

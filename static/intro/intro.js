@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { momentInSight, momentsOf } from "../state/intro.js";
 import { Icon } from "../ui/icons.js";
+import { ThemeButton } from "../ui/theme-button.js";
 import { useTheme } from "../ui/use-theme.js";
 import { Candidates } from "./candidates.js";
 import { saidOf } from "./facts.js";
@@ -34,12 +35,7 @@ export function Intro({ state, dispatch, controller }) {
     <header class="intro-top">
       ${!embed && html`<h1 class="wordmark">KV<span>Scope</span></h1>`}
       <button class="intro-skip" type="button" onClick=${skip}>Skip to everything</button>
-      ${
-        !embed &&
-        html`<button class="icon-button" type="button" aria-label=${theme === "dark" ? "Light theme" : "Dark theme"}
-        onClick=${() => dispatch({ type: "theme", theme: theme === "dark" ? "light" : "dark" })}
-      ><${Icon} name=${theme === "dark" ? "sun" : "moon"} /></button>`
-      }
+      ${!embed && html`<${ThemeButton} theme=${theme} dispatch=${dispatch} />`}
     </header>
     <div class="intro-words">
       ${moment !== "sentence" && html`<${Said} said=${said} />`}

@@ -2,14 +2,14 @@
 
 import { html } from "htm/preact";
 import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
-import { bareLabel } from "../facts/format.js";
+import { bareLabel, counted } from "../facts/format.js";
 import { rowsWithoutCache } from "../facts/twins.js";
 import { normRanges } from "../map/scene.js";
 import { mapShades } from "../map/shades.js";
 import { Surface } from "../ui/surface.js";
 import { useRatio, useSize } from "../ui/use-size.js";
 import { useTheme } from "../ui/use-theme.js";
-import { drawStairs } from "../views/cache/stairs-lines.js";
+import { drawStairs, stairsGeometry } from "../views/cache/stairs-lines.js";
 import { paintColumns } from "./columns.js";
 import { meanWeights, stairsOf } from "./facts.js";
 import { introGeometry } from "./geometry.js";
@@ -69,12 +69,6 @@ function Drawing({ run, look, moment, progress, size, anchors }) {
   return html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`;
 }
 
-/** As `stairsGeometry`, in all of the room there is. */
-function roomyStairs({ steps, positions }, { width, height }) {
-  const line = Math.max(1, Math.min(LINE_PX, Math.floor(height / steps)));
-  return { cell: Math.min(1.7 * line, width / positions), line, height: line * steps };
-}
-
 /** Each layer's, worked out once. */
 function layerWeights(run) {
   const known = [];
@@ -101,7 +95,7 @@ function Stairs({ title, rows, lines, shown, said }) {
   const ratio = useRatio();
   const positions = Math.max(...lines.map(({ reused, again, fresh }) => reused + again + fresh));
   const geometry = useMemo(
-    () => size && roomyStairs({ steps: lines.length, positions }, size),
+    () => size && stairsGeometry({ steps: lines.length, positions }, size, LINE_PX),
     [lines, positions, size],
   );
   const draw = useCallback(
@@ -109,7 +103,7 @@ function Stairs({ title, rows, lines, shown, said }) {
     [lines, shown, theme, geometry],
   );
   return html`<figure>
-    <figcaption><b>${title}: ${rows.toLocaleString("en")} rows computed</b> <span>${said}</span></figcaption>
+    <figcaption><b>${title}: ${counted(rows, "row")} computed</b> <span>${said}</span></figcaption>
     <div ref=${ref}>${size && html`<${Surface} width=${size.width} height=${geometry.height} ratio=${ratio} draw=${draw} />`}</div>
   </figure>`;
 }

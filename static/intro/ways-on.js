@@ -2,35 +2,8 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { quoted } from "../facts/format.js";
-
-/** @returns {{question: string, says: string, step: number, selection: Object}[]} */
-export function waysOn({ run, look }) {
-  const chosen = run.tokens[run.promptLength];
-  const ways = [
-    {
-      question: "Why this word?",
-      says: `Everything that was likely in place of ${quoted(chosen)}.`,
-      step: 0,
-      selection: { view: "tokens" },
-    },
-    {
-      question: "Why a cache?",
-      says: "What it keeps, byte by byte, and what that saves.",
-      step: run.steps.length - 1,
-      selection: { view: "cache" },
-    },
-  ];
-  if (look) {
-    ways.splice(1, 0, {
-      question: "What does it look at?",
-      says: `${quoted(run.tokens[look.query])} and ${quoted(run.tokens[look.key])}, and every other pair, in every head.`,
-      step: run.stepOfQuery(look.query),
-      selection: { view: "head", ...look },
-    });
-  }
-  return ways;
-}
+import { PromptField } from "../prompt/prompt-field.js";
+import { waysOn } from "./facts.js";
 
 export function WaysOn({ state, dispatch }) {
   const go = ({ step, selection }) => {
@@ -55,19 +28,16 @@ export function OwnPrompt({ state, dispatch, controller, onClose }) {
     controller.submit();
   };
   const onKeyDown = (event) => {
-    if (event.key === "Escape") {
-      event.stopPropagation();
-      onClose();
-    }
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    onClose();
   };
-  const { problem, held, opening } = state;
-  return html`<form class="intro-own" aria-label="New run" onSubmit=${submit} novalidate>
-    <textarea
-      id="prompt" rows="3" aria-label="Prompt" placeholder="Begin a sentence, and the model goes on with it" spellcheck=${false}
-      aria-invalid=${problem?.field === "prompt"} aria-describedby=${problem?.field === "prompt" ? "problem" : undefined}
-      ref=${field} value=${state.prompt} onInput=${({ target }) => dispatch({ type: "prompt", prompt: target.value })} onKeyDown=${onKeyDown}
-    ></textarea>
+  const { held, opening } = state;
+  return html`<form class="intro-own" aria-label="New run" onSubmit=${submit} onKeyDown=${onKeyDown} novalidate>
+    <${PromptField}
+      state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="3"
+      placeholder="Begin a sentence, and the model goes on with it" field=${field}
+    />
     <div class="intro-actions">
       <button class="intro-main" type="submit">${held || opening ? "Waiting…" : "Run"}</button>
       <button class="intro-other" type="button" onClick=${onClose}>Cancel</button>

@@ -5,14 +5,15 @@ import { EmbedButton } from "../embed/button.js";
 import { bytesShort, counted } from "../facts/format.js";
 import { OpenFile } from "../files/open-file.js";
 import { SaveFileButton } from "../files/save-file.js";
+import { openHelp } from "../state/keyboard.js";
 import { momentOf } from "../state/moment.js";
 import { Icon } from "../ui/icons.js";
+import { ThemeButton } from "../ui/theme-button.js";
 
 const GALLERY = "/gallery";
 const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
 export function Header({ state, dispatch, controller, client }) {
-  const dark = state.theme === "dark";
   return html`
     <header class="header">
       <h1 class="wordmark">KV<span>Scope</span></h1>
@@ -29,14 +30,7 @@ export function Header({ state, dispatch, controller, client }) {
       }
       <div class="header-end">
         ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${Model} state=${state} />`}
-        <button
-          class="icon-button"
-          type="button"
-          aria-label=${dark ? "Light theme" : "Dark theme"}
-          onClick=${() => dispatch({ type: "theme", theme: dark ? "light" : "dark" })}
-        >
-          <${Icon} name=${dark ? "sun" : "moon"} />
-        </button>
+        <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
         <button
           class="icon-button present-button"
           type="button"
@@ -49,10 +43,7 @@ export function Header({ state, dispatch, controller, client }) {
         </button>
         <button
           class="icon-button" type="button" aria-label="Help" title="Keys and glossary"
-          onClick=${() => {
-            dispatch({ type: "pause" });
-            /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal();
-          }}
+          onClick=${() => openHelp(dispatch)}
         >?</button>
       </div>
     </header>

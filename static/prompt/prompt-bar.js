@@ -6,36 +6,22 @@ import { highOf, NUMBERS } from "../log/run-request.js";
 import { ShareButton } from "../share/share-button.js";
 import { Icon } from "../ui/icons.js";
 import { Term } from "../words/term.js";
+import { PromptField } from "./prompt-field.js";
 
 const SANDBOXED = "The page around this one does not let it start runs: open the link by itself";
 
 export function PromptBar({ state, dispatch, controller }) {
   const [opened, setOpened] = useState(false);
-  const { problem, held, sandboxed } = state;
+  const { held, sandboxed } = state;
   const onSubmit = (event) => {
     event.preventDefault();
     controller.submit();
   };
-  const onKeyDown = (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    if (!sandboxed) controller.submit();
-  };
+  const submit = () => sandboxed || controller.submit();
   return html`
     <form class="prompt-bar" aria-label="New run" onSubmit=${onSubmit} novalidate>
       <div class="prompt-field">
-        <textarea
-          id="prompt"
-          rows="1"
-          aria-label="Prompt"
-          aria-invalid=${problem?.field === "prompt"}
-          aria-describedby=${problem?.field === "prompt" ? "problem" : undefined}
-          placeholder="Type a prompt"
-          spellcheck=${false}
-          value=${state.prompt}
-          onInput=${(event) => dispatch({ type: "prompt", prompt: event.target.value })}
-          onKeyDown=${onKeyDown}
-        ></textarea>
+        <${PromptField} state=${state} dispatch=${dispatch} onSubmit=${submit} rows="1" placeholder="Type a prompt" />
       </div>
       <${Settings} state=${state} dispatch=${dispatch} opened=${opened} />
       <button

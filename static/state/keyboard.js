@@ -38,12 +38,15 @@ export const KEYS = [
     keys: ["?"],
     label: "?",
     text: "This list",
-    run: ({ store }) => {
-      store.dispatch({ type: "pause" });
-      /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal();
-    },
+    run: ({ store }) => openHelp(store.dispatch),
   },
 ];
+
+/** What plays stands still behind it. */
+export function openHelp(dispatch) {
+  dispatch({ type: "pause" });
+  /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal();
+}
 
 function focusOn(selector) {
   /** @type {HTMLElement|null} */ (document.querySelector(selector))?.focus();

@@ -117,8 +117,7 @@ const REDUCERS = {
   grew: (state) => {
     const grown = { ...state, ...(state.following ? newest(state) : {}) };
     const { step, progress } = grown;
-    const stops = atTheEnd(grown) ? { playing: false, following: false } : {};
-    return { version: state.version + 1, step, progress, ...stops };
+    return { version: state.version + 1, step, progress, ...stopAtTheEnd(grown) };
   },
   settingsOfRun: (state, { open }) =>
     state.edited
@@ -127,10 +126,7 @@ const REDUCERS = {
   engine: (_state, { paused }) => ({ enginePaused: paused }),
   wanted: (_state, { wanted }) => ({ wanted }),
 
-  tick: (state, { playhead }) => {
-    const there = { ...state, ...playhead };
-    return { ...playhead, ...(atTheEnd(there) ? { playing: false, following: false } : {}) };
-  },
+  tick: (state, { playhead }) => ({ ...playhead, ...stopAtTheEnd({ ...state, ...playhead }) }),
   play: (state) => ({ ...standing, playing: true, ...(atTheEnd(state) ? placed(state, 0, 0) : {}) }),
   pause: (state) => ({ playing: false, following: false, layerStop: null, ...placed(state, placeOf(state), 1) }),
   follow: () => ({ ...standing, playing: true, following: true }),
@@ -221,6 +217,10 @@ function placed(state, place, progress) {
 function newest({ run, step, progress }) {
   const last = run.steps.length - 1;
   return step < last ? { step: last, progress: 0 } : { step, progress };
+}
+
+function stopAtTheEnd(state) {
+  return atTheEnd(state) ? { playing: false, following: false } : {};
 }
 
 /** The page's state in one word, as `<html data-state>` carries it. */

@@ -7,11 +7,12 @@ const STRIPE_PX = 4;
 /**
  * @param {{steps: number, positions: number}} count
  * @param {{width: number, height: number}} room
+ * @param {number} [most] height of a line at most, in CSS pixels
  * @returns {{cell: number, line: number, height: number}} CSS pixels
  */
-export function stairsGeometry({ steps, positions }, { width, height }) {
-  const line = Math.max(1, Math.min(MOST_LINE_PX, Math.floor(height / steps)));
-  return { cell: Math.min(MOST_LINE_PX * 1.6, width / positions), line, height: line * steps };
+export function stairsGeometry({ steps, positions }, { width, height }, most = MOST_LINE_PX) {
+  const line = Math.max(1, Math.min(most, Math.floor(height / steps)));
+  return { cell: Math.min(most * 1.6, width / positions), line, height: line * steps };
 }
 
 /** @returns {number|null} the step under a pixel */

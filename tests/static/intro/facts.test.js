@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { candidatesOf, meanWeights, othersInWords, saidOf, sentenceOf, stairsOf } from "../../../static/intro/facts.js";
+import {
+  candidatesOf,
+  meanWeights,
+  othersInWords,
+  saidOf,
+  sentenceOf,
+  stairsOf,
+  waysOn,
+} from "../../../static/intro/facts.js";
 import { everyNth, introGeometry } from "../../../static/intro/geometry.js";
-import { waysOn } from "../../../static/intro/ways-on.js";
 import { weightOf } from "../../../static/log/companding.js";
 import { decodeFrame } from "../../../static/log/frames.js";
 import { Run } from "../../../static/log/run.js";

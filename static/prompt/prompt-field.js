@@ -1,0 +1,21 @@
+/** Where a prompt is typed. Enter starts its run, with Shift it is a new line. */
+
+import { html } from "htm/preact";
+
+/**
+ * @param {{state: Object, dispatch: Function, onSubmit: () => void, rows: string, placeholder: string, field?: Object}} props
+ *   `field`: a ref to it
+ */
+export function PromptField({ state, dispatch, onSubmit, rows, placeholder, field = null }) {
+  const isBad = state.problem?.field === "prompt";
+  const onKeyDown = (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    onSubmit();
+  };
+  return html`<textarea
+    id="prompt" rows=${rows} aria-label="Prompt" aria-invalid=${isBad} aria-describedby=${isBad ? "problem" : undefined}
+    placeholder=${placeholder} spellcheck=${false} ref=${field} value=${state.prompt}
+    onInput=${(event) => dispatch({ type: "prompt", prompt: event.target.value })} onKeyDown=${onKeyDown}
+  ></textarea>`;
+}

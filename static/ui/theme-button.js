@@ -1,0 +1,13 @@
+/** From light to dark and back. */
+
+import { html } from "htm/preact";
+import { Icon } from "./icons.js";
+
+/** @param {{theme: "light"|"dark", dispatch: Function}} props */
+export function ThemeButton({ theme, dispatch }) {
+  const dark = theme === "dark";
+  return html`<button
+    class="icon-button" type="button" aria-label=${dark ? "Light theme" : "Dark theme"}
+    onClick=${() => dispatch({ type: "theme", theme: dark ? "light" : "dark" })}
+  ><${Icon} name=${dark ? "sun" : "moon"} /></button>`;
+}
