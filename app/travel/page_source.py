@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 
 ENTRY = "main.js"
 SHEETS = (
-    *("page/base", "page/layout", "prompt/prompt-bar", "timeline/timeline", "timeline/branches", "ui/ui", "map/map"),
-    *("inspector/inspector", "ui/facts", "kv-cache/kv-cache", "time/time", "next-token/next-token"),
+    *("page/base", "page/layout", "prompt/own-prompt", "timeline/timeline", "timeline/branches", "ui/ui", "map/map"),
+    *("inspector/inspector", "ui/card", "kv-cache/kv-cache", "time/time", "next-token/next-token"),
     *("ui/chart", "views/sheet", "words/words", "look-here/look-here", "save-panel/save-panel"),
     *("share/share", "share/saved", "timeline/notes", "embed/builder", "files/files"),
     *("views/model/model", "views/block/block", "views/head/head", "views/pair/dimensions", "views/pair/pair"),

@@ -13,3 +13,19 @@ export function proseOf(tokens) {
     return decoder.decode(special ? new Uint8Array() : fromHex(bytes), { stream });
   });
 }
+
+/**
+ * What was asked and what was answered, piece by piece. In a chat the question is what was typed: the template around it is
+ * not shown.
+ *
+ * @param {Object} run
+ * @returns {{prompt: {position: number|null, text: string}[], answer: string[]}} `answer`: a piece per step
+ */
+export function sentenceOf({ open, tokens, promptLength }) {
+  const pieces = proseOf(tokens);
+  const spelled = pieces.slice(0, promptLength).map((text, position) => ({ position, text }));
+  return {
+    prompt: open.chat ? [{ position: null, text: `${open.prompt}\n` }] : spelled,
+    answer: pieces.slice(promptLength),
+  };
+}

@@ -1,25 +1,10 @@
 /** What the intro says, from the run alone. Pure. */
 
 import { counted, integer, percent, quoted } from "../facts/format.js";
-import { proseOf } from "../facts/prose.js";
 import { rowsComputed, rowsWithoutCache } from "../facts/twins.js";
 import { distribution } from "../next-token/sampling.js";
 
 const CANDIDATES = 3;
-
-/**
- * The sentence, piece by piece. In a chat the question is what was typed: the template around it is not shown.
- *
- * @returns {{prompt: {position: number|null, text: string}[], answer: string[]}} `answer`: a piece per step
- */
-export function sentenceOf({ open, tokens, promptLength }) {
-  const pieces = proseOf(tokens);
-  const spelled = pieces.slice(0, promptLength).map((text, position) => ({ position, text }));
-  return {
-    prompt: open.chat ? [{ position: null, text: `${open.prompt}\n` }] : spelled,
-    answer: pieces.slice(promptLength),
-  };
-}
 
 /**
  * @returns {{token: Object, share: number|null, chosen: boolean}[]} the likeliest after prefill, and the one that was

@@ -1,7 +1,9 @@
 /** The first thirty seconds: one sentence, six moments of its run, three ways on. In place of the stage, on the same player. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
+import { PromptForm } from "../prompt/own-prompt.js";
+import { canAsk, isAsking } from "../state/asking.js";
 import { momentInSight, momentsOf } from "../state/intro.js";
 import { Icon } from "../ui/icons.js";
 import { ThemeButton } from "../ui/theme-button.js";
@@ -10,21 +12,20 @@ import { Candidates } from "./candidates.js";
 import { saidOf } from "./facts.js";
 import { Columns, Rows } from "./picture.js";
 import { Sentence } from "./sentence.js";
-import { OwnPrompt, WaysOn } from "./ways-on.js";
+import { WaysOn } from "./ways-on.js";
 
 /** Of 256 shades of K and V, the one that stands for them. */
 const KEPT = 190;
 
 export function Intro({ state, dispatch, controller }) {
-  const { run, look, embed, file, sandboxed, theme } = state;
-  const [asks, setAsks] = useState(false);
+  const { run, look, embed, theme } = state;
+  const asks = isAsking(state);
   const text = useRef(null);
   const moment = momentInSight(state);
   // What moves cuts where motion is not wanted.
   const progress = state.reducedMotion ? 1 : state.intro.progress;
-  useEffect(() => setAsks(false), [run]);
   const said = saidOf(moment, state);
-  const own = !embed && !file && !sandboxed && (() => setAsks(true));
+  const own = canAsk(state) && (() => dispatch({ type: "ask", asking: true }));
   const skip = () => {
     dispatch({ type: "select", selection: { view: "head" } });
     dispatch({ type: "show", step: 0 });
@@ -42,7 +43,7 @@ export function Intro({ state, dispatch, controller }) {
       ${run?.open && !asks && html`<${Sentence} ...${shown} />`}
       ${moment === "sentence" && !asks && html`<${Said} said=${said} />`}
       ${moment === "sentence" && !asks && html`<${Start} state=${state} controller=${controller} own=${own} />`}
-      ${asks && html`<${OwnPrompt} state=${state} dispatch=${dispatch} controller=${controller} onClose=${() => setAsks(false)} />`}
+      ${asks && html`<div class="intro-own"><${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} onClose=${() => dispatch({ type: "ask", asking: false })} /></div>`}
     </div>
     ${moment === "choice" && html`<${Candidates} run=${run} progress=${progress} />`}
     ${moment === "cache" && html`<${Legend} run=${run} />`}

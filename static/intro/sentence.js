@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { sentenceOf } from "../facts/prose.js";
 import { useScroll } from "../ui/use-scroll.js";
-import { sentenceOf } from "./facts.js";
 
 /** What a moment chooses comes in its course. */
 const FALLS_AT = 0.55;

@@ -14,9 +14,8 @@ export function cacheBytes(model, positions) {
  * @param {Object} run
  * @param {number} step index of a complete step
  * @returns {{rows: number, positions: number, written: {measured: number, formula: number},
- *   used: {measured: number, formula: number}, reserved: {measured: number, formula: number, positions: number, unused: number},
- *   room: number, blocks: {id: number, filled: number, sharedBy: number}[], blockSize: number, allHeads: {bytes: number, ratio: number}}}
- *   `room`: blocks reserved; `allHeads`: the same cache if every query head had a K/V head of its own (multi-head attention)
+ *   used: {measured: number, formula: number}, reserved: {measured: number, formula: number},
+ *   room: number, blocks: {id: number, filled: number, sharedBy: number}[], blockSize: number}} `room`: blocks reserved
  */
 export function cacheAccount(run, step) {
   const { rows, data } = run.steps[step];
@@ -26,46 +25,17 @@ export function cacheAccount(run, step) {
     filled: Math.min(run.open.block_size, Math.max(0, kv.positions - i * run.open.block_size)),
     sharedBy: kv.refcounts[i],
   }));
-  const measured = { written: kv.bytes_written, used: kv.bytes_used, reserved: kv.bytes_reserved };
-  return accountOf(run.open, { rows, positions: kv.positions, room: kv.blocks, blocks }, measured);
-}
-
-/**
- * What the first step will write, by the formula.
- *
- * @param {Object} run whose `open` frame is there
- * @returns {Object} as `cacheAccount`, `measured` null throughout, and no blocks: which ones it gets is not known before
- */
-export function cacheForecast(run) {
-  const rows = run.promptLength;
-  const room = Math.ceil(rows / run.open.block_size);
-  return accountOf(
-    run.open,
-    { rows, positions: rows, room, blocks: [] },
-    { written: null, used: null, reserved: null },
-  );
-}
-
-/** `room`: how many blocks are reserved. */
-function accountOf({ model, block_size: blockSize }, { rows, positions, room, blocks }, measured) {
-  const formula = cacheBytes(model, positions);
-  const reserved = room * blockSize;
-  const ratio = model.heads / model.kv_heads;
+  const { positions, blocks: room } = kv;
+  const { model, block_size: blockSize } = run.open;
   return {
     rows,
     positions,
-    written: { measured: measured.written, formula: cacheBytes(model, rows) },
-    used: { measured: measured.used, formula },
-    reserved: {
-      measured: measured.reserved,
-      formula: cacheBytes(model, reserved),
-      positions: reserved,
-      unused: reserved - positions,
-    },
+    written: { measured: kv.bytes_written, formula: cacheBytes(model, rows) },
+    used: { measured: kv.bytes_used, formula: cacheBytes(model, positions) },
+    reserved: { measured: kv.bytes_reserved, formula: cacheBytes(model, room * blockSize) },
     room,
     blocks,
     blockSize,
-    allHeads: { bytes: formula * ratio, ratio },
   };
 }
 

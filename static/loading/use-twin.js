@@ -11,19 +11,18 @@ const makeRun = (id) => new Run(id);
 /**
  * The runs connected with `run`, asked for when it has ended: a running one has no twins.
  *
- * @param {*} again a new value asks once more
  * @returns {Object[]|null} null: not known yet
  */
-export function useConnected(client, run, again = null) {
-  return useFamily(client, run.close ? run : null, again)?.runs ?? null;
+export function useConnected(client, run) {
+  return useFamily(client, run.close ? run : null)?.runs ?? null;
 }
 
 /**
- * @param {{client: Object, run: Object, connected: Object[]|null, cache: "none"|"forgotten", dispatch: Function}} props
+ * @param {{client: Object, run: Object, connected: Object[]|null, cache: "none"|"forgotten"}} props
  * @returns {{log: Run|null, starting: boolean, problem: Error|null, start: () => void, stop: () => void}}
  *   `log` grows in place; null until its first frame is here
  */
-export function useTwin({ client, run, connected, cache, dispatch }) {
+export function useTwin({ client, run, connected, cache }) {
   const [own, setOwn] = useState({ id: null, starting: false, problem: null });
   const id = own.id ?? (connected ? twinAmong(connected, run.id, cache) : null);
   const watched = useLog(client, id, makeRun);
@@ -32,11 +31,10 @@ export function useTwin({ client, run, connected, cache, dispatch }) {
     try {
       const twin = await client.twin(run.id, { cache });
       setOwn({ id: twin.id, starting: false, problem: null });
-      dispatch({ type: "twin" });
     } catch (problem) {
       setOwn({ id: null, starting: false, problem });
     }
-  }, [client, run.id, cache, dispatch]);
+  }, [client, run.id, cache]);
   const stop = useCallback(async () => {
     try {
       await client.control(id, "stop");
@@ -46,11 +44,4 @@ export function useTwin({ client, run, connected, cache, dispatch }) {
     }
   }, [client, id]);
   return { log: watched.log, starting: own.starting, problem: own.problem ?? watched.problem, start, stop };
-}
-
-/** The finished twin without a cache, for a summary. @returns {Run|null} */
-export function useFinishedTwin({ client, run, again }) {
-  const ended = useConnected(client, run, again)?.filter(({ reason }) => reason === "eos" || reason === "length");
-  const { log } = useLog(client, ended ? twinAmong(ended, run.id, "none") : null, makeRun);
-  return log?.close ? log : null;
 }

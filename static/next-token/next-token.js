@@ -1,101 +1,88 @@
-/** What may come next: candidates under the run's settings, or under what-if ones, from the stored logits at once. */
+/** What may come next: the likeliest tokens under the run's settings, or under what-if ones, from the stored logits at once. */
 
 import { html } from "htm/preact";
 import { branchRefusal } from "../facts/branching.js";
-import { fixed, integer, percent, quoted } from "../facts/format.js";
-import { NO_BRANCH } from "../facts/saved-session.js";
-import { isAwaited, whenSettled } from "../state/settled.js";
-import { Badge } from "../ui/badge.js";
-import { OpenView } from "../ui/open-view.js";
+import { counted, integer, percent, quoted } from "../facts/format.js";
+import { isAwaited } from "../state/settled.js";
+import { Card } from "../ui/card.js";
 import { Token } from "../ui/token.js";
-import { Term } from "../words/term.js";
 import { distribution } from "./sampling.js";
-import { SamplingSliders } from "./sampling-sliders.js";
-import { WhatIf } from "./what-if.js";
 
-const SHOWN = 6;
-const NOTE =
-  "The 256 largest logits are exact; the other tokens are a histogram of 256 bins, so their share is approximate.";
+const SHOWN = 4;
+const NAME = "Next token";
 
-export function NextToken({ state: now, dispatch, controller }) {
-  const state = whenSettled(now);
-  const { run } = state;
-  return html`<section class="next-token facts" aria-label="Next token">
-    ${
-      run?.shows
-        ? html`<${Candidates} state=${state} dispatch=${dispatch} controller=${controller} />`
-        : html`<h2>Next token</h2>
-          <p class="facts-empty">The model's candidates appear with the first step of a run.</p>`
-    }
-  </section>`;
+/** @param {Object} props as of every part; `layersToGo`: how many layers the sweep has before it, which moves with the clock */
+export function NextToken({ state, dispatch, controller, layersToGo }) {
+  const { run, step, settled } = state;
+  const opens = { name: NAME, view: "tokens", question: "Why this token?" };
+  if (!run?.shows)
+    return html`<${Card} ...${opens} number="" says="The model's candidates appear with the first step of a run."><${Places} /><//>`;
+  if (isAwaited({ run, step: settled }) || settled < step)
+    return html`<${Card} ...${opens} dispatch=${dispatch} number=${layersToGo} says=${SOON}><${Places} /><//>`;
+  const { rows, number, says } = listed(state, controller);
+  const after = run.tokens[run.lastQueryOfStep(step)];
+  const title = html`${NAME} after ${quoted(after)} <small>step ${step}</small>`;
+  return html`<${Card} ...${opens} dispatch=${dispatch} title=${title} origin="computed" number=${number} says=${says}>
+    <ol class="candidates">${rows}</ol>
+  <//>`;
 }
 
-/** While the run is awaited, the places for the candidates, and the sliders. */
-function Candidates({ state, dispatch, controller }) {
-  const { run, step, sampling: next } = state;
-  const used = run.open.sampling;
-  const settings = state.whatIf ?? used;
-  const awaited = isAwaited(state);
-  const after = run.tokens[run.lastQueryOfStep(Math.max(0, step))];
-  const { candidates, sum } = awaited ? places() : listed(state, settings, controller);
-  return html`<div class="facts-head">
-      <h2>Next token after ${quoted(after)} <small>step ${Math.max(0, step)}</small> <${Badge} origin="computed" /></h2>
-      <${OpenView} view="tokens" dispatch=${dispatch}>Why this token?<//>
-    </div>
-    <div class="next-body">
-      <ol class="candidates">${candidates}</ol>
-      <div class="next-side">
-        <${SamplingSliders} settings=${settings} dispatch=${dispatch} />
-        <${WhatIf} settings=${settings} used=${used} next=${next} dispatch=${dispatch} />
-      </div>
-    </div>
-    <p class="next-sum" title=${NOTE}>${sum}</p>`;
+const SOON = "The candidates appear here when the amber column has reached the top.";
+
+/** While the sweep is on its way. */
+export function LayersToGo({ state: { run, reveal } }) {
+  if (!run?.steps.length) return counted(run?.layers ?? 0, "layer");
+  return `${counted(Math.max(0, run.layers - Math.floor(reveal)), "layer")} to go`;
 }
 
-function places() {
-  return {
-    candidates: Array.from(
-      { length: SHOWN },
-      (_, rank) => html`<li key=${rank}>
-      <span class="candidate"><span class="token">…</span><span class="candidate-bar"></span><b>…</b></span>
-    </li>`,
-    ),
-    sum: "The model's candidates appear with the first step.",
-  };
+function Places() {
+  return html`<ol class="candidates" aria-hidden="true">${Array.from({ length: SHOWN }, (_, rank) => html`<li key=${rank} class="is-place"></li>`)}</ol>`;
 }
 
-/** The candidates of the step in sight, and a line that sums them and the others up. */
-function listed({ run, step, branching }, settings, controller) {
+/** The candidates of the step in sight, the chosen one's share, and how it came to be chosen. */
+function listed({ run, step, whatIf, branching }, controller) {
   const { data, topIds, topLogits, tailCounts } = run.steps[step];
+  const settings = whatIf ?? run.open.sampling;
   const result = distribution({ topLogits, tailCounts, tail: data.tail }, settings);
   const count = Math.min(SHOWN, data.top_tokens.length);
   const chosen = topIds.indexOf(data.token.id);
-  const rows = Array.from({ length: count }, (_, rank) => ({ rank, token: data.top_tokens[rank] }));
-  if (chosen >= count) rows[count - 1] = { rank: chosen, token: data.token };
+  const places = Array.from({ length: count }, (_, rank) => ({ rank, token: data.top_tokens[rank] }));
+  if (chosen >= count) places[count - 1] = { rank: chosen, token: data.token };
+  const share = chosen < 0 ? data.token.prob : result.final[chosen];
   return {
-    candidates: rows.map(
+    rows: places.map(
       ({ rank, token }) => html`<${Candidate}
-      key=${rank} rank=${rank} token=${token} chosen=${rank === chosen ? data.token : null} logit=${topLogits[rank]}
+      key=${rank} rank=${rank} token=${token} chosen=${rank === chosen ? data.token : null}
       result=${result} refusal=${branchRefusal(run, step, token)} branching=${branching}
       onBranch=${() => controller.branch(token)}
     />`,
     ),
-    sum: html`${summary(result, data, run, count)}
-      ${chosen < 0 && ` ${data.token.forced ? "This branch was given" : "The run took"} ${quoted(data.token)}, which is not among the ${topIds.length} largest.`}`,
+    number: share === null ? "" : percent(share, 0),
+    says: says(data.token, chosen, { run, whatIf, settings }),
   };
 }
 
-function Candidate({ rank, token, chosen, logit, result, refusal, branching, onBranch }) {
+function says(token, rank, { run, whatIf, settings }) {
+  const name = html`<span class="token">${quoted(token)}</span>`;
+  const of = `of ${integer(run.open.model.vocab)} tokens`;
+  if (whatIf)
+    return html`${name}, what if it were ${settings.strategy === "greedy" ? "greedy" : "drawn so"}. Nothing is run again.`;
+  if (token.forced) return html`${name} was given by this branch.`;
+  if (rank === 0) return html`${name} is the likeliest ${of}.`;
+  if (rank < 0)
+    return html`${name} was drawn; it is not among the ${integer(run.steps[0].topIds.length)} likeliest ${of}.`;
+  return html`${name} was drawn, number ${rank + 1} ${of}.`;
+}
+
+function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }) {
   const cut = result.cut[rank];
   const share = cut ? result.scaled[rank] : result.final[rank];
-  const width = 100 * share;
   const starting = branching?.id === token.id;
   const content = html`<${Token} token=${token} limit=${12} />
-    <span class="candidate-bar"><i style=${`width:${width.toFixed(1)}%`}></i>${
+    <span class="candidate-bar"><i style=${`width:${(100 * share).toFixed(1)}%`}></i>${
       starting ? html`<em>starting a branch…</em>` : cut && html`<em>cut by ${cut}, was</em>`
     }</span>
-    <b>${percent(share)}</b>
-    <span class="candidate-logit" title="raw logit">${fixed(logit, 2)}</span>`;
+    <b>${percent(share)}</b>`;
   const about = `token ${rank + 1} by logit${cut ? `; ${percent(share)} before it was cut by ${cut}` : ""}`;
   return html`<li class=${`${chosen ? "is-chosen" : ""} ${cut ? "is-cut" : ""}`}>
     ${
@@ -110,16 +97,4 @@ function Candidate({ rank, token, chosen, logit, result, refusal, branching, onB
     }
     ${chosen && html`<span class="visually-hidden">${chosen.forced ? "given by this branch" : "chosen in this run"}</span>`}
   </li>`;
-}
-
-function summary(result, data, run, listed) {
-  const { vocab } = run.open.model;
-  const others = 1 - result.final.slice(0, listed).reduce((total, share) => total + share, 0);
-  const kept =
-    result.keptTopP < vocab
-      ? `${result.approximate ? "about " : ""}${integer(result.keptTopP)} of ${integer(vocab)} tokens kept`
-      : `all ${integer(vocab)} tokens kept`;
-  return html`${kept} · all others ${percent(Math.max(0, others))} · <${Term} id="entropy">entropy<//>${" "}
-    ${fixed(result.entropy, 2)} bits (raw ${fixed(data.entropy, 2)}) ·${" "}
-    ${run.saved ? NO_BRANCH : html`click a token to <${Term} id="fork">branch<//>`}`;
 }

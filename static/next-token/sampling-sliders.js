@@ -1,4 +1,4 @@
-/** Three what-if sliders over the step in sight. Moving one asks what sampling would do, also of a greedy run. */
+/** A what-if slider over the step in sight. Moving one asks what sampling would do, also of a greedy run. */
 
 import { html } from "htm/preact";
 import { Term } from "../words/term.js";
@@ -43,13 +43,6 @@ const SLIDERS = [
     shown: (value) => (value >= 1 ? "off" : value.toFixed(2)),
   },
 ];
-
-export function SamplingSliders({ settings, dispatch }) {
-  const greedy = settings.strategy === "greedy";
-  return html`<div class=${`sliders ${greedy ? "is-greedy" : ""}`}>
-    ${SLIDERS.map(({ name }) => html`<${SamplingSlider} key=${name} name=${name} settings=${settings} dispatch=${dispatch} />`)}
-  </div>`;
-}
 
 /** @param {{name: "temperature"|"top_k"|"top_p", settings: Object, dispatch: Function}} props */
 export function SamplingSlider({ name, settings, dispatch }) {

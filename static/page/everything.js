@@ -7,14 +7,16 @@ import { useFrameHeight } from "../embed/use-frame-height.js";
 import { WheelHint } from "../embed/wheel-hint.js";
 import { Inspector } from "../inspector/inspector.js";
 import { KvCache } from "../kv-cache/kv-cache.js";
+import { Shelf } from "../kv-cache/shelf.js";
 import { LookHere } from "../look-here/look-here.js";
 import { ModelMap } from "../map/map.js";
-import { NextToken } from "../next-token/next-token.js";
-import { PromptBar } from "../prompt/prompt-bar.js";
+import { LayersToGo, NextToken } from "../next-token/next-token.js";
+import { OwnPrompt } from "../prompt/own-prompt.js";
 import { PanelSaver } from "../save-panel/panel-saver.js";
 import { ShareDialog } from "../share/share-dialog.js";
 import { isWide, PANEL_NAMES } from "../state/views.js";
 import { Time } from "../time/time.js";
+import { StepsBar } from "../timeline/steps-bar.js";
 import { Timeline } from "../timeline/timeline.js";
 import { Turn, useChoice } from "../turns/turn.js";
 import { Header } from "./header.js";
@@ -35,14 +37,16 @@ export function Everything({ turns, embed, host, ...parts }) {
   // Whether the page is a file does not change.
   const { file } = turns.state();
   const saver = (panel) => html`<${Turn} of=${PanelSaver} turn="rest" turns=${turns} panel=${panel} ...${parts} />`;
+  /** A part of a part that the clock moves in every frame. */
+  const moving = (part, turn) => html`<${Turn} of=${part} turn=${turn} turns=${turns} moving ...${parts} />`;
   useFrameHeight(stage, host);
 
   return html`
       ${embed && html`<${SkipToEnd} />`}
       <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />
       <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
-      ${!embed && !file && html`<${Turn} of=${PromptBar} turn="timeline" turns=${turns} ...${parts} />`}
-      <${Turn} of=${Timeline} turn="timeline" turns=${turns} ...${parts} />
+      ${!embed && !file && html`<${Turn} of=${OwnPrompt} turn="rest" turns=${turns} ...${parts} />`}
+      <${Turn} of=${Timeline} turn="timeline" turns=${turns} stepsBar=${moving(StepsBar, "timeline")} ...${parts} />
       <${ViewTabs} turns=${turns} stage=${stage} opens=${embed?.opens} />
       <${Stage} turns=${turns} element=${stage}>
         <div class="panel panel-map" id="panel-map">
@@ -52,8 +56,8 @@ export function Everything({ turns, embed, host, ...parts }) {
         </div>
         <div class="panel panel-inspector" id="panel-inspector"><${Turn} of=${Inspector} turn="inspector" turns=${turns} ...${parts} />${saver("Inspector")}</div>
         <div class="strip">
-          <div class="panel panel-next-token" id="panel-next-token"><${Turn} of=${NextToken} turn="nextToken" turns=${turns} ...${parts} />${saver("Next token")}</div>
-          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Turn} of=${KvCache} turn="kvCache" turns=${turns} ...${parts} />${saver("KV cache")}</div>
+          <div class="panel panel-next-token" id="panel-next-token"><${Turn} of=${NextToken} turn="nextToken" turns=${turns} layersToGo=${moving(LayersToGo, "nextToken")} ...${parts} />${saver("Next token")}</div>
+          <div class="panel panel-kv-cache" id="panel-kv-cache"><${Turn} of=${KvCache} turn="kvCache" turns=${turns} shelf=${moving(Shelf, "kvCache")} ...${parts} />${saver("KV cache")}</div>
           <div class="panel panel-time" id="panel-time"><${Turn} of=${Time} turn="time" turns=${turns} ...${parts} />${saver("Time")}</div>
         </div>
       <//>

@@ -11,6 +11,7 @@ import { Icon } from "../ui/icons.js";
 import { ThemeButton } from "../ui/theme-button.js";
 
 const GALLERY = "/gallery";
+const TOUR = "tour";
 const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
 export function Header({ state, dispatch, controller, client }) {
@@ -20,12 +21,14 @@ export function Header({ state, dispatch, controller, client }) {
       ${
         state.run?.saved
           ? html`<${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
-          : html`<p class="header-say">a real model answering, token by token</p>
+          : html`<nav class="places" aria-label="Pages">
+                <b aria-current="page">Stage</b>
+                ${state.run && html`<button type="button" onClick=${() => toIntro(dispatch)}>Tour</button>`}
+                ${!state.file && html`<a href=${GALLERY}>Gallery</a>`}
+              </nav>
               <div class="openers">
-                <${Recorded} state=${state} controller=${controller} />
+                <${Recorded} state=${state} dispatch=${dispatch} controller=${controller} />
                 ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
-                ${!state.file && html`<a class="header-link" href=${GALLERY}>Gallery</a>`}
-                ${state.run && html`<button class="header-link" type="button" onClick=${() => toIntro(dispatch)}>Tour</button>`}
               </div>`
       }
       <div class="header-end">
@@ -71,11 +74,12 @@ function Saved({ saved, moment, alone, client }) {
   `;
 }
 
-function Recorded({ state, controller }) {
+function Recorded({ state, dispatch, controller }) {
   if (state.examples.length === 0) return null;
   const shown = state.examples.some(({ id }) => id === state.run?.id);
   const onChange = ({ target }) => {
     if (target.value === GALLERY) window.location.assign(GALLERY);
+    else if (target.value === TOUR) toIntro(dispatch);
     else controller.visit(target.value);
   };
   return html`
@@ -85,6 +89,7 @@ function Recorded({ state, controller }) {
       <select onChange=${onChange} value=${shown ? state.run.id : ""}>
         <option value="" disabled hidden>choose one</option>
         ${state.examples.map(({ id, title }) => html`<option key=${id} value=${id}>${title}</option>`)}
+        ${state.run && html`<option value=${TOUR}>Tour: thirty seconds of this run</option>`}
         <option value=${GALLERY}>More, in the gallery…</option>
       </select>
     </label>

@@ -1,5 +1,6 @@
 /** The keys of the page: one table, used by the listener and by the help. */
 
+import { canAsk } from "./asking.js";
 import { backFrom, zoomIn, zoomOut } from "./views.js";
 
 const step = (name, change) => (state) => ({ [name]: Math.max(0, state.selection[name] + change) });
@@ -33,7 +34,7 @@ export const KEYS = [
     text: "To the map; Enter there goes into the head",
     run: () => focusOn("#map-grid"),
   },
-  { keys: ["/"], label: "/", text: "To the prompt", run: () => focusOn("#prompt") },
+  { keys: ["/"], label: "/", text: "A prompt of your own", run: ask },
   {
     keys: ["?"],
     label: "?",
@@ -46,6 +47,12 @@ export const KEYS = [
 export function openHelp(dispatch) {
   dispatch({ type: "pause" });
   /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal();
+}
+
+/** Once it is there it takes the focus by itself. */
+function ask({ store }) {
+  if (store.state().asking) focusOn("#prompt");
+  else if (canAsk(store.state())) store.dispatch({ type: "ask", asking: true });
 }
 
 function focusOn(selector) {

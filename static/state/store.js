@@ -3,12 +3,12 @@
  *
  * `run` itself grows in place; `version` changes whenever it does. `insteadOf`: the study whose link led to it.
  * `sampling` is what the next run will use; `whatIf` is only looked at on the step in sight, null meaning the settings
- * the run in sight was made with. `branching` is the token that a branch is being started with. `twins` counts those
- * started here: who shows a run's family asks for it again. `layerStop`, while a step is walked layer by layer, is how
- * many of its layers are shown (1…layers); null when it is not. `sandboxed`: the page is in a frame without an origin,
- * where nothing can be started. `embed`: the page is part of another one, without what `hide` names and at the panel
- * that `opens` names; null when it stands by itself. `file`: the page is a file that has its run inside, without a
- * server. `intro` is the playhead of the first thirty seconds, whose thread is `look`, as `tellingLook` gives it.
+ * the run in sight was made with. `branching` is the token that a branch is being started with. `layerStop`, while a step
+ * is walked layer by layer, is how many of its layers are shown (1…layers); null when it is not. `sandboxed`: the page is
+ * in a frame without an origin, where nothing can be started. `embed`: the page is part of another one, without what
+ * `hide` names and at the panel that `opens` names; null when it stands by itself. `file`: the page is a file that has its
+ * run inside, without a server. `asking`: a prompt of one's own is being typed. `intro` is the playhead of the first
+ * thirty seconds, whose thread is `look`, as `tellingLook` gives it.
  */
 
 import { progressAt, revealAt, sweepShare } from "./easing.js";
@@ -26,7 +26,6 @@ export const initialState = {
   connected: true,
   opening: false,
   branching: null,
-  twins: 0,
   held: false,
   enginePaused: false,
   wanted: false,
@@ -47,6 +46,7 @@ export const initialState = {
   hover: null,
   sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
   whatIf: null,
+  asking: false,
   prompt: "",
   chat: false,
   maxNewTokens: 32,
@@ -67,6 +67,7 @@ const standing = { playing: false, following: false, wanted: false, layerStop: n
 const REDUCERS = {
   readiness: (state, { readiness }) => ({ readiness: { ...state.readiness, ...readiness } }),
 
+  ask: (_state, { asking }) => ({ asking }),
   prompt: (_state, { prompt }) => ({ prompt, edited: true }),
   settings: (_state, { patch }) => ({ ...patch, edited: true }),
   sampling: (state, { patch }) => ({ sampling: { ...state.sampling, ...patch }, edited: true }),
@@ -91,11 +92,11 @@ const REDUCERS = {
     following: false,
   }),
   opening: () => ({ opening: true, held: false, problem: null }),
-  twin: ({ twins }) => ({ twins: twins + 1 }),
   branching: (_state, { token }) => ({ branching: token, problem: null }),
   opened: (_state, { run, playing, view = initialState.selection.view, insteadOf = null }) => ({
     run,
     insteadOf,
+    asking: false,
     connected: true,
     problem: null,
     opening: false,

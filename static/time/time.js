@@ -1,118 +1,57 @@
-/** Measured times: prefill, decode, and what one step spent them on. */
+/** Measured times: a bar per step, and what the newest token took beside the prompt. */
 
 import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
-import { bytesShort, counted, fixed, milliseconds, short } from "../facts/format.js";
-import { small } from "../facts/small-numbers.js";
-import { logitDifference } from "../facts/twins.js";
-import { useFinishedTwin } from "../loading/use-twin.js";
-import { isAwaited, whenSettled } from "../state/settled.js";
-import { Badge } from "../ui/badge.js";
-import { Fact } from "../ui/fact.js";
-import { OpenView } from "../ui/open-view.js";
+import { counted, milliseconds } from "../facts/format.js";
+import { isAwaited } from "../state/settled.js";
+import { Card } from "../ui/card.js";
 import { Surface } from "../ui/surface.js";
 import { pointInside, useRatio, useSize } from "../ui/use-size.js";
 import { useTheme } from "../ui/use-theme.js";
 import { drawBars, hitBars } from "./bars.js";
 import { timeFacts } from "./facts.js";
 
-export function Time({ state, dispatch, client }) {
-  const { run, step } = whenSettled(state);
-  const awaited = isAwaited({ run, step });
-  return html`<section class="facts" aria-label="Time">
-    <div class="facts-head">
-      <h2>Time <${Badge} origin="measured" /></h2>
-      ${run?.shows && html`<${OpenView} view="time" dispatch=${dispatch}>Where does it go?<//>`}
-    </div>
-    ${awaited && html`<${Awaited} run=${run} />`}
-    ${run?.steps.length > 0 && !awaited && html`<${Times} state=${state} run=${run} step=${step} dispatch=${dispatch} client=${client} />`}
-    ${!run?.shows && html`<p class="facts-empty">Measured with the first step of a run.</p>`}
-  </section>`;
-}
+const NAME = "Time";
 
-/** What will be measured. */
-function Awaited({ run }) {
-  return html`<dl>
-    <${Fact} name=${`prefill, ${counted(run.promptLength, "token")} (TTFT)`} term="ttft">${counted(run.partialRows, "row")} so far<//>
-    <${Fact} name="forward, capture, sample" term="capture">…<//>
-    <${Fact} name="memory read" term="bytes-read" origin="computed">…<//>
-    <${Fact} name="arithmetic" term="arithmetic-intensity" origin="computed">…<//>
-  </dl>`;
-}
-
-function Times({ state, run, step, dispatch, client }) {
-  const { prefill, decode, parts, total, batch } = timeFacts(run, step);
-  const { flops, bytes_read: read } = run.steps[step].data;
-  return html`<dl>
-    <${Fact} name=${`prefill, ${counted(prefill.tokens, "token")} (TTFT)`} term="ttft" hint=${`time to first token; prefill ran in ${counted(prefill.chunks, "chunk")}`}>
-      ${milliseconds(prefill.ms)} · ${milliseconds(prefill.perToken)}/token
-    <//>
-    ${
-      decode &&
-      html`<${Fact} name="decode, per token" term="decode">
-        ${decode.here !== null && `${milliseconds(decode.here)} · `}median ${milliseconds(decode.median)}
-      <//>
-      <${Fact} name=${`${fixed(decode.perSecond, 1)} tokens/s`} term="tokens-per-second" class="wide">
-        <${StepBars} decode=${decode} dispatch=${dispatch} />
-      <//>`
-    }
-    <${Fact} name=${parts.map(({ name }) => name).join(", ")} term="capture" hint=${`this step took ${milliseconds(total)} in all`}>
-      ${parts.map(({ ms }) => milliseconds(ms)).join(" + ")}
-    <//>
-    <${Fact} name="memory read" term="bytes-read" origin="computed" hint="the weights, and K and V of the positions before">
-      ${bytesShort(read)}
-    <//>
-    <${Fact} name="arithmetic" term="arithmetic-intensity" origin="computed">
-      ${short(flops, "FLOP")} · ${fixed(flops / read, flops < 10 * read ? 2 : 0)}/byte
-    <//>
-    <${WithoutCache} run=${run} step=${step} client=${client} twins=${state.twins} />
-    ${batch > 1 && html`<${Fact} name="shared with">${counted(batch - 1, "other run")} in the same forward pass<//>`}
-  </dl>`;
-}
-
-/** `twins`: the family is asked for again when a twin was started in the large view. */
-function WithoutCache({ run, step, client, twins }) {
-  const twin = useFinishedTwin({ client, run, again: twins });
-  const { firstQuery, rows } = run.steps[step];
-  const its = twin?.steps[step];
-  if (!its)
-    return html`<${Fact} name="same step, no cache" origin="computed" hint="the cache view can really run it">
-      ${firstQuery === 0 ? `${counted(rows, "row")}, the same` : `${counted(firstQuery + rows, "row")}, not ${rows}`}
-    <//>`;
-  const logits = logitDifference(run.steps[step], its);
-  return html`<${Fact} name="same step, no cache" hint=${`its forward pass, really run; the largest difference over ${logits.compared} listed logits`}>
-    ${milliseconds(its.data.ms.forward)} · logits ±${small(logits.largest)}
+export function Time({ state, dispatch }) {
+  const { run, settled } = state;
+  const opens = { name: NAME, view: "time", question: "Where does it go?" };
+  if (!run?.shows) return html`<${Card} ...${opens} number="" says="Measured with the first step of a run." />`;
+  if (isAwaited({ run, step: settled })) {
+    const rows = `${counted(run.partialRows, "row")} so far`;
+    return html`<${Card} ...${opens} dispatch=${dispatch} number="" says=${`The prompt’s ${counted(run.promptLength, "token")}: ${run.steps.length ? "on their way" : rows}`} />`;
+  }
+  const { prefill, decode } = timeFacts(run, settled);
+  const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} of the prompt ${prefill.chunks > 1 ? `(in ${prefill.chunks} passes) ` : ""}took ${milliseconds(prefill.ms)}`;
+  const told = decode
+    ? { number: milliseconds(decode.here), says: `for one token alone; ${prompt}` }
+    : {
+        number: milliseconds(prefill.ms),
+        says: `until the first token (TTFT), for ${prefill.tokens === 1 ? "the one token" : `all ${prefill.tokens} tokens`} of the prompt at once`,
+      };
+  return html`<${Card} ...${opens} dispatch=${dispatch} origin="measured" ...${told}>
+    <${StepBars} run=${run} step=${settled} dispatch=${dispatch} />
   <//>`;
 }
 
-const BARS_PX = 16;
-
-function StepBars({ decode, dispatch }) {
+function StepBars({ run, step, dispatch }) {
   const [ref, size] = useSize();
   const theme = useTheme();
   const ratio = useRatio();
-  const { steps, median } = decode;
-  const width = size?.width ?? 0;
+  const count = step + 1;
   const draw = useCallback(
-    (context) =>
-      drawBars(
-        context,
-        { values: steps, chosen: steps.length - 1, level: median },
-        { theme },
-        { width, height: BARS_PX },
-      ),
-    [steps.length, median, theme, width],
+    (context) => {
+      const values = run.steps.slice(0, count).map(({ data }) => data.ms.total);
+      drawBars(context, { values, label: counted(run.promptLength, "token") }, { theme }, size);
+    },
+    [run, count, theme, size],
   );
   const onClick = (event) => {
-    const bar = hitBars(steps.length, width, pointInside(event).x);
-    if (bar !== null) dispatch({ type: "seek", step: bar + 1 });
+    const bar = size && hitBars(count, size.width, pointInside(event).x);
+    if (bar !== null) dispatch({ type: "seek", step: bar });
   };
-  const slowest = milliseconds(Math.max(...steps));
-  const label = `Time of decode steps 1 to ${steps.length}, slowest ${slowest}; the dashes are the median`;
-  return html`<div
-    class="step-bars" role="img" aria-label=${label} title=${label} ref=${ref} style=${`height:${BARS_PX}px`}
-    onClick=${onClick}
-  >
-    ${width > 0 && html`<${Surface} width=${width} height=${BARS_PX} ratio=${ratio} draw=${draw} />`}
+  const label = `Time of ${counted(count, "step")}, the first is prefill`;
+  return html`<div class="step-bars" role="img" aria-label=${label} title=${label} ref=${ref} onClick=${onClick}>
+    ${size && html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`}
   </div>`;
 }

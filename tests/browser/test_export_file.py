@@ -125,7 +125,7 @@ def test_a_damaged_part_is_named_and_the_rest_shows(
     page.goto(damaged.as_uri())
     stage = Stage(page, server)
     expect(stage.alert).to_contain_text(f"parts[{seq}]")
-    expect(stage.chips.first).to_be_visible()
+    expect(stage.words.first).to_be_visible()
 
 
 def test_without_javascript_it_says_what_the_run_was(new_page: Callable[..., Page], file: Path) -> None:

@@ -34,13 +34,13 @@ def stage(new_page: Callable[..., Page], tiny: Server, complaints: Complaints) -
 def test_an_engine_killed_in_the_middle_leaves_the_steps_so_far_and_the_next_run_works(stage: Stage) -> None:
     stage.open()
     run = stage.run("Once upon a time", LONG)
-    expect(stage.chips.nth(2)).to_be_visible()
+    expect(stage.words.nth(2)).to_be_visible()
     stage.server.kill_engine()
     expect(stage.alert).to_contain_text("The engine stopped")
     expect(stage.ending).to_have_text("interrupted")
     steps = stage.server.status(run)["steps"]
     assert steps >= 3
-    expect(stage.chips).to_have_count(steps)
+    expect(stage.words).to_have_count(steps)
     for step in (0, steps - 1, 1):
         stage.slider.fill(str(step))
         stage.expect_step(step)
@@ -56,7 +56,7 @@ def test_a_server_that_comes_back_is_found_again_and_the_run_is_whole(stage: Sta
     complaints.allow(r"status of 503")  # exact values asked of the server while its model loads
     stage.open()
     run = stage.run("Once upon a time", LONG)
-    expect(stage.chips.nth(2)).to_be_visible()
+    expect(stage.words.nth(2)).to_be_visible()
     stage.server.kill()
     expect(stage.page.get_by_text("The connection is lost")).to_be_visible()
     stage.slider.fill("1")
@@ -64,7 +64,7 @@ def test_a_server_that_comes_back_is_found_again_and_the_run_is_whole(stage: Sta
     stage.server.start()
     expect(stage.page.get_by_text("The connection is lost")).to_have_count(0)
     expect(stage.ending).to_have_text("interrupted")
-    expect(stage.chips).to_have_count(stage.server.status(run)["steps"])
+    expect(stage.words).to_have_count(stage.server.status(run)["steps"])
     stage.server.wait_until_ready()
     second = stage.run("Hello", 3)
     stage.expect_phase("done")
@@ -77,12 +77,12 @@ def test_a_viewer_without_a_network_for_a_while_ends_with_all_steps(stage: Stage
     run = stage.run("Once upon a time", 200)
     stage.page.context.set_offline(True)
     stage.server.wait_for_the_end(run)
-    assert stage.chips.count() < stage.server.status(run)["steps"]
+    assert stage.words.count() < stage.server.status(run)["steps"]
     stage.page.context.set_offline(False)
     stage.skip_to_the_end()
     stage.expect_phase("done")
     log = stage.server.log(run)
-    expect(stage.chips).to_have_count(len(log.steps))
-    for chip, step in zip(stage.chips.all(), log.steps, strict=True):
+    expect(stage.words).to_have_count(len(log.steps))
+    for chip, step in zip(stage.words.all(), log.steps, strict=True):
         byte = int(step["token"]["bytes"], 16)
         expect(chip).to_contain_text(chr(byte).strip() if byte < 0x80 else f"\\x{byte:02X}")

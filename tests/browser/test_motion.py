@@ -144,7 +144,7 @@ def test_while_a_step_sweeps_no_panel_shows_what_it_has_not_reached(stage: Stage
     assert now not in (before, "")
     stage.open(short_run, f"#step={step - 1}&layer=13&head=2&view=head")
     stage.expect_step(step - 1)
-    chosen = stage.chips.nth(step)
+    chosen = stage.words.nth(step)
     expect(chosen).to_contain_text(now)  # at rest what is recorded can be seen
     for layer in range(30):
         stage.page.keyboard.press(".")

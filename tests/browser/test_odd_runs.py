@@ -262,7 +262,7 @@ def growing(stage: Stage, view: str, new_tokens: int) -> str:
     """Start a run of the real model and look at it in a view while it grows."""
     stage.open()
     run = stage.run("Once upon a time", new_tokens)
-    expect(stage.chips.nth(1)).to_be_visible()
+    expect(stage.words.nth(1)).to_be_visible()
     stage.page.goto(f"{stage.server.url}?run={run}#view={view}")
     expect(crumb(stage)).to_have_count(1)
     expect(stage.region("Inspector").get_by_role("heading", level=2)).to_be_visible()  # its code has come
@@ -273,7 +273,7 @@ def whole(stage: Stage, run: str) -> int:
     """Wait until the page has every step of a run; how many."""
     log = stage.server.log(run)
     expect(stage.ending).to_be_visible(timeout=60_000)
-    expect(stage.chips).to_have_count(len(log.steps))
+    expect(stage.words).to_have_count(len(log.steps))
     return len(log.steps)
 
 

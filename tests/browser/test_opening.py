@@ -33,7 +33,7 @@ def test_a_recorded_run_plays_and_a_prompt_is_held_until_the_model_is_ready(
     stage = Stage(new_page(), loading_server)
     stage.page.goto(f"{loading_server.url}#view=head")
     stage.expect_phase("running")
-    expect(stage.chips.first).to_be_visible()
+    expect(stage.words.first).to_be_visible()
     before = stage.picture("Model map")
     expect(stage.slider).not_to_have_value("0")
     assert stage.picture("Model map") != before

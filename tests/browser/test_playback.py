@@ -133,7 +133,7 @@ def test_the_slider_shows_the_step_it_stands_at(stage: Stage, short_run: str) ->
 
 def test_a_click_on_a_token_goes_to_the_step_that_fed_it(stage: Stage, short_run: str) -> None:
     stage.open_finished(short_run)
-    stage.chips.nth(2).click()
+    stage.words.nth(2).click()
     stage.expect_step(3)
 
 
@@ -192,7 +192,7 @@ def test_a_viewer_who_comes_late_to_a_growing_run_sees_it_from_its_start_to_its_
     other.open(run)
     other.skip_to_the_end()
     other.expect_phase("done")
-    expect(other.chips).to_have_count(len(server.log(run).steps))
+    expect(other.words).to_have_count(len(server.log(run).steps))
 
 
 @pytest.mark.parametrize("run", ["nothing", "<b>x</b>"])

@@ -22,8 +22,8 @@ def test_a_typed_prompt_is_run_and_plays_to_its_end_without_another_touch(stage:
     stage.expect_phase("done")
     log = stage.server.log(run)
     assert log.open["prompt"] == "The capital of France is"
-    expect(stage.chips).to_have_count(4)
-    for chip, step in zip(stage.chips.all(), log.steps, strict=True):
+    expect(stage.words).to_have_count(4)
+    for chip, step in zip(stage.words.all(), log.steps, strict=True):
         expect(chip).to_contain_text(step["token"]["text"].strip())
     stage.expect_step(3)
 
@@ -170,12 +170,12 @@ def test_next_step_at_the_live_edge_of_a_paused_run_makes_exactly_one_token(stag
     stage.button("Pause").click()
     eventually(lambda: stage.server.status(run)["status"] == "paused")
     made = stage.server.status(run)["steps"]
-    expect(stage.chips).to_have_count(made)
+    expect(stage.words).to_have_count(made)
     stage.button("Last step").click()
     stage.expect_step(made - 1)
     stage.button("Next step").click()
     stage.expect_step(made)
-    expect(stage.chips).to_have_count(made + 1)
+    expect(stage.words).to_have_count(made + 1)
     stage.server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
     assert stage.server.status(run)["steps"] == made + 1
     stage.expect_step(made)
@@ -196,15 +196,15 @@ def test_live_stays_at_the_newest_step(stage: Stage) -> None:
 def test_steps_can_be_walked_while_the_run_grows(stage: Stage) -> None:
     stage.open()
     stage.run("Once upon a time", LONG)
-    expect(stage.chips.nth(4)).to_be_visible()
+    expect(stage.words.nth(4)).to_be_visible()
     stage.slider.fill("2")
     stage.expect_step(2)
     stage.button("Previous step").click()
     stage.expect_step(1)
     stage.button("Next step").click()
     stage.expect_step(2)
-    grown = stage.chips.count()
-    expect(stage.chips.nth(grown + 1)).to_be_visible()
+    grown = stage.words.count()
+    expect(stage.words.nth(grown + 1)).to_be_visible()
     stage.expect_step(2)
     stage.button("Stop").click()
     expect(stage.ending).to_have_text("stopped")

@@ -98,7 +98,7 @@ def test_from_the_prompt_to_one_product_without_a_mouse(stage: Stage) -> None:
     tab_to(stage, stage.button("Run"))
     press("Enter")
     expect(stage.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)
-    expect(stage.chips.first).to_be_visible(timeout=60_000)
+    expect(stage.words.first).to_be_visible(timeout=60_000)
 
     tab_to(stage, stage.map)
     press("ArrowUp")

@@ -119,7 +119,7 @@ class Stage:
         """The front page past its intro, or a run by its link, and wait for a step to look at."""
         self.page.goto(f"{self.server.url}?run={run}{hash}" if run else f"{self.server.url}#view=head")
         expect(self.page.locator("html[data-run]")).to_be_attached()
-        expect(self.chips.first).to_be_visible()
+        expect(self.words.first).to_be_attached()
         return self
 
     def open_finished(self, run: str) -> Stage:
@@ -129,10 +129,23 @@ class Stage:
         expect(self.ending).to_be_visible()
         return self
 
+    @property
+    def prompt(self) -> Locator:
+        return self.page.get_by_role("textbox", name="Prompt", exact=True)
+
+    def ask(self) -> None:
+        """Open the sheet with the prompt and the settings, unless it is open."""
+        if not self.prompt.is_visible():
+            self.button("Try your own").click()
+        expect(self.prompt).to_be_focused()
+
     def type_prompt(self, prompt: str) -> None:
-        self.page.get_by_label("Prompt", exact=True).fill(prompt)
+        self.ask()
+        self.prompt.fill(prompt)
 
     def set_number(self, name: str, value: Any) -> None:
+        if not self.prompt.is_visible():
+            self.ask()
         field = self.page.get_by_role("form", name="New run").get_by_label(name)
         field.fill(str(value))
         field.blur()
@@ -144,7 +157,7 @@ class Stage:
         self.set_number("new tokens", new_tokens)
         self.button("Run").click()
         expect(self.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)
-        expect(self.chips.first).to_be_visible()
+        expect(self.words.first).to_be_attached()
         return self.run_id
 
     @property
@@ -162,9 +175,9 @@ class Stage:
         return self.page.get_by_role("slider", name="Step", exact=True)
 
     @property
-    def chips(self) -> Locator:
-        """A button per generated token."""
-        return self.region("Timeline").get_by_role("list").get_by_role("button")
+    def words(self) -> Locator:
+        """A piece of the answer per generated token that may be seen."""
+        return self.page.get_by_role("group", name="Answer", exact=True).locator("[data-step]")
 
     @property
     def ending(self) -> Locator:
@@ -195,8 +208,11 @@ class Stage:
 
     def skip_to_the_end(self) -> None:
         """Without watching the steps go by."""
-        expect(self.ending).to_be_visible(timeout=60_000)
-        self.button("Last step").click()
+        deadline = time.monotonic() + 60
+        while not self.ending.is_visible():
+            assert time.monotonic() < deadline
+            self.slider.press("End")
+            self.page.wait_for_timeout(50)
 
     def expect_view(self, view: str) -> None:
         """The path over the inspector names the view, and what is in it has a heading."""

@@ -25,8 +25,8 @@ function Sheet({ state, focus, dispatch, client }) {
   const ready = state.readiness.state === "ready";
   const recorded = state.examples.some(({ id }) => id === run.id);
   const connected = useConnected(client, run);
-  const none = useTwin({ client, run, connected, cache: "none", dispatch });
-  const forgotten = useTwin({ client, run, connected, cache: "forgotten", dispatch });
+  const none = useTwin({ client, run, connected, cache: "none" });
+  const forgotten = useTwin({ client, run, connected, cache: "forgotten" });
   const due = useStages(PARTS.length);
   const sheet = useRef(null);
   const jump = (id) => sheet.current.querySelector(`#cache-${id}`).scrollIntoView({ block: "start" });

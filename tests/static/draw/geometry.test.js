@@ -5,7 +5,6 @@ import { cellsAt, gatherOnce, paintLane, pixels } from "../../../static/draw/pix
 import { logScale, robustRange, shade } from "../../../static/draw/scales.js";
 import { signedShade } from "../../../static/draw/tiles.js";
 import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../static/map/geometry.js";
-import { hitBars } from "../../../static/time/bars.js";
 import {
   hitMatrix,
   hitRowName,
@@ -245,12 +244,6 @@ test("signed shades are centred on zero and stay inside the ramp", () => {
   assert.equal(signedShade(-3, 3), 0);
   assert.equal(signedShade(1, 0), 128);
   assert.equal(shade(1), 255);
-});
-
-test("a bar is hit over its own place", () => {
-  assert.equal(hitBars(4, 400, 15), 1);
-  assert.equal(hitBars(4, 400, 60), null);
-  assert.equal(hitBars(800, 400, 200), 400);
 });
 
 test("cells gathered once are what they are gathered anew, as they grow, shrink and move", () => {

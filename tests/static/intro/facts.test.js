@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  candidatesOf,
-  meanWeights,
-  othersInWords,
-  saidOf,
-  sentenceOf,
-  stairsOf,
-  waysOn,
-} from "../../../static/intro/facts.js";
+import { sentenceOf } from "../../../static/facts/prose.js";
+import { candidatesOf, meanWeights, othersInWords, saidOf, stairsOf, waysOn } from "../../../static/intro/facts.js";
 import { everyNth, introGeometry } from "../../../static/intro/geometry.js";
 import { weightOf } from "../../../static/log/companding.js";
 import { decodeFrame } from "../../../static/log/frames.js";

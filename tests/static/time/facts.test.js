@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cacheAccount, cacheBytes, cacheForecast, cacheGrowth, otherCaches } from "../../../static/kv-cache/facts.js";
+import { cacheBytes, cacheGrowth, otherCaches } from "../../../static/kv-cache/facts.js";
+import { barWidths, hitBars } from "../../../static/time/bars.js";
 import { phaseFacts } from "../../../static/time/facts.js";
 import { madeRun } from "../support/made-run.js";
 
@@ -53,16 +54,13 @@ test("growth is what was measured, step by step", () => {
   assert.ok(reserved.every(({ y }, step) => y >= used[step].y));
 });
 
-test("what the first step will write is forecast as it is measured afterwards, but for its blocks", () => {
-  const { blocks, written, used, reserved, ...same } = cacheForecast(run);
-  const account = cacheAccount(run, 0);
-  assert.deepEqual(blocks, []);
-  for (const [name, { measured, ...forecast }] of Object.entries({ written, used, reserved })) {
-    assert.equal(measured, null);
-    assert.deepEqual({ ...forecast, measured: forecast.formula }, account[name]);
-  }
-  assert.deepEqual(
-    { ...same, blocks: account.blocks, written: account.written, used: account.used, reserved: account.reserved },
-    account,
-  );
+test("a bar is hit over its own place, and the first is prefill's, wider than the others", () => {
+  const { prefill, pitch } = barWidths(4, 400);
+  assert.ok(prefill > pitch);
+  assert.equal(hitBars(4, 400, prefill - 1), 0);
+  assert.equal(hitBars(4, 400, prefill + pitch + 1), 2);
+  assert.equal(hitBars(4, 400, prefill + 3 * pitch + 1), null);
+  assert.equal(hitBars(1, 400, 300), null);
+  const many = barWidths(800, 400);
+  assert.ok(Math.abs(many.prefill + 799 * many.pitch - 400) < 1e-9);
 });

@@ -1,46 +1,63 @@
-/** The prompt, the settings of the next run, the button that starts it, and the one that shares the run in sight. */
+/** A prompt of one's own, and the settings of its run in one place. It lies over the stage, which stays as it is. */
 
 import { html } from "htm/preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { highOf, NUMBERS } from "../log/run-request.js";
-import { ShareButton } from "../share/share-button.js";
+import { isAsking } from "../state/asking.js";
 import { Icon } from "../ui/icons.js";
 import { Term } from "../words/term.js";
 import { PromptField } from "./prompt-field.js";
 
-const SANDBOXED = "The page around this one does not let it start runs: open the link by itself";
+export function OwnPrompt({ state, dispatch, controller }) {
+  return isAsking(state) && html`<${Sheet} state=${state} dispatch=${dispatch} controller=${controller} />`;
+}
 
-export function PromptBar({ state, dispatch, controller }) {
-  const [opened, setOpened] = useState(false);
-  const { held, sandboxed } = state;
-  const onSubmit = (event) => {
+function Sheet({ state, dispatch, controller }) {
+  const close = () => {
+    dispatch({ type: "ask", asking: false });
+    document.getElementById("ask")?.focus();
+  };
+  return html`<div class="own-prompt">
+    <${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} onClose=${state.run && close}>
+      <${Settings} state=${state} dispatch=${dispatch} />
+    <//>
+  </div>`;
+}
+
+/**
+ * @param {{state: Object, dispatch: Function, controller: Object, onClose: null|(() => void), children?: *}} props `onClose`:
+ *   null where there is nothing to go back to; `children`: what stands between the prompt and the buttons
+ */
+export function PromptForm({ state, dispatch, controller, onClose, children = null }) {
+  const field = useRef(null);
+  useEffect(() => {
+    field.current.focus();
+    field.current.select();
+  }, []);
+  const submit = (event) => {
     event.preventDefault();
     controller.submit();
   };
-  const submit = () => sandboxed || controller.submit();
-  return html`
-    <form class="prompt-bar" aria-label="New run" onSubmit=${onSubmit} novalidate>
-      <div class="prompt-field">
-        <${PromptField} state=${state} dispatch=${dispatch} onSubmit=${submit} rows="1" placeholder="Type a prompt" />
-      </div>
-      <${Settings} state=${state} dispatch=${dispatch} opened=${opened} />
-      <button
-        class="settings-toggle icon-button"
-        type="button"
-        aria-label="Settings"
-        aria-expanded=${opened}
-        aria-controls="settings"
-        onClick=${() => setOpened(!opened)}
-      >
-        <${Icon} name="settings" />
-      </button>
-      <button class="run-button" type="submit" disabled=${sandboxed} title=${sandboxed ? SANDBOXED : null}><${Icon} name="play" />${held ? "Waiting" : "Run"}</button>
-      <${ShareButton} state=${state} dispatch=${dispatch} />
-    </form>
-  `;
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape" || !onClose) return;
+    event.stopPropagation();
+    onClose();
+  };
+  const { held, opening } = state;
+  return html`<form aria-label="New run" onSubmit=${submit} onKeyDown=${onKeyDown} novalidate>
+    <${PromptField}
+      state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
+      placeholder="Begin a sentence, and the model goes on with it" field=${field}
+    />
+    ${children}
+    <div class="own-prompt-actions">
+      <button class="run-button" type="submit"><${Icon} name="play" />${held || opening ? "Waiting…" : "Run"}</button>
+      ${onClose && html`<button class="other-button" type="button" onClick=${onClose}>Cancel</button>`}
+    </div>
+  </form>`;
 }
 
-function Settings({ state, dispatch, opened }) {
+function Settings({ state, dispatch }) {
   const { sampling, problem, limits } = state;
   const greedy = sampling.strategy === "greedy";
   const values = { ...sampling, max_new_tokens: state.maxNewTokens };
@@ -50,7 +67,7 @@ function Settings({ state, dispatch, opened }) {
       ? dispatch({ type: "settings", patch: { maxNewTokens: value } })
       : onSampling(name, value);
   return html`
-    <div class=${`settings${opened ? " is-open" : ""}`} id="settings">
+    <div class="settings">
       <label>
         <input
           type="checkbox"
