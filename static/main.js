@@ -29,6 +29,7 @@ const inFile = saved?.file === true;
 const embed = bootstrap.embed ? embedOfSearch(window.location.search) : null;
 const settings = storageOr(() => window.localStorage);
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
+const narrow = window.matchMedia(bootstrap.embed ? "(max-width: 1099px)" : "(max-width: 719px)");
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 
 const store = createStore({
@@ -73,7 +74,7 @@ const controller = createController({
 
 /** What style sheets follow: it is there before anything is rendered. */
 function dress({ theme, present, printing }) {
-  const shown = { present, printing, embed: embed !== null };
+  const shown = { present, printing, embed: embed !== null, compact: narrow.matches };
   mirror({ theme, ...Object.fromEntries(Object.entries(shown).map(([name, on]) => [name, on ? "true" : undefined])) });
 }
 
@@ -91,6 +92,7 @@ function mirror(values) {
 }
 
 dress(store.state());
+narrow.addEventListener("change", () => dress(store.state()));
 store.subscribe(dress);
 let shownTheme = store.state().theme;
 store.subscribe(({ theme }) => {

@@ -21,7 +21,7 @@ SHEETS = (
     *("share/share", "share/saved", "timeline/notes", "embed/builder", "files/files"),
     *("views/model/model", "views/block/block", "views/head/head", "views/pair/dimensions", "views/pair/pair"),
     *("views/tokens/tokens", "views/cache/cache", "views/time/time", "intro/intro"),
-    *("page/present", "embed/embed", "page/print"),
+    *("embed/embed", "page/compact", "page/present", "page/print"),
 )
 """Style sheets of the page, in the order in which later ones win: each by its path under static/, without `.css`."""
 FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-mono/wght.css")

@@ -9,7 +9,7 @@ export function Notes({ state, dispatch }) {
   const notes = run?.saved?.notes ?? [];
   if (!notes.length || !run.steps.length) return null;
   const steps = notedSteps(notes);
-  const here = notesOf(notes, step);
+  const here = theOneInSightFirst(notesOf(notes, step), selection);
   const { before, after } = notesAround(notes, { step, selection });
   const show = (note) => () => {
     dispatch({ type: "seek", step: note.step });
@@ -31,6 +31,16 @@ export function Notes({ state, dispatch }) {
   </section>`;
 }
 
+function isInSight(note, selection) {
+  return Object.entries(selectionOf(note)).every(([name, value]) => selection[name] === value);
+}
+
+/** Where there is room for one note, it is the one that speaks of the cell in sight. */
+function theOneInSightFirst(notes, selection) {
+  const first = notes.find((note) => isInSight(note, selection));
+  return first ? [first, ...notes.filter((note) => note !== first)] : notes;
+}
+
 function elsewhere(count, steps) {
   const where = steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`;
   return `No note on this step. ${counted(count, "note")} on ${where}.`;
@@ -47,7 +57,7 @@ function Note({ note, selection, dispatch }) {
   const { layer, head, text } = note;
   const pinned = selectionOf(note);
   const words = [layer !== null && `layer ${layer}`, head !== null && `head ${head}`].filter(Boolean).join(", ");
-  const there = Object.entries(pinned).every(([name, value]) => selection[name] === value);
+  const there = isInSight(note, selection);
   return html`<li>
     ${
       words
