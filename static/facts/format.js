@@ -118,7 +118,8 @@ export function tokenText(token) {
   return COMBINING.test(shown) ? `◌${shown}` : shown;
 }
 
-function visible(character) {
+/** @returns {string} a character that can be seen, or what stands for it */
+export function visible(character) {
   if (character === " ") return "·";
   if (character === "\n") return "⏎";
   if (character === "\t") return "⇥";

@@ -1,6 +1,9 @@
 /** Tokens as the text that people read: a letter may be spread over the bytes of several tokens. Pure. */
 
-import { fromHex } from "./format.js";
+import { fromHex, visible } from "./format.js";
+
+/** What can silently change the text around it, but for line breaks and what joins emoji. */
+const HIDDEN = /(?![\n\u200d])[\p{Cc}\p{Cf}]/gu;
 
 /**
  * @param {{bytes: string, special?: boolean}[]} tokens `bytes` in hexadecimal
@@ -22,10 +25,14 @@ export function proseOf(tokens) {
  * @returns {{prompt: {position: number|null, text: string}[], answer: string[]}} `answer`: a piece per step
  */
 export function sentenceOf({ open, tokens, promptLength }) {
-  const pieces = proseOf(tokens);
+  const pieces = proseOf(tokens).map(readable);
   const spelled = pieces.slice(0, promptLength).map((text, position) => ({ position, text }));
   return {
-    prompt: open.chat ? [{ position: null, text: `${open.prompt}\n` }] : spelled,
+    prompt: open.chat ? [{ position: null, text: `${readable(open.prompt)}\n` }] : spelled,
     answer: pieces.slice(promptLength),
   };
+}
+
+function readable(text) {
+  return text.replace(HIDDEN, visible);
 }

@@ -43,7 +43,7 @@ export function StepsBar({ state, dispatch }) {
       />
       ${width > 0 && html`<${Surface} width=${width} height=${HEIGHT_PX} ratio=${ratio} draw=${draw} />`}
     </div>
-    <output class="steps-place" aria-live=${state.layerStop ? "polite" : "off"}>${placeOf(state)}</output>`;
+    <output class="steps-place" aria-label="Step and layer" aria-live=${state.layerStop ? "polite" : "off"}>${placeOf(state)}</output>`;
 }
 
 /** Of the layers of the step in sight; while the first is awaited, of the prompt's rows. */

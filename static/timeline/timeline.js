@@ -89,7 +89,7 @@ function Pace({ state, dispatch }) {
   const { run, step, speed, following } = state;
   if (!run?.open) return null;
   const settings = settingsOfRun(run.open);
-  return html`<p class="pace">
+  return html`<div class="pace">
     ${
       canAsk(state)
         ? html`<button class="settings-button" type="button" title="Change it for a run of your own" onClick=${() => dispatch({ type: "ask", asking: true })}
@@ -97,5 +97,5 @@ function Pace({ state, dispatch }) {
         : html`<span>${settings}</span>`
     }
     <span class="slowdown">${following ? "live" : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed)) : ""}</span>
-  </p>`;
+  </div>`;
 }

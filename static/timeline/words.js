@@ -1,6 +1,6 @@
 /** A run's answer as words: which of them may be seen, what each is at the step in sight, and what is told of it. Pure. */
 
-import { milliseconds, percent } from "../facts/format.js";
+import { milliseconds, percent, tokenText } from "../facts/format.js";
 
 /** Characters that the answer will about have, per token that it may have. */
 const CHARS_PER_TOKEN = 5;
@@ -63,5 +63,5 @@ export function aboutWord(steps, index, known, noted) {
     : `chosen in step ${index}${token.prob === null ? "" : ` with ${percent(token.prob, 0)}`}`;
   const fedBy = index + 1 <= known ? steps[index + 1] : undefined;
   const fed = fedBy ? `, fed in step ${index + 1}: ${milliseconds(fedBy.data.ms.total)}` : "";
-  return `${chosen}${fed}${noted ? ", has a note" : ""}`;
+  return `${tokenText(token)} ${chosen}${fed}${noted ? ", has a note" : ""}`;
 }

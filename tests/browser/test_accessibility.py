@@ -70,6 +70,7 @@ def test_text_of_twice_the_size_fits_a_phone(new_page: Callable[..., Page], serv
     for tab in tabs.all():
         tab.tap()
         expect(tab).to_have_attribute("aria-current", "true")
+    stage.ask()
     for name in ("Prompt", "Step"):
         expect(page.get_by_label(name, exact=True)).to_be_visible()
     stage.button("Run").scroll_into_view_if_needed()

@@ -170,7 +170,7 @@ def test_paper_is_light_has_no_controls_and_clips_nothing(
     printed = page.evaluate("window.printed")
     assert printed["theme"] == "light"
     assert printed["widest"] <= SHEET_PX
-    for name in ("Run", "Play", "Save Inspector", "Help"):
+    for name in ("Try your own", "Play", "Save Inspector", "Help"):
         expect(stage.button(name)).to_be_hidden()
     for name in PANELS:
         expect(stage.region(name)).to_be_visible()
@@ -181,7 +181,7 @@ def test_paper_is_light_has_no_controls_and_clips_nothing(
     assert clipped == 0
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     expect(page.locator("html[data-theme=dark]")).to_be_attached()
-    expect(stage.button("Run")).to_be_visible()
+    expect(stage.button("Try your own")).to_be_visible()
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080)])

@@ -49,7 +49,7 @@ def test_it_opens_where_the_sharer_meant_and_asks_for_nothing(
         stage.look_at(PLACE + view)
         stage.expect_view(view)
         stage.rest()
-    stage.button("Last step").click()
+    stage.slider.press("End")
     page.get_by_role("button", name="Help").click()
     expect(page.get_by_role("dialog", name="Help")).to_contain_text("Residual stream")
     assert asked.urls == [file.as_uri()]
@@ -91,7 +91,7 @@ def test_what_is_not_inside_is_said_and_nothing_can_be_started(
 ) -> None:
     stage = open_file(new_page(), file, server, PLACE + "pair")
     expect(stage.region("Inspector")).to_contain_text("not stored")
-    for name in ("Run", "Share"):
+    for name in ("Run", "Try your own", "Share"):
         expect(stage.button(name)).to_have_count(0)
     expect(stage.page.get_by_role("link", name="Open KVScope")).to_have_count(0)
     expect(stage.page.get_by_role("group", name="Model", exact=True)).to_contain_text("made by SmolLM2-135M-Instruct")

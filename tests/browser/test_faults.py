@@ -82,7 +82,8 @@ def test_a_viewer_without_a_network_for_a_while_ends_with_all_steps(stage: Stage
     stage.skip_to_the_end()
     stage.expect_phase("done")
     log = stage.server.log(run)
+    stage.button("Tokens").click()
     expect(stage.words).to_have_count(len(log.steps))
-    for chip, step in zip(stage.words.all(), log.steps, strict=True):
+    for word, step in zip(stage.words.all(), log.steps, strict=True):
         byte = int(step["token"]["bytes"], 16)
-        expect(chip).to_contain_text(chr(byte).strip() if byte < 0x80 else f"\\x{byte:02X}")
+        expect(word).to_contain_text(chr(byte).strip() if byte < 0x80 else f"\\x{byte:02X}")

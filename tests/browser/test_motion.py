@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -43,36 +44,34 @@ def test_buttons_and_keys_walk_a_step_layer_by_layer(stage: Stage, short_run: st
     stage.open(short_run, "#step=2&layer=13&head=2&view=head")
     stage.expect_step(2)
     inspector = stage.region("Inspector")
-    walked = stage.page.get_by_role("group", name="Layer by layer").get_by_role("status")
-    expect(walked).to_be_empty()
+    expect(stage.place).to_have_text("Step 2")
     stage.button("Next layer").click()
     stage.expect_step(3)
-    expect(walked).to_have_text("layer 0 of 29")
+    expect(stage.place).to_have_text("Step 3, layer 0")
     expect(inspector).to_contain_text("Layer 0")
     for _ in range(3):
         stage.page.keyboard.press(".")
-    expect(walked).to_have_text("layer 3 of 29")
+    expect(stage.place).to_have_text("Step 3, layer 3")
     expect(inspector).to_contain_text("Layer 3 ▸ Head 2")
     stage.page.keyboard.press(",")
-    expect(walked).to_have_text("layer 2 of 29")
+    expect(stage.place).to_have_text("Step 3, layer 2")
     stage.button("Previous layer").click()
-    expect(walked).to_have_text("layer 1 of 29")
+    expect(stage.place).to_have_text("Step 3, layer 1")
     stage.expect_phase("paused")
     stage.button("Previous step").click()
     stage.expect_step(2)
-    expect(walked).to_be_empty()
+    expect(stage.place).to_have_text("Step 2")
 
 
 def test_a_walk_back_from_rest_ends_at_the_first_layer_of_prefill(stage: Stage, short_run: str) -> None:
     stage.open_finished(short_run)
-    walked = stage.page.get_by_role("group", name="Layer by layer").get_by_role("status")
     stage.button("Previous layer").click()
-    expect(walked).to_have_text("layer 29 of 29")
+    expect(stage.place).to_have_text("Step 0, layer 29")
     stage.page.keyboard.press(".")
-    expect(walked).to_be_empty()
+    expect(stage.place).to_have_text("Step 0")
     for _ in range(35):
         stage.page.keyboard.press(",")
-    expect(walked).to_have_text("layer 0 of 29")
+    expect(stage.place).to_have_text("Step 0, layer 0")
     stage.expect_step(0)
 
 
@@ -133,7 +132,7 @@ def test_with_reduced_motion_a_walk_cuts_and_nothing_rises(
     stage.expect_step(3)
     assert of_q(stage) == 0
     stage.page.keyboard.press(".")
-    expect(stage.page.get_by_role("group", name="Layer by layer").get_by_role("status")).to_have_text("layer 0 of 29")
+    expect(stage.place).to_have_text("Step 4, layer 0")
     assert of_q(stage) > 100
 
 
@@ -148,18 +147,21 @@ def test_while_a_step_sweeps_no_panel_shows_what_it_has_not_reached(stage: Stage
     expect(chosen).to_contain_text(now)  # at rest what is recorded can be seen
     for layer in range(30):
         stage.page.keyboard.press(".")
-        walked = stage.page.get_by_role("group", name="Layer by layer").get_by_role("status")
-        expect(walked).to_have_text(f"layer {layer} of 29")
-        shown = step if layer == 29 else step - 1
-        expect(stage.region("Next token")).to_contain_text(f"step {shown}")
-        expect(stage.region("KV cache")).to_contain_text(f"{prompt + shown} positions")
+        expect(stage.place).to_have_text(f"Step {step}, layer {layer}")
         expect(stage.region("Inspector")).to_contain_text(f"Layer {layer} ▸")
         if layer < 29:
-            expect(chosen).not_to_contain_text(now)
+            expect(chosen).to_have_count(0)
+            expect(stage.region("Next token")).to_contain_text(f"{29 - layer} layer{'s' * (layer < 28)} to go")
+            expect(stage.region("Next token").get_by_role("listitem")).to_have_count(0)
+            expect(stage.region("KV cache")).to_contain_text("when this step ends")
+            so_far = re.compile(f"^Time of {step} steps")
+            expect(stage.region("Time").get_by_role("img")).to_have_accessible_name(so_far)
             sentence = stage.region("Timeline").get_by_text(f"Step {step}, decode")
             expect(sentence).to_contain_text("will add")
             expect(sentence).not_to_contain_text("Next:")
     expect(chosen).to_contain_text(now)
+    expect(stage.region("Next token")).to_contain_text(f"step {step}")
+    expect(stage.region("KV cache")).to_contain_text(f"{prompt + step} positions")
 
 
 def test_a_head_above_the_sweep_still_shows_the_step_before(stage: Stage, short_run: str) -> None:

@@ -29,17 +29,18 @@ def test_a_typed_prompt_is_run_and_plays_to_its_end_without_another_touch(stage:
 
 
 def test_the_newest_token_of_a_live_run_is_in_sight(stage: Stage) -> None:
+    stage.page.set_viewport_size({"width": 390, "height": 844})
     stage.open()
     stage.run("Once upon a time there was a small robot", 48)
     stage.button("Live").click()
     seen = stage.page.evaluate(
         """() => new Promise((done) => {
-          const list = document.querySelector('[aria-label=Timeline] ol');
+          const text = document.querySelector('[aria-label="Prompt and answer"]');
           const seen = [];
           const look = () => {
-            const newest = [...list.querySelectorAll('button')].at(-1);
-            const overflows = list.scrollWidth > list.clientWidth;
-            if (overflows) seen.push(newest.getBoundingClientRect().left < list.getBoundingClientRect().right);
+            const newest = [...text.querySelectorAll('[aria-label=Answer] > *')].at(-1);
+            const overflows = text.scrollHeight > text.clientHeight;
+            if (overflows) seen.push(newest.getBoundingClientRect().bottom <= text.getBoundingClientRect().bottom + 1);
             if (document.documentElement.dataset.state === 'done') done(seen);
             else requestAnimationFrame(look);
           };
@@ -115,12 +116,12 @@ def expect_places_alone(viewer: Stage, run: str) -> None:
     expect(viewer.page.get_by_role("tooltip")).to_have_count(0)
     expect(viewer.matrix).to_contain_text("No weights yet")
 
-    expect(viewer.region("Next token")).to_contain_text("The model's candidates appear with the first step.")
+    expect(viewer.region("Next token")).to_contain_text("appear here when the amber column has reached the top")
     expect(viewer.region("Next token").get_by_role("list").get_by_role("button")).to_have_count(0)
     cache = viewer.region("KV cache")
-    written = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"] * rows
-    expect(cache).to_contain_text(f"{written:,}")
-    expect(cache).to_contain_text("by the formula")
+    each = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"]
+    expect(cache).to_contain_text(f"+{each:,}")
+    expect(cache).to_contain_text(f"{each * rows / 1e6:.1f}\u202fMB when the prompt is read")
     expect(cache).not_to_contain_text("measured")
     expect(viewer.region("Time")).to_contain_text(re.compile(r"\d+ rows so far"))
 
@@ -171,7 +172,7 @@ def test_next_step_at_the_live_edge_of_a_paused_run_makes_exactly_one_token(stag
     eventually(lambda: stage.server.status(run)["status"] == "paused")
     made = stage.server.status(run)["steps"]
     expect(stage.words).to_have_count(made)
-    stage.button("Last step").click()
+    stage.slider.press("End")
     stage.expect_step(made - 1)
     stage.button("Next step").click()
     stage.expect_step(made)

@@ -56,7 +56,6 @@ def test_nothing_jumps_while_a_run_is_opened(
 def test_a_phone_runs_a_prompt(new_page: Callable[..., Page], server: Server) -> None:
     stage = Stage(new_page(**PHONE), server).open()
     shown = stage.run_id
-    stage.button("Settings").tap()
     stage.set_number("new tokens", 2)
     stage.type_prompt("Hello")
     stage.button("Run").tap()

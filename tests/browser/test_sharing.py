@@ -97,7 +97,7 @@ def test_sharing_takes_only_the_keyboard(stage: Stage, short_run: str) -> None:
     stage.open(short_run, "#step=2&layer=3&head=1")
     stage.expect_step(2)
     keys = stage.page.keyboard
-    stage.button("Run").focus()
+    stage.button("Try your own").focus()
     keys.press("Tab")
     keys.press("Enter")
     form = share_dialog(stage.page)
@@ -178,7 +178,7 @@ def test_notes_lead_from_step_to_step(new_page: Callable[..., Page], server: Ser
     expect(words.get_by_role("listitem")).to_contain_text(["Last.", "Also here."])
     stage.page.wait_for_url(re.compile("step=4&layer=20&head=2"))
     expect(stage.button("Next note")).to_have_attribute("aria-disabled", "true")
-    expect(stage.words.filter(has_text="has a note")).to_have_count(1)
+    expect(stage.page.get_by_title("has a note")).to_have_count(1)
     stage.button("Previous step").click()
     expect(words).to_contain_text("No note on this step. 3 notes on steps 0 and 4.")
 
@@ -267,7 +267,7 @@ def test_a_sandboxed_frame_without_storage_shows_the_run(
     expect(frame.locator("html[data-theme=dark]")).to_be_attached()
     frame.get_by_role("button", name="Next step", exact=True).click()
     expect(frame.get_by_role("slider", name="Step", exact=True)).to_have_value("3")
-    expect(frame.get_by_role("button", name="Run", exact=True)).to_be_disabled()
+    expect(frame.get_by_role("button", name="Try your own", exact=True)).to_be_disabled()
     assert opened == []
 
 

@@ -107,41 +107,43 @@ def test_candidates_are_the_softmax_of_the_stored_logits(stage: Stage, short_run
         shown = re.search(r"([\d.]+)\s%", row.inner_text())
         assert shown
         assert abs(number(shown[1]) - 100 * share) <= 0.11
-    expect(stage.region("Next token")).to_contain_text(f"(raw {step['entropy']:.2f})")
+    expect(stage.region("Next token")).to_contain_text(f"{100 * step['token']['prob']:.0f}\u202f% “")
 
 
 def test_a_what_if_redraws_the_candidates_without_asking_the_server(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
+    stage.open(short_run, f"#step={STEP}&layer={LAYER}&head={HEAD}&view=tokens")
+    stage.expect_step(STEP)
     stage.rest()  # what opening asks for has been asked
     asked = requests_of(stage.page)
-    panel = stage.region("Next token")
-    panel.get_by_label("What-if temperature").fill("1.5")
-    panel.get_by_label("What-if top-k").fill("2")
-    expect(panel).to_contain_text("What if. This run used greedy; nothing is run again.")
-    two = stage.server.log(short_run).logits(STEP)[:2].astype(np.float64) / 1.5
-    shares = np.exp(two) / np.exp(two).sum()
-    rows = panel.get_by_role("listitem")
-    for row, share in zip(rows.all()[:2], shares, strict=True):
-        expect(row).to_contain_text(f"{100 * share:.1f}")
-    expect(rows.nth(2)).to_contain_text("cut by top-k")
-    expect(panel).to_contain_text("2 of 49,152 tokens kept")
+    inspector, panel = stage.region("Inspector"), stage.region("Next token")
+    inspector.get_by_label("What-if temperature").fill("1.5")
+    inspector.get_by_label("What-if top-p").fill("0.05")
+    stage.page.keyboard.press("Escape")
+    expect(panel).to_contain_text("what if it were drawn so. Nothing is run again.")
+    expect(panel.get_by_role("listitem").first).to_contain_text("100.0")
+    expect(panel.get_by_role("listitem").nth(1)).to_contain_text("cut by top-p")
     stage.rest()
-    assert asked == []
+    assert [url for url in asked if "/head?" not in url] == []
 
 
 def test_looking_at_a_what_if_leaves_the_next_runs_settings_until_they_are_taken(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
+    stage.open(short_run, f"#step={STEP}&view=tokens")
+    stage.expect_step(STEP)
     form = stage.page.get_by_role("form", name="New run")
-    panel = stage.region("Next token")
-    panel.get_by_label("What-if temperature").fill("0.5")
+    inspector = stage.region("Inspector")
+    inspector.get_by_label("What-if temperature").fill("0.5")
+    stage.ask()
     expect(form.get_by_label("choose")).to_have_value("greedy")
     expect(form.get_by_label("temperature")).to_have_value("1")
+    stage.button("Cancel").click()
     stage.button("Use for the next run").click()
+    stage.ask()
     expect(form.get_by_label("choose")).to_have_value("sample")
     expect(form.get_by_label("temperature")).to_have_value("0.5")
+    stage.page.keyboard.press("Escape")
     stage.button("Reset to the run's own").click()
-    expect(panel.get_by_label("What-if temperature")).to_have_value("1")
-    expect(panel).to_contain_text("These are the run's own settings")
+    expect(inspector.get_by_label("What-if temperature")).to_have_value("1")
+    stage.ask()
     expect(form.get_by_label("temperature")).to_have_value("0.5")
 
 
@@ -149,6 +151,7 @@ def test_changing_the_next_runs_settings_leaves_the_candidates_as_they_were_draw
     opened(stage, short_run)
     panel = stage.region("Next token")
     before = panel.inner_text()
+    stage.ask()
     form = stage.page.get_by_role("form", name="New run")
     form.get_by_label("choose").select_option("sample")
     stage.set_number("top-k", 2)
@@ -173,15 +176,20 @@ def test_cache_bytes_are_the_frames_and_the_formulas(stage: Stage, short_run: st
     each = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"]
     assert kv["bytes_used"] == each * kv["positions"]
     panel = stage.region("KV cache")
-    expect(panel).to_contain_text("the formula agrees")
-    for count in (kv["bytes_written"], kv["bytes_used"], kv["bytes_reserved"]):
-        expect(panel).to_contain_text(f"{count:,}\u202fB")
-    table = panel.get_by_role("list", name="Block table").get_by_role("listitem")
-    assert [item.inner_text() for item in table.all()] == [str(block) for block in kv["block_table"]]
+    expect(panel).to_contain_text(f"{kv['bytes_used'] / 1000:.0f}\u202fkB")
+    expect(panel).to_contain_text(f"{kv['positions']} positions, +{each:,}\u202fB a token ✓ the formula agrees")
+    old, room = kv["positions"] - 1, 16 * kv["blocks"] - kv["positions"]
+    picture = f"{old} positions read from the cache, 1 position written in this step, {room} places reserved and empty"
+    expect(panel.get_by_role("img", name=picture)).to_be_visible()
 
 
 def test_times_are_the_measured_ones(stage: Stage, short_run: str) -> None:
     opened(stage, short_run)
-    prefill = stage.server.log(short_run).steps[0]["ms"]["total"]
-    shown = f"{prefill / 1000:.2f}\u202fs" if prefill >= 1000 else f"{prefill:.0f}\u202fms"
-    expect(stage.region("Time").get_by_role("definition").first).to_contain_text(shown)
+    prefill, here = (stage.server.log(short_run).steps[step]["ms"]["total"] for step in (0, STEP))
+    time = stage.region("Time")
+    expect(time).to_contain_text(f"{written(here)} for one token alone")
+    expect(time).to_contain_text(f"of the prompt took {written(prefill)}")
+
+
+def written(ms: float) -> str:
+    return f"{ms / 1000:.2f}\u202fs" if ms >= 1000 else f"{ms:.0f}\u202fms"

@@ -123,19 +123,20 @@ def test_a_term_is_defined_by_hover_by_focus_and_by_tap(
 def test_a_definition_closes_when_its_word_is_scrolled_away_and_only_then(
     new_page: Callable[..., Page], stage: Stage, short_run: str
 ) -> None:
-    """The chips follow each step that is played, and the page scrolls of itself to keep what is read in its place."""
+    """The answer follows each step that is played, and the page scrolls of itself to keep what is read in its place."""
     page = new_page(viewport={"width": 390, "height": 500}, has_touch=True, is_mobile=True)
     phone = Stage(page, stage.server).open_finished(short_run)
     definition = page.get_by_role("tooltip")
-    chips = phone.region("Timeline").get_by_role("list").first
+    answer = page.get_by_role("group", name="Prompt and answer")
+    phone.button("Tokens").tap()  # more of it than there is room for
     phone.region("Model map").get_by_role("button", name="KV cache", exact=True).tap()
     expect(definition).to_be_visible()
 
     def scroll(how: str) -> None:
         scrolled = "new Promise((resolve) => addEventListener('scroll', resolve, {capture: true, once: true}))"
-        chips.evaluate(f"async (chips) => {{ const scrolled = {scrolled}; {how}; await scrolled; }}")
+        answer.evaluate(f"async (answer) => {{ const scrolled = {scrolled}; {how}; await scrolled; }}")
 
-    scroll("chips.scrollLeft += 40")
+    scroll("answer.scrollTop += 40")
     expect(definition).to_be_visible()
 
     grown = "document.body.prepend(Object.assign(document.createElement('p'), {style: 'height: 90px; margin: 0'}))"

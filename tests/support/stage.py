@@ -180,6 +180,11 @@ class Stage:
         return self.page.get_by_role("group", name="Answer", exact=True).locator("[data-step]")
 
     @property
+    def place(self) -> Locator:
+        """Which step is in sight, and which layer of it while it sweeps or is walked."""
+        return self.page.get_by_role("status", name="Step and layer", exact=True)
+
+    @property
     def ending(self) -> Locator:
         return self.region("Timeline").get_by_text(
             re.compile("^(limit of new tokens reached|the model ended its answer|stopped|interrupted)$")

@@ -33,8 +33,11 @@ test("its time is that of the step that fed it, once that is known", () => {
   assert.equal(plain(timeOf(steps, 0, 0)), "25 %");
   assert.equal(plain(timeOf(steps, 3, all)), "25 %");
   assert.equal(timeOf(steps, 2, all), "given");
-  assert.equal(plain(aboutWord(steps, 0, all, true)), "chosen in step 0 with 25 %, fed in step 1: 38 ms, has a note");
-  assert.equal(plain(aboutWord(steps, 2, 2, false)), "given by this branch in step 2");
+  assert.equal(
+    plain(aboutWord(steps, 0, all, true)),
+    "·far chosen in step 0 with 25 %, fed in step 1: 38 ms, has a note",
+  );
+  assert.equal(plain(aboutWord(steps, 2, 2, false)), "·to given by this branch in step 2");
 });
 
 test("the type fits what the answer may become, and broken lines", () => {
