@@ -107,7 +107,7 @@ def test_candidates_are_the_softmax_of_the_stored_logits(stage: Stage, short_run
         shown = re.search(r"([\d.]+)\s%", row.inner_text())
         assert shown
         assert abs(number(shown[1]) - 100 * share) <= 0.11
-    expect(stage.region("Next token")).to_contain_text(f"{100 * step['token']['prob']:.0f}\u202f% “")
+    expect(stage.region("Next token")).to_contain_text(f"{100 * step['token']['prob']:.0f}\u202f%“")
 
 
 def test_a_what_if_redraws_the_candidates_without_asking_the_server(stage: Stage, short_run: str) -> None:
@@ -187,7 +187,7 @@ def test_times_are_the_measured_ones(stage: Stage, short_run: str) -> None:
     opened(stage, short_run)
     prefill, here = (stage.server.log(short_run).steps[step]["ms"]["total"] for step in (0, STEP))
     time = stage.region("Time")
-    expect(time).to_contain_text(f"{written(here)} for one token alone")
+    expect(time).to_contain_text(f"{written(here)}for one token alone")
     expect(time).to_contain_text(f"of the prompt took {written(prefill)}")
 
 
