@@ -116,7 +116,7 @@ def test_a_what_if_redraws_the_candidates_without_asking_the_server(stage: Stage
     stage.rest()  # what opening asks for has been asked
     asked = requests_of(stage.page)
     inspector, panel = stage.region("Inspector"), stage.region("Next token")
-    inspector.get_by_label("What-if temperature").fill("1.5")
+    inspector.get_by_label("What-if temperature").fill("0.1")
     inspector.get_by_label("What-if top-p").fill("0.05")
     stage.page.keyboard.press("Escape")
     expect(panel).to_contain_text("what if it were drawn so. Nothing is run again.")
@@ -177,7 +177,7 @@ def test_cache_bytes_are_the_frames_and_the_formulas(stage: Stage, short_run: st
     assert kv["bytes_used"] == each * kv["positions"]
     panel = stage.region("KV cache")
     expect(panel).to_contain_text(f"{kv['bytes_used'] / 1000:.0f}\u202fkB")
-    expect(panel).to_contain_text(f"{kv['positions']} positions, +{each:,}\u202fB a token ✓ the formula agrees")
+    expect(panel).to_contain_text(f"{kv['positions']} positions, +{each:,}\u202fB a token✓ the formula agrees")
     old, room = kv["positions"] - 1, 16 * kv["blocks"] - kv["positions"]
     picture = f"{old} positions read from the cache, 1 position written in this step, {room} places reserved and empty"
     expect(panel.get_by_role("img", name=picture)).to_be_visible()

@@ -137,7 +137,7 @@ class Stage:
         """Open the sheet with the prompt and the settings, unless it is open."""
         if not self.prompt.is_visible():
             self.button("Try your own").click()
-        expect(self.prompt).to_be_focused()
+            expect(self.prompt).to_be_focused()
 
     def type_prompt(self, prompt: str) -> None:
         self.ask()
