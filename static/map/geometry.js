@@ -7,12 +7,14 @@
 import { cellsAt } from "../draw/pixels.js";
 
 const HEAD_PX = 50;
-/** Tilted tokens, and beside them the legend of four lines. */
-const COLUMN_LABELS_PX = 80;
-const GUTTER_PX = 30;
-const GAP_PX = 30;
-const COMPACT_GUTTER_PX = 28;
-const COMPACT_GAP_PX = 10;
+/** Tilted tokens, and beside them the heads' names and the legend of three lines. */
+const COLUMN_LABELS_PX = 84;
+const GUTTER_PX = 40;
+const GAP_PX = 34;
+/** Right of the shelf: the names of its lanes in the lens. */
+const END_PX = 20;
+const COMPACT_GUTTER_PX = 32;
+const COMPACT_GAP_PX = 12;
 const COMPACT_LEGEND_PX = 62;
 const COMPACT_BELOW_PX = 560;
 const MOST_ROW_PX = 40;
@@ -28,7 +30,7 @@ export function mapGeometry({ width, height, layers, heads, kvHeads, columns }) 
   const compact = width < COMPACT_BELOW_PX;
   const gutter = compact ? COMPACT_GUTTER_PX : GUTTER_PX;
   const gap = compact ? COMPACT_GAP_PX : GAP_PX;
-  const free = Math.max(60, width - gutter - 2 * gap - 6);
+  const free = Math.max(60, width - gutter - 2 * gap - END_PX);
   const below = COLUMN_LABELS_PX + (compact ? COMPACT_LEGEND_PX : 0);
   const rowPitch = Math.min(MOST_ROW_PX, Math.max(LEAST_ROW_PX, (height - HEAD_PX - below) / layers));
   const rowGap = rowPitch >= 10 ? 2 : 1;
