@@ -26,7 +26,7 @@ const OUTLINE_PX = 2;
 
 /** @returns {Object<string, number>} of each leg how much of it is done, 0…1; and `open`: of the card */
 export function legsAt({ part, stands }) {
-  const done = ([from, to]) => Math.min(1, Math.max(0, (part - from) / (to - from)));
+  const done = (/** @type {number[]} */ [from, to]) => Math.min(1, Math.max(0, (part - from) / (to - from)));
   const legs = Object.fromEntries(Object.entries(LEGS).map(([name, leg]) => [name, done(leg)]));
   const closed = stands ? 0 : done([CLOSES, 1]);
   return { ...legs, open: smooth(legs.opened) * (1 - smooth(closed)) };
@@ -34,7 +34,10 @@ export function legsAt({ part, stands }) {
 
 const smooth = (share) => share * share * (3 - 2 * share);
 
-/** @returns {boolean} whether what is hit in the lens, as `hitLens` says it, is there already */
+/**
+ * @param {{group: string, positions?: number[]}} hit as `hitLens` says it
+ * @returns {boolean} whether it is there already
+ */
 export function isThere({ group, positions }, { firstQuery }, legs) {
   if (group === "attention") return legs.weighed === 1;
   return positions[1] < firstQuery || (group === "residual" ? legs.left : legs.written) === 1;

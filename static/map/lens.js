@@ -17,9 +17,18 @@ const LEAST_ABOVE_PX = 26;
 
 /**
  * @param {Object} props
+ * @param {Object} props.run
+ * @param {number} props.step
  * @param {Object} props.lens from lensGeometry
  * @param {Object} props.legs from legsAt
+ * @param {Object} props.view from mapView
+ * @param {Object} props.geometry from mapGeometry
+ * @param {Object} props.shades from mapShades
+ * @param {{low: number, high: number}|null} props.range of Q's lengths
+ * @param {Object} props.theme
+ * @param {number} props.ratio device pixels per CSS pixel
  * @param {{head: number, key: number|null}} props.marked
+ * @param {number|null} props.slowdown how many times slower than measured it is shown; null while it stands, or nobody knows
  */
 export function Lens({ run, step, lens, legs, view, geometry, shades, range, theme, ratio, marked, slowdown }) {
   const { card, row } = lens;
