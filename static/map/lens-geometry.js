@@ -11,8 +11,9 @@ import { columnOf, rowOf } from "./geometry.js";
 const HEAD_LINE_PX = 12;
 const LEAST_INNER_PX = 84;
 const MOST_INNER_PX = 118;
-const TITLES_PX = 30;
-const FOOT_PX = 12;
+/** Of a card, and of one that has little room. */
+const TITLES_PX = { roomy: 30, compact: 25 };
+const FOOT_PX = { roomy: 12, compact: 9 };
 /** Of the height of all rows: what is above and below stays in sight. */
 const MOST_SHARE = 0.48;
 const EDGE_PX = 3;
@@ -35,14 +36,16 @@ const LANES_GAP_SHARE = 0.12;
  */
 export function lensGeometry(geometry, view, layer) {
   const { residual, attention, cache, heads, kvHeads, top, bottom, compact } = geometry;
-  const room = (bottom - top) * MOST_SHARE - TITLES_PX - FOOT_PX;
+  const size = compact ? "compact" : "roomy";
+  const [titles, foot] = [TITLES_PX[size], FOOT_PX[size]];
+  const room = (bottom - top) * MOST_SHARE - titles - foot;
   const wanted = Math.max(LEAST_INNER_PX, Math.min(MOST_INNER_PX, heads * HEAD_LINE_PX));
   const inner = Math.round(Math.max(40, Math.min(room, wanted)));
-  const height = TITLES_PX + inner + FOOT_PX;
+  const height = titles + inner + foot;
   const row = rowOf(geometry, layer);
   const centred = (row.y0 + row.y1 - height) / 2;
   const y0 = Math.round(Math.min(Math.max(centred, top - EDGE_PX), bottom + EDGE_PX - height));
-  const inside = { y0: y0 + TITLES_PX, y1: y0 + TITLES_PX + inner };
+  const inside = { y0: y0 + titles, y1: y0 + titles + inner };
   const wide = attention.x1 - attention.x0;
   const at = (share) => inside.y0 + share * inner;
   const newest = columnOf(geometry, "residual", view.positions - 1);
@@ -66,7 +69,7 @@ export function lensGeometry(geometry, view, layer) {
     back: at(BACK),
     mlp: at(MLP),
     over: inside.y0 - 6,
-    under: inside.y1 + FOOT_PX / 2,
+    under: inside.y1 + foot / 2,
     dots: { x: attention.x0 + DOTS * wide, r: Math.max(1.5, Math.min(4, headPitch * 0.36)) },
     weights: { x0: attention.x0 + WEIGHTS_FROM * wide, x1: attention.x0 + WEIGHTS_TO * wide },
     headPitch,

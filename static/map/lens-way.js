@@ -51,7 +51,7 @@ export function isThere({ group, positions }, { firstQuery }, legs) {
  */
 export function drawLens(context, image, scene) {
   const { lens, geometry, view, legs } = scene;
-  const { card, inside, column } = lens;
+  const { card, column } = lens;
   const put = (x0, x1, y0 = card.y0, y1 = card.y1) => {
     if (x1 <= x0 || y1 <= y0) return;
     clipped(context, { x0, x1, y0, y1 }, () =>
@@ -61,12 +61,12 @@ export function drawLens(context, image, scene) {
   context.clearRect(card.x0, card.y0, card.x1 - card.x0, card.y1 - card.y0);
   const columns = newFrom(geometry, "residual", view);
   put(card.x0, columns);
-  put(column.x1, lens.weights.x0);
+  put(column.x1, lens.weights.x0 - 1);
   const shelf = newFrom(geometry, "cache", view);
   put(lens.weights.x1, shelf);
   put(columnOf(geometry, "cache", view.positions - 1).x1, card.x1);
 
-  dashed(context, scene, columns, column.x1, inside);
+  toCome(context, scene, columns, shelf);
   put(columns, column.x1, risenTo(lens, legs));
   asks(context, scene, columns);
   writes(context, scene, shelf, put);
@@ -101,14 +101,28 @@ function risenTo({ inside, back, tap }, { added, left }) {
   return gives + (after - gives) * Math.max(0, (added - 0.8) / 0.2);
 }
 
-/** Where cells of this step come to be. */
-function dashed(context, { theme }, x0, x1, { y0, y1 }) {
+/** The places of what this layer has yet to make. */
+function toCome(context, { lens, view, geometry, theme, legs }, columns, shelf) {
+  const dashed = (x0, x1, { y0, y1 }) =>
+    context.strokeRect(x0 + 0.5, y0 + 0.5, Math.max(1, x1 - x0 - 2), Math.max(1, y1 - y0 - 1));
   context.save();
+  if (legs.weighed < 1) {
+    context.fillStyle = theme.line;
+    for (let head = 0; head < view.heads; head++) {
+      const { x0, x1, y0, y1 } = lens.stripOf(head);
+      context.fillRect(x0, Math.round((y0 + y1) / 2), x1 - x0, 1);
+    }
+  }
   context.strokeStyle = theme.computed;
   context.globalAlpha = 0.8;
   context.lineWidth = 1;
   context.setLineDash([2, 2]);
-  context.strokeRect(x0 + 0.5, y0 + 0.5, Math.max(1, x1 - x0 - 2), y1 - y0 - 1);
+  if (legs.left < 1) dashed(columns, lens.column.x1, lens.inside);
+  if (legs.written < 1) {
+    const end = columnOf(geometry, "cache", view.positions - 1).x1;
+    for (let kvHead = 0; kvHead < view.kvHeads; kvHead++)
+      for (const kind of ["K", "V"]) dashed(shelf, end, lens.laneOf(kvHead, kind));
+  }
   context.restore();
 }
 
@@ -116,7 +130,7 @@ function dashed(context, { theme }, x0, x1, { y0, y1 }) {
 function asks(context, { lens, view, range, theme, legs, marked }, columns) {
   const { tick, tap, dots, column } = lens;
   if (legs.asked <= 0) return;
-  const end = dots.x + dots.r;
+  const end = dots.x + dots.r + 2;
   const from = view.prefill ? columns : column.x1;
   clipped(context, { ...lens.inside, x0: from - 1, x1: from + (end - from) * legs.asked }, () => {
     context.strokeStyle = theme.computed;

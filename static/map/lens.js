@@ -14,6 +14,7 @@ const LEAST_LANE_PX = 9;
 /** Between the column and the weights that follow it there is room for "MLP". */
 const MLP_PX = 44;
 const LEAST_ABOVE_PX = 26;
+const ABOVE_BESIDE_PX = 10;
 
 /**
  * @param {Object} props
@@ -86,9 +87,10 @@ function Above({ lens, geometry }) {
   const [first, last] = [lens.layer + 1, layers - 1];
   if (first > last || lens.card.y0 - top < LEAST_ABOVE_PX) return null;
   const which = first === last ? `layer ${last}` : `layers ${first} to ${last}`;
-  const left = (attention.x0 + attention.x1) / 2;
-  return html`<p class="map-lens-above" style=${`left:${left}px;top:${(top + lens.card.y0) / 2}px`}>
-    ${compact ? "not computed yet" : `${which}: not computed yet`}
+  const [from, to] = [attention.x0 - ABOVE_BESIDE_PX, attention.x1 + ABOVE_BESIDE_PX].map(Math.round);
+  const middle = Math.round((top + lens.card.y0) / 2);
+  return html`<p class="map-lens-above" style=${`left:${from}px;width:${to - from}px;top:${middle - 9}px`}>
+    <span>${compact ? "not computed yet" : `${which}: not computed yet`}</span>
   </p>`;
 }
 
