@@ -46,8 +46,9 @@ export function isThere({ group, positions }, { firstQuery }, legs) {
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {CanvasImageSource} image the cells, from `paintLensPart`
- * @param {Object} scene {lens, geometry, view, threads, legs, marked, range, theme}; `threads` as `threadsOf` gives them,
- *   `marked`: {head, key} to make out; `range`: scale of Q's lengths, null where the log has none
+ * @param {Object} scene {lens, geometry, view, threads, legs, marked, lengthOfQ, range, theme}; `threads` as `threadsOf`
+ *   gives them, `marked`: {head, query, key} to make out; `lengthOfQ(head)`, and `range`: their scale, null where the log
+ *   has none
  */
 export function drawLens(context, image, scene) {
   const { lens, geometry, view, legs } = scene;
@@ -127,7 +128,7 @@ function toCome(context, { lens, view, geometry, theme, legs }, columns, shelf) 
 }
 
 /** From the column through the weights of Q to a dot per head, as dark as that head's q is long. */
-function asks(context, { lens, view, range, theme, legs, marked }, columns) {
+function asks(context, { lens, view, lengthOfQ, range, theme, legs, marked }, columns) {
   const { tick, tap, dots, column } = lens;
   if (legs.asked <= 0) return;
   const end = dots.x + dots.r + 2;
@@ -145,7 +146,7 @@ function asks(context, { lens, view, range, theme, legs, marked }, columns) {
     context.globalAlpha = 1;
     const scale = range && logScale(range);
     for (let head = 0; head < view.heads; head++) {
-      const colour = scale ? theme.computedCell.css[shade(scale(view.q(lens.layer, head)))] : theme.panel;
+      const colour = scale ? theme.computedCell.css[shade(scale(lengthOfQ(head)))] : theme.panel;
       dot(
         context,
         dots.x,
@@ -251,13 +252,15 @@ function mlp(context, { lens, theme, legs }, columns) {
   context.globalAlpha = 1;
 }
 
-/** The selected head's weights; a key that is selected or pointed at, in its weights and on the shelf. */
+/** The selected head's weights; the column and the key that are selected or pointed at. */
 function outlines(context, { lens, geometry, view, theme, marked, legs }) {
   context.strokeStyle = theme.ink;
   context.lineWidth = OUTLINE_PX;
   const strip = lens.stripOf(marked.head);
   if (legs.weighed > 0) around(context, strip, 1);
-  const { key } = marked;
+  const { query, key } = marked;
+  if (query !== null && query < view.positions)
+    around(context, { ...columnOf(geometry, "residual", query), ...lens.inside }, 0);
   if (key === null || key >= view.positions || legs.weighed < 1) return;
   const kvHead = Math.floor(marked.head / (view.heads / view.kvHeads));
   const cell = columnOf(geometry, "cache", key);

@@ -28,10 +28,11 @@ const ABOVE_BESIDE_PX = 10;
  * @param {{low: number, high: number}|null} props.range of Q's lengths
  * @param {Object} props.theme
  * @param {number} props.ratio device pixels per CSS pixel
- * @param {{head: number, key: number|null}} props.marked
+ * @param {{head: number, query: number|null, key: number|null}} props.marked
+ * @param {number} props.reader the row whose threads and Q are shown
  * @param {number|null} props.slowdown how many times slower than measured it is shown; null while it stands, or nobody knows
  */
-export function Lens({ run, step, lens, legs, view, geometry, shades, range, theme, ratio, marked, slowdown }) {
+export function Lens({ run, step, lens, legs, view, geometry, shades, range, theme, ratio, marked, reader, slowdown }) {
   const { card, row } = lens;
   const picture = useMemo(
     () => ({
@@ -45,21 +46,22 @@ export function Lens({ run, step, lens, legs, view, geometry, shades, range, the
   const { image, painted } = usePainting(picture);
   const read = useMemo(() => {
     const pitch = (geometry.cache.x1 - geometry.cache.x0) / geometry.columns;
-    return threadsOf(run, { layer: lens.layer, query: view.positions - 1, firstQuery: view.firstQuery, pitch });
-  }, [run, lens, view, geometry]);
+    return threadsOf(run, { layer: lens.layer, query: reader, firstQuery: view.firstQuery, pitch });
+  }, [run, lens, view, geometry, reader]);
   const draw = useCallback(
     (context) => {
       context.save();
       context.translate(-card.x0, -card.y0);
-      drawLens(context, image, { lens, geometry, view, threads: read.threads, legs, marked, range, theme });
+      const lengthOfQ = (head) => run.qNorm(lens.layer, head, reader);
+      drawLens(context, image, { lens, geometry, view, threads: read.threads, legs, marked, lengthOfQ, range, theme });
       context.restore();
     },
-    [image, painted, lens, geometry, view, read, legs, marked.head, marked.key, range, theme],
+    [image, painted, lens, geometry, view, read, legs, marked.head, marked.query, marked.key, range, theme],
   );
   const words = useMemo(
     () =>
-      html`<${Words} run=${run} step=${step} lens=${lens} view=${view} geometry=${geometry} most=${read.most} slowdown=${slowdown} />`,
-    [run, step, lens, view, geometry, read, slowdown],
+      html`<${Words} run=${run} step=${step} lens=${lens} view=${view} geometry=${geometry} most=${read.most} reader=${reader} slowdown=${slowdown} />`,
+    [run, step, lens, view, geometry, read, reader, slowdown],
   );
   const top = card.y0 + (row.y0 - card.y0) * (1 - legs.open);
   const bottom = card.y1 + (row.y1 - card.y1) * (1 - legs.open);
@@ -94,7 +96,7 @@ function Above({ lens, geometry }) {
   </p>`;
 }
 
-function Words({ run, step, lens, view, geometry, most, slowdown }) {
+function Words({ run, step, lens, view, geometry, most, reader, slowdown }) {
   const { card, inside, compact, dots, weights, shelf, tick, mlp, column } = lens;
   const { x0: left, y0: top } = card;
   const title = 15;
@@ -119,7 +121,7 @@ function Words({ run, step, lens, view, geometry, most, slowdown }) {
     }
     <text class="lens-asks" x=${tick - left + 5} y=${inside.y1 - top - 1}>${compact ? "Q" : "Q asks"}</text>
     <text class="lens-asks" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact ? "weights" : "attention weights"}</text>
-    <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${whichThreads(run, view, most, compact)}</text>
+    <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${whichThreads(run, { view, most, reader, compact })}</text>
     <text class=${view.prefill ? "lens-asks" : "lens-kept"} x=${shelf.x0 - left} y=${title}>
       K and V${compact ? "" : ` of ${counted(view.positions, "token")}`}
     </text>
@@ -128,9 +130,9 @@ function Words({ run, step, lens, view, geometry, most, slowdown }) {
 }
 
 /** Of which row, where several are computed at once; and how many, where not all have room. */
-function whichThreads(run, view, most, compact) {
+function whichThreads(run, { view, most, reader, compact }) {
   if (compact) return most === null ? "" : `top ${most}`;
-  const of = view.prefill && view.positions > 1 ? ` of ${quoted(run.tokens[view.positions - 1])}` : "";
+  const of = view.prefill && view.positions > 1 ? ` of ${quoted(run.tokens[reader])}` : "";
   const which = most === null ? "" : `: strongest ${most}`;
   return of || which ? `threads${of}${which}` : "";
 }
@@ -150,5 +152,5 @@ function LaneNames({ lens, view }) {
 
 function took(ms, slowdown) {
   const time = milliseconds(ms);
-  return slowdown === null ? `took ${time}` : `${time}, here ${integer(slowdown)}× slower`;
+  return slowdown === null ? `took ${time}` : `${time}, here ${integer(Number(slowdown.toPrecision(2)))}× slower`;
 }

@@ -196,6 +196,7 @@ function Grid({ state, dispatch, size, ranges }) {
         html`<${Lens}
         run=${run} step=${step} lens=${lens.at} legs=${lens.legs} view=${view} geometry=${geometry} shades=${shades}
         range=${rangeOfQueries()} theme=${theme} ratio=${ratio} marked=${markedIn(lens.at, run, selection, hover)}
+        reader=${Math.min(view.prefill ? (selection.query ?? newest) : newest, newest)}
         slowdown=${lens.stands ? null : slowdownAt(state, lens.at.layer)}
       />`
       }
@@ -213,11 +214,15 @@ function useLens(shown, { geometry, view }) {
 
 /** What is made out in the lens: whatever of its layer is pointed at, else what is selected. */
 function markedIn({ layer }, run, selection, hover) {
-  const { head, key } = selection;
-  if (hover?.layer !== layer) return { head, key };
+  const { head, query, key } = selection;
+  if (hover?.layer !== layer) return { head, query, key };
   const readers = run.heads / run.kvHeads;
   const readsIt = hover.kvHead === undefined || Math.floor(head / readers) === hover.kvHead;
-  return { head: hover.head ?? (readsIt ? head : hover.kvHead * readers), key: hover.key ?? key };
+  return {
+    head: hover.head ?? (readsIt ? head : hover.kvHead * readers),
+    query: hover.query ?? query,
+    key: hover.key ?? key,
+  };
 }
 
 /** How many times slower than measured the layer in the lens is shown; null where a log has no times of layers. */

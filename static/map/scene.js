@@ -48,7 +48,6 @@ export function mapView(run, step) {
     prefill: data.phase === "prefill",
     reserved: data.kv.blocks * run.open.block_size,
     row: (layer, head, query) => run.row(layer, head, query),
-    q: (layer, head) => run.qNorm(layer, head, firstQuery + rows - 1),
   };
 }
 
@@ -73,7 +72,7 @@ export function hasQueries(run) {
   return run.qNorm(0, 0, 0) !== null;
 }
 
-/** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; apart, because Q is only there while a step moves */
+/** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; apart, because Q is only seen in the lens */
 export function queryRange(run) {
   return robustRange(promptValues(run, run.heads, (layer, head, row) => run.qNorm(layer, head, row)));
 }
