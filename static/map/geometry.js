@@ -86,7 +86,7 @@ export function halfOf({ y0, y1 }) {
  * What is under a point.
  *
  * @param {Object} geometry
- * @param {{positions: number, firstQuery: number, prefill: boolean}} shown positions in sight; the rows this step computed
+ * @param {{positions: number, prefill: boolean}} shown positions in sight; whether a strip is a triangle
  * @returns {null
  *   | {group: string, layer: number, positions: number[]}
  *   | {group: string, layer: number, head: number, keys: number[], queries: number[]}
@@ -110,7 +110,7 @@ function hitResidual({ residual, columns }, { positions }, layer, x) {
   return span && { group: "residual", layer, positions: span };
 }
 
-function hitAttention(geometry, { positions, firstQuery, prefill }, layer, row, x, y) {
+function hitAttention(geometry, { positions, prefill }, layer, row, x, y) {
   const { attention, headPitch, heads } = geometry;
   if (x < attention.x0 || x >= attention.x1) return null;
   const head = Math.min(heads - 1, Math.floor((x - attention.x0) / headPitch));
@@ -122,7 +122,7 @@ function hitAttention(geometry, { positions, firstQuery, prefill }, layer, row, 
     layer,
     head,
     keys,
-    queries: rows ?? [prefill ? positions - 1 : firstQuery, positions - 1],
+    queries: rows ?? [positions - 1, positions - 1],
   };
 }
 

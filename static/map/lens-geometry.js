@@ -31,7 +31,7 @@ const LANES_GAP_SHARE = 0.12;
 
 /**
  * @param {Object} geometry from mapGeometry
- * @param {{positions: number, firstQuery: number}} view
+ * @param {{positions: number}} view
  * @param {number} layer
  */
 export function lensGeometry(geometry, view, layer) {
@@ -98,7 +98,7 @@ export function isInLens({ card }, x, y) {
 }
 
 /** What is under a point of the lens, as `hitMap` says it of the map. */
-export function hitLens(lens, geometry, { positions, firstQuery, prefill }, x, y) {
+export function hitLens(lens, geometry, { positions, prefill }, x, y) {
   const { layer, inside, weights, shelf } = lens;
   if (y < inside.y0 || y >= inside.y1) return null;
   const { residual, columns, heads, kvHeads } = geometry;
@@ -114,7 +114,7 @@ export function hitLens(lens, geometry, { positions, firstQuery, prefill }, x, y
       layer,
       head,
       keys,
-      queries: rows ?? [prefill ? positions - 1 : firstQuery, positions - 1],
+      queries: rows ?? [positions - 1, positions - 1],
     };
   }
   const cells = cellsAt(x, shelf.x0, shelf.x1, columns, positions);

@@ -132,7 +132,7 @@ function asks(context, { lens, view, lengthOfQ, range, theme, legs, marked }, co
   const { tick, tap, dots, column } = lens;
   if (legs.asked <= 0) return;
   const end = dots.x + dots.r + 2;
-  const from = view.prefill ? columns : column.x1;
+  const from = view.positions - view.firstQuery > 1 ? columns : column.x1;
   clipped(context, { ...lens.inside, x0: from - 1, x1: from + (end - from) * legs.asked }, () => {
     context.strokeStyle = theme.computed;
     context.lineWidth = 2;

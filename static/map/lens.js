@@ -80,7 +80,10 @@ export function Lens({ run, step, lens, legs, view, geometry, shades, range, the
 
 /** @returns {string} what the lens shows, in words */
 function sentence(run, view, { layer }) {
-  const who = view.prefill ? `all ${counted(view.positions, "token")}` : quoted(run.tokens[view.positions - 1]);
+  const who =
+    view.firstQuery === 0 && view.positions > 1
+      ? `all ${counted(view.positions, "token")}`
+      : quoted(run.tokens[view.positions - 1]);
   return `Layer ${layer} opened: ${counted(view.heads, "head")} of ${who} read K and V of ${counted(view.positions, "token")}`;
 }
 
@@ -122,7 +125,7 @@ function Words({ run, step, lens, view, geometry, most, reader, slowdown }) {
     <text class="lens-asks" x=${tick - left + 5} y=${inside.y1 - top - 1}>${compact ? "Q" : "Q asks"}</text>
     <text class="lens-asks" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact ? "weights" : "attention weights"}</text>
     <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${whichThreads(run, { view, most, reader, compact })}</text>
-    <text class=${view.prefill ? "lens-asks" : "lens-kept"} x=${shelf.x0 - left} y=${title}>
+    <text class=${view.firstQuery === 0 ? "lens-asks" : "lens-kept"} x=${shelf.x0 - left} y=${title}>
       K and V${compact ? "" : ` of ${counted(view.positions, "token")}`}
     </text>
     <${LaneNames} lens=${lens} view=${view} />
@@ -132,7 +135,7 @@ function Words({ run, step, lens, view, geometry, most, reader, slowdown }) {
 /** Of which row, where several are computed at once; and how many, where not all have room. */
 function whichThreads(run, { view, most, reader, compact }) {
   if (compact) return most === null ? "" : `top ${most}`;
-  const of = view.prefill && view.positions > 1 ? ` of ${quoted(run.tokens[reader])}` : "";
+  const of = view.positions - view.firstQuery > 1 ? ` of ${quoted(run.tokens[reader])}` : "";
   const which = most === null ? "" : `: strongest ${most}`;
   return of || which ? `threads${of}${which}` : "";
 }

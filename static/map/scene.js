@@ -34,7 +34,8 @@ export function waitingView(run) {
 /**
  * @param {Object} run
  * @param {number} step index of a complete step
- * @returns {Object} shape, and readers of the step's values
+ * @returns {Object} shape, and readers of the step's values. `firstQuery`: the first row that this step computed; without a
+ *   cache that is the first of all, at every step
  */
 export function mapView(run, step) {
   const { data, firstQuery, rows } = run.steps[step];
@@ -44,7 +45,7 @@ export function mapView(run, step) {
     kvHeads: run.kvHeads,
     columns: columnsFor(firstQuery + rows, run.open.block_size),
     positions: firstQuery + rows,
-    firstQuery,
+    firstQuery: run.open.study?.cache === "none" ? 0 : firstQuery,
     prefill: data.phase === "prefill",
     reserved: data.kv.blocks * run.open.block_size,
     row: (layer, head, query) => run.row(layer, head, query),
