@@ -64,7 +64,7 @@ export function buildTheme(colours) {
   const ramps = {
     cachedK: cellRamp(colours.cached, deep(colours.cached)),
     cachedV: cellRamp(cachedV, deep(cachedV)),
-    computedCell: cellRamp(colours.computed, colours.computed),
+    computedCell: ramp([towards(colours.computed, 0.38), towards(colours.computed, 0.7), colours.computed]),
   };
   return {
     ...colours,

@@ -9,7 +9,7 @@ import { fill, paintHollow, paintLane, repeatLine } from "../draw/pixels.js";
 import { columnOf, halfOf, rowOf, stripOf } from "./geometry.js";
 
 /** The newest column is never thinner than this, or it would be lost among hundreds. */
-const LEAST_NEW_PX = 3;
+export const LEAST_NEW_PX = 3;
 
 /** @returns {{width: number, height: number}} of the map in device pixels */
 export function mapSize({ geometry, ratio }) {
@@ -85,7 +85,9 @@ function paintDecodeLayer(target, view, scales, boxes) {
   }
   paintShelf(target, view, lineOf(upper), "k", scales, boxes);
   repeatLine(target, residual.x0, upper.x1, y0, y1);
+  // What was not kept has its outline all around; the newest cell, which may be wider than its place, stands over it.
   paintHollow(target, { ...residual, capacity: view.columns }, view.firstQuery, scales.theme.hollow);
+  paintNewResidual(target, view, residual, scales, boxes);
   if (lower.y1 > lower.y0) {
     paintShelf(target, view, lineOf(lower, lower.y0), "v", scales, boxes);
     repeatLine(target, lower.x0, lower.x1, lower.y0, lower.y1);
@@ -105,9 +107,13 @@ function clear(target, { x0, y0, x1, y1 }) {
   fill(target, x0, y0, x1, y1, 0);
 }
 
-function paintResidual(target, view, box, { shades, theme }, { layer, ratio }) {
+function paintResidual(target, view, box, scales, boxes) {
   const pitch = (box.x1 - box.x0) / view.columns;
-  fill(target, Math.round(box.x0 + view.positions * pitch), box.y0, box.x1, box.y1, theme.track);
+  fill(target, Math.round(box.x0 + view.positions * pitch), box.y0, box.x1, box.y1, scales.theme.track);
+  paintNewResidual(target, view, box, scales, boxes);
+}
+
+function paintNewResidual(target, view, box, { shades, theme }, { layer, ratio }) {
   paintNew(target, box, {
     capacity: view.columns,
     shades: shades.residual(layer, view.positions),
@@ -138,7 +144,8 @@ function paintShelf(target, view, box, kind, { shades, theme }, { layer, ratio }
   paintNew(target, box, { ...lane, firstNew, theme, ratio });
 }
 
-function paintNew(target, box, { capacity, shades, firstNew, group, theme, ratio }) {
+/** The cells of this step in a lane, as dark as their lengths. */
+export function paintNew(target, box, { capacity, shades, firstNew, group, theme, ratio }) {
   const lane = { ...box, capacity, group };
   const width = ((box.x1 - box.x0) / capacity) * (shades.length - firstNew);
   if (width >= LEAST_NEW_PX * ratio) {
@@ -158,7 +165,7 @@ function paintNew(target, box, { capacity, shades, firstNew, group, theme, ratio
 }
 
 /** Prefill: all rows, newest at the bottom, keys left to right; what is masked stays unpainted. */
-function paintTriangle(target, view, layer, head, box, theme) {
+export function paintTriangle(target, view, layer, head, box, theme) {
   const { positions, firstQuery } = view;
   const colours = theme.attentionNow.packed;
   const height = box.y1 - box.y0;
@@ -182,7 +189,7 @@ function largest(view, layer, head, first, last) {
 }
 
 /**
- * Put a painted step on a canvas as far as it has been computed.
+ * Put a painted step on a canvas as far as it has been computed; above that there are the places of what is to come.
  *
  * @param {CanvasRenderingContext2D} context in CSS pixels
  * @param {CanvasImageSource} painted the step at rest
@@ -194,13 +201,38 @@ export function drawMap(context, painted, { view, reveal, theme }, { geometry })
   if (reveal >= view.layers) return;
   const edge = geometry.bottom - reveal * geometry.rowPitch;
   for (const group of ["residual", "cache"]) {
-    const first = columnOf(geometry, group, view.firstQuery).x0;
     const last = columnOf(geometry, group, view.positions - 1).x1;
-    const x = Math.min(first, last - LEAST_NEW_PX);
+    const x = Math.min(columnOf(geometry, group, view.firstQuery).x0, last - LEAST_NEW_PX);
     context.clearRect(x, geometry.top, last - x, edge - geometry.top);
+    drawToCome(context, x, last, edge, theme, geometry);
   }
   const { x0, x1 } = geometry.attention;
   context.clearRect(x0, geometry.top, x1 - x0, edge - geometry.top);
+  drawEmptyRows(context, Math.ceil(reveal), theme, geometry);
   context.fillStyle = theme.computed;
   context.fillRect(geometry.residual.x0, edge - 1, geometry.cache.x1 - geometry.residual.x0, 1.5);
+}
+
+/** Where this step's cells will be. */
+function drawToCome(context, x0, x1, edge, { computed }, { top }) {
+  if (edge - top < 2) return;
+  context.save();
+  context.strokeStyle = computed;
+  context.globalAlpha = 0.7;
+  context.lineWidth = 1;
+  context.setLineDash([2, 2]);
+  context.strokeRect(x0 + 0.5, top + 0.5, Math.max(1, x1 - x0 - 1), edge - top - 1);
+  context.restore();
+}
+
+/** A line per head and layer that has no weights yet. */
+function drawEmptyRows(context, first, { line }, geometry) {
+  context.fillStyle = line;
+  for (let layer = first; layer < geometry.layers; layer++) {
+    const { y0, y1 } = rowOf(geometry, layer);
+    for (let head = 0; head < geometry.heads; head++) {
+      const { x0, x1 } = stripOf(geometry, head);
+      context.fillRect(x0, Math.round((y0 + y1) / 2), x1 - x0, 1);
+    }
+  }
 }

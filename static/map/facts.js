@@ -7,8 +7,21 @@ import { fixed, quoted, significant } from "../facts/format.js";
 
 /** Of a row of the residual stream only K and V, made from it, outlive its step. */
 function rowWhen(run, position, step) {
+  if (isComputedAgain(run, position, step)) return "computed again in this step, and not kept after it";
   if (run.stepOfQuery(position) === step) return "computed in this step, and not kept after it";
   return `from the record: the model did not keep it after step ${run.stepOfQuery(position)}`;
+}
+
+function cellWhen(run, position, step) {
+  if (isComputedAgain(run, position, step)) return "computed again in this step: there is no cache";
+  return run.stepOfQuery(position) === step
+    ? "written in this step"
+    : `in the cache since step ${run.stepOfQuery(position)}`;
+}
+
+/** Without a cache every step computes all rows. */
+function isComputedAgain(run, position, step) {
+  return run.open.study?.cache === "none" && run.stepOfQuery(position) < step;
 }
 
 /**
@@ -68,9 +81,7 @@ function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
     title: `${kind} of ${quoted(run.tokens[position])}, position ${position}, layer ${layer}, KV head ${kvHead}`,
     value: `length ${significant(read(position))}`,
     notes: [
-      run.stepOfQuery(position) === step
-        ? "written in this step"
-        : `in the cache since step ${run.stepOfQuery(position)}`,
+      cellWhen(run, position, step),
       `block ${table[Math.floor(position / block)]}, slot ${position % block}; read by ${readers}`,
       ...gathered(positions, "positions"),
     ],

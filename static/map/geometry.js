@@ -7,12 +7,14 @@
 import { cellsAt } from "../draw/pixels.js";
 
 const HEAD_PX = 50;
-/** Tilted tokens, and beside them the legend of four lines. */
-const COLUMN_LABELS_PX = 80;
-const GUTTER_PX = 30;
-const GAP_PX = 30;
-const COMPACT_GUTTER_PX = 28;
-const COMPACT_GAP_PX = 10;
+/** Tilted tokens, and beside them the heads' names and the legend of three lines. */
+const COLUMN_LABELS_PX = 84;
+const GUTTER_PX = 40;
+const GAP_PX = 34;
+/** Right of the shelf: the names of its lanes in the lens. */
+const END_PX = 20;
+const COMPACT_GUTTER_PX = 32;
+const COMPACT_GAP_PX = 12;
 const COMPACT_LEGEND_PX = 62;
 const COMPACT_BELOW_PX = 560;
 const MOST_ROW_PX = 40;
@@ -28,7 +30,7 @@ export function mapGeometry({ width, height, layers, heads, kvHeads, columns }) 
   const compact = width < COMPACT_BELOW_PX;
   const gutter = compact ? COMPACT_GUTTER_PX : GUTTER_PX;
   const gap = compact ? COMPACT_GAP_PX : GAP_PX;
-  const free = Math.max(60, width - gutter - 2 * gap - 6);
+  const free = Math.max(60, width - gutter - 2 * gap - END_PX);
   const below = COLUMN_LABELS_PX + (compact ? COMPACT_LEGEND_PX : 0);
   const rowPitch = Math.min(MOST_ROW_PX, Math.max(LEAST_ROW_PX, (height - HEAD_PX - below) / layers));
   const rowGap = rowPitch >= 10 ? 2 : 1;
@@ -84,7 +86,7 @@ export function halfOf({ y0, y1 }) {
  * What is under a point.
  *
  * @param {Object} geometry
- * @param {{positions: number, firstQuery: number, prefill: boolean}} shown positions in sight; the rows this step computed
+ * @param {{positions: number, prefill: boolean}} shown positions in sight; whether a strip is a triangle
  * @returns {null
  *   | {group: string, layer: number, positions: number[]}
  *   | {group: string, layer: number, head: number, keys: number[], queries: number[]}
@@ -108,7 +110,7 @@ function hitResidual({ residual, columns }, { positions }, layer, x) {
   return span && { group: "residual", layer, positions: span };
 }
 
-function hitAttention(geometry, { positions, firstQuery, prefill }, layer, row, x, y) {
+function hitAttention(geometry, { positions, prefill }, layer, row, x, y) {
   const { attention, headPitch, heads } = geometry;
   if (x < attention.x0 || x >= attention.x1) return null;
   const head = Math.min(heads - 1, Math.floor((x - attention.x0) / headPitch));
@@ -120,7 +122,7 @@ function hitAttention(geometry, { positions, firstQuery, prefill }, layer, row, 
     layer,
     head,
     keys,
-    queries: rows ?? [prefill ? positions - 1 : firstQuery, positions - 1],
+    queries: rows ?? [positions - 1, positions - 1],
   };
 }
 

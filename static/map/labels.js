@@ -9,25 +9,27 @@ import { Term } from "../words/term.js";
 import { columnOf, rowOf, stripOf } from "./geometry.js";
 
 const LEAST_LABEL_PX = 10.5;
-const LEAST_LAYER_PX = 12;
+const LEAST_LAYER_PX = 13;
+const HEAD_NAME_PX = 14;
+const HALF_NAME_PX = 3;
 const TILT_DEGREES = 62;
 /** How far a tilted label reaches to the right with each character; one that would leave the map hangs straight down. */
-const CHARACTER_REACH_PX = 3;
-/** Widths of a character, to shorten a title or leave out a subtitle that has no room. */
-const TITLE_CHARACTER_PX = 6.6;
-const SUBTITLE_CHARACTER_PX = 5.2;
+const CHARACTER_REACH_PX = 3.4;
+/** Width of a character, to leave out a subtitle that has no room. */
+const SUBTITLE_CHARACTER_PX = 6;
 
-export function MapLabels({ geometry, run, step, view, selection, hover, complete }) {
+/** @param {Object} props `covered`: {y0, y1} of a card over the map, or null */
+export function MapLabels({ geometry, run, step, view, selection, hover, complete, covered }) {
   const { prefill } = view;
   // A step changes only what is written under the columns.
   const titles = useMemo(() => html`<${Titles} geometry=${geometry} prefill=${prefill} />`, [geometry, prefill]);
   const rows = useMemo(
     () => html`
       ${selection.layer !== null && html`<${RowMark} geometry=${geometry} layer=${selection.layer} />`}
-      <${LayerNames} geometry=${geometry} selected=${selection.layer} hovered=${hover?.layer} />
+      <${LayerNames} geometry=${geometry} selected=${selection.layer} hovered=${hover?.layer} covered=${covered} />
       <${HeadNames} geometry=${geometry} selected=${selection.head} hovered=${hover?.head} />
     `,
-    [geometry, selection.layer, selection.head, hover?.layer, hover?.head],
+    [geometry, selection.layer, selection.head, hover?.layer, hover?.head, covered],
   );
   return html`${titles}<svg class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
     ${rows}
@@ -43,46 +45,33 @@ export function MapLabels({ geometry, run, step, view, selection, hover, complet
   </svg>`;
 }
 
-/** The letter beside the Q that is there now. It moves in every frame, and text on a canvas would resolve styles in each. */
-export function QueryLabel({ geometry, layer }) {
-  const { y0, y1 } = rowOf(geometry, layer);
-  return html`<svg class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
-    <text class="map-query" x=${geometry.attention.x0 - 2} y=${(y0 + y1) / 2}>Q</text>
-  </svg>`;
-}
-
-/** HTML, not SVG: their terms open definitions. `term` of each is the title's own beginning. */
+/** HTML, not SVG: their terms open definitions. */
 function Titles({ geometry, prefill }) {
   const heads = counted(geometry.heads, "head");
   const titles = [
     {
       group: "residual",
       term: "residual-stream",
-      head: "Residual stream",
-      subtitle: "one column per token; not kept",
-      short: "Residual",
+      title: "Columns",
+      subtitle: "residual stream: not kept",
+      short: "not kept",
     },
     {
       group: "attention",
       term: "attention",
-      head: "Attention",
-      tail: prefill ? ": who looks at whom" : ": where the newest token looks",
-      subtitle: prefill ? `${heads} per layer, a triangle each` : `${heads} per layer, one strip each`,
+      title: "Attention",
+      subtitle: prefill ? `${heads} look back, a triangle each` : `${heads} look back`,
+      short: `${heads} look back`,
     },
-    {
-      group: "cache",
-      term: "kv-cache",
-      head: "KV cache",
-      tail: ": one shelf per layer",
-      subtitle: `K over V, ${counted(geometry.kvHeads, "KV head")}, a column per position`,
-    },
+    { group: "cache", term: "kv-cache", title: "KV cache", subtitle: "kept: K above V", short: "K above V" },
   ];
-  return titles.map(({ group, term, head, tail = "", subtitle, short = head }) => {
+  return titles.map(({ group, term, title, subtitle, short }) => {
     const { x0, x1 } = geometry[group];
-    const roomy = x1 - x0 > (head + tail).length * TITLE_CHARACTER_PX;
+    const fits = (text) => x1 - x0 > text.length * SUBTITLE_CHARACTER_PX;
+    const line = [subtitle, short].find(fits);
     return html`<div key=${group} class="map-head-words" style=${`left:${x0}px;width:${x1 - x0}px`}>
-      <h2 class="map-title"><${Term} id=${term}>${roomy ? head : short}<//>${roomy && tail}</h2>
-      ${x1 - x0 > subtitle.length * SUBTITLE_CHARACTER_PX && html`<p class="map-subtitle">${subtitle}</p>`}
+      <h2 class="map-title"><${Term} id=${term}>${title}<//></h2>
+      ${line && html`<p class="map-subtitle">${line}</p>`}
     </div>`;
   });
 }
@@ -95,7 +84,7 @@ function RowMark({ geometry, layer }) {
   />`;
 }
 
-function LayerNames({ geometry, selected, hovered }) {
+function LayerNames({ geometry, selected, hovered, covered }) {
   const every = geometry.layers <= 12 && geometry.rowPitch >= LEAST_LAYER_PX ? 1 : 5;
   const marked = [selected, hovered].filter((layer) => layer !== undefined && layer !== null);
   const near = (layer) =>
@@ -105,23 +94,24 @@ function LayerNames({ geometry, selected, hovered }) {
   );
   return names.map((layer) => {
     const { y0, y1 } = rowOf(geometry, layer);
+    if (covered && y1 > covered.y0 - HALF_NAME_PX && y0 < covered.y1 + HALF_NAME_PX) return null;
     return html`<text
       class=${`map-layer ${marked.includes(layer) ? "is-marked" : ""}`} x=${geometry.residual.x0 - 7}
-      y=${(y0 + y1) / 2 + 3.5}
+      y=${(y0 + y1) / 2 + 4}
     >L${layer}</text>`;
   });
 }
 
 function HeadNames({ geometry, selected, hovered }) {
-  const every = Math.ceil(12 / geometry.headPitch);
+  const every = Math.ceil(HEAD_NAME_PX / geometry.headPitch);
   return Array.from({ length: geometry.heads }, (_, head) => head)
     .filter((head) => head % every === 0 || head === selected || head === hovered)
     .map((head) => {
       const { x0, x1 } = stripOf(geometry, head);
       const marked = head === selected || head === hovered;
       return html`<text
-        class=${`map-head ${marked ? "is-marked" : ""}`} x=${(x0 + x1) / 2} y=${geometry.top - 6}
-      >${geometry.headPitch > 26 ? `h${head}` : head}</text>`;
+        class=${`map-head ${marked ? "is-marked" : ""}`} x=${(x0 + x1) / 2} y=${geometry.bottom + 14}
+      >${geometry.headPitch > 20 ? `h${head}` : head}</text>`;
     });
 }
 

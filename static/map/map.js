@@ -1,8 +1,9 @@
 /** The map: every layer, head and cached position of one step in one grid. */
 
 import { html } from "htm/preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { headSentence, kvHeadOf } from "../facts/attention.js";
+import { lensMs, lensOf } from "../state/lens.js";
 import { useGradually, useLater } from "../turns/later.js";
 import { Surface } from "../ui/surface.js";
 import { Tooltip } from "../ui/tooltip.js";
@@ -12,9 +13,11 @@ import { useTheme } from "../ui/use-theme.js";
 import { drawMap, mapParts, mapSize, paintMapPart, paintWaitingLayer } from "./cells.js";
 import { factsAt } from "./facts.js";
 import { hitMap, mapGeometry } from "./geometry.js";
-import { MapLabels, QueryLabel } from "./labels.js";
+import { MapLabels } from "./labels.js";
 import { MapLegend } from "./legend.js";
-import { drawQueries, queriesShown } from "./queries.js";
+import { Lens } from "./lens.js";
+import { hitLens, isInLens, lensGeometry } from "./lens-geometry.js";
+import { isThere, legsAt } from "./lens-way.js";
 import { hasQueries, mapView, normRanges, queryRange, waitingView } from "./scene.js";
 import { mapShades } from "./shades.js";
 
@@ -81,10 +84,10 @@ function Grid({ state, dispatch, size, ranges }) {
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
   const [focused, setFocused] = useState(false);
+  const pressed = useRef(null);
 
   const view = useMemo(() => (ranges ? mapView(run, step) : waitingView(run)), [run, step, ranges]);
-  const withQueries = useMemo(() => hasQueries(run), [run, ranges]);
-  const rangeOfQueries = useMemo(() => onceAsked(() => queryRange(run)), [run]);
+  const rangeOfQueries = useMemo(() => onceAsked(() => (hasQueries(run) ? queryRange(run) : null)), [run]);
   const shades = useMemo(() => ranges && mapShades(run, ranges), [run, ranges]);
   const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, run, view.columns]);
   const picture = useMemo(
@@ -98,17 +101,12 @@ function Grid({ state, dispatch, size, ranges }) {
     [run, view, shades, theme, geometry, ratio],
   );
   const { image, painted } = usePainting(picture);
-  const queries = useMemo(
-    () => (ranges && withQueries ? queriesShown({ reveal, layerStop, layers: view.layers }) : []),
-    [ranges, withQueries, reveal, layerStop, view],
-  );
   const draw = useCallback(
-    (context) => {
-      drawMap(context, image, { view, reveal: shades ? reveal : view.layers, theme }, { geometry });
-      if (queries.length) drawQueries(context, queries, { view, range: rangeOfQueries(), theme }, { geometry });
-    },
-    [image, painted, view, shades, rangeOfQueries, reveal, queries, theme, geometry],
+    (context) => drawMap(context, image, { view, reveal: shades ? reveal : view.layers, theme }, { geometry }),
+    [image, painted, view, shades, reveal, theme, geometry],
   );
+  const lens = useLens(shades ? lensOf(state) : null, { geometry, view });
+  const covered = lens?.at.card ?? null;
 
   const written = useGradually(1, { first: 0, more: 1 }) === 1;
   const complete = ranges !== null && reveal >= view.layers && !layerStop;
@@ -117,22 +115,31 @@ function Grid({ state, dispatch, size, ranges }) {
       written &&
       html`<${MapLabels}
         geometry=${geometry} run=${run} step=${step} view=${view} selection=${ranges ? selection : NOTHING}
-        hover=${hover} complete=${complete}
+        hover=${hover} complete=${complete} covered=${covered}
       />`,
-    [written, geometry, run, step, view, ranges, selection, hover, complete],
+    [written, geometry, run, step, view, ranges, selection, hover, complete, covered],
   );
   const legend = useMemo(
     () =>
       written &&
       html`<${MapLegend}
-        geometry=${geometry} ranges=${ranges} withQueries=${withQueries} theme=${theme}
+        geometry=${geometry} ranges=${ranges} theme=${theme}
       />`,
-    [written, geometry, ranges, withQueries, theme],
+    [written, geometry, ranges, theme],
   );
 
-  const under = ({ x, y }) => {
-    const hit = ranges && hitMap(geometry, view, x, y);
-    return { hit, facts: hit && layerShown(hit, view, reveal) ? factsAt(run, step, hit) : null };
+  const hitAt = ({ x, y }) => {
+    if (!ranges) return null;
+    if (lens && isInLens(lens.at, x, y)) {
+      const hit = hitLens(lens.at, geometry, view, x, y);
+      return hit && isThere(hit, view, lens.legs) ? hit : null;
+    }
+    const hit = hitMap(geometry, view, x, y);
+    return hit && layerShown(hit, view, reveal) ? hit : null;
+  };
+  const under = (at) => {
+    const hit = hitAt(at);
+    return { hit, facts: hit && factsAt(run, step, hit) };
   };
   const onPointerMove = (event) => {
     const at = pointInside(event);
@@ -145,8 +152,13 @@ function Grid({ state, dispatch, size, ranges }) {
     setPointer(null);
     if (hover) dispatch({ type: "hover", hover: null });
   };
+  // A press hurries the step on, and with it the lens away: what was meant is what was there then.
+  const onPointerDown = (event) => {
+    pressed.current = under(pointInside(event));
+  };
   const onClick = (event) => {
-    const { hit, facts } = under(pointInside(event));
+    const { hit, facts } = pressed.current ?? under(pointInside(event));
+    pressed.current = null;
     if (facts) dispatch({ type: "select", selection: selectionFrom(run, view, selection, hit, facts.place) });
   };
 
@@ -171,16 +183,52 @@ function Grid({ state, dispatch, size, ranges }) {
       style=${`height:${geometry.height}px`}
       onPointerMove=${onPointerMove}
       onPointerLeave=${onPointerLeave}
+      onPointerDown=${onPointerDown}
       onClick=${onClick}
       onFocus=${() => setFocused(true)}
       onBlur=${() => setFocused(false)}
       onKeyDown=${(event) => onMapKey(event, run, selection, dispatch)}
     >
       <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
-      ${labels} ${queries.length > 0 && html`<${QueryLabel} geometry=${geometry} layer=${queries[0].layer} />`} ${legend}
+      ${labels} ${legend}
+      ${
+        lens &&
+        html`<${Lens}
+        run=${run} step=${step} lens=${lens.at} legs=${lens.legs} view=${view} geometry=${geometry} shades=${shades}
+        range=${rangeOfQueries()} theme=${theme} ratio=${ratio} marked=${markedIn(lens.at, run, selection, hover)}
+        reader=${Math.min(view.prefill ? (selection.query ?? newest) : newest, newest)}
+        slowdown=${lens.stands ? null : slowdownAt(state, lens.at.layer)}
+      />`
+      }
       ${pointed && html`<${Tooltip} at=${pointer} box=${geometry} ...${pointed} />`}
     </div>
     <p id="map-selected" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${sentence}</p>`;
+}
+
+/** @returns {{at: Object, legs: Object, stands: boolean}|null} where the lens is and how far its way has come */
+function useLens(shown, { geometry, view }) {
+  const layer = shown?.layer ?? null;
+  const at = useMemo(() => (layer === null ? null : lensGeometry(geometry, view, layer)), [geometry, view, layer]);
+  return at && { at, legs: legsAt(shown), stands: shown.stands };
+}
+
+/** What is made out in the lens: whatever of its layer is pointed at, else what is selected. */
+function markedIn({ layer }, run, selection, hover) {
+  const { head, query, key } = selection;
+  if (hover?.layer !== layer) return { head, query, key };
+  const readers = run.heads / run.kvHeads;
+  const readsIt = hover.kvHead === undefined || Math.floor(head / readers) === hover.kvHead;
+  return {
+    head: hover.head ?? (readsIt ? head : hover.kvHead * readers),
+    query: hover.query ?? query,
+    key: hover.key ?? key,
+  };
+}
+
+/** How many times slower than measured the layer in the lens is shown; null where a log has no times of layers. */
+function slowdownAt(state, layer) {
+  const ms = state.run.steps[state.step].data.ms.layers?.[layer];
+  return ms > 0 ? lensMs(state, state.step) / ms : null;
 }
 
 function onceAsked(make) {

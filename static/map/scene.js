@@ -34,7 +34,8 @@ export function waitingView(run) {
 /**
  * @param {Object} run
  * @param {number} step index of a complete step
- * @returns {Object} shape, and readers of the step's values
+ * @returns {Object} shape, and readers of the step's values. `firstQuery`: the first row that this step computed; without a
+ *   cache that is the first of all, at every step
  */
 export function mapView(run, step) {
   const { data, firstQuery, rows } = run.steps[step];
@@ -44,11 +45,10 @@ export function mapView(run, step) {
     kvHeads: run.kvHeads,
     columns: columnsFor(firstQuery + rows, run.open.block_size),
     positions: firstQuery + rows,
-    firstQuery,
+    firstQuery: run.open.study?.cache === "none" ? 0 : firstQuery,
     prefill: data.phase === "prefill",
     reserved: data.kv.blocks * run.open.block_size,
     row: (layer, head, query) => run.row(layer, head, query),
-    q: (layer, head) => run.qNorm(layer, head, firstQuery + rows - 1),
   };
 }
 
@@ -73,7 +73,7 @@ export function hasQueries(run) {
   return run.qNorm(0, 0, 0) !== null;
 }
 
-/** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; apart, because Q is only there while a step moves */
+/** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; apart, because Q is only seen in the lens */
 export function queryRange(run) {
   return robustRange(promptValues(run, run.heads, (layer, head, row) => run.qNorm(layer, head, row)));
 }

@@ -2,10 +2,12 @@
  * The playhead's clock. Live and replay are one path: the playhead walks over the complete steps of the log.
  *
  * A step is shown for its measured time × a slow-down factor. `progress` runs 0 → 1 inside a step; during its
- * first part the layers come up (easing.js). Everything here is pure except `createPlayer`, which runs the frames.
+ * first part the layers come up (easing.js), the selected one slowly enough to follow (lens.js). Everything here is pure except `createPlayer`, which runs the frames.
  */
 
 import { inIntro, momentMs, momentsOf } from "./intro.js";
+import { slowPart } from "./lens.js";
+import { paceOf } from "./pace.js";
 
 /** How long a median decode step is shown at speed 1, in ms. */
 const TARGET_STEP_MS = 700;
@@ -28,7 +30,7 @@ export function typicalStepMs(steps) {
 }
 
 /**
- * How long a step is shown, in ms.
+ * How long a step is shown, in ms, but for what its lens takes longer.
  *
  * @param {{data: {ms: {total: number}}}[]} steps
  */
@@ -37,7 +39,7 @@ export function shownMs(steps, step, speed) {
   return Math.min(steps[step].data.ms.total * slowdown, LONGEST_STEP_MS) / speed;
 }
 
-/** How many times slower than measured a step is shown (below 1: faster). */
+/** How many times slower than measured a step is shown outside its lens (below 1: faster). */
 export function slowdownOf(steps, step, speed) {
   return shownMs(steps, step, speed) / steps[step].data.ms.total;
 }
@@ -48,17 +50,17 @@ export function slowdownOf(steps, step, speed) {
  * @param {{step: number, progress: number}} playhead
  * @param {number} ms time that passed
  * @param {number} last the newest step it may reach
- * @param {(step: number) => number} durationOf how long a step is shown, ms
+ * @param {(step: number) => {ms: number, timeAt: Function, progressAt: Function}} paceAt of a step, as `paceOf` gives it
  * @returns {{step: number, progress: number}} progress 1 means the playhead rests at the end of `step`
  */
-export function advance({ step, progress }, ms, last, durationOf) {
+export function advance({ step, progress }, ms, last, paceAt) {
   let left = ms;
   for (;;) {
-    const duration = durationOf(step);
-    const rest = (1 - progress) * duration;
-    if (left < rest) return { step, progress: progress + left / duration };
+    const pace = paceAt(step);
+    const time = pace.timeAt(progress) + left;
+    if (time < pace.ms) return { step, progress: pace.progressAt(time) };
     if (step >= last) return { step, progress: 1 };
-    left -= rest;
+    left = time - pace.ms;
     step += 1;
     progress = 0;
   }
@@ -68,7 +70,7 @@ export function advance({ step, progress }, ms, last, durationOf) {
 function nextMoment(state, ms) {
   const { moment: step, progress } = state.intro;
   const last = state.playing ? momentsOf(state).length - 1 : step;
-  const next = advance({ step, progress }, ms, last, (at) => momentMs(state, at));
+  const next = advance({ step, progress }, ms, last, (at) => paceOf(momentMs(state, at)));
   return { intro: { moment: next.step, progress: next.progress } };
 }
 
@@ -87,10 +89,12 @@ export function nextPlayhead(state, ms) {
   if (state.following) {
     const here = step < last ? { step: last, progress: 0 } : { step, progress };
     const duration = run.steps[here.step].data.phase === "prefill" ? FOLLOWED_PREFILL_MS : FOLLOWED_DECODE_MS;
-    return advance(here, ms, last, () => duration);
+    return advance(here, ms, last, () => paceOf(duration));
   }
   const limit = state.playing ? last : step;
-  return advance({ step, progress }, ms, limit, (at) => shownMs(run.steps, at, state.speed));
+  return advance({ step, progress }, ms, limit, (at) =>
+    paceOf(shownMs(run.steps, at, state.speed), slowPart(state, at)),
+  );
 }
 
 /** Whether the clock has anything to do. While a step is walked layer by layer, it stands. */

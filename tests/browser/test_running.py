@@ -64,7 +64,7 @@ def test_while_a_prompt_goes_through_the_map_has_its_places_and_says_how_far_it_
         assert told
         assert 0 < int(told[1]) < int(told[2]) == len(server.log(run).open["tokens"])
         expect(stage.region("Model map").get_by_role("progressbar")).to_have_attribute("value", told[1])
-        for title in ("Residual stream", "Attention: who looks at whom", "KV cache: one shelf per layer"):
+        for title in ("Columns", "Attention", "KV cache"):
             expect(stage.region("Model map").get_by_role("heading", name=title)).to_be_visible()
         expect(stage.region("Look here")).to_contain_text("once the prompt has gone through")
         stage.map.hover(position={"x": 100, "y": 100})

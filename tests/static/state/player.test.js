@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { paceOf } from "../../../static/state/pace.js";
 import {
   advance,
   createPlayer,
@@ -13,7 +14,7 @@ import {
 const stepsOf = (...times) =>
   times.map((total, index) => ({ data: { phase: index === 0 ? "prefill" : "decode", ms: { total } } }));
 const steps = stepsOf(90, 40, 50, 45);
-const hundred = () => 100;
+const hundred = () => paceOf(100);
 
 test("the typical step is the median decode step, prefill only when there is no other", () => {
   assert.equal(typicalStepMs(steps), 45);

@@ -1,0 +1,44 @@
+/**
+ * The lens: the one layer of a step that is shown slowly enough to follow where data goes. It is the selected layer. The
+ * playhead slows down while that layer runs; a walk stands at it with all of it in sight. Pure.
+ */
+
+import { progressAt } from "./easing.js";
+import { inIntro } from "./intro.js";
+
+/** How long the layer is shown at speed 1, in ms: of prefill and the first step of decode, and of those that are alike. */
+const FIRST_MS = 1700;
+const LATER_MS = 1000;
+/** What is shown for less than this cannot be followed: then the layer is as fast as the others. */
+const LEAST_MS = 600;
+
+/** @returns {number} how long the selected layer of a step is shown, in ms; 0: as fast as the others */
+export function lensMs(state, step) {
+  if (inIntro(state) || state.following || state.reducedMotion) return 0;
+  const ms = (step <= 1 ? FIRST_MS : LATER_MS) / state.speed;
+  return ms < LEAST_MS ? 0 : ms;
+}
+
+/** @returns {{from: number, to: number, ms: number}|null} the slow part of a step, as `paceOf` takes it */
+export function slowPart(state, step) {
+  const ms = lensMs(state, step);
+  const { layers } = state.run;
+  if (!ms || !layers) return null;
+  const { layer } = state.selection;
+  const measured = state.run.steps[step].data.ms;
+  return { from: progressAt(layer, layers, measured), to: progressAt(layer + 1, layers, measured), ms };
+}
+
+/**
+ * @param {Object} state of the store
+ * @returns {{layer: number, part: number, stands: boolean}|null} `part`: how far its layer has come, 0…1; null while it is
+ *   closed
+ */
+export function lensOf(state) {
+  const { run, reveal, layerStop, selection, step } = state;
+  if (!run?.steps.length || inIntro(state)) return null;
+  const { layer } = selection;
+  if (layerStop) return layerStop === layer + 1 ? { layer, part: 1, stands: true } : null;
+  const isAtIt = reveal > layer && reveal < layer + 1;
+  return isAtIt && lensMs(state, step) ? { layer, part: reveal - layer, stands: false } : null;
+}

@@ -1,0 +1,24 @@
+/** How a step's progress goes with the clock: evenly, but for a part that is shown more slowly. Pure. */
+
+/**
+ * @param {number} ms how long the step is shown without the slow part's delay
+ * @param {{from: number, to: number, ms: number}|null} [slow] from one progress to another, and how long that is shown
+ * @returns {{ms: number, timeAt: (progress: number) => number, progressAt: (time: number) => number}} `ms`: of the whole step
+ */
+export function paceOf(ms, slow = null) {
+  if (!slow || slow.to <= slow.from || slow.ms <= (slow.to - slow.from) * ms)
+    return { ms, timeAt: (progress) => progress * ms, progressAt: (time) => time / ms };
+  const { from, to } = slow;
+  const [begins, ends] = [from * ms, from * ms + slow.ms];
+  return {
+    ms: ends + (1 - to) * ms,
+    timeAt(progress) {
+      if (progress <= from) return progress * ms;
+      return progress < to ? begins + ((progress - from) / (to - from)) * slow.ms : ends + (progress - to) * ms;
+    },
+    progressAt(time) {
+      if (time <= begins) return time / ms;
+      return time < ends ? from + ((time - begins) / slow.ms) * (to - from) : to + (time - ends) / ms;
+    },
+  };
+}
