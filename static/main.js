@@ -39,7 +39,7 @@ const store = createStore({
   present: !embed && presentOfSearch(window.location.search),
   sandboxed: window.origin === "null",
   file: inFile,
-  embed: embed && { hide: embed.hide, opens: (embed.link.view ?? saved.open?.view) ? "inspector" : "map" },
+  embed: embed && { hide: embed.hide },
   speed: embed?.speed ?? 1,
   reducedMotion: stillness.matches,
 });
@@ -126,9 +126,13 @@ const turns = createTurns({
   },
 });
 const parts = { dispatch: store.dispatch, controller, client };
+const asked = embed?.link ?? readAddress(window.location, saved).link;
+const view = asked.view ?? saved?.open?.view;
+/** Where one panel is shown at a time, what a link is about comes first. That of a head the page writes into every address. */
+const opens = (embed ? view : view !== "head" || asked.key !== undefined) && view ? "inspector" : "map";
 const host = embed && createEmbedHost({ window, store, controller });
 render(
-  html`<${App} turns=${turns} embed=${store.state().embed} host=${host} ...${parts} />`,
+  html`<${App} turns=${turns} embed=${store.state().embed} host=${host} opens=${opens} ...${parts} />`,
   document.getElementById("page"),
 );
 announce(store.state());

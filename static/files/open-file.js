@@ -74,7 +74,8 @@ function Choice({ state, choose, giveUp }) {
   const { name, size, sent, refusal } = state;
   if (sent !== null) return html`<${Sending} name=${name} size=${size} sent=${sent} giveUp=${giveUp} />`;
   return html`<p class="share-say">
-      A run that KVScope saved as a file, <code>.html</code> or <code>.safetensors</code>. Choose it here, or drop it anywhere on the page.
+      A run that KVScope saved as a file, <code>.html</code> or <code>.safetensors</code>. Choose it here, or drop it anywhere on the page. It is sent to this
+      server, checked, and kept there under a link of its own.
     </p>
     ${refusal && html`<p class="share-problem" role="alert"><bdi>${refusal}</bdi> Nothing was stored, and nothing on this page has changed.</p>`}
     <label class="share-field"><span>File</span><input type="file" accept=".html,.htm,.safetensors" onChange=${choose} /></label>`;

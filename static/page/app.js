@@ -17,20 +17,21 @@ import { Messages } from "./messages.js";
  * @param {Object} props.turns as `createTurns` gives them
  * @param {Object} props.client
  * @param {Object|null} props.embed of the store, for a page inside another one; it stays what it is
+ * @param {string|null} props.opens the panel to begin with where one is shown at a time
  * @param {Object|null} props.host the page around, as `createEmbedHost` gives it
  */
-export function App({ turns, embed = null, host = null, ...parts }) {
+export function App({ turns, embed = null, host = null, opens = null, ...parts }) {
   return html`<${Later.Provider} value=${turns.later}><${Definitions} client=${parts.client}><${Colours} turns=${turns}>
     <div class="page">
-      <${Shown} turns=${turns} embed=${embed} host=${host} ...${parts} />
+      <${Shown} turns=${turns} embed=${embed} host=${host} opens=${opens} ...${parts} />
       <${Help} />
     </div>
   <//><//><//>`;
 }
 
-function Shown({ turns, embed, host, ...parts }) {
+function Shown({ turns, embed, host, opens, ...parts }) {
   if (!useChoice(turns, "map", inIntro))
-    return html`<${Everything} turns=${turns} embed=${embed} host=${host} ...${parts} />`;
+    return html`<${Everything} turns=${turns} embed=${embed} host=${host} opens=${opens} ...${parts} />`;
   return html`<${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
     <${Turn} of=${Intro} turn="map" turns=${turns} moving ...${parts} />`;
 }

@@ -32,7 +32,7 @@ const PANELS = [
 ];
 
 /** It has no state of its own, so it is rendered once: each part of the page is rendered again by itself. Props as `App`. */
-export function Everything({ turns, embed, host, ...parts }) {
+export function Everything({ turns, embed, host, opens, ...parts }) {
   const stage = useRef(null);
   // Whether the page is a file does not change.
   const { file } = turns.state();
@@ -47,7 +47,7 @@ export function Everything({ turns, embed, host, ...parts }) {
       <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
       ${!embed && !file && html`<${Turn} of=${OwnPrompt} turn="rest" turns=${turns} ...${parts} />`}
       <${Turn} of=${Timeline} turn="timeline" turns=${turns} stepsBar=${moving(StepsBar, "timeline")} ...${parts} />
-      <${ViewTabs} turns=${turns} stage=${stage} opens=${embed?.opens} />
+      <${ViewTabs} turns=${turns} stage=${stage} opens=${opens} />
       <${Stage} turns=${turns} element=${stage}>
         <div class="panel panel-map" id="panel-map">
           <${Turn} of=${LookHere} turn="rest" turns=${turns} ...${parts} />

@@ -4,10 +4,12 @@ import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bringIntoSight } from "../ui/in-sight.js";
 
-/** @param {{panels: Object[], stage: Object, view: string, opens?: string}} props `view`: what the inspector shows; `opens`: the
+/** @param {{panels: Object[], stage: Object, view: string, opens?: string|null}} props `view`: what the inspector shows; `opens`: the
  *   id of the panel to begin with, the first where there is none */
 export function Tabs({ panels, stage, view, opens }) {
   const [current, setCurrent] = useState(0);
+  const place = useRef(current);
+  place.current = current;
 
   useLayoutEffect(() => {
     if (!opens) return;
@@ -18,9 +20,21 @@ export function Tabs({ panels, stage, view, opens }) {
 
   useEffect(() => {
     const element = stage.current;
-    const onScroll = () => setCurrent(Math.round(element.scrollLeft / element.clientWidth));
+    let width = element.clientWidth;
+    // A window of another size keeps the panel, whose place is elsewhere then.
+    const onScroll = () => {
+      if (element.clientWidth === width) setCurrent(Math.round(element.scrollLeft / width));
+    };
+    const onResize = () => {
+      width = element.clientWidth;
+      element.scrollTo({ left: place.current * width, behavior: "instant" });
+    };
     element.addEventListener("scroll", onScroll, { passive: true });
-    return () => element.removeEventListener("scroll", onScroll);
+    window.addEventListener("resize", onResize);
+    return () => {
+      element.removeEventListener("scroll", onScroll);
+      window.removeEventListener("resize", onResize);
+    };
   }, [stage]);
 
   const shown = useRef(view);

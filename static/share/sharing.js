@@ -24,7 +24,6 @@ export function titleFrom(prompt) {
 /** @returns {string|null} why the run in sight cannot be shared; null when it can */
 export function shareRefusal(run) {
   if (!run?.open) return "Possible when there is a run";
-  if (run.saved) return "This run is shared already: its link is this page’s address";
   if (!run.close) return "Possible when the run has ended";
   return run.steps.length ? null : "This run ended before its first step: there is nothing to show";
 }

@@ -6,8 +6,7 @@
  * the run in sight was made with. `branching` is the token that a branch is being started with. `layerStop`, while a step
  * is walked layer by layer, is how many of its layers are shown (1…layers); null when it is not. `sandboxed`: the page is
  * in a frame without an origin, where nothing can be started. `embed`: the page is part of another one, without what
- * `hide` names and at the panel that `opens` names; null when it stands by itself. `file`: the page is a file that has its
- * run inside, without a server. `asking`: a prompt of one's own is being typed. `intro` is the playhead of the first
+ * `hide` names; null when it stands by itself. `file`: the page is a file that has its run inside, without a server. `asking`: a prompt of one's own is being typed. `intro` is the playhead of the first
  * thirty seconds, whose thread is `look`, as `tellingLook` gives it.
  */
 

@@ -22,7 +22,7 @@ export function Time({ state, dispatch }) {
     return html`<${Card} ...${opens} dispatch=${dispatch} number="" says=${`The prompt’s ${counted(run.promptLength, "token")}: ${run.steps.length ? "on their way" : rows}`} />`;
   }
   const { prefill, decode } = timeFacts(run, settled);
-  const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} of the prompt ${prefill.chunks > 1 ? `(in ${prefill.chunks} passes) ` : ""}took ${milliseconds(prefill.ms)}`;
+  const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} of the prompt ${prefill.chunks > 1 ? `(in ${prefill.chunks} passes) ` : ""}took ${milliseconds(prefill.ms)}${run.open.parent ? " in the run this one branched from" : ""}`;
   const told = decode
     ? { number: milliseconds(decode.here), says: `for one token alone; ${prompt}` }
     : {

@@ -41,7 +41,7 @@ function sharingSentence({ shared, elsewhere, blocks, positions, whole, blockSiz
   if (shared) return `${some} (${shared * blockSize} tokens) with its parent: the same memory, not a copy.`;
   if (elsewhere) return `${some} with another branch: the same memory, not a copy.`;
   if (whole) return `The cache of the ${positions} tokens before it was gone, so they were computed again.`;
-  return `The ${positions} tokens before it do not fill a block of ${blockSize}, so there is none to share.`;
+  return `The ${positions} tokens before it fill no whole block of ${blockSize}: their K and V were copied, nothing was computed again.`;
 }
 
 function Tree({ rows, run, controller }) {

@@ -1,11 +1,15 @@
 /** The steps of a run as a row of segments, prefill first, and where each is. Pure; CSS pixels. */
 
+import { inkOn } from "../draw/colours.js";
+
 const PREFILL_SHARE = 0.16;
 const PREFILL_MOST_PX = 132;
 const STEP_MOST_PX = 62;
 const GAP_PX = 2;
 /** Below this pitch segments have neither gaps nor outlines. */
 const LEAST_PITCH_PX = 5;
+/** From this pitch on each has its number. */
+const NUMBERED_PX = 24;
 const FONT = `620 12px "Inter Variable", system-ui, sans-serif`;
 
 /**
@@ -69,6 +73,7 @@ export function drawSegments(context, { step, share, recorded, noted, label }, {
   }
   if (geometry.pitch < LEAST_PITCH_PX && geometry.count > 1)
     drawTrack(context, { step, recorded, theme, geometry, top, tall });
+  if (geometry.pitch >= NUMBERED_PX) drawNumbers(context, { step, share, geometry, theme, height });
   drawLabel(context, { label, step, share, geometry, theme, height });
   context.fillStyle = theme.ink;
   for (const at of noted) {
@@ -93,11 +98,23 @@ function drawTrack(context, { step, recorded, theme, geometry, top, tall }) {
   if (to.x + to.width > from) context.strokeRect(from + 0.5, top + 0.5, to.x + to.width - from - 1, tall - 1);
 }
 
+function drawNumbers(context, { step, share, geometry, theme, height }) {
+  context.font = FONT;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let at = 1; at < geometry.count; at++) {
+    const { x, width } = segmentOf(geometry, at);
+    const isFull = at < step || (at === step && share > 0.6);
+    context.fillStyle = isFull ? inkOn(at < step ? theme.output : theme.computed) : theme.muted;
+    context.fillText(String(at), x + width / 2, height / 2 + 0.5);
+  }
+}
+
 function drawLabel(context, { label, step, share, geometry, theme, height }) {
   context.font = FONT;
   const { width: wide } = segmentOf(geometry, 0);
   if (context.measureText(label).width + 12 > wide) return;
-  context.fillStyle = step === 0 && share < 1 ? theme.ink : step === 0 ? "#1a1203" : theme.dark ? "#0b1420" : "#ffffff";
+  context.fillStyle = step === 0 && share < 1 ? theme.ink : inkOn(step === 0 ? theme.computed : theme.cached);
   context.textBaseline = "middle";
   context.textAlign = "center";
   context.fillText(label, wide / 2, height / 2 + 0.5);

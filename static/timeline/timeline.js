@@ -59,10 +59,12 @@ function AnswerActions({ state, dispatch, split, onSplit }) {
         onClick=${() => dispatch({ type: "ask", asking: true })}
       >Try your own</button>`
     }
-    ${!embed && !file && html`<${ShareButton} state=${state} dispatch=${dispatch} />`}
+    ${!embed && !file && !run?.saved && html`<${ShareButton} state=${state} dispatch=${dispatch} />`}
   </div>`;
 }
 
+const SLOWED =
+  "Each step is shown for its measured time, times one factor for the whole run; a layer that opens takes longer";
 const SANDBOXED = "The page around this one does not let it start runs: open the link by itself";
 
 /** `seen` at once, while a step sweeps what it will do; `heard` once it has. */
@@ -96,6 +98,6 @@ function Pace({ state, dispatch }) {
             >${settings}</button>`
         : html`<span>${settings}</span>`
     }
-    <span class="slowdown">${following ? "live" : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed)) : ""}</span>
+    <span class="slowdown" title=${SLOWED}>${following ? "live" : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed)) : ""}</span>
   </div>`;
 }
