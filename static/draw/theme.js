@@ -46,7 +46,7 @@ export function readTheme(style) {
 
 /**
  * @param {Object<string, string>} colours CSS colours by name
- * @returns {Object} the colours, `dark`, and ramps of 256 colours: `attention` of earlier steps, `attentionNow` and
+ * @returns {Object} the colours, `dark`, what to write on three of them in (`onCached` …), and ramps of 256 colours: `attention` of earlier steps, `attentionNow` and
  *   `signed` as CSS and packed, `ink` of the first two what to write on them in,
  *   `cachedK`, `cachedV`, `computedCell`; packed: `track` of what is not there yet, `reserved`, `hollow` of what was not kept
  */
@@ -69,6 +69,7 @@ export function buildTheme(colours) {
   return {
     ...colours,
     dark,
+    ...{ onCached: inkOn(colours.cached), onComputed: inkOn(colours.computed), onOutput: inkOn(colours.output) },
     attention: attentionOf(ATTENTION),
     attentionNow: attentionOf(ATTENTION_NOW),
     signed: { css: signed, packed: packed(signed) },

@@ -1,7 +1,5 @@
 /** A row of bars, one per step: prefill wide, each step of decode narrow, the newest amber. Pure; CSS pixels. */
 
-import { inkOn } from "../draw/colours.js";
-
 const MOST_BAR_PX = 26;
 const PREFILL_PX = 66;
 const PREFILL_SHARE = 0.3;
@@ -44,7 +42,7 @@ export function drawBars(context, { values, label }, { theme }, { width, height 
   if (context.measureText(label).width + 8 > prefill) return;
   const tall = (values[0] / most) * height;
   const inside = tall >= 18;
-  context.fillStyle = inside ? inkOn(values.length === 1 ? theme.computed : theme.cached) : theme.muted;
+  context.fillStyle = inside ? (values.length === 1 ? theme.onComputed : theme.onCached) : theme.muted;
   context.textAlign = "center";
   context.textBaseline = "top";
   context.fillText(label, (prefill - gap) / 2, inside ? height - tall + 4 : height - tall - 15);

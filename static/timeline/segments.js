@@ -1,7 +1,5 @@
 /** The steps of a run as a row of segments, prefill first, and where each is. Pure; CSS pixels. */
 
-import { inkOn } from "../draw/colours.js";
-
 const PREFILL_SHARE = 0.16;
 const PREFILL_MOST_PX = 132;
 const STEP_MOST_PX = 62;
@@ -105,7 +103,7 @@ function drawNumbers(context, { step, share, geometry, theme, height }) {
   for (let at = 1; at < geometry.count; at++) {
     const { x, width } = segmentOf(geometry, at);
     const isFull = at < step || (at === step && share > 0.6);
-    context.fillStyle = isFull ? inkOn(at < step ? theme.output : theme.computed) : theme.muted;
+    context.fillStyle = isFull ? (at < step ? theme.onOutput : theme.onComputed) : theme.muted;
     context.fillText(String(at), x + width / 2, height / 2 + 0.5);
   }
 }
@@ -114,7 +112,7 @@ function drawLabel(context, { label, step, share, geometry, theme, height }) {
   context.font = FONT;
   const { width: wide } = segmentOf(geometry, 0);
   if (context.measureText(label).width + 12 > wide) return;
-  context.fillStyle = step === 0 && share < 1 ? theme.ink : inkOn(step === 0 ? theme.computed : theme.cached);
+  context.fillStyle = step === 0 && share < 1 ? theme.ink : step === 0 ? theme.onComputed : theme.onCached;
   context.textBaseline = "middle";
   context.textAlign = "center";
   context.fillText(label, wide / 2, height / 2 + 0.5);
