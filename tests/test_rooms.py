@@ -92,7 +92,7 @@ def page_imports() -> Imports:
 PACKAGE = re.compile(r"""^import\b[^;]*?\bfrom\s+["'][^."']""", re.MULTILINE)
 
 
-def tests_of_page(path: Path) -> set[str]:
+def page_modules_of(path: Path) -> set[str]:
     """The page's modules that a test imports."""
     found = JS_IMPORT.findall(path.read_text("utf-8"))
     files = {(path.parent / name).resolve().relative_to(ROOT).as_posix() for name in found}
@@ -151,7 +151,7 @@ def test_what_tests_share_is_in_support() -> None:
 
 def test_what_the_pages_own_tests_reach_needs_no_installed_package() -> None:
     """They run before the page's tools are fetched, and a module that draws is the browser's to try."""
-    tests = [tests_of_page(path) for path in sorted((ROOT / "tests" / "static").rglob("*.test.js"))]
+    tests = [page_modules_of(path) for path in sorted((ROOT / "tests" / "static").rglob("*.test.js"))]
     modules = page_imports()
     reached = set().union(*tests)
     waiting = list(reached)
