@@ -21,9 +21,26 @@ from kvscope.app.travel.card import read_card
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page import opened
 from kvscope.app.travel.page_source import SHEETS, own_version
-from kvscope.model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
+from kvscope.app.travel.words import MAX_NOTE_CHARS, MAX_NOTES, MAX_TITLE_CHARS
+from kvscope.model import api
 
 log = logging.getLogger(__name__)
+LIMITS = {
+    "prompt_chars": api.MAX_PROMPT_CHARS,
+    "prompt_tokens": api.MAX_PROMPT_TOKENS,
+    "new_tokens": api.MAX_NEW_TOKENS,
+    "temperature": api.MAX_TEMPERATURE,
+    "top_k": api.MAX_TOP_K,
+    "seed": api.MAX_SEED,
+    "beams": api.MAX_BEAMS,
+    "beam_tokens": api.MAX_BEAM_LENGTH,
+    "word_chars": api.MAX_CANDIDATE_CHARS,
+    "title_chars": MAX_TITLE_CHARS,
+    "notes": MAX_NOTES,
+    "note_chars": MAX_NOTE_CHARS,
+    "file_bytes": MAX_FILE_BYTES,
+}
+"""What requests may be, so that the page can say so before it sends one."""
 
 
 def blueprint(
@@ -35,12 +52,7 @@ def blueprint(
     bootstrap = {
         "version": own_version(),
         "examples": [asdict(example) for example in examples],
-        "limits": {
-            "prompt_chars": MAX_PROMPT_CHARS,
-            "prompt_tokens": MAX_PROMPT_TOKENS,
-            "new_tokens": MAX_NEW_TOKENS,
-            "file_bytes": MAX_FILE_BYTES,
-        },
+        "limits": LIMITS,
     }
 
     def page(title: str, more: dict[str, Any], **named: Any) -> str:
