@@ -15,6 +15,7 @@ from PIL import Image, ImageColor, ImageDraw
 from kvscope.app.travel.card import shortened
 from kvscope.app.travel.fonts import Fonts
 from kvscope.app.travel.opening_head import OpeningHead
+from kvscope.app.travel.palette import light
 
 SIZE = 1200, 630
 MARGIN = 56
@@ -25,11 +26,13 @@ TEXT_LEFT = MARGIN + MATRIX + 48
 LINES = 4
 """Rows of tokens there is room for."""
 CHIP_HEIGHT, CHIP_GAP, CHIP_PAD, CHIP_SIZE = 46, 8, 11, 25
-PAPER, INK, MUTED, LINE, AMBER, GREEN = "#fbfaf6", "#191c22", "#5f6774", "#8a8f99", "#dd9017", "#1f8a5b"
+PAGE = light()
+PAPER, INK, MUTED, LINE, AMBER, GREEN, MARK, LIGHT_INK = (
+    PAGE[name] for name in ("bg", "ink", "muted", "line-strong", "computed", "output", "mark", "on-strong")
+)
+EARLIER, NOW = (PAGE[name].split(", ") for name in ("attention", "attention-now"))
+"""Attention 0 → 1, of earlier rows and of the one that is meant."""
 MASKED = "#efece3"
-EARLIER = ("#f4f2ec", "#dad8d2", "#a9aaae", "#666a74", "#1f222b")
-NOW = ("#fcf3e0", "#f6d696", "#e09a2c", "#ad6a08", "#5f3500")
-"""Attention 0 → 1 on paper, as static/draw/theme.js has it."""
 LONGEST_TOKEN = 18
 
 
@@ -45,7 +48,7 @@ def draw(shown: OpeningHead, title: str, model: str, folder: Path) -> bytes:
     _chips(on, fonts, shown)
     fonts.draw(on, (MARGIN, SIZE[1] - 26), "KV", 26, INK, 740)
     at = MARGIN + fonts.width("KV", 26, 740)
-    fonts.draw(on, (at, SIZE[1] - 26), "Scope", 26, "#b96f06", 740)
+    fonts.draw(on, (at, SIZE[1] - 26), "Scope", 26, MARK, 740)
     generated = len(shown.tokens) - shown.prompt_length
     words = f"{shortened(model, 40)} · {shown.prompt_length} tokens in, {generated} out"
     fonts.draw(on, (SIZE[0] - MARGIN - fonts.width(words, 22), SIZE[1] - 26), words, 22, MUTED)
@@ -91,11 +94,11 @@ def _chips(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
             fonts.draw(on, (x + CHIP_PAD, top + 31), "…", CHIP_SIZE, MUTED)
             continue
         fill = ramp[row[at]]
-        light = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] > 130
+        bright = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] > 130
         edge = AMBER if at == shown.query else GREEN if at >= shown.prompt_length else LINE
         thick = 4 if at == shown.query else 2
         on.rounded_rectangle((x, top, x + width, top + CHIP_HEIGHT), 8, fill, edge, thick)
-        fonts.draw(on, (x + CHIP_PAD, top + 31), _label(shown, at), CHIP_SIZE, INK if light else "#ffffff", 500)
+        fonts.draw(on, (x + CHIP_PAD, top + 31), _label(shown, at), CHIP_SIZE, INK if bright else LIGHT_INK, 500)
 
 
 def _placed(fonts: Fonts, shown: OpeningHead) -> list[tuple[float, int, float, int | None]]:
@@ -148,7 +151,7 @@ def _visible(token: dict[str, Any]) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-def _ramp(colours: tuple[str, ...]) -> list[tuple[int, int, int]]:
+def _ramp(colours: Sequence[str]) -> list[tuple[int, int, int]]:
     """A colour per companded weight 0 … 255: 255·√w is what the page's drawings shade by, too."""
     stops = [ImageColor.getrgb(stop)[:3] for stop in colours]
     ramp = []
