@@ -22,19 +22,29 @@ from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page import opened
 from kvscope.app.travel.page_source import SHEETS, own_version
 from kvscope.app.travel.words import MAX_NOTE_CHARS, MAX_NOTES, MAX_TITLE_CHARS
-from kvscope.model import api
+from kvscope.model.api import (
+    MAX_BEAM_LENGTH,
+    MAX_BEAMS,
+    MAX_CANDIDATE_CHARS,
+    MAX_NEW_TOKENS,
+    MAX_PROMPT_CHARS,
+    MAX_PROMPT_TOKENS,
+    MAX_SEED,
+    MAX_TEMPERATURE,
+    MAX_TOP_K,
+)
 
 log = logging.getLogger(__name__)
 LIMITS = {
-    "prompt_chars": api.MAX_PROMPT_CHARS,
-    "prompt_tokens": api.MAX_PROMPT_TOKENS,
-    "new_tokens": api.MAX_NEW_TOKENS,
-    "temperature": api.MAX_TEMPERATURE,
-    "top_k": api.MAX_TOP_K,
-    "seed": api.MAX_SEED,
-    "beams": api.MAX_BEAMS,
-    "beam_tokens": api.MAX_BEAM_LENGTH,
-    "word_chars": api.MAX_CANDIDATE_CHARS,
+    "prompt_chars": MAX_PROMPT_CHARS,
+    "prompt_tokens": MAX_PROMPT_TOKENS,
+    "new_tokens": MAX_NEW_TOKENS,
+    "temperature": MAX_TEMPERATURE,
+    "top_k": MAX_TOP_K,
+    "seed": MAX_SEED,
+    "beams": MAX_BEAMS,
+    "beam_tokens": MAX_BEAM_LENGTH,
+    "word_chars": MAX_CANDIDATE_CHARS,
     "title_chars": MAX_TITLE_CHARS,
     "notes": MAX_NOTES,
     "note_chars": MAX_NOTE_CHARS,
