@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from hashlib import sha256
 
 from kvscope.app.paths import static_dir
 
@@ -16,3 +17,8 @@ def light() -> dict[str, str]:
     sheet = (static_dir() / SHEET).read_text("utf-8")
     rules = sheet.partition(":root {")[2].partition("}")[0]
     return dict(re.findall(r"--([a-z-]+):\s*([^;]+);", rules))
+
+
+def version() -> str:
+    """Another one when a property of that theme changes."""
+    return sha256(repr(sorted(light().items())).encode()).hexdigest()[:8]

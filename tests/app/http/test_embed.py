@@ -20,6 +20,7 @@ from PIL import Image
 
 from kvscope.app.paths import static_dir
 from kvscope.app.settings import Settings
+from kvscope.app.travel import palette
 from kvscope.app.travel.card import read_card
 from kvscope.app.travel.fonts import Fonts
 from kvscope.app.travel.opening_head import NothingToShow, opening_head
@@ -290,6 +291,21 @@ def test_a_picture_is_kept_by_who_has_it(recorded: FlaskClient) -> None:
     again = recorded.get(url, headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
     problem(recorded.get("/api/sessions/none.png"), 404, "session")
+
+
+def test_a_picture_that_is_kept_is_another_once_the_pages_colours_are(
+    recorded: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"/api/sessions/{share(recorded, RECORDED)['id']}.png"
+    kept = recorded.get(url).headers["ETag"]
+    monkeypatch.setattr(palette, "light", lambda: {"bg": "#000000"})
+    assert recorded.get(url, headers={"If-None-Match": kept}).status_code == 200
+
+
+def test_the_picture_has_the_light_themes_colours() -> None:
+    found = palette.light()
+    assert (found["bg"], found["ink"], found["computed"]) == ("#fbfaf6", "#191c22", "#dd9017")
+    assert all(len(found[name].split(", ")) == 5 for name in ("attention", "attention-now"))
 
 
 @pytest.mark.parametrize(
