@@ -143,10 +143,10 @@ const ALIKE = 1.2;
 
 /** Where time grew much less than arithmetic, the reason is in the table too: both read the weights once per pass. */
 function sayTime({ cached, twin }) {
-  const [flops, time, read] = ["flops", "ms", "read"].map((id) => twin[id] / cached[id]);
-  if (!(flops > 2 * time && read < ALIKE)) return null;
+  const [work, time, read] = ["flops", "ms", "read"].map((id) => twin[id] / cached[id]);
+  if (!(work > 2 * time && read < ALIKE)) return null;
   return html`<p class="sheet-note">
-    ${`Why does ${times(1, flops)} the arithmetic take only ${times(1, time)} the time? `}
+    ${`Why does ${times(1, work)} the arithmetic take only ${times(1, time)} the time? `}
     ${`Either way a step reads all the weights once (${times(1, read)} the memory in all), `}
     and with so few rows most of the time goes there.
   </p>`;

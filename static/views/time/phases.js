@@ -66,11 +66,11 @@ function say(run, prefill, decode) {
   const shared = `${reads}: ${significant(prefill.intensity)} operations for each byte.`;
   if (!decode) return `${shared} Decode has not begun.`;
   const again = `Decode reads them again for every token: ${significant(decode.intensity)}.`;
-  const [flops, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) => decode[id] / prefill[id]);
-  const costs = `does ${times(flops)} the arithmetic of prefill, reads ${times(read)} the memory and takes ${times(time)} the time`;
+  const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) => decode[id] / prefill[id]);
+  const costs = `does ${times(work)} the arithmetic of prefill, reads ${times(read)} the memory and takes ${times(time)} the time`;
   const grown = `Per token, decode ${costs}.`;
   const verdict =
-    time > WAITS * flops
+    time > WAITS * work
       ? "The extra time is not spent on arithmetic but on waiting for memory: decode is memory-bound."
       : "Here a token's time grew no more than its arithmetic, so this run does not show decode waiting for memory.";
   return `${shared} ${again} ${grown} ${verdict}`;
