@@ -14,8 +14,13 @@ def compand(weights: Tensor) -> Tensor:
     return weights.sqrt().mul_(255).round_().byte()
 
 
+def weight_of(code: int) -> float:
+    """The weight `(u/255)²` that a byte stands for."""
+    return (code / 255) ** 2
+
+
 def decompand(companded: np.ndarray) -> np.ndarray:
-    """Float32 weights `(u/255)²` of companded ones, U8 of any shape."""
+    """Float32 weights of companded ones, U8 of any shape."""
     import numpy as np
 
-    return (companded.astype(np.float32) / 255) ** 2
+    return np.array([weight_of(code) for code in range(256)], np.float32)[companded]

@@ -15,6 +15,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, label_of
 from kvscope.app.store.values import Values, describe
 from kvscope.model.api import Frame, ValueLevel, ValuesRequest, value_bytes
+from kvscope.model.log.schema import rows_of
 
 WAIT_S = 120.0
 """How long a run waits while another's values are computed."""
@@ -88,8 +89,7 @@ class ValueMaker:
         chosen = [token for _, token in self._runs.chosen(run)]
         for step, token in enumerate(chosen):
             ids = prompt + chosen[:step]
-            first_query = 0 if step == 0 else len(ids) - 1
-            request = ValuesRequest(label, step, ids, first_query, token, level)
+            request = ValuesRequest(label, step, ids, rows_of(len(prompt), step).start, token, level)
             frames: list[Frame] = self._calls.call("values", request)
             for frame in frames:
                 yield frame.payload

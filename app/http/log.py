@@ -72,8 +72,7 @@ class LogRoutes:
         steps = self._lookup.steps(log)
         asked = query(HeadQuery, steps.bounds)
         ids = steps.before(asked.step)
-        first_query = 0 if asked.step == 0 else len(ids) - 1
-        return self._exact(log, steps, "head", ids, first_query, asked.layer, asked.head)
+        return self._exact(log, steps, "head", ids, steps.rows(asked.step).start, asked.layer, asked.head)
 
     @describe(
         "Every value inside a layer for one token, exactly",

@@ -15,6 +15,7 @@ from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Status
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.store.head import Head
+from kvscope.model.log.schema import rows_of
 
 STARTING_PROBLEMS = (400, 413, 415, 422, 429, 503)
 """Statuses of whatever starts a run."""
@@ -54,6 +55,10 @@ class Steps:
         model = self.opening["model"]
         steps = self.first, len(self.chosen) - 1
         return {"step": steps, "layer": (0, model["layers"] - 1), "head": (0, model["heads"] - 1)}
+
+    def rows(self, step: int) -> range:
+        """The positions that a step computed."""
+        return rows_of(len(self.opening["tokens"]), step)
 
     def before(self, step: int) -> list[int]:
         """Ids of the tokens that a step had before it."""

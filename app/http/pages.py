@@ -21,9 +21,36 @@ from kvscope.app.travel.card import read_card
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page import opened
 from kvscope.app.travel.page_source import SHEETS, own_version
-from kvscope.model.api import MAX_NEW_TOKENS, MAX_PROMPT_CHARS, MAX_PROMPT_TOKENS
+from kvscope.app.travel.words import MAX_NOTE_CHARS, MAX_NOTES, MAX_TITLE_CHARS
+from kvscope.model.api import (
+    MAX_BEAM_LENGTH,
+    MAX_BEAMS,
+    MAX_CANDIDATE_CHARS,
+    MAX_NEW_TOKENS,
+    MAX_PROMPT_CHARS,
+    MAX_PROMPT_TOKENS,
+    MAX_SEED,
+    MAX_TEMPERATURE,
+    MAX_TOP_K,
+)
 
 log = logging.getLogger(__name__)
+LIMITS = {
+    "prompt_chars": MAX_PROMPT_CHARS,
+    "prompt_tokens": MAX_PROMPT_TOKENS,
+    "new_tokens": MAX_NEW_TOKENS,
+    "temperature": MAX_TEMPERATURE,
+    "top_k": MAX_TOP_K,
+    "seed": MAX_SEED,
+    "beams": MAX_BEAMS,
+    "beam_tokens": MAX_BEAM_LENGTH,
+    "word_chars": MAX_CANDIDATE_CHARS,
+    "title_chars": MAX_TITLE_CHARS,
+    "notes": MAX_NOTES,
+    "note_chars": MAX_NOTE_CHARS,
+    "file_bytes": MAX_FILE_BYTES,
+}
+"""What requests may be, so that the page can say so before it sends one."""
 
 
 def blueprint(
@@ -35,12 +62,7 @@ def blueprint(
     bootstrap = {
         "version": own_version(),
         "examples": [asdict(example) for example in examples],
-        "limits": {
-            "prompt_chars": MAX_PROMPT_CHARS,
-            "prompt_tokens": MAX_PROMPT_TOKENS,
-            "new_tokens": MAX_NEW_TOKENS,
-            "file_bytes": MAX_FILE_BYTES,
-        },
+        "limits": LIMITS,
     }
 
     def page(title: str, more: dict[str, Any], **named: Any) -> str:

@@ -19,6 +19,7 @@ from kvscope.app.http.share import ShareRoutes
 from kvscope.app.paths import static_dir
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
+from kvscope.app.travel import palette
 from kvscope.app.travel.card import title_of
 from kvscope.app.travel.file import of_session
 from kvscope.app.travel.opening_head import NothingToShow, opening_head
@@ -26,8 +27,8 @@ from kvscope.model.log.frames import to_stream
 
 REVALIDATED = "no-cache"
 """A session never changes, but it can be deleted, and is then to be gone."""
-PICTURE = "1"
-"""Version of how a session's picture is drawn: part of its ETag."""
+PICTURE = "2"
+"""Version of how a session's picture is drawn: part of its ETag, as its colours are."""
 
 
 def blueprint(runs: RunLog, sessions: SessionStore, engine: Supervisor, calls: Calls, maker: ValueMaker) -> Blueprint:
@@ -87,7 +88,7 @@ class SessionRoutes:
         from kvscope.app.travel.thumbnail import draw
 
         self.lookup.known(session)
-        tag = f"{session}-{PICTURE}"
+        tag = f"{session}-{PICTURE}-{palette.version()}"
         if request.if_none_match.contains(tag):
             response = Response(status=304)
         else:

@@ -15,7 +15,7 @@ BOX_EM = 0.62
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
-class Letters:
+class Fonts:
     """Fonts of one picture: they are not shared, as a face of FreeType belongs to one thread."""
 
     def __init__(self, folder: Path) -> None:
@@ -66,8 +66,8 @@ class Letters:
 
     def _runs(self, text: str, size: int, weight: int) -> Iterator[tuple[Font | None, str]]:
         """The text in pieces of one font each; None where no font has the letters."""
-        for path, letters in groupby(text, self._file_of):
-            yield (None if path is None else self._font(path, size, weight)), "".join(letters)
+        for path, run in groupby(text, self._file_of):
+            yield (None if path is None else self._font(path, size, weight)), "".join(run)
 
     def _file_of(self, letter: str) -> Path | None:
         if not self._faces:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kvscope.model.companding import weight_of
 from kvscope.model.log import frames as codec
 
 NEAREST = 2
@@ -40,7 +41,7 @@ class OpeningHead:
     @property
     def share(self) -> float:
         """The weight of `query` on `key`, 0 … 1."""
-        return (max(self.rows[-1]) / 255) ** 2
+        return weight_of(max(self.rows[-1]))
 
 
 def opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHead:

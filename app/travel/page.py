@@ -32,8 +32,6 @@ PART_TYPE, VALUES_TYPE = "application/vnd.kvscope.part", "application/vnd.kvscop
 Part = tuple[str, str, str]
 """Id, type and text of an element."""
 NONCE_CHARS = 22
-LIMITS = {"prompt_chars": 0, "prompt_tokens": 0, "new_tokens": 0, "file_bytes": 0}
-"""Nothing can be started from a file."""
 
 
 def opened(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +104,7 @@ class SessionPage:
             bootstrap={
                 "version": self._version,
                 "examples": [],
-                "limits": LIMITS,
+                "limits": {},  # nothing can be asked for from a file
                 "session": opened(manifest) | {"file": True},
             },
             manifest=manifest,

@@ -13,8 +13,9 @@ from typing import Any
 from PIL import Image, ImageColor, ImageDraw
 
 from kvscope.app.travel.card import shortened
-from kvscope.app.travel.fonts import Letters
+from kvscope.app.travel.fonts import Fonts
 from kvscope.app.travel.opening_head import OpeningHead
+from kvscope.app.travel.palette import light
 
 SIZE = 1200, 630
 MARGIN = 56
@@ -25,30 +26,32 @@ TEXT_LEFT = MARGIN + MATRIX + 48
 LINES = 4
 """Rows of tokens there is room for."""
 CHIP_HEIGHT, CHIP_GAP, CHIP_PAD, CHIP_SIZE = 46, 8, 11, 25
-PAPER, INK, MUTED, LINE, AMBER, GREEN = "#fbfaf6", "#191c22", "#5f6774", "#8a8f99", "#dd9017", "#1f8a5b"
+PAGE = light()
+PAPER, INK, MUTED, LINE, AMBER, GREEN, MARK, LIGHT_INK = (
+    PAGE[name] for name in ("bg", "ink", "muted", "line-strong", "computed", "output", "mark", "on-strong")
+)
+EARLIER, NOW = (PAGE[name].split(", ") for name in ("attention", "attention-now"))
+"""Attention 0 → 1, of earlier rows and of the one that is meant."""
 MASKED = "#efece3"
-EARLIER = ("#f4f2ec", "#dad8d2", "#a9aaae", "#666a74", "#1f222b")
-NOW = ("#fcf3e0", "#f6d696", "#e09a2c", "#ad6a08", "#5f3500")
-"""Attention 0 → 1 on paper, as static/draw/theme.js has it."""
 LONGEST_TOKEN = 18
 
 
-def draw(shown: OpeningHead, title: str, model: str, fonts: Path) -> bytes:
-    """A PNG of SIZE. `fonts`: the folder of the page's sans."""
+def draw(shown: OpeningHead, title: str, model: str, folder: Path) -> bytes:
+    """A PNG of SIZE. `folder`: that of the page's sans."""
     picture = Image.new("RGB", SIZE, PAPER)
-    on, letters = ImageDraw.Draw(picture), Letters(fonts)
-    lines = letters.lines(title, 44, 680, SIZE[0] - 2 * MARGIN, 2)
+    on, fonts = ImageDraw.Draw(picture), Fonts(folder)
+    lines = fonts.lines(title, 44, 680, SIZE[0] - 2 * MARGIN, 2)
     for index, line in enumerate(lines):
-        letters.draw(on, (MARGIN, (88 if len(lines) > 1 else 108) + 54 * index), line, 44, INK, 680)
+        fonts.draw(on, (MARGIN, (88 if len(lines) > 1 else 108) + 54 * index), line, 44, INK, 680)
     _matrix(picture, shown)
-    _said(on, letters, shown)
-    _chips(on, letters, shown)
-    letters.draw(on, (MARGIN, SIZE[1] - 26), "KV", 26, INK, 740)
-    at = MARGIN + letters.width("KV", 26, 740)
-    letters.draw(on, (at, SIZE[1] - 26), "Scope", 26, "#b96f06", 740)
+    _said(on, fonts, shown)
+    _chips(on, fonts, shown)
+    fonts.draw(on, (MARGIN, SIZE[1] - 26), "KV", 26, INK, 740)
+    at = MARGIN + fonts.width("KV", 26, 740)
+    fonts.draw(on, (at, SIZE[1] - 26), "Scope", 26, MARK, 740)
     generated = len(shown.tokens) - shown.prompt_length
     words = f"{shortened(model, 40)} · {shown.prompt_length} tokens in, {generated} out"
-    letters.draw(on, (SIZE[0] - MARGIN - letters.width(words, 22), SIZE[1] - 26), words, 22, MUTED)
+    fonts.draw(on, (SIZE[0] - MARGIN - fonts.width(words, 22), SIZE[1] - 26), words, 22, MUTED)
     buffer = io.BytesIO()
     picture.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
@@ -71,34 +74,34 @@ def _matrix(picture: Image.Image, shown: OpeningHead) -> None:
     on.rectangle((MARGIN - 3, top - 2, MARGIN + MATRIX + 2, MATRIX_TOP + MATRIX + 2), outline=AMBER, width=3)
 
 
-def _said(on: ImageDraw.ImageDraw, letters: Letters, shown: OpeningHead) -> None:
+def _said(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
     """The look in words, under the tokens."""
     query, key = (_quoted(shown.tokens[at]) for at in (shown.query, shown.key))
     where = f"Layer {shown.layer}, head {shown.head}:"
     what = f"{query} looks most at {'itself' if shown.key == shown.query else key} ({shown.share:.0%})"
     width = SIZE[0] - MARGIN - TEXT_LEFT
-    letters.draw(on, (TEXT_LEFT, 480), where, 27, MUTED)
-    for index, line in enumerate(letters.lines(what, 32, 600, width, 2)):
-        letters.draw(on, (TEXT_LEFT, 522 + 40 * index), line, 32, INK, 600)
+    fonts.draw(on, (TEXT_LEFT, 480), where, 27, MUTED)
+    for index, line in enumerate(fonts.lines(what, 32, 600, width, 2)):
+        fonts.draw(on, (TEXT_LEFT, 522 + 40 * index), line, 32, INK, 600)
 
 
-def _chips(on: ImageDraw.ImageDraw, letters: Letters, shown: OpeningHead) -> None:
+def _chips(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
     """Tokens as boxes, shaded by the weight the query gives them: all of them, or those nearest to query and key."""
     ramp, row = _ramp(NOW), shown.rows[-1]
-    for x, y, width, at in _placed(letters, shown):
+    for x, y, width, at in _placed(fonts, shown):
         top = MATRIX_TOP + y * (CHIP_HEIGHT + CHIP_GAP)
         if at is None:
-            letters.draw(on, (x + CHIP_PAD, top + 31), "…", CHIP_SIZE, MUTED)
+            fonts.draw(on, (x + CHIP_PAD, top + 31), "…", CHIP_SIZE, MUTED)
             continue
         fill = ramp[row[at]]
-        light = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] > 130
+        bright = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] > 130
         edge = AMBER if at == shown.query else GREEN if at >= shown.prompt_length else LINE
         thick = 4 if at == shown.query else 2
         on.rounded_rectangle((x, top, x + width, top + CHIP_HEIGHT), 8, fill, edge, thick)
-        letters.draw(on, (x + CHIP_PAD, top + 31), _label(shown, at), CHIP_SIZE, INK if light else "#ffffff", 500)
+        fonts.draw(on, (x + CHIP_PAD, top + 31), _label(shown, at), CHIP_SIZE, INK if bright else LIGHT_INK, 500)
 
 
-def _placed(letters: Letters, shown: OpeningHead) -> list[tuple[float, int, float, int | None]]:
+def _placed(fonts: Fonts, shown: OpeningHead) -> list[tuple[float, int, float, int | None]]:
     """Left, line, width and position of each token that is drawn; position None is a gap."""
     last = shown.query
     nearness = [min(abs(at - shown.key), abs(at - last)) for at in range(last + 1)]
@@ -109,20 +112,20 @@ def _placed(letters: Letters, shown: OpeningHead) -> list[tuple[float, int, floa
             if at and (not items or items[-1] != at - 1):
                 items.append(None)
             items.append(at)
-        placed = _laid_out(letters, shown, items)
+        placed = _laid_out(fonts, shown, items)
         if placed is not None:
             return placed
     return []
 
 
 def _laid_out(
-    letters: Letters, shown: OpeningHead, items: Sequence[int | None]
+    fonts: Fonts, shown: OpeningHead, items: Sequence[int | None]
 ) -> list[tuple[float, int, float, int | None]] | None:
     """The items in lines; None when there is no room for all."""
     placed: list[tuple[float, int, float, int | None]] = []
     x, line, right = float(TEXT_LEFT), 0, SIZE[0] - MARGIN
     for at in items:
-        width = 2 * CHIP_PAD + letters.width("…" if at is None else _label(shown, at), CHIP_SIZE, 500)
+        width = 2 * CHIP_PAD + fonts.width("…" if at is None else _label(shown, at), CHIP_SIZE, 500)
         if x + width > right and x > TEXT_LEFT:
             x, line = float(TEXT_LEFT), line + 1
         if line >= LINES or x + width > right:
@@ -148,7 +151,7 @@ def _visible(token: dict[str, Any]) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-def _ramp(colours: tuple[str, ...]) -> list[tuple[int, int, int]]:
+def _ramp(colours: Sequence[str]) -> list[tuple[int, int, int]]:
     """A colour per companded weight 0 … 255: 255·√w is what the page's drawings shade by, too."""
     stops = [ImageColor.getrgb(stop)[:3] for stop in colours]
     ramp = []

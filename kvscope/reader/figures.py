@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from kvscope.app.travel.palette import light
 from kvscope.reader.errors import CannotRead, NotThere
 
 if TYPE_CHECKING:
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 
     from kvscope.reader.run import Run
 
-INK, MUTED, LINE = "#191c22", "#5f6774", "#e4e1d8"
-CACHED, COMPUTED, OUTPUT, GREY = "#3a74bd", "#dd9017", "#1f8a5b", "#a9aeb8"
-AMBERS = ("#fdf6e8", "#f8ddaa", "#eeb658", "#c97c0d", "#6e3f00")
-GREYS = ("#f6f6f7", "#dcdee2", "#b3b7bf", "#777d88", "#31353d")
+PAGE = light()
+INK, MUTED, LINE, CACHED, COMPUTED, OUTPUT = (
+    PAGE[name] for name in ("ink", "muted", "line", "cached", "computed", "output")
+)
+AMBERS, GREYS = (PAGE[name].split(", ") for name in ("attention-now", "attention"))
+GREY = "#a9aeb8"
 LONGEST_LABEL = 14
 MOST_LABELS = 48
 """Of more tokens not each has a label."""

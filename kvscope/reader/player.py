@@ -9,6 +9,7 @@ from kvscope.app.travel.card import title_of
 from kvscope.app.travel.file import SessionFile
 from kvscope.app.travel.importing import Imported
 from kvscope.app.travel.page import SessionPage
+from kvscope.app.travel.palette import light
 
 MOST_BYTES = 16 * 1024 * 1024
 """A notebook keeps what its cells show, and a browser reads all of it before it shows any."""
@@ -31,7 +32,7 @@ def player(content: Imported) -> str:
             f"{MOST_BYTES / 1e6:.0f} MB. <code>kvscope export</code> writes them as a page of their own.</p>"
         )
     text = escape(b"".join(page).decode())
-    style = f"width: 100%; height: {HEIGHT_PX}px; border: 1px solid #8a8f99; border-radius: 7px"
+    style = f"width: 100%; height: {HEIGHT_PX}px; border: 1px solid {light()['line-strong']}; border-radius: 7px"
     return f'<iframe sandbox="allow-scripts allow-downloads" title="{title}" style="{style}" srcdoc="{text}"></iframe>'
 
 

@@ -286,7 +286,7 @@ class Values(FrameData):
 
     @property
     def tensors(self) -> Tensors:
-        return QKV if self.level == "qkv" else QKV | INSIDE
+        return QKV if self.level == "qkv" else QKV | BLOCK
 
 
 ATTENTION: dict[str, Tensor] = {"attention": Tensor(("U8",), ("part_layers", "part_heads", "queries", "keys"))}
@@ -309,7 +309,7 @@ QKV = {
 }
 _HALVED = ("F16", "F32")
 """F32 where a number does not fit into F16."""
-INSIDE = {
+BLOCK = {
     **dict.fromkeys(
         ("resid_in", "attn.normed", "attn.change", "mlp.normed", "mlp.change"), Tensor(_HALVED, ("T", "d"))
     ),

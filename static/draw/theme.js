@@ -9,21 +9,10 @@ import { inkOn, isLight, pack, packed, ramp } from "./colours.js";
 const PROPERTIES = {
   ...{ mono: "mono", bg: "bg", panel: "panel", ink: "ink", muted: "muted", line: "line" },
   ...{ cached: "cached", computed: "computed", output: "output", weights: "weights" },
+  ...{ attentionStops: "attention", attentionNowStops: "attention-now" },
   ...{ cachedInk: "cached-ink", computedInk: "computed-ink", outputInk: "output-ink" },
 };
 
-/**
- * Attention 0 → 1: light to dark on paper, dark to light on a dark page. Lightness alone orders it; the hue says whether
- * the row was computed in this step, amber, or in an earlier one, grey.
- */
-const ATTENTION = {
-  light: ["#f4f2ec", "#dad8d2", "#a9aaae", "#666a74", "#1f222b"],
-  dark: ["#1d212a", "#3a404d", "#6d7483", "#a8afbc", "#f0f2f6"],
-};
-const ATTENTION_NOW = {
-  light: ["#fcf3e0", "#f6d696", "#e09a2c", "#ad6a08", "#5f3500"],
-  dark: ["#251e13", "#57411a", "#976a1b", "#d89a35", "#ffe3ab"],
-};
 /** Below zero rose, above it olive: hues that mean nothing else here. */
 const SIGNED = {
   light: ["#9c1657", "#d98bb1", "#f7f5f0", "#b6ba63", "#565f00"],
@@ -53,7 +42,7 @@ export function readTheme(style) {
 export function buildTheme(colours) {
   const dark = !isLight(colours.bg);
   const attentionOf = (stops) => {
-    const css = ramp(stops[dark ? "dark" : "light"]);
+    const css = ramp(stops.split(","));
     return { css, packed: packed(css), ink: css.map(inkOn) };
   };
   const signed = ramp(SIGNED[dark ? "dark" : "light"]);
@@ -70,8 +59,8 @@ export function buildTheme(colours) {
     ...colours,
     dark,
     ...{ onCached: inkOn(colours.cached), onComputed: inkOn(colours.computed), onOutput: inkOn(colours.output) },
-    attention: attentionOf(ATTENTION),
-    attentionNow: attentionOf(ATTENTION_NOW),
+    attention: attentionOf(colours.attentionStops),
+    attentionNow: attentionOf(colours.attentionNowStops),
     signed: { css: signed, packed: packed(signed) },
     ...Object.fromEntries(Object.entries(ramps).map(([name, css]) => [name, { css, packed: packed(css) }])),
     hollow: pack(towards(colours.muted, dark ? 0.55 : 0.42)),

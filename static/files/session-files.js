@@ -2,8 +2,6 @@
 
 import { bytesShort } from "../facts/format.js";
 
-const LEVELS = ["attention", "qkv", "block"];
-
 const PAGES = [
   { level: "attention", name: "Page with attention only", text: "Every attention weight and all token probabilities." },
   { level: "qkv", name: "Page with Q, K and V too", text: "Heads and dot products show their exact numbers." },
@@ -13,6 +11,8 @@ const PAGES = [
     text: "The block view shows its numbers too. The largest file.",
   },
 ];
+
+const LEVELS = PAGES.map(({ level }) => level);
 
 /**
  * @param {{values?: {level: string}|null}} manifest of a session

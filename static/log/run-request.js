@@ -1,8 +1,8 @@
 /** What a new run may be asked for, so that a wrong value is told at once. The server has the last word. Pure. */
 
 /**
- * Number settings in the order they are shown. `low` and `high` are the server's bounds, both allowed unless `above`;
- * `step` is what the arrow keys add; `drawn`: greedy choice ignores it.
+ * Number settings in the order they are shown. From `low` to the limit that `most` names, or `high`, both allowed unless
+ * `above`; `step` is what the arrow keys add; `drawn`: greedy choice ignores it.
  */
 export const NUMBERS = [
   {
@@ -10,7 +10,7 @@ export const NUMBERS = [
     label: "temperature",
     term: "temperature",
     low: 0,
-    high: 5,
+    most: "temperature",
     above: true,
     step: 0.05,
     width: 4,
@@ -21,7 +21,7 @@ export const NUMBERS = [
     label: "top-k",
     term: "top-k",
     low: 0,
-    high: 1000,
+    most: "top_k",
     step: 1,
     width: 4,
     drawn: true,
@@ -39,13 +39,13 @@ export const NUMBERS = [
     drawn: true,
     title: "1 keeps every token",
   },
-  { name: "seed", label: "seed", term: "seed", low: 0, high: 2147483647, step: 1, width: 5, drawn: true },
-  { name: "max_new_tokens", label: "new tokens", low: 1, step: 1, width: 3, drawn: false },
+  { name: "seed", label: "seed", term: "seed", low: 0, most: "seed", step: 1, width: 5, drawn: true },
+  { name: "max_new_tokens", label: "new tokens", low: 1, most: "new_tokens", step: 1, width: 3, drawn: false },
 ];
 
 /**
  * @param {Object} request {prompt, sampling, maxNewTokens}
- * @param {{prompt_chars: number, new_tokens: number}} limits
+ * @param {Object<string, number>} limits as the server tells them
  * @returns {null|{title: string, detail: string, field: string, limit: number|number[]}} the first thing that is wrong
  */
 export function requestProblem({ prompt, sampling, maxNewTokens }, limits) {
@@ -56,7 +56,7 @@ export function requestProblem({ prompt, sampling, maxNewTokens }, limits) {
 
 /** @returns {number} a setting's upper bound */
 export function highOf(setting, limits) {
-  return setting.high ?? limits.new_tokens;
+  return setting.high ?? limits[setting.most];
 }
 
 function promptProblem(prompt, limits) {

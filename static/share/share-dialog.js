@@ -6,7 +6,7 @@ import { momentInWords, momentOf } from "../state/moment.js";
 import { ShareLink } from "./share-link.js";
 import { ShareNotes } from "./share-notes.js";
 import { ShareValues } from "./share-values.js";
-import { MOST, noteOn, partOfField, shareRefusal, shareRequest, titleFrom } from "./sharing.js";
+import { noteOn, partOfField, shareRefusal, shareRequest, titleFrom } from "./sharing.js";
 
 const WHAT_IT_DOES =
   "Makes a copy that cannot change, and a link to it. The link does not expire and opens without the model. " +
@@ -20,11 +20,11 @@ export function ShareDialog({ state, client }) {
       <h2 id="share-title">Share this run</h2>
       <form method="dialog"><button>Close</button></form>
     </div>
-    ${!shareRefusal(run) && html`<${Sharing} key=${run.id} run=${run} moment=${momentOf(state)} client=${client} />`}
+    ${!shareRefusal(run) && html`<${Sharing} key=${run.id} run=${run} moment=${momentOf(state)} limits=${state.limits} client=${client} />`}
   </dialog>`;
 }
 
-function Sharing({ run, moment, client }) {
+function Sharing({ run, moment, limits, client }) {
   const [draft, setDraft] = useState(() => ({
     title: titleFrom(run.open.prompt),
     notes: [],
@@ -73,7 +73,7 @@ function Sharing({ run, moment, client }) {
     <label class="share-field">
       <span>Title</span>
       <input
-        type="text" name="title" dir="auto" maxlength=${MOST.title} autocomplete="off" value=${draft.title}
+        type="text" name="title" dir="auto" maxlength=${limits.title_chars} autocomplete="off" value=${draft.title}
         aria-invalid=${part === "title"} aria-describedby=${part === "title" ? "share-title-problem" : undefined}
         onInput=${(event) => change({ title: event.currentTarget.value })}
       />
@@ -88,7 +88,7 @@ function Sharing({ run, moment, client }) {
       </label>
       ${refusalOf("open")}
     </fieldset>
-    <${ShareNotes} draft=${draft} moment=${moment} withWritten=${withWritten} change=${change} refusal=${refusalOf("notes")} />
+    <${ShareNotes} draft=${draft} moment=${moment} limits=${limits} withWritten=${withWritten} change=${change} refusal=${refusalOf("notes")} />
     <${ShareValues}
       run=${run} client=${client} busy=${busy} value=${draft.values} onChange=${(values) => change({ values })}
       refusal=${refusalOf("values")}

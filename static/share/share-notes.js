@@ -4,16 +4,15 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { counted } from "../facts/format.js";
 import { placeOf } from "../facts/saved-session.js";
-import { MOST } from "./sharing.js";
 
 /**
- * @param {{draft: Object, moment: Object, withWritten: () => Object, change: (patch: Object) => void, refusal: Object}} props
+ * @param {{draft: Object, moment: Object, limits: Object, withWritten: () => Object, change: (patch: Object) => void, refusal: Object}} props
  *   `withWritten`: the draft with the note that is being written among its notes
  */
-export function ShareNotes({ draft, moment, withWritten, change, refusal }) {
+export function ShareNotes({ draft, moment, limits, withWritten, change, refusal }) {
   const { notes, text, pinned } = draft;
   const field = useRef(null);
-  const full = notes.length >= MOST.notes;
+  const full = notes.length >= limits.notes;
   const add = () => {
     change(withWritten());
     field.current.focus();
@@ -39,7 +38,7 @@ export function ShareNotes({ draft, moment, withWritten, change, refusal }) {
     <label class="share-field">
       <span>Note on step ${moment.step}</span>
       <textarea
-        rows="2" dir="auto" maxlength=${MOST.text} disabled=${full} ref=${field} value=${text}
+        rows="2" dir="auto" maxlength=${limits.note_chars} disabled=${full} ref=${field} value=${text}
         aria-invalid=${Boolean(refusal)} aria-describedby=${refusal ? "share-notes-problem" : undefined}
         onInput=${(event) => change({ text: event.currentTarget.value })}
       ></textarea>
@@ -52,7 +51,7 @@ export function ShareNotes({ draft, moment, withWritten, change, refusal }) {
       <button type="button" disabled=${full || !text.trim()} onClick=${add}>Add note</button>
     </p>
     <p class="share-hint">
-      ${full ? `A run takes ${counted(MOST.notes, "note")}.` : "For a note on another step, close this, go there and come back: nothing is lost."}
+      ${full ? `A run takes ${counted(limits.notes, "note")}.` : "For a note on another step, close this, go there and come back: nothing is lost."}
     </p>
     ${refusal}
   </fieldset>`;

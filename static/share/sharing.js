@@ -2,8 +2,6 @@
 
 import { bytesShort } from "../facts/format.js";
 
-/** As much as the server takes: characters of a title and of a note, and notes. */
-export const MOST = { title: 200, text: 2000, notes: 50 };
 /** A title taken from the prompt is cut to this many characters. */
 const SHORT_TITLE = 80;
 /** What a title cannot have: control characters, and those that turn the direction of the text around them. */

@@ -18,7 +18,7 @@ import { sweptSteps } from "./settled.js";
 export const initialState = {
   readiness: { state: "loading", phase: "", done: 0, total: 0, message: "", model: null },
   examples: [],
-  limits: { prompt_chars: 8192, prompt_tokens: 512, new_tokens: 256, file_bytes: 0 },
+  limits: /** @type {Object<string, number>} */ ({}),
   run: null,
   insteadOf: null,
   version: 0,

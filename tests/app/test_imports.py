@@ -13,7 +13,16 @@ from tests.support.live_server import ROOT
 
 pytestmark = pytest.mark.processes
 
-INTERFACE = ("api.", "log.frames", "log.archive", "log.check", "log.schema", "log.reader", "log.untrusted")
+INTERFACE = (
+    "api.",
+    "log.frames",
+    "log.archive",
+    "log.check",
+    "log.schema",
+    "log.reader",
+    "log.untrusted",
+    "companding",
+)
 """Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")
 WEB = ("flask", "flask_socketio", "socketio", "sqlalchemy", "gunicorn")

@@ -1,4 +1,4 @@
-"""A database as it was made before there were migrations."""
+"""A database as it was made before there were migrations, or by one of those."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
 
 from kvscope.app.store.database import FILE
 from kvscope.app.store.sessions import canonical, name_of
@@ -76,3 +78,12 @@ def make_as_before(engine: sa.Engine, tables: list[str]) -> str:
             for row in rows.get(table, []):
                 connection.execute(sa.insert(sa.table(table, *map(sa.column, row))).values(row))
     return name[:12]
+
+
+def migrate(engine: sa.Engine, revision: str) -> None:
+    """Bring it to the schema that was the newest when that migration was."""
+    config = Config()
+    config.set_main_option("script_location", "kvscope.app.store:migrations")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)

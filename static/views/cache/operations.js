@@ -1,6 +1,6 @@
 /** One decode step as eight operations, each with the shape it has now and the shape it would have without a cache. Pure. */
 
-import { layerWork } from "./work.js";
+import { layerFlops } from "./flops.js";
 
 /**
  * `old` says what becomes of the rows before the newest: "reused" (their result lies in the cache), "there" (they stay
@@ -13,16 +13,16 @@ import { layerWork } from "./work.js";
  */
 export function stepOperations(model, { rows, keys }) {
   const { d, d_mlp: dMlp, heads, kv_heads: kvHeads, head_dim: headDim } = model;
-  const now = layerWork(model, rows, keys);
-  const all = layerWork(model, keys, keys);
-  const operation = (id, name, old, shape, work = null) => ({
+  const now = layerFlops(model, rows, keys);
+  const all = layerFlops(model, keys, keys);
+  const operation = (id, name, old, shape, product = null) => ({
     id,
     name,
     old,
     now: shape(rows),
     without: shape(keys),
-    flops: work ? now[work] : 0,
-    flopsWithout: work ? all[work] : 0,
+    flops: product ? now[product] : 0,
+    flopsWithout: product ? all[product] : 0,
   });
   return [
     operation("norm", "norm", "unneeded", (t) => `${t} × ${d}`),

@@ -8,9 +8,9 @@ import { small } from "../../facts/small-numbers.js";
 import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
 import { algebraFacts } from "./algebra.js";
+import { passFlops } from "./flops.js";
 import { stepOperations } from "./operations.js";
 import { Twice } from "./twice.js";
-import { passWork } from "./work.js";
 
 export function StepAlgebra({ state, focus, client, dispatch }) {
   const { run, step } = state;
@@ -51,7 +51,7 @@ const OLD_ROWS = {
 function Operations({ run, step, operations, rows, keys }) {
   const { model } = run.open;
   const old = keys - rows;
-  const ours = passWork(model, rows, keys);
+  const ours = passFlops(model, rows, keys);
   const engine = run.steps[step].data.flops;
   const sum = (name) => operations.reduce((total, one) => total + one[name], 0);
   const flops = (value) => (value ? short(value, "") : "–");
@@ -82,7 +82,7 @@ function Operations({ run, step, operations, rows, keys }) {
           </tr>
           <tr>
             <th scope="row">× ${model.layers} layers + LM head</th><td></td><td></td><td></td>
-            <td><b>${flops(ours)}</b></td><td><b>${flops(passWork(model, keys, keys))}</b></td>
+            <td><b>${flops(ours)}</b></td><td><b>${flops(passFlops(model, keys, keys))}</b></td>
           </tr>
         </tfoot>
       </table>

@@ -27,7 +27,7 @@ export function TimeView({ state, dispatch }) {
     </section>
     <section class="sheet-part" aria-label=${`Inside step ${step}`}>
       <h3>Inside step ${step} <${Badge} origin="measured" /></h3>
-      <${Inside} run=${run} step=${step} facts=${facts} />
+      <${StepParts} run=${run} step=${step} facts=${facts} />
     </section>
   </div>`;
 }
@@ -70,7 +70,7 @@ const PART_NOTES = {
   sample: "choosing a token from the logits",
 };
 
-function Inside({ run, step, facts }) {
+function StepParts({ run, step, facts }) {
   const { data, rows, firstQuery } = run.steps[step];
   const { layers } = data.ms;
   const what = step === 0 ? `the prompt, ${counted(rows, "row")}` : `one row, ${quoted(run.tokens[firstQuery])}`;

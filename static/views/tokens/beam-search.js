@@ -12,12 +12,10 @@ import { Token } from "../../ui/token.js";
 import { BeamTree } from "./beam-tree.js";
 import { ownContinuation } from "./beams.js";
 
-const MOST_BEAMS = 8;
-const MOST_LENGTH = 32;
 const makeSearch = (id) => new Search(id);
 
 export function BeamSearch({ state, client }) {
-  const { run, step } = state;
+  const { run, step, limits } = state;
   const [asked, setAsked] = useState({ beams: 3, length: 8 });
   const [started, setStarted] = useState([]);
   const [refusal, setRefusal] = useState(null);
@@ -59,8 +57,8 @@ export function BeamSearch({ state, client }) {
       ${
         !run.saved &&
         html`<form onSubmit=${search}>
-          <${Count} name="beams" value=${asked.beams} most=${MOST_BEAMS} onValue=${(beams) => setAsked({ ...asked, beams })} />
-          <${Count} name="length" value=${asked.length} most=${MOST_LENGTH} onValue=${(length) => setAsked({ ...asked, length })} />
+          <${Count} name="beams" value=${asked.beams} most=${limits.beams} onValue=${(beams) => setAsked({ ...asked, beams })} />
+          <${Count} name="length" value=${asked.length} most=${limits.beam_tokens} onValue=${(length) => setAsked({ ...asked, length })} />
           <button type="submit" aria-disabled=${starting}>${starting ? "Starting…" : "Search"}</button>
           ${grows && html`<button type="button" onClick=${stop}>Stop the search</button>`}
         </form>`

@@ -33,7 +33,7 @@ export function TokensView({ state, dispatch, controller, client }) {
       onAsk=${onPress} onBranch=${controller.branch} dispatch=${dispatch}
     />
     <${Why}
-      path=${path} run=${run} step=${step} text=${text} found=${found} asked=${asked} branching=${branching}
+      path=${path} run=${run} step=${step} text=${text} most=${state.limits.word_chars} found=${found} asked=${asked} branching=${branching}
       onText=${onText} onAsk=${onAsk} onBranch=${controller.branch}
     />
     <${BeamSearch} state=${state} client=${client} />

@@ -3,9 +3,6 @@
 import { useMemo } from "preact/hooks";
 import { useModelValues } from "../../loading/use-model-values.js";
 
-/** As many characters as the server takes for a word. */
-export const MOST_CHARS = 64;
-
 /**
  * @param {{run: Object, step: number, readiness: Object}} state
  * @param {Object} client

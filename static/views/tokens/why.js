@@ -8,20 +8,19 @@ import { NOT_STORED } from "../../facts/saved-session.js";
 import { Badge } from "../../ui/badge.js";
 import { Token } from "../../ui/token.js";
 import { whyToken } from "./token-path.js";
-import { MOST_CHARS } from "./use-candidates.js";
 
 /**
- * @param {{path: Object, run: Object, step: number, text: string, found: Object, asked: Object|null, branching: Object|null,
- *   onText: Function, onAsk: Function, onBranch: Function}} props `asked`: {token, rank, logit}; `found`: {status, problem,
+ * @param {{path: Object, run: Object, step: number, text: string, most: number, found: Object, asked: Object|null, branching: Object|null,
+ *   onText: Function, onAsk: Function, onBranch: Function}} props `most`: characters of `text`; `asked`: {token, rank, logit}; `found`: {status, problem,
  *   choices} of the word typed, `choices` each like `asked`
  */
-export function Why({ path, run, step, text, found, asked, branching, onText, onAsk, onBranch }) {
+export function Why({ path, run, step, text, most, found, asked, branching, onText, onAsk, onBranch }) {
   const field = useId();
   return html`<section class="why" aria-label="Why not this token">
     <p class="why-ask">
       <label for=${field}>Why not this token?</label>
       <input
-        id=${field} type="search" placeholder="any word" autocomplete="off" maxlength=${MOST_CHARS} value=${text}
+        id=${field} type="search" placeholder="any word" autocomplete="off" maxlength=${most} value=${text}
         onInput=${(event) => onText(event.currentTarget.value)}
       />
     </p>

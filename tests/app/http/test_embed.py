@@ -20,8 +20,9 @@ from PIL import Image
 
 from kvscope.app.paths import static_dir
 from kvscope.app.settings import Settings
+from kvscope.app.travel import palette
 from kvscope.app.travel.card import read_card
-from kvscope.app.travel.fonts import Letters
+from kvscope.app.travel.fonts import Fonts
 from kvscope.app.travel.opening_head import NothingToShow, opening_head
 from kvscope.app.travel.thumbnail import _visible
 from kvscope.model.log import frames as codec
@@ -292,6 +293,21 @@ def test_a_picture_is_kept_by_who_has_it(recorded: FlaskClient) -> None:
     problem(recorded.get("/api/sessions/none.png"), 404, "session")
 
 
+def test_a_picture_that_is_kept_is_another_once_the_pages_colours_are(
+    recorded: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"/api/sessions/{share(recorded, RECORDED)['id']}.png"
+    kept = recorded.get(url).headers["ETag"]
+    monkeypatch.setattr(palette, "light", lambda: {"bg": "#000000"})
+    assert recorded.get(url, headers={"If-None-Match": kept}).status_code == 200
+
+
+def test_the_picture_has_the_light_themes_colours() -> None:
+    found = palette.light()
+    assert (found["bg"], found["ink"], found["computed"]) == ("#fbfaf6", "#191c22", "#dd9017")
+    assert all(len(found[name].split(", ")) == 5 for name in ("attention", "attention-now"))
+
+
 @pytest.mark.parametrize(
     "title", ["", "W" * 200, "一二三 שלום مرحبا 🙂 \u0301", "word " * 39, "Ελληνικά, кириллица, Việt", "a\u00adb"]
 )
@@ -310,16 +326,16 @@ def test_parts_of_letters_and_controls_are_escaped() -> None:
 
 
 @pytest.mark.parametrize("folder", [static_dir() / "vendor/@fontsource-variable/inter", Path("nowhere")])
-def test_letters_know_what_they_cannot_draw(folder: Path) -> None:
-    letters = Letters(folder)
-    assert letters.width("word", 20) > 0
-    assert letters.width("一二", 20) == pytest.approx(2 * 0.62 * 20)
+def test_fonts_know_what_they_cannot_draw(folder: Path) -> None:
+    fonts = Fonts(folder)
+    assert fonts.width("word", 20) > 0
+    assert fonts.width("一二", 20) == pytest.approx(2 * 0.62 * 20)
     for text in ("one two three four five", "w" * 80, ""):
-        lines = letters.lines(text, 20, 400, 100, 2)
+        lines = fonts.lines(text, 20, 400, 100, 2)
         assert len(lines) <= 2
-        assert all(letters.width(line, 20) <= 100 for line in lines)
-    assert letters.lines("one two three four five", 20, 400, 60, 2)[-1].endswith("…")
-    assert letters.lines("one two", 20, 400, 500, 2) == ["one two"]
+        assert all(fonts.width(line, 20) <= 100 for line in lines)
+    assert fonts.lines("one two three four five", 20, 400, 60, 2)[-1].endswith("…")
+    assert fonts.lines("one two", 20, 400, 500, 2) == ["one two"]
 
 
 def test_octets_are_what_the_library_reads(recorded_app: Flask) -> None:

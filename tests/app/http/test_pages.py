@@ -26,8 +26,21 @@ def bootstrap(client: FlaskClient) -> dict[str, object]:
 
 def test_the_page_carries_limits_and_version(client: FlaskClient) -> None:
     carried = bootstrap(client)
-    most = {"prompt_chars": 8192, "prompt_tokens": 512, "new_tokens": 256, "file_bytes": 256 * 1024 * 1024}
-    assert carried["limits"] == most
+    assert carried["limits"] == {
+        "prompt_chars": 8192,
+        "prompt_tokens": 512,
+        "new_tokens": 256,
+        "temperature": 5,
+        "top_k": 1000,
+        "seed": 2**31 - 1,
+        "beams": 8,
+        "beam_tokens": 32,
+        "word_chars": 64,
+        "title_chars": 200,
+        "notes": 50,
+        "note_chars": 2000,
+        "file_bytes": 256 * 1024 * 1024,
+    }
     assert carried["version"]
     assert carried["examples"] == []
 

@@ -180,6 +180,17 @@ def test_what_is_no_backup_is_refused(place: Place, tmp_path: Path) -> None:
         restore(empty, None, file)
 
 
+@SQLITE_ONLY
+def test_a_backup_that_can_be_read_but_is_damaged_is_refused(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "backup"
+    backup(*place, file)
+    content = bytearray(file.read_bytes())
+    content[36:40] = (5).to_bytes(4, "big")  # pages that are free, of which there are none
+    file.write_bytes(content)
+    with pytest.raises(StoreError, match="backup is damaged"):
+        restore(tmp_path / "second", None, file)
+
+
 def test_a_backup_that_fails_leaves_the_earlier_one(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,11 +21,13 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode, from_stream, header
 from tests.support.live_server import ROOT, LiveServer
-from tests.support.old_database import BEFORE, TOKEN, make_as_before, raw
+from tests.support.old_database import BEFORE, TOKEN, make_as_before, migrate, raw
 from tests.support.postgres import run_sql, started_cluster
 from tests.support.stored import change, log_of, run_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
+
+VERSIONS = ROOT / "app" / "store" / "migrations" / "versions"
 
 
 def test_the_newest_migration_is_the_one_that_is_named() -> None:
@@ -63,6 +65,25 @@ def test_a_database_of_before_there_were_migrations_is_taken_over(
             assert store.withdraw(session, TOKEN)
             assert not store.of_run("a")
     old.dispose()
+
+
+@pytest.mark.parametrize("revision", sorted(path.stem[1:5] for path in VERSIONS.glob("v*.py")))
+def test_a_database_of_every_schema_since_is_brought_up_to_date(
+    tmp_path: Path, database: str | None, revision: str
+) -> None:
+    old = raw(tmp_path, database)
+    session = make_as_before(old, list(BEFORE))
+    migrate(old, revision)
+    old.dispose()
+    with RunLog(tmp_path, database) as log:
+        with log.engine.connect() as connection:
+            assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        assert list(log.all_frames("a")) == [frame.payload for frame in run_of("a", 3)]
+        store = SessionStore(log)
+        assert store.damage(session) == []
+        assert list(store.all_frames(session)) == list(log.all_frames("a"))
+        assert store.of_run("a")
+        assert store.withdraw(session, TOKEN)
 
 
 def test_what_was_damaged_before_is_found_after(tmp_path: Path, database: str | None) -> None:

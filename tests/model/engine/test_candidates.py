@@ -60,6 +60,7 @@ def test_a_tail_of_equals_is_counted() -> None:
     found = candidates(torch.full((1000,), 2.5))
     assert len(set(found.ids.tolist())) == TOP
     assert (found.tail_size, found.tail_low, found.tail_high) == (1000 - TOP, 2.5, 2.5)
+    assert found.tail_counts[-1] == 1000 - TOP
 
 
 @settings(max_examples=60)

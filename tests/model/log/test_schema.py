@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kvscope.model.log.frames import encode
-from kvscope.model.log.schema import ATTENTION, CANDIDATES, FRAMES, INSIDE, NORMS, QKV, Beam, Data, Tensor, Token, Twin
+from kvscope.model.log.schema import ATTENTION, BLOCK, CANDIDATES, FRAMES, NORMS, QKV, Beam, Data, Tensor, Token, Twin
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "frames.md").read_text("utf-8")
 OBJECT = re.compile(r"(?:\[|token \+ )*(\{.*)", re.DOTALL)
@@ -19,7 +19,7 @@ TENSORS = {
     "step": CANDIDATES,
     "beams": {},
     "close": {},
-    "values": QKV | INSIDE,
+    "values": QKV | BLOCK,
 }
 Names = dict[str, Any]
 """By the name of a field, the names of its fields; None where it has none."""

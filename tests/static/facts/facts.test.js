@@ -12,7 +12,6 @@ import { headFocus } from "../../../static/inspector/focus.js";
 import { cacheAccount, cacheBytes } from "../../../static/kv-cache/facts.js";
 import { factsAt } from "../../../static/map/facts.js";
 import { columnsFor, hasQueries, mapView, normRanges, queryRange, waitingView } from "../../../static/map/scene.js";
-import { median, timeFacts } from "../../../static/time/facts.js";
 import { dotProduct } from "../../../static/views/pair/dot-product.js";
 import { madeRun } from "../support/made-run.js";
 
@@ -122,15 +121,6 @@ test("the formula gives the known figure of Llama-3-8B", () => {
   const llama = { layers: 32, kv_heads: 8, head_dim: 128, element_bytes: 2 };
   assert.equal(cacheBytes(llama, 1), 131072);
   assert.equal(cacheBytes(llama, 8192), 1073741824);
-});
-
-test("times count only what had been measured by the step in sight", () => {
-  const run = animal();
-  assert.equal(timeFacts(run, 0).decode, null);
-  assert.deepEqual(timeFacts(run, 1).decode.steps, [11]);
-  assert.equal(timeFacts(run, 2).decode.median, 11.5);
-  assert.equal(timeFacts(run, 2).prefill.perToken, 2.5);
-  assert.equal(median([3, 1, 2]), 2);
 });
 
 test("the map's layout changes only a few times in a run", () => {

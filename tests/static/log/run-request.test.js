@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestProblem } from "../../../static/log/run-request.js";
 
-const LIMITS = { prompt_chars: 8192, new_tokens: 256 };
+const LIMITS = { prompt_chars: 8192, new_tokens: 256, temperature: 5, top_k: 1000, seed: 2 ** 31 - 1 };
 const GOOD = {
   prompt: "hello",
   sampling: { strategy: "sample", temperature: 0.7, top_k: 40, top_p: 0.95, seed: 1 },

@@ -132,6 +132,7 @@ test("filters whose edge lies in the histogram are found to about a bin, and sai
   const manyK = distribution(frame, { ...OFF, top_k: 1000 });
   assert.equal(manyK.keptTopK, 1000);
   near(manyK.finalRest, 1 - manyK.final.reduce((a, b) => a + b), 1e-9);
+  for (const all of [{}, { top_k: 10 ** 6 }]) assert.equal(distribution(frame, { ...OFF, ...all }).approximate, false);
 });
 
 test("settings are the same when they choose alike", () => {

@@ -40,9 +40,12 @@ test("text that a spreadsheet would take for a formula is made plain; numbers ke
       rows: [
         ["=1+1", -2],
         ["@x", -0.5],
+        ["+1", 0],
+        ["-1", 0],
+        ["\tx", 0],
       ],
     }),
-    "t,n\r\n'=1+1,-2\r\n'@x,-0.5\r\n",
+    "t,n\r\n'=1+1,-2\r\n'@x,-0.5\r\n'+1,0\r\n'-1,0\r\n'\tx,0\r\n",
   );
 });
 

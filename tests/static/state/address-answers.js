@@ -1,5 +1,5 @@
 /**
- * Run by tests/static/test_address.py: answers what the page makes of addresses. A line of JSON {ask, with} comes in, a
+ * Run by test_address.py: answers what the page makes of addresses. A line of JSON {ask, with} comes in, a
  * line of JSON goes out.
  */
 
@@ -9,9 +9,12 @@ import { addressOf, readAddress } from "../../../static/state/address.js";
 import { createController } from "../../../static/state/controller.js";
 import { presentOfSearch } from "../../../static/state/location.js";
 import { createStore } from "../../../static/state/store.js";
+import { VIEWS } from "../../../static/state/views.js";
 import { smallRun } from "../support/wire.js";
 
 const ANSWERS = {
+  views: () => VIEWS,
+
   /** The address of a state in which something is shown. */
   written: ({ run, saved, step, selection, present }) =>
     addressOf({ run: { id: run, saved, steps: [{}] }, step, selection, present }),

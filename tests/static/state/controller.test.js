@@ -7,6 +7,7 @@ import { createStore } from "../../../static/state/store.js";
 import { encode, smallRun, token } from "../support/wire.js";
 
 const FRAMES = smallRun().map(decodeFrame);
+const LIMITS = { prompt_chars: 8192, new_tokens: 256, temperature: 5, top_k: 1000, seed: 2 ** 31 - 1 };
 
 function harness({
   states = ["ready"],
@@ -36,7 +37,7 @@ function harness({
     },
   };
   const storage = { getItem: (key) => held.get(key) ?? null, setItem: (key, value) => held.set(key, value) };
-  const store = createStore();
+  const store = createStore({ limits: LIMITS });
   const controller = createController({
     store,
     client,

@@ -12,15 +12,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote, urlencode
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kvscope.app.travel.words import View
+
 FOLDER = Path(__file__).parent
-VIEWS = ("model", "block", "head", "pair", "tokens", "cache", "time")
+VIEWS = get_args(View)
 MOST = 999_999
 POSITIONS = 5
 HIGHEST = {"step": 2, "layer": 1, "head": 1, "query": POSITIONS - 1}
@@ -77,6 +79,10 @@ def page() -> Iterator[Page]:
     page = Page()
     yield page
     page.close()
+
+
+def test_a_shared_run_opens_at_every_view_of_the_inspector(page: Page) -> None:
+    assert page.ask("views") == [*VIEWS, "intro"]
 
 
 def written(page: Page, place: dict[str, Any], **state: Any) -> str:

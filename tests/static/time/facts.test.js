@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cacheBytes, cacheGrowth, otherCaches } from "../../../static/kv-cache/facts.js";
 import { barWidths, hitBars } from "../../../static/time/bars.js";
-import { phaseFacts } from "../../../static/time/facts.js";
+import { median, phaseFacts, timeFacts } from "../../../static/time/facts.js";
 import { madeRun } from "../support/made-run.js";
 
 const timed = (forward, flops, read) => ({
@@ -15,6 +15,27 @@ const run = madeRun({
   promptLength: 2,
   row: () => [],
   steps: { 0: timed(20, 4000, 500), 1: timed(10, 1000, 500), 2: timed(30, 1100, 600), 3: timed(12, 1200, 700) },
+});
+
+test("a median is the middle value, or halfway between the two middle ones", () => {
+  assert.deepEqual([median([9, 1, 4]), median([9, 1, 4, 2]), median([7])], [4, 3, 7]);
+  assert.ok(Number.isNaN(median([])));
+});
+
+test("a step's time is its own, and decode's what had been measured by then", () => {
+  const first = timeFacts(run, 0);
+  assert.deepEqual([first.prefill.ms, first.prefill.tokens, first.prefill.perToken, first.decode], [22, 2, 11, null]);
+  const { decode, parts, total } = timeFacts(run, 2);
+  assert.deepEqual(decode, { here: 32, median: 22, perSecond: 1000 / 22, steps: [12, 32] });
+  assert.deepEqual(
+    parts.map(({ name, ms }) => [name, ms]),
+    [
+      ["forward", 30],
+      ["capture", 1],
+      ["sample", 1],
+    ],
+  );
+  assert.equal(total, 32);
 });
 
 test("a phase's figures are its forward passes', decode's the medians", () => {

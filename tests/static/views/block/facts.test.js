@@ -35,6 +35,19 @@ describe("one value of a block", () => {
     assert.ok(Math.abs(number(value) - scene.values.resid_mid.data[5]) < 0.005);
   });
 
+  test("RoPE turned the numbers that are half a head apart as a pair, for the row's position", () => {
+    const scene = made();
+    const { data: before } = scene.values["attn.q"];
+    const { data: after } = scene.values["attn.q_rot"];
+    for (const index of [2, 6]) {
+      const { notes } = valueFacts(scene, place("attn.q_rot", { part: 1, index }));
+      const found = /pair 2, 6 for position 4: \((\S+), (\S+)\) → \((\S+), (\S+)\)/.exec(notes[1]);
+      const told = found.slice(1).map(number);
+      for (const [i, value] of [before[8 + 2], before[8 + 6], after[8 + 2], after[8 + 6]].entries())
+        assert.ok(Math.abs(told[i] - value) < 0.005, notes[1]);
+    }
+  });
+
   test("a score is q times k of the K/V head it reads, over the root of the head dim", () => {
     const scene = made();
     const { notes } = valueFacts(scene, place("attn.scores", { part: 3, key: 2 }));

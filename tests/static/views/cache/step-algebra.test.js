@@ -2,23 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { small } from "../../../../static/facts/small-numbers.js";
 import { algebraFacts, difference, numberTwice, rowsOf } from "../../../../static/views/cache/algebra.js";
+import { layerFlops, passFlops } from "../../../../static/views/cache/flops.js";
 import { stepOperations } from "../../../../static/views/cache/operations.js";
-import { layerWork, passWork } from "../../../../static/views/cache/work.js";
 
 /** SmolLM2-135M, and the FLOPs its engine counted for prefill of 11 tokens and for the third step after it. */
 const SMOL = { arch: "llama", layers: 30, heads: 9, kv_heads: 3, head_dim: 64, d: 576, d_mlp: 1536, vocab: 49152 };
 
 test("a pass's work is the engine's own count", () => {
-  assert.equal(passWork(SMOL, 1, 14), 269_927_424);
+  assert.equal(passFlops(SMOL, 1, 14), 269_927_424);
   const weights = 30 * (576 * (576 + 2 * 192) + 576 * 576 + 3 * 576 * 1536);
-  assert.equal(passWork(SMOL, 11, 11), 2 * (11 * weights + 2 * 30 * 9 * 64 * 11 * 11 + 576 * 49152));
+  assert.equal(passFlops(SMOL, 11, 11), 2 * (11 * weights + 2 * 30 * 9 * 64 * 11 * 11 + 576 * 49152));
 });
 
 test("the eight operations' work adds up to a layer's, with the cache and without", () => {
   const operations = stepOperations(SMOL, { rows: 1, keys: 14 });
   assert.equal(operations.length, 8);
   const sum = (name) => operations.reduce((total, one) => total + one[name], 0);
-  const layer = (rows) => Object.values(layerWork(SMOL, rows, 14)).reduce((total, one) => total + one, 0);
+  const layer = (rows) => Object.values(layerFlops(SMOL, rows, 14)).reduce((total, one) => total + one, 0);
   assert.equal(sum("flops"), layer(1));
   assert.equal(sum("flopsWithout"), layer(14));
 });
@@ -36,7 +36,7 @@ test("shapes are those of one row now and of all rows without a cache; only k an
 });
 
 test("an MLP without a gate has two matrices", () => {
-  assert.equal(layerWork({ ...SMOL, arch: "gpt2" }, 1, 1).mlp * 3, layerWork(SMOL, 1, 1).mlp * 2);
+  assert.equal(layerFlops({ ...SMOL, arch: "gpt2" }, 1, 1).mlp * 3, layerFlops(SMOL, 1, 1).mlp * 2);
 });
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });

@@ -14,7 +14,7 @@ function mlpMatrices({ arch }) {
  * @param {Object} model of an `open` frame
  * @returns {{q: number, kv: number, scores: number, mix: number, out: number, mlp: number}} FLOPs
  */
-export function layerWork(model, rows, keys) {
+export function layerFlops(model, rows, keys) {
   const { d, d_mlp: dMlp, heads, kv_heads: kvHeads, head_dim: headDim } = model;
   return {
     q: 2 * rows * d * heads * headDim,
@@ -27,7 +27,7 @@ export function layerWork(model, rows, keys) {
 }
 
 /** @returns {number} FLOPs of a whole pass: every layer, and the LM head for one row */
-export function passWork(model, rows, keys) {
-  const layer = Object.values(layerWork(model, rows, keys)).reduce((sum, flops) => sum + flops, 0);
+export function passFlops(model, rows, keys) {
+  const layer = Object.values(layerFlops(model, rows, keys)).reduce((sum, flops) => sum + flops, 0);
   return model.layers * layer + 2 * model.d * model.vocab;
 }
