@@ -78,7 +78,7 @@ def test_a_rows_name_can_be_pressed_and_tells_what_that_token_looks_at_most(stag
     best = max(range(query + 1), key=lambda key: log.weight(13, 8, query, key))
     press_at_rest(stage, inspector.get_by_text("·it", exact=True).first)
     stage.page.wait_for_url(f"**query={query}&key={best}*")
-    expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"“it” looks most at “{words[best].strip()}”")
+    expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"“it” looks back at “{words[best].strip()}”")
 
 
 def press_at_rest(stage: Stage, name: Locator) -> None:

@@ -87,7 +87,7 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
             expect_places_alone(viewer, run)
             assert violations(viewer.page) == [], scheme
             inspector = viewer.region("Inspector")
-            inspector.get_by_role("button", name="Query → key").click()
+            inspector.get_by_role("button", name="Query·key").click()
             expect(inspector).to_contain_text("This comes with the first step.")
             inspector.get_by_role("button", name="Head 0", exact=True).click()
             expect(viewer.matrix).to_be_visible()

@@ -220,25 +220,19 @@ def test_the_first_token_reads_only_itself(stage: Stage, short_run: str) -> None
     assert cells(pair.rows.nth(1))[2] == "1.000"
 
 
-def test_a_heads_vectors_are_the_engines_and_its_siblings_are_named(stage: Stage, short_run: str) -> None:
+def test_the_heads_of_a_layer_are_pictures_that_lead_there_by_the_k_and_v_they_share(
+    stage: Stage, short_run: str
+) -> None:
     pair = opened(stage, short_run, "head")
-    vectors = pair.region.get_by_role("slider", name="One of the 64 numbers of q, k, v and output")
-    pair.told(vectors)
-    vectors.press("Home")
-    for i in range(3):
-        expect(vectors).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
-        told = pair.told(vectors)
-        shown = re.fullmatch(rf"i = {i}: q (\S+), k (\S+), v (\S+), output (\S+)", told)
-        assert shown, told
-        wanted = (pair.q[i], pair.k[i], pair.v[KEY, i], pair.output[i])
-        assert all(shows(text, value, 2) for text, value in zip(shown.groups(), wanted, strict=True)), told
-        vectors.press("ArrowRight")
     shared = pair.region.get_by_role("region", name="Heads that share K and V")
     expect(shared).to_contain_text("Heads 6, 7 and 8 read the same K and V")
     expect(shared.get_by_role("button", pressed=True)).to_have_accessible_name("Head 8, reads KV head 2")
     shared.get_by_role("button", name="Head 6, reads KV head 2").click()
     stage.page.wait_for_url(re.compile("head=6&"))
     expect(shared).to_contain_text("Heads 6, 7 and 8 read the same K and V")
+    stage.painted()
+    pictures = [canvas.evaluate("canvas => canvas.toDataURL()") for canvas in shared.locator("canvas").all()]
+    assert len(set(pictures)) == len(pictures) == 9
 
 
 def test_all_keys_of_a_query_are_a_click_away(stage: Stage, short_run: str) -> None:
