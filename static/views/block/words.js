@@ -6,9 +6,10 @@ import { deltas } from "./scene.js";
 /**
  * @typedef {{text: string, tone?: string, tail?: Line}} Line `tone`: "strong", "cached", "computed", "output" or "muted"
  * @param {Object} scene from blockScene
+ * @param {boolean} [terse] there is little room over the lanes of keys
  * @returns {Object<string, Line[]>} lines by the name of the place in the drawing they belong to
  */
-export function captions(scene) {
+export function captions(scene, terse = false) {
   const { dims, rows, layer, query, positions, run } = scene;
   const read = scene.prefill ? 0 : query;
   const delta = deltas(scene);
@@ -21,8 +22,9 @@ export function captions(scene) {
           { text: `${percent(half.share, 0)} of the row`, tone: "muted" },
         ]
       : [];
+  const tail = (text, tone) => (terse ? {} : { tail: { text, tone } });
   const columns = (kind, from) =>
-    from ? `${kind}: ${integer(from)} read + 1 new` : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
+    terse ? `${kind}: ${integer(query + 1)} read` : from ? `${kind}: ${integer(from)} read + 1 new` : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
   const last = layer === run.layers - 1;
   return {
     attention: [{ text: "Attention half: the only place where tokens meet", tone: "strong" }],
@@ -57,8 +59,8 @@ export function captions(scene) {
         tail: { text: `reads all V; ${counted(dims.heads, "head")}`, tone: "cached" },
       },
     ],
-    "attn.scores": [{ text: `q·k ÷ √${dims.headDim}`, tone: "strong", tail: { text: "reads all K", tone: "cached" } }],
-    "attn.weights": [{ text: "softmax", tone: "strong", tail: { text: "own scores only", tone: "muted" } }],
+    "attn.scores": [{ text: `q·k ÷ √${dims.headDim}`, tone: "strong", ...tail("reads all K", "cached") }],
+    "attn.weights": [{ text: "softmax", tone: "strong", ...tail("own scores only", "muted") }],
     "attn.mixed": [
       { text: "Σ weight × V", tone: "strong" },
       { text: "reads all V", tone: "cached" },

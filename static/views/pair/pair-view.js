@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bareLabel } from "../../facts/format.js";
-import { DAMAGED, NOT_STORED } from "../../facts/saved-session.js";
+import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { dotProduct } from "./dot-product.js";
 import { Missing } from "./missing.js";
 import { Mix } from "./mix.js";
@@ -17,7 +17,7 @@ const NOTES = {
 
 /** Why there will be no numbers. */
 const MISSING = {
-  none: `The numbers behind this share are ${NOT_STORED}.`,
+  none: `The numbers behind this share are ${NOT_STORED}. ${TO_GET_THEM}`,
   damaged: `The numbers behind this share are ${DAMAGED}.`,
   failed: "The numbers behind this share come from the model, which is not there.",
 };
