@@ -10,10 +10,14 @@ export function lockedInWords(run, { query, key }) {
 }
 
 /**
+ * @param {Object} run
+ * @param {{query: number|null, key: number|null}} locked
  * @param {{newest: number, step: number}} sight the last row and the step in sight
  * @returns {string|null} where what is locked is not of that step
  */
-export function noteOf(run, { query, key }, { newest, step }) {
+export function noteOf(run, locked, sight) {
+  const { query, key } = locked;
+  const { newest, step } = sight;
   const last = Math.max(query ?? 0, key ?? 0);
   if (last > newest) return `${quoted(run.tokens[last], 12)} comes in step ${run.stepOfQuery(last)}`;
   const made = query === null ? step : run.stepOfQuery(query);

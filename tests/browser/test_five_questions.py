@@ -186,7 +186,9 @@ def test_what_the_answer_would_have_cost_without_a_cache(stage: Stage, run: str)
     expect(part.get_by_role("caption").first).to_have_text(f"All {steps} steps", timeout=60_000)
     twin = stage.server.log(twin_id)
     assert sum(step["rows_computed"] for step in twin.steps) == without
-    said = re.search(r"Really run without a cache: (\S+ m?s) instead of (\S+ m?s)\.", plain(part.inner_text()))
+    told = plain(part.inner_text())
+    assert f"Really run without a cache: {without} rows instead of {rows}." in told
+    said = re.search(r"Its forward passes took (\S+ m?s) instead of (\S+ m?s)\.", told)
     assert said is not None
     for shown, side in zip(said.groups(), (twin, log), strict=True):
         spent = sum(step["ms"]["forward"] for step in side.steps)

@@ -72,7 +72,8 @@ function Drawing({ scene, waiting, centre, onMove, hover, size, dispatch }) {
     [geometry, scene, dispatch],
   );
   const legend = useMemo(
-    () => html`<${BlockLegend} scene=${scene} waiting=${waiting} geometry=${geometry} theme=${theme} onMove=${onMove} />`,
+    () =>
+      html`<${BlockLegend} scene=${scene} waiting=${waiting} geometry=${geometry} theme=${theme} onMove=${onMove} />`,
     [scene, waiting, geometry, theme, onMove],
   );
 

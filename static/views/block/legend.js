@@ -20,7 +20,9 @@ export function BlockLegend({ scene, waiting, geometry, theme, onMove }) {
 
 function howToRead({ exact }, waiting) {
   if (exact) return "Point at any cell: its value and how it was made.";
-  return waiting ? "Dashed: the model is computing these values." : "Dashed: values that are not here. Point at any weight.";
+  return waiting
+    ? "Dashed: the model is computing these values."
+    : "Dashed: values that are not here. Point at any weight.";
 }
 
 function span([from, to]) {

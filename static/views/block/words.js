@@ -24,7 +24,11 @@ export function captions(scene, terse = false) {
       : [];
   const tail = (text, tone) => (terse ? {} : { tail: { text, tone } });
   const columns = (kind, from) =>
-    terse ? `${kind}: ${integer(query + 1)} read` : from ? `${kind}: ${integer(from)} read + 1 new` : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
+    terse
+      ? `${kind}: ${integer(query + 1)} read`
+      : from
+        ? `${kind}: ${integer(from)} read + 1 new`
+        : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
   const last = layer === run.layers - 1;
   return {
     attention: [{ text: "Attention half: the only place where tokens meet", tone: "strong" }],
@@ -159,7 +163,7 @@ export function sentence(scene) {
       strong: `One query, ${keys}, ${dims.heads === 1 ? "once: there is one head" : `${dims.heads} times: once per head`}.`,
       text:
         `${name} makes its own Q, K and V. Its K and V join the ${integer(query)} already on the shelf; its Q reads all ` +
-        `${integer(query + 1)} and is thrown away.`,
+        `${integer(query + 1)} and is thrown away: no later token asks for it.`,
       cached: `${counted(query, "column")} of K and V reused`,
       computed: "1 computed",
       delta,

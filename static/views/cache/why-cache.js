@@ -12,10 +12,10 @@ import { fedNames, Stairs } from "./stairs.js";
 import { TwinControl } from "./twin-control.js";
 
 /**
- * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function}} props
+ * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function, controller: Object}} props
  *   `twin`: of `useTwin`; `recorded`: the run came with the page, so its times may be another machine's
  */
-export function WhyCache({ run, step, twin, ready, recorded, dispatch }) {
+export function WhyCache({ run, step, twin, ready, recorded, dispatch, controller }) {
   const { log } = twin;
   const stage = useStages(2);
   const done = log?.steps.length ?? 0;
@@ -54,6 +54,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch }) {
           : html`<${Expected} would=${would} />`
       }
     </div>
+    <${Longer} run=${run} ready=${ready} compared=${compared} dispatch=${dispatch} controller=${controller} />
     ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} onPick=${onPick} />`}`;
 }
 
@@ -61,7 +62,10 @@ function times(a, b) {
   return `${fixed(b / a, b / a < 10 ? 1 : 0)}×`;
 }
 
-const NEED = "Each step needs K and V of every token so far.";
+/** Why these two and not the third: what each is for. */
+const NEED =
+  "Each step needs K and V of every token so far. Q is the question of one token, asked once, in its own step: it is dropped. " +
+  "K and V are what every later token asks of it: they are kept.";
 
 function sayWhy({ cached, without, again }) {
   if (!again) return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
@@ -78,8 +82,8 @@ function sayMeasured(run, { cached, twin, logits, parting, steps }, log) {
   const text = parting === null ? "It wrote the same text" : `From step ${parting} on it wrote another text`;
   const all = steps.length === run.steps.length ? "" : ` over its first ${counted(steps.length, "step")}`;
   const rounding = parting === null && logits.largest < ROUNDING;
-  return html`<b>Really run without a cache${all}: ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}.</b>
-    ${` ${text}, and no logit differs by more than ${small(logits.largest)}`}${
+  return html`<b>Really run without a cache${all}: ${integer(twin.rows)} rows instead of ${integer(cached.rows)}.</b>
+    ${` Its forward passes took ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}. ${text}, and no logit differs by more than ${small(logits.largest)}`}${
       rounding && ": float32 rounding. The cache is exact, not an approximation"
     }.`;
 }
@@ -131,8 +135,9 @@ function Totals({ compared, count, log, recorded }) {
     </table>
     ${log.close && sayTime(compared)}
     <p class="sheet-note">
-      The cached run also wrote down everything this page shows, which takes part of its time; the twin did not.
-      Times hold whatever else the machine was doing.
+      A time is not the work: the clock goes on while other programs have the processor, and the two did not run at the same
+      moment. Rows and arithmetic are the work, and the same on every machine. The cached run also wrote down all that this
+      page shows; the twin did not.
       ${recorded && " It was recorded earlier, perhaps on another machine: compare the milliseconds with care."}
     </p>
   </div>`;
@@ -149,6 +154,27 @@ function sayTime({ cached, twin }) {
     ${`Why does ${times(1, work)} the arithmetic take only ${times(1, time)} the time? `}
     ${`Either way a step reads all the weights once (${times(1, read)} the memory in all), `}
     and with so few rows most of the time goes there.
+  </p>`;
+}
+
+/** From this length on the rows without a cache cost time that anybody sees. */
+const LONG_TOKENS = 400;
+const SHORT_TOKENS = 150;
+
+/** On a short prompt a pass over all rows takes hardly longer than one over the newest: a length at which it does. */
+function Longer({ run, ready, compared, dispatch, controller }) {
+  const { promptLength } = run;
+  if (promptLength >= SHORT_TOKENS || run.saved || !ready) return null;
+  const times = Math.floor(LONG_TOKENS / promptLength);
+  const start = () => {
+    dispatch({ type: "prompt", prompt: Array(times).fill(run.open.prompt).join("\n") });
+    controller.submit();
+  };
+  const short = `With ${counted(promptLength, "token")} of prompt the rows differ far more than the time`;
+  const why = "every pass reads all the weights once, however few rows go through it";
+  return html`<p class="sheet-say why-longer">
+    ${compared ? `${short}: ${why}.` : `${short} will: ${why}.`} Time shows it on a longer prompt.${" "}
+    <button type="button" onClick=${start}>Run this text ${times} times over, about ${LONG_TOKENS} tokens</button>
   </p>`;
 }
 

@@ -6,6 +6,7 @@ import { pixels } from "../../draw/pixels.js";
 import { kvHeadOf, listed, readersOf } from "../../facts/attention.js";
 import { useLater } from "../../turns/later.js";
 import { Memo } from "../../ui/memo.js";
+import { imageOf } from "../../ui/surface.js";
 import { useRatio } from "../../ui/use-size.js";
 import { useTheme } from "../../ui/use-theme.js";
 import { useHint } from "../../words/hint.js";
@@ -69,6 +70,7 @@ function Small({ run, layer, head, newest, px }) {
 }
 
 function paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio }) {
+  /** @type {[number, number]} */
   const all = [0, newest];
   const geometry = matrixGeometry({
     ...{ width: px, height: px, promptLength: run.promptLength, newest, queries: all, keys: all },
@@ -80,8 +82,9 @@ function paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio
   const target = pixels(width, height);
   const row = (query) => run.row(layer, head, query);
   for (let part = 0; part < matrixParts(size); part++) paintMatrixPart(target, row, part, { theme }, size);
-  const bytes = new Uint8ClampedArray(target.data.buffer, target.data.byteOffset, target.data.byteLength);
-  canvas.getContext("2d").putImageData(new ImageData(bytes, width, height), 0, 0);
+  const context = canvas.getContext("2d");
+  context.clearRect(0, 0, width, height);
+  context.drawImage(imageOf(target), 0, 0);
 }
 
 /** @returns {string} who reads the same K and V as this head, in words */

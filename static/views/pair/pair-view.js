@@ -8,7 +8,7 @@ import { dotProduct } from "./dot-product.js";
 import { Missing } from "./missing.js";
 import { Mix } from "./mix.js";
 import { Terms } from "./terms.js";
-import { pairReason, pairSentence } from "./words.js";
+import { pairReason, pairSentence, pairWords } from "./words.js";
 
 const NOTES = {
   idle: "Pause, or choose a key, to see its numbers.",
@@ -32,7 +32,7 @@ export function PairView({ state, focus, exact, dispatch }) {
   const parts = { pair, names };
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
-    <p class="pair-lead">${pairReason(focus)}</p>
+    <p class="pair-lead">${pairWords(run, focus)} ${pairReason(focus)}</p>
     ${
       MISSING[status]
         ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`

@@ -77,6 +77,8 @@ function ribbonsOf({ x, y, units, plus, stream }) {
       computed(across(unit(x.units + UNIT, at), hidden)),
     ]),
     computed(across({ ...hidden, x: x.hidden + TILE }, { ...hidden, x: x.change })),
-    computed(along({ y: y + TOP, x0: x.change + 12, x1: x.change + 60 }, { y: bottom, x0: plus.x - 6, x1: plus.x + 6 })),
+    computed(
+      along({ y: y + TOP, x0: x.change + 12, x1: x.change + 60 }, { y: bottom, x0: plus.x - 6, x1: plus.x + 6 }),
+    ),
   ];
 }

@@ -5,14 +5,25 @@
  * with a copy of the row, up on its right with the change it adds.
  */
 
-import { columnAt, keyColumns } from "./columns.js";
 import { bent } from "./boxes.js";
+import { columnAt, keyColumns } from "./columns.js";
 import { MLP_HEIGHT, MLP_WIDTH, mlpHalf } from "./mlp.js";
 import { MLP_ROW_HEIGHT, mlpRow } from "./mlp-row.js";
 import { attentionHalf, SIZES } from "./wide-attention.js";
 
-const { TILE, STRIP, HEIGHTS, HEAD_NAME, BETWEEN_LANES, TOP_KEY, OUT_PROJECTION, BEFORE_MLP, TOP_OF_HALVES, STREAM, RAIL_Y } =
-  SIZES;
+const {
+  TILE,
+  STRIP,
+  HEIGHTS,
+  HEAD_NAME,
+  BETWEEN_LANES,
+  TOP_KEY,
+  OUT_PROJECTION,
+  BEFORE_MLP,
+  TOP_OF_HALVES,
+  STREAM,
+  RAIL_Y,
+} = SIZES;
 const BRACKET = 34;
 const LEAST_LANE = 70;
 /** Over a narrower lane there is room for a few words only. */
@@ -37,7 +48,11 @@ const LEAST_HEIGHT = 515;
  */
 export function wideGeometry({ width, height, dims, keys }) {
   const { x, attention, bottom } = attentionAcross({ width: width - MLP_WIDTH, height, dims, keys });
-  return joined({ width, height: Math.max(bottom, MLP_HEIGHT) }, attention, mlpHalf({ dims, x: x.mlp, stream: STREAM }));
+  return joined(
+    { width, height: Math.max(bottom, MLP_HEIGHT) },
+    attention,
+    mlpHalf({ dims, x: x.mlp, stream: STREAM }),
+  );
 }
 
 /**
@@ -58,7 +73,11 @@ export function foldedGeometry({ width, height, dims, keys }) {
   ];
   const around = { tone: "computed", band: 14, path: bent(corner, 10) };
   const captions = { ...attention.captions, shelf: { ...attention.captions.shelf, x: TILE } };
-  return joined({ width, height: top + MLP_ROW_HEIGHT }, { ...attention, captions }, { ...mlp, ribbons: [...mlp.ribbons, around] });
+  return joined(
+    { width, height: top + MLP_ROW_HEIGHT },
+    { ...attention, captions },
+    { ...mlp, ribbons: [...mlp.ribbons, around] },
+  );
 }
 
 function joined(size, attention, mlp) {
