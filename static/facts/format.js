@@ -101,7 +101,7 @@ export function counted(count, noun, plural = `${noun}s`) {
 const PLAIN = /^[ -~]+$/;
 
 /**
- * A token as it is shown: `·` for a space, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not UTF-8 by
+ * A token as it is shown: `·` for a space, `␣` for one at which no line may break, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not UTF-8 by
  * itself, `\u{200B}` for characters that cannot be seen.
  *
  * @param {{text: string, bytes: string, special: boolean}} token
@@ -120,6 +120,7 @@ export function tokenText(token) {
 
 function visible(character) {
   if (character === " ") return "·";
+  if (character === "\u00a0") return "␣";
   if (character === "\n") return "⏎";
   if (character === "\t") return "⇥";
   if (!UNSEEN.test(character)) return character;
