@@ -163,6 +163,9 @@ def test_what_is_not_stored_is_said_and_not_asked_for(saved_page: Callable[[str]
         saved.look_at(place(3, view))
         saved.expect_view(view)
         expect(saved.region("Inspector")).to_contain_text(NOT_STORED)
+        if view != "head":
+            expect(saved.region("Inspector")).to_contain_text("To see them, run this prompt in KVScope with its model")
+        expect(saved.page.get_by_role("columnheader", name="best guess so far")).to_have_count(0)
         saved.rest()
         assert not [url for url in asked if re.search("/(head|block|lens|values)[?]", url)], view
 

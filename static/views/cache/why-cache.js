@@ -33,6 +33,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
   );
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const both = { names, current: step, onPick };
+  const longer = html`<${Longer} run=${run} ready=${ready} compared=${compared} dispatch=${dispatch} controller=${controller} />`;
   return html`<p class="sheet-say">${sayWhy(would)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
     <div class="sheet-columns is-even">
@@ -51,10 +52,10 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
       ${
         compared
           ? html`<${Totals} compared=${compared} count=${count} log=${log} recorded=${recorded} />`
-          : html`<${Expected} would=${would} />`
+          : html`<div><${Expected} would=${would} />${longer}</div>`
       }
     </div>
-    <${Longer} run=${run} ready=${ready} compared=${compared} dispatch=${dispatch} controller=${controller} />
+    ${compared && longer}
     ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} onPick=${onPick} />`}`;
 }
 

@@ -12,6 +12,8 @@ import { Phases } from "./phases.js";
 /** More tokens than this and cells get too small to point at: a window around the chosen cell is offered. */
 const READABLE_TOKENS = 48;
 
+const isLocked = ({ selection }) => selection.query !== null || selection.key !== null;
+
 /**
  * While the run is awaited, `focus.key` is null: the places stand, and what will be in them is said. The row is that of the
  * log, whether or not its exact numbers are there: a share must not change because somebody paused.
@@ -27,7 +29,7 @@ export function HeadView({ state, focus, exact, dispatch }) {
     <h2>${awaited ? "With the first step, this shows where a head looks." : lookSentence(run, query, row)}${
       preview && html` <small>layer ${layer}, head ${head}: click to keep it</small>`
     }</h2>
-    <p class="head-how">Rows are queries, columns are keys. Click a cell to keep it.</p>
+    ${!isLocked(state) && html`<p class="head-how">Rows are queries, columns are keys. Click a cell to keep it.</p>`}
     <div class="head-place"><div class="head-body">
       <${HeadMatrix} run=${run} focus=${focus} hover=${hover} close=${many && close} dispatch=${dispatch} />
       <div class="head-side">
