@@ -41,6 +41,7 @@ function Awaited() {
 
 /** Why the exact numbers are not here. */
 const WHY = {
+  loading: "Asking the model…",
   none: `Exact values are ${NOT_STORED}.`,
   damaged: `Exact values are ${DAMAGED}.`,
   failed: "Exact values need the model.",

@@ -7,7 +7,7 @@ import { DotLine } from "./dot-line.js";
 import { Heads } from "./heads.js";
 import { Looks } from "./looks.js";
 import { HeadMatrix } from "./matrix.js";
-import { Phases } from "./phases.js";
+import { Phases, whySoMany } from "./phases.js";
 
 /** More tokens than this and cells get too small to point at: a window around the chosen cell is offered. */
 const READABLE_TOKENS = 48;
@@ -29,7 +29,7 @@ export function HeadView({ state, focus, exact, dispatch }) {
     <h2>${awaited ? "With the first step, this shows where a head looks." : lookSentence(run, query, row)}${
       preview && html` <small>layer ${layer}, head ${head}: click to keep it</small>`
     }</h2>
-    ${!isLocked(state) && html`<p class="head-how">Rows are queries, columns are keys. Click a cell to keep it.</p>`}
+    ${!isLocked(state) && html`<p class="head-how">${whySoMany(run, newest)}</p>`}
     <div class="head-place"><div class="head-body">
       <${HeadMatrix} run=${run} focus=${focus} hover=${hover} close=${many && close} dispatch=${dispatch} />
       <div class="head-side">

@@ -149,7 +149,7 @@ function cellFacts(run, { queries, keys, row = false }, cell) {
         ? ["the key it looks at most; click to keep it"]
         : many
           ? ["the largest of the cells that share this pixel"]
-          : []),
+          : ["click to keep it"]),
     ],
   };
 }

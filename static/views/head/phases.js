@@ -6,10 +6,15 @@ import { counted } from "../../facts/format.js";
 /** @param {{run: Object, newest: number}} props `newest`: the last row in sight */
 export function Phases({ run, newest }) {
   return html`<ul class="head-phases">
-    <li><b>prefill: ${counted(run.promptLength, "row")}${run.promptLength > 1 && " at once"}.</b><span class="phase-why"> All words of the prompt are known.</span></li>
-    ${
-      newest >= run.promptLength &&
-      html`<li><b>decode: one row a step.</b><span class="phase-why"> Each new word is known only when the step before has chosen it.</span></li>`
-    }
+    <li>prefill: ${counted(run.promptLength, "row")}${run.promptLength > 1 && " at once"}</li>
+    ${newest >= run.promptLength && html`<li>decode: one row a step</li>`}
   </ul>`;
+}
+
+/** @returns {string} why the newest rows came together, or the newest alone */
+export function whySoMany(run, newest) {
+  if (newest >= run.promptLength)
+    return "Why one row a step? A new word is known only when the step before has chosen it.";
+  if (run.promptLength === 1) return "One word of prompt is one row; it can look only at itself.";
+  return "Why all rows at once? Every word of the prompt is known before the first step.";
 }
