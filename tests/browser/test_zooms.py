@@ -253,6 +253,27 @@ def test_every_zoom_is_a_tab_in_one_row(stage: Stage, short_run: str) -> None:
     expect(pair.region.get_by_role("heading", level=2).first).to_contain_text("took")
 
 
+SMALL_TEXT = """(panel) => {
+  const walk = document.createTreeWalker(panel, NodeFilter.SHOW_TEXT);
+  const small = [];
+  while (walk.nextNode()) {
+    const parent = walk.currentNode.parentElement;
+    if (!walk.currentNode.textContent.trim() || parent.closest("sub, sup, .visually-hidden")) continue;
+    if (parseFloat(getComputedStyle(parent).fontSize) < 12) small.push(walk.currentNode.textContent.trim());
+  }
+  return small;
+}"""
+
+
+def test_no_zoom_has_text_smaller_than_12_pixels(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "head")
+    for view in ("model", "block", "head", "pair", "tokens", "cache", "time"):
+        stage.look_at(f"#step=3&layer={LAYER}&head={HEAD}&query={QUERY}&key={KEY}&view={view}")
+        stage.expect_view(view)
+        stage.rest()
+        assert pair.region.evaluate(SMALL_TEXT) == [], view
+
+
 def test_what_is_locked_says_so_until_it_is_let_go(stage: Stage, short_run: str) -> None:
     pair = opened(stage, short_run, "head")
     heading = pair.region.get_by_role("heading", level=2)
