@@ -48,7 +48,7 @@ function View({ state: now, ...parts }) {
       Shown &&
       (!awaited || view === "head") &&
       html`<div class=${`view view-${view}`} key=${view} ref=${ref} data-depth=${ZOOMS.indexOf(view)}>
-        <${Shown} state=${state} focus=${focus} exact=${exact} ...${parts} />
+        <${Shown} state=${state} sight=${now.step} focus=${focus} exact=${exact} ...${parts} />
       </div>`
     }`;
 }

@@ -12,13 +12,18 @@ import { Phases, whySoMany } from "./phases.js";
 /** More tokens than this and cells get too small to point at: a window around the chosen cell is offered. */
 const READABLE_TOKENS = 48;
 
+function stillAt(step, sight, layer) {
+  return `This is still step ${step}: step ${sight} has not reached layer ${layer}.`;
+}
+
 const isLocked = ({ selection }) => selection.query !== null || selection.key !== null;
 
 /**
  * While the run is awaited, `focus.key` is null: the places stand, and what will be in them is said. The row is that of the
- * log, whether or not its exact numbers are there: a share must not change because somebody paused.
+ * log, whether or not its exact numbers are there: a share must not change because somebody paused. `sight`: the step that
+ * the page shows, which may not have reached this layer.
  */
-export function HeadView({ state, focus, exact, dispatch }) {
+export function HeadView({ state, sight, focus, exact, dispatch }) {
   const [close, setClose] = useState(false);
   const { run, hover, step } = state;
   const { layer, head, query, newest, preview } = focus;
@@ -29,7 +34,7 @@ export function HeadView({ state, focus, exact, dispatch }) {
     <h2>${awaited ? "With the first step, this shows where a head looks." : lookSentence(run, query, row)}${
       preview && html` <small>layer ${layer}, head ${head}: click to keep it</small>`
     }</h2>
-    ${!isLocked(state) && html`<p class="head-how">${whySoMany(run, newest)}</p>`}
+    ${(!isLocked(state) || sight > step) && html`<p class="head-how">${sight > step ? stillAt(step, sight, layer) : whySoMany(run, newest)}</p>`}
     <div class="head-place"><div class="head-body">
       <${HeadMatrix} run=${run} focus=${focus} hover=${hover} close=${many && close} dispatch=${dispatch} />
       <div class="head-side">
