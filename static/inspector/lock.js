@@ -15,23 +15,25 @@ export function Lock({ state, focus, dispatch }) {
   const { query, key, view } = selection;
   if ((query === null && key === null) || !OF_A_CELL.includes(view)) return null;
   const letGo = () => dispatch({ type: "select", selection: { query: null, key: null } });
+  const note = noteOf(run, selection, { newest: focus.newest, step });
   return html`<p class="lock">
     <span class="lock-what">locked on <b>${lockedInWords(run, selection)}</b></span>
     <button type="button" onClick=${letGo}>let go</button>
-    <span class="lock-note">${noteOf(run, selection, { newest: focus.newest, step }) ?? html`<${Strongest} run=${run} cell=${selection} focus=${focus} dispatch=${dispatch} />`}</span>
+    ${note && html`<span class="lock-note">${note}</span>`}
+    ${view !== "block" && html`<${Strongest} run=${run} cell=${selection} focus=${focus} dispatch=${dispatch} />`}
   </p>`;
 }
 
 /** Which head of the whole model links the locked cell the most, and the way there. */
 function Strongest({ run, cell, focus, dispatch }) {
   const { query, key } = cell;
-  const isThere = query !== null && key !== null && focus.key !== null;
+  const isThere = query !== null && key !== null && focus.key !== null && query <= focus.newest;
   const top = useMemo(() => (isThere ? strongestOn(run, query, key) : null), [run, isThere, query, key]);
   if (!top) return null;
   const { layer, head, share } = top;
-  const all = counted(run.layers * run.heads, "head");
-  if (layer === focus.layer && head === focus.head) return `of all ${all}, this one looks there the most`;
-  return html`most of all ${all}:${" "}
-    <button type="button" onClick=${() => dispatch({ type: "select", selection: { layer, head } })}>layer ${layer}, head ${head}</button>
-    ${" "}${percent(share, 0)}`;
+  const most = `looked at most of all ${counted(run.layers * run.heads, "head")} by`;
+  if (layer === focus.layer && head === focus.head) return html`<span class="lock-note">${most} this one</span>`;
+  return html`<span class="lock-note">
+    ${most} <button type="button" onClick=${() => dispatch({ type: "select", selection: { layer, head } })}>layer ${layer}, head ${head}</button>: ${percent(share, 0)}
+  </span>`;
 }

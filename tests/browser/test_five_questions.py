@@ -43,14 +43,16 @@ def test_which_head_links_it_to_animal(stage: Stage, run: str) -> None:
     other = (layer + 1) % model["layers"]
     stage.open(run, f"#step=0&layer={other}&head={head}&view=head")
     inspector = stage.region("Inspector")
-    expect(inspector).to_contain_text("which head looks there most?")
+    expect(inspector).not_to_contain_text("locked on")
     stage.matrix.focus()
     walk_to(stage, query, key)
-    answer = inspector.get_by_text(f"Of all {len(heads)} heads")
-    expect(answer).to_contain_text(f"layer {layer}, head {head} links “it” to “animal” the most: {share}")
+    answer = inspector.get_by_text(f"of all {len(heads)} heads")
+    expect(inspector).to_contain_text("locked on “it” → “animal”")
+    expect(answer).to_contain_text(f"looked at most of all {len(heads)} heads by layer {layer}, head {head}: {share}")
     answer.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
-    expect(answer).to_contain_text("this one links “it” to “animal” the most.")
-    expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"Head {head} of layer {layer}: “it” looks")
+    expect(answer).to_contain_text(f"looked at most of all {len(heads)} heads by this one")
+    expect(inspector).to_contain_text(f"Layer {layer} ▸ Head {head}")
+    expect(inspector.get_by_role("heading", level=2)).to_contain_text("“it” looks")
 
 
 def walk_to(stage: Stage, query: int, key: int) -> None:

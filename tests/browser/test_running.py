@@ -94,7 +94,7 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
     for viewer in viewers.values():
         expect(viewer.ending).to_be_visible(timeout=60_000)
         expect(viewer.region("KV cache")).to_contain_text("the formula agrees")
-        expect(viewer.region("Inspector").get_by_role("heading")).to_contain_text(
+        expect(viewer.region("Inspector").get_by_role("heading", level=2)).to_contain_text(
             re.compile(r"^Head \d of layer \d+: ")
         )
         expect(viewer.matrix).not_to_contain_text("No weights yet")
@@ -142,9 +142,10 @@ def test_a_head_that_is_linked_to_or_chosen_while_a_prompt_goes_through_stays(
         expect(linked.region("Inspector")).to_contain_text("Heads 3, 4 and 5 read the same K and V")
         chosen.map.press("ArrowRight")
         expect(chosen.region("Inspector").get_by_role("button", name="Head 1", exact=True)).to_be_visible()
-    for watched, head in ((linked, "Head 5 of layer 4: "), (chosen, "Head 1 of layer 0: ")):
+    for watched, head in ((linked, "Layer 4 ▸ Head 5"), (chosen, "Layer 0 ▸ Head 1")):
         expect(watched.ending).to_be_visible(timeout=60_000)
-        expect(watched.region("Inspector").get_by_role("heading")).to_contain_text(head)
+        expect(watched.region("Inspector")).to_contain_text(head)
+        expect(watched.region("Inspector").get_by_role("heading", level=2)).to_contain_text("looks")
 
 
 def test_pause_stops_the_engine_and_play_lets_it_go_on(stage: Stage) -> None:
