@@ -94,13 +94,14 @@ function kindOf(run, geometry, position, named) {
   return position < run.promptLength ? "is-cached" : "is-output";
 }
 
-/** The row being read, as a light band; the newest has a frame already. */
+/** The row being read, up to its last key, as a light band; the newest has a frame already. */
 function Crosshair({ geometry, query }) {
   if (geometry.decode && query === geometry.newest) return null;
   const box = queryBox(geometry, query);
   if (!box) return null;
+  const right = keyBox(geometry, query)?.x1 ?? geometry.right;
   return html`<rect
-    class="matrix-band" x=${geometry.left - 2} y=${box.y0 - 0.5} width=${geometry.right - geometry.left + 3}
+    class="matrix-band" x=${geometry.left - 2} y=${box.y0 - 0.5} width=${right - geometry.left + 3}
     height=${Math.max(2, box.y1 - box.y0)}
   />`;
 }

@@ -32,7 +32,7 @@ export function PairView({ state, focus, exact, dispatch }) {
   const parts = { pair, names };
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
-    <p class="pair-lead">${pairWords(run, focus)} ${pairReason(focus)}</p>
+    <p class="pair-lead">${pairReason(focus)} ${pairWords(run, focus)}</p>
     ${
       MISSING[status]
         ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`
