@@ -329,6 +329,8 @@ def test_the_text_of_a_token_is_selected_and_not_pressed(stage: Stage, short_run
     stage.open(short_run, f"#step=3&layer={LAYER}&head={HEAD}&view=head")
     stage.expect_step(3)
     token = stage.region("Inspector").get_by_role("table", name=re.compile("^Where")).locator("bdi").first
+    token.scroll_into_view_if_needed()
+    stage.rest()
     box = token.bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2

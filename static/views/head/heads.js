@@ -64,7 +64,8 @@ function Small({ run, layer, head, newest, px }) {
   const later = useLater();
   useEffect(() => {
     if (newest === null) return undefined;
-    return later(() => paintSmall(ref.current, { run, layer, head, newest }, { theme }, { px, ratio }));
+    const canvas = ref.current;
+    return later(() => paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio }));
   }, [run, layer, head, newest, px, theme, ratio, later]);
   return html`<canvas ref=${ref} aria-hidden="true" width=${Math.round(px * ratio)} height=${Math.round(px * ratio)}></canvas>`;
 }
