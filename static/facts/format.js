@@ -92,6 +92,11 @@ export function milliseconds(ms) {
   return `${fixed(ms, ms >= 10 ? 0 : ms >= 1 ? 1 : 2)}${NARROW_SPACE}ms`;
 }
 
+/** @returns {string} a ratio: "1.2×", "11×" */
+export function times(ratio) {
+  return `${fixed(ratio, ratio < 10 ? 1 : 0)}×`;
+}
+
 /** @returns {string} 1 → "1 token", 3 → "3 tokens" */
 export function counted(count, noun, plural = `${noun}s`) {
   return `${integer(count)} ${count === 1 ? noun : plural}`;

@@ -1,10 +1,10 @@
 /** Prefill beside decode: what a byte read from memory is good for in each. */
 
 import { html } from "htm/preact";
-import { bytesShort, counted, integer, milliseconds, short, significant } from "../../facts/format.js";
+import { bytesShort, counted, integer, milliseconds, short, significant, times } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { PhaseBars } from "./phase-bars.js";
-import { times, verdict } from "./verdict.js";
+import { verdict } from "./verdict.js";
 
 const LINES = [
   { id: "rows", name: "rows in one step", origin: "measured", write: integer },

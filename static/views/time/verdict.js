@@ -1,6 +1,6 @@
 /** What two ratios say of where the time of decode goes. Pure. */
 
-import { fixed } from "../../facts/format.js";
+import { times } from "../../facts/format.js";
 
 /** How much more than the arithmetic a token's time must grow from prefill to decode to show that decode waits. */
 const WAITS = 1.5;
@@ -16,9 +16,4 @@ export function verdict(work, time) {
   if (Number(times(time).slice(0, -1)) > Number(times(work).slice(0, -1)))
     return "Time grew a little more than arithmetic, as waiting for memory makes it, but too little on this prompt to be sure.";
   return "Here a token's time grew no more than its arithmetic, so this run does not show decode waiting for memory.";
-}
-
-/** @returns {string} a ratio as it is written: "1.2×", "11×" */
-export function times(ratio) {
-  return `${fixed(ratio, ratio < 10 ? 1 : 0)}×`;
 }
