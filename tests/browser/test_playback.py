@@ -111,7 +111,7 @@ def test_a_link_between_tokens_is_told_only_where_the_step_has_both(stage: Stage
     stage.open(short_run, f"#step={LAST}&layer=13&head=8&query={newest}&key=1")
     inspector = stage.region("Inspector")
     expect(inspector).to_contain_text("looked at most")
-    stage.button("First step").click()
+    stage.page.keyboard.press("Home")
     stage.expect_step(0)
     expect(inspector).to_contain_text(f"comes in step {LAST}")
     expect(inspector).not_to_contain_text("looked at most")

@@ -8,6 +8,7 @@ import { keyBox, queryBox, topOfKey } from "./matrix-geometry.js";
 const LEAST_ROW_PX = 14;
 /** On the diagonal neighbours are further apart than their columns are. */
 const LEAST_COLUMN_PX = 11;
+const LEAST_BESIDE_PX = 19;
 const TILT_DEGREES = -45;
 const QUERY_CHARS = 10;
 export const KEY_CHARS = 9;
@@ -62,11 +63,12 @@ function Queries({ geometry, run, marked, chosen }) {
 
 function Keys({ geometry, run, marked, chosen }) {
   const [first, last] = geometry.keys;
+  const onDiagonal = first === 0 && geometry.queries[0] === 0;
   const columns = labelled({
     first,
     count: last - first + 1,
     pitch: geometry.cell,
-    leastPx: LEAST_COLUMN_PX,
+    leastPx: onDiagonal ? LEAST_COLUMN_PX : LEAST_BESIDE_PX,
     always: [chosen, marked],
   });
   return columns.map(({ position: key, named }) => {
