@@ -65,7 +65,14 @@ function Small({ run, layer, head, newest, px }) {
   useEffect(() => {
     if (newest === null) return undefined;
     const canvas = ref.current;
-    return later(() => paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio }));
+    const show = () => paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio });
+    // What the browser has lost is painted again at once.
+    canvas.addEventListener("contextrestored", show);
+    const forget = later(show);
+    return () => {
+      forget();
+      canvas.removeEventListener("contextrestored", show);
+    };
   }, [run, layer, head, newest, px, theme, ratio, later]);
   return html`<canvas ref=${ref} aria-hidden="true" width=${Math.round(px * ratio)} height=${Math.round(px * ratio)}></canvas>`;
 }
