@@ -236,8 +236,8 @@ def plain(text: str) -> str:
 
 
 def _visible(character: str) -> str:
-    if character in " \n\t":
-        return {" ": "·", "\n": "⏎", "\t": "⇥"}[character]
+    if character in " \u00a0\n\t":
+        return {" ": "·", "\u00a0": "␣", "\n": "⏎", "\t": "⇥"}[character]
     if unicodedata.category(character)[0] in "CZ":
         return f"\\u{{{ord(character):X}}}"
     return character

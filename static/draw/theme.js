@@ -7,7 +7,7 @@ import { interpolateRgb } from "d3-interpolate";
 import { inkOn, isLight, pack, packed, ramp } from "./colours.js";
 
 const PROPERTIES = {
-  ...{ mono: "mono", bg: "bg", panel: "panel", ink: "ink", muted: "muted", line: "line" },
+  ...{ mono: "mono", sans: "sans", bg: "bg", panel: "panel", ink: "ink", muted: "muted", line: "line" },
   ...{ cached: "cached", computed: "computed", output: "output", weights: "weights" },
   ...{ attentionStops: "attention", attentionNowStops: "attention-now" },
   ...{ cachedInk: "cached-ink", computedInk: "computed-ink", outputInk: "output-ink" },

@@ -66,6 +66,33 @@ export function headSentence(run, layer, head, query, row = rowWeights(run, laye
   return `Head ${head} of layer ${layer}: ${looker} looks most at ${target} (${percent(best.weight, 0)})`;
 }
 
+/** What a sentence about a row names: the strongest key, and those after it that come near. */
+const NAMED = 3;
+const NAMED_FROM = 0.15;
+const NEAR = 0.4;
+
+/**
+ * @param {{weights: Float32Array}|null} row as `rowWeights` gives it
+ * @returns {string} a row in words: “to” looks back at “away” and “far”
+ */
+export function lookSentence(run, query, row) {
+  const looker = quoted(run.tokens[query]);
+  if (!row) return looker;
+  if (query === 0) return `${looker} comes first and can look only at itself`;
+  const [best, ...others] = topKeys(row.weights, NAMED);
+  const name = ({ key }) => (key === query ? "itself" : quoted(run.tokens[key]));
+  if (best.weight < NAMED_FROM) return `${looker} looks a little at many, most at ${name(best)}`;
+  const near = others.filter(({ weight }) => weight >= Math.max(NAMED_FROM, NEAR * best.weight));
+  const named = [best, ...near];
+  const back = named.every(({ key }) => key < query) ? "looks back at" : "looks at";
+  return `${looker} ${back} ${listed(named.map(name))}`;
+}
+
+/** @returns {string} "a", "a and b", "a, b and c" */
+export function listed(names) {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
 /** @returns {string} where that key stands, in words */
 export function whereKeyStands(query, key) {
   if (key === query) return "its own position";

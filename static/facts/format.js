@@ -92,6 +92,11 @@ export function milliseconds(ms) {
   return `${fixed(ms, ms >= 10 ? 0 : ms >= 1 ? 1 : 2)}${NARROW_SPACE}ms`;
 }
 
+/** @returns {string} a ratio: "1.2×", "11×" */
+export function times(ratio) {
+  return `${fixed(ratio, ratio < 10 ? 1 : 0)}×`;
+}
+
 /** @returns {string} 1 → "1 token", 3 → "3 tokens" */
 export function counted(count, noun, plural = `${noun}s`) {
   return `${integer(count)} ${count === 1 ? noun : plural}`;
@@ -101,7 +106,7 @@ export function counted(count, noun, plural = `${noun}s`) {
 const PLAIN = /^[ -~]+$/;
 
 /**
- * A token as it is shown: `·` for a space, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not UTF-8 by
+ * A token as it is shown: `·` for a space, `␣` for one at which no line may break, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not UTF-8 by
  * itself, `\u{200B}` for characters that cannot be seen.
  *
  * @param {{text: string, bytes: string, special: boolean}} token
@@ -121,6 +126,7 @@ export function tokenText(token) {
 /** @returns {string} a character that can be seen, or what stands for it */
 export function visible(character) {
   if (character === " ") return "·";
+  if (character === "\u00a0") return "␣";
   if (character === "\n") return "⏎";
   if (character === "\t") return "⇥";
   if (!UNSEEN.test(character)) return character;

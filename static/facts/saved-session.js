@@ -5,6 +5,9 @@ export const NO_BRANCH = "A saved run cannot be branched: run its prompt again."
 export const NO_STUDY = "Not possible in a saved run: run its prompt again.";
 /** Said in place of exact values that nobody can compute here. */
 export const NOT_STORED = "not stored with this session, and its model does not run here";
+/** How to come by what is not stored. */
+export const TO_GET_THEM =
+  "To see them, run this prompt in KVScope with its model, or ask for a link with the values stored.";
 /** Said in place of exact values that are stored, but not as they were. */
 export const DAMAGED = "stored with this session, but damaged since";
 

@@ -2,21 +2,22 @@
 
 import { html } from "htm/preact";
 import { PANEL_NAMES } from "../state/views.js";
-import { Token } from "../ui/token.js";
+import { untilPointerMoves } from "../ui/resting-pointer.js";
 
-/** @param {{run: Object, focus: Object, view: string, dispatch: Function}} props `focus` as `headFocus` gives it */
-export function Breadcrumb({ run, focus, view, dispatch }) {
-  const { layer, head, query, key, preview } = focus;
-  const go = (to) => dispatch({ type: "select", selection: { view: to } });
-  const token = (position) => html`<${Token} token=${run.tokens[position]} limit=${8} />`;
-  const part = (to, content) =>
-    html`<button type="button" aria-current=${view === to ? "page" : undefined} onClick=${() => go(to)}>${content}</button>`;
+/** @param {{focus: Object, view: string, dispatch: Function}} props `focus` as `headFocus` gives it */
+export function Breadcrumb({ focus, view, dispatch }) {
+  const { layer, head } = focus;
+  const part = (to, content) => {
+    // Another view gives the map another width: it may come to lie under a pointer that points at nothing of it.
+    const go = (event) => {
+      untilPointerMoves(window, event);
+      dispatch({ type: "select", selection: { view: to } });
+    };
+    return html`<button type="button" aria-current=${view === to ? "page" : undefined} onClick=${go}>${content}</button>`;
+  };
   return html`<nav class="breadcrumb" aria-label="Zoom">
     <span class="crumbs">
-      ${part("model", "Model")} <i>▸</i> ${part("block", `Layer ${layer}`)} <i>▸</i> ${part("head", `Head ${head}`)}
-      ${" "}<i>▸</i>${" "}
-      ${part("pair", key === null ? "Query → key" : html`${token(query)} → ${token(key)}`)}
-      ${preview && html`<span class="preview">preview: click to keep</span>`}
+      ${part("model", "Model")}<i> ▸ </i>${part("block", `Layer ${layer}`)}<i> ▸ </i>${part("head", `Head ${head}`)}<i> ▸ </i>${part("pair", "Query·key")}
     </span>
     <span class="crumb-panels">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}</span>
   </nav>`;

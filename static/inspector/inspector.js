@@ -6,6 +6,7 @@ import { isAwaited, whenReached, whenSettled } from "../state/settled.js";
 import { ZOOMS } from "../state/views.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { headFocus } from "./focus.js";
+import { Lock } from "./lock.js";
 import { useEntry } from "./use-entry.js";
 import { useHeadValues } from "./use-head-values.js";
 import { useView } from "./use-view.js";
@@ -39,14 +40,15 @@ function View({ state: now, ...parts }) {
   const focus = headFocus(view === "pair" ? { ...state, hover: null } : state);
   const exact = useHeadValues(state, focus, parts.client, view === "head" || view === "pair");
   useEntry(ref, view, entered);
-  return html`<${Breadcrumb} run=${state.run} focus=${focus} view=${state.selection.view} dispatch=${parts.dispatch} />
+  return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} dispatch=${parts.dispatch} />
+    ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
     ${failed && html`<p class="empty" role="alert">This view could not be loaded: the server does not answer.</p>`}
     ${Shown && awaited && view !== "head" && html`<p class="empty">This comes with the first step.</p>`}
     ${
       Shown &&
       (!awaited || view === "head") &&
       html`<div class=${`view view-${view}`} key=${view} ref=${ref} data-depth=${ZOOMS.indexOf(view)}>
-        <${Shown} state=${state} focus=${focus} exact=${exact} ...${parts} />
+        <${Shown} state=${state} sight=${now.step} focus=${focus} exact=${exact} ...${parts} />
       </div>`
     }`;
 }

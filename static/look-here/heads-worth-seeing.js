@@ -167,7 +167,7 @@ function queries(count) {
 /**
  * The head that gives one chosen cell the most weight.
  *
- * @returns {Object|null} an item as `headsWorthSeeing` gives them, of kind "cell"; null while that row is not there
+ * @returns {{layer: number, head: number, share: number}|null} null while that row is not there
  */
 export function strongestOn(run, query, key) {
   if (!run.row(0, 0, query) || key > query) return null;
@@ -178,17 +178,5 @@ export function strongestOn(run, query, key) {
       if (shade > top.shade) top = { layer, head, shade };
     }
   }
-  const { layer, head, shade } = top;
-  const [looker, seen] = [quoted(run.tokens[query], 12), quoted(run.tokens[key], 12)];
-  const share = weightOf(shade);
-  return {
-    kind: "cell",
-    layer,
-    head,
-    query,
-    key,
-    share,
-    title: `${looker} → ${seen}`,
-    sentence: `Of all ${counted(run.layers * run.heads, "head")}, layer ${layer}, head ${head} gives the cell you chose the most: ${looker} puts ${percent(share, 0)} on ${key === query ? "itself" : seen}.`,
-  };
+  return { layer: top.layer, head: top.head, share: weightOf(top.shade) };
 }

@@ -7,19 +7,11 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { percent } from "../facts/format.js";
 import { useHint } from "../words/hint.js";
-import { strongestOn } from "./heads-worth-seeing.js";
 import { useHeadsWorthSeeing } from "./use-heads-worth-seeing.js";
 
 export function LookHere({ state, dispatch }) {
   const { run, step, selection } = state;
   const { items, measured } = useHeadsWorthSeeing(run, run?.positions ?? 0);
-  const { query, key } = selection;
-  const chosen = useMemo(
-    () => (measured && query !== null && key !== null ? strongestOn(run, query, key) : null),
-    [run, measured, query, key],
-  );
-  const shown = chosen && !items.some((item) => sameCell(item, chosen)) ? [...items, chosen] : items;
-
   const show = (item) => {
     if (item.query !== null && item.query > run.lastQueryOfStep(step)) {
       dispatch({ type: "seek", step: run.stepOfQuery(item.query) });
@@ -33,9 +25,9 @@ export function LookHere({ state, dispatch }) {
   return html`<section class="look-here" aria-label="Look here">
     <h2>Look here</h2>
     ${
-      shown.length
+      items.length
         ? html`<ul>
-            ${shown.map(
+            ${items.map(
               (item) => html`<li key=${item.kind}>
               <${Item} item=${item} current=${isCurrent(item, selection)} onShow=${() => show(item)} />
             </li>`,
@@ -63,7 +55,6 @@ const NAMES = {
   before: "Reads the token just before",
   repeat: "Looks at what came next last time",
   link: "Strongest link between two words",
-  cell: "The head that looks here most",
 };
 
 function emptyText(run, measured) {
@@ -75,10 +66,6 @@ function emptyText(run, measured) {
   return measured
     ? "Nothing stands out yet: with a few more tokens, heads that do something special are listed here."
     : "Measuring every head …";
-}
-
-function sameCell(a, b) {
-  return a.layer === b.layer && a.head === b.head && a.query === b.query && a.key === b.key;
 }
 
 function isCurrent(item, { layer, head, query, key }) {

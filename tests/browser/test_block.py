@@ -216,3 +216,27 @@ def test_on_a_phone_the_flow_goes_down_and_nothing_is_wider_than_the_page(
     tops = [box["y"] for box in boxes if box]
     assert len(tops) == 9
     assert all(later - earlier >= 24 for earlier, later in itertools.pairwise(tops))
+
+
+def test_on_a_narrower_page_the_second_half_lies_under_the_first(stage: Stage, short_run: str) -> None:
+    for width in (1024, 1440):
+        stage.page.set_viewport_size({"width": width, "height": 900})
+        opened(stage, short_run)
+        drawn = stage.page.get_by_role("application", name=WALK).bounding_box()
+        assert drawn is not None
+        assert drawn["height"] < 1000, f"{width}: a column of {drawn['height']} px"
+        names = inspector(stage).get_by_text(re.compile("^(Attention|MLP) half: ")).all()
+        tops = [name.bounding_box() for name in names]
+        assert len(tops) == 2
+        assert (abs(tops[0]["y"] - tops[1]["y"]) < 2) == (width == 1440)  # type: ignore[index]
+
+
+def test_the_drawing_never_has_values_of_another_layer_under_its_name(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
+    wait_for_values(stage)
+    with stage.server.engine_asleep():
+        stage.button("Open the layer above").click()
+        expect(inspector(stage).get_by_role("heading", level=2)).to_contain_text(f"Layer {LAYER + 1} of 30")
+        expect(inspector(stage)).to_contain_text("Dashed: the model is computing these values.")
+    wait_for_values(stage)
+    expect(inspector(stage)).to_contain_text("Point at any cell")

@@ -44,7 +44,7 @@ def test_it_opens_where_the_sharer_meant_and_asks_for_nothing(
     stage.expect_step(3)
     expect(page.get_by_role("heading", name="What “it” means")).to_be_visible()
     expect(stage.region("Notes")).to_contain_text("Look at the row of it.")
-    expect(stage.region("Inspector").get_by_role("heading", level=2)).to_contain_text("Head 8 of layer 13")
+    expect(stage.region("Inspector").get_by_role("heading", level=2)).to_contain_text("“it” looks back at “animal”")
     for view in VIEWS:
         stage.look_at(PLACE + view)
         stage.expect_view(view)

@@ -43,14 +43,16 @@ def test_which_head_links_it_to_animal(stage: Stage, run: str) -> None:
     other = (layer + 1) % model["layers"]
     stage.open(run, f"#step=0&layer={other}&head={head}&view=head")
     inspector = stage.region("Inspector")
-    expect(inspector).to_contain_text("which head looks there most?")
+    expect(inspector).not_to_contain_text("locked on")
     stage.matrix.focus()
     walk_to(stage, query, key)
-    answer = inspector.get_by_text(f"Of all {len(heads)} heads")
-    expect(answer).to_contain_text(f"layer {layer}, head {head} links “it” to “animal” the most: {share}")
+    answer = inspector.get_by_text(f"of all {len(heads)} heads")
+    expect(inspector).to_contain_text("locked on “it” → “animal”")
+    expect(answer).to_contain_text(f"looked at most of all {len(heads)} heads by layer {layer}, head {head}: {share}")
     answer.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
-    expect(answer).to_contain_text("this one links “it” to “animal” the most.")
-    expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"Head {head} of layer {layer}: “it” looks")
+    expect(answer).to_contain_text(f"looked at most of all {len(heads)} heads by this one")
+    expect(inspector).to_contain_text(f"Layer {layer} ▸ Head {head}")
+    expect(inspector.get_by_role("heading", level=2)).to_contain_text("“it” looks")
 
 
 def walk_to(stage: Stage, query: int, key: int) -> None:
@@ -78,7 +80,7 @@ def test_a_rows_name_can_be_pressed_and_tells_what_that_token_looks_at_most(stag
     best = max(range(query + 1), key=lambda key: log.weight(13, 8, query, key))
     press_at_rest(stage, inspector.get_by_text("·it", exact=True).first)
     stage.page.wait_for_url(f"**query={query}&key={best}*")
-    expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"“it” looks most at “{words[best].strip()}”")
+    expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"“it” looks back at “{words[best].strip()}”")
 
 
 def press_at_rest(stage: Stage, name: Locator) -> None:
@@ -180,7 +182,9 @@ def test_what_the_answer_would_have_cost_without_a_cache(stage: Stage, run: str)
     expect(part.get_by_role("caption").first).to_have_text(f"All {steps} steps", timeout=60_000)
     twin = stage.server.log(twin_id)
     assert sum(step["rows_computed"] for step in twin.steps) == without
-    said = re.search(r"Really run without a cache: (\S+ m?s) instead of (\S+ m?s)\.", plain(part.inner_text()))
+    told = plain(part.inner_text())
+    assert f"Really run without a cache: {without} rows instead of {rows}." in told
+    said = re.search(r"Its forward passes took (\S+ m?s) instead of (\S+ m?s)\.", told)
     assert said is not None
     for shown, side in zip(said.groups(), (twin, log), strict=True):
         spent = sum(step["ms"]["forward"] for step in side.steps)

@@ -33,7 +33,7 @@ def row_of(stage: Stage, layer: int) -> Locator:
 
 def shown(text: str) -> str:
     """A token's text as the page shows it."""
-    return text.replace(" ", "·").replace("\u00a0", "\\u{A0}")
+    return text.replace(" ", "·").replace("\u00a0", "␣")
 
 
 def test_a_decode_step_sends_one_row_through_the_six_steps(stage: Stage, short_run: str) -> None:

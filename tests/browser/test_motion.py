@@ -143,8 +143,11 @@ def test_a_head_above_the_sweep_still_shows_the_step_before(stage: Stage, short_
         stage.page.keyboard.press(".")
     for _ in range(9):
         stage.page.keyboard.press("ArrowUp")
-    heading = stage.region("Inspector").get_by_role("heading", level=2).first
-    expect(heading).to_contain_text(f"Head 2 of layer 11: “{tokens[newest - 1]}” looks")
+    inspector = stage.region("Inspector")
+    heading = inspector.get_by_role("heading", level=2).first
+    expect(heading).to_contain_text(f"“{tokens[newest - 1]}” looks")
+    expect(inspector).to_contain_text("This is still step 2: step 3 has not reached layer 11.")
     for _ in range(9):
         stage.page.keyboard.press("ArrowDown")
-    expect(heading).to_contain_text(f"Head 2 of layer 2: “{tokens[newest]}” looks")
+    expect(heading).to_contain_text(f"“{tokens[newest]}” looks")
+    expect(inspector).not_to_contain_text("This is still step")

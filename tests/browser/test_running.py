@@ -88,16 +88,14 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
             expect_places_alone(viewer, run)
             assert violations(viewer.page) == [], scheme
             inspector = viewer.region("Inspector")
-            inspector.get_by_role("button", name="Query → key").click()
+            inspector.get_by_role("button", name="Query·key").click()
             expect(inspector).to_contain_text("This comes with the first step.")
             inspector.get_by_role("button", name="Head 0", exact=True).click()
             expect(viewer.matrix).to_be_visible()
     for viewer in viewers.values():
         expect(viewer.ending).to_be_visible(timeout=60_000)
         expect(viewer.region("KV cache")).to_contain_text("the formula agrees")
-        expect(viewer.region("Inspector").get_by_role("heading")).to_contain_text(
-            re.compile(r"^Head \d of layer \d+: ")
-        )
+        expect(viewer.region("Inspector").get_by_role("heading", level=2)).to_contain_text(re.compile(r"^“.+” looks"))
         expect(viewer.matrix).not_to_contain_text("No weights yet")
 
 
@@ -143,9 +141,10 @@ def test_a_head_that_is_linked_to_or_chosen_while_a_prompt_goes_through_stays(
         expect(linked.region("Inspector")).to_contain_text("Heads 3, 4 and 5 read the same K and V")
         chosen.map.press("ArrowRight")
         expect(chosen.region("Inspector").get_by_role("button", name="Head 1", exact=True)).to_be_visible()
-    for watched, head in ((linked, "Head 5 of layer 4: "), (chosen, "Head 1 of layer 0: ")):
+    for watched, head in ((linked, "Layer 4 ▸ Head 5"), (chosen, "Layer 0 ▸ Head 1")):
         expect(watched.ending).to_be_visible(timeout=60_000)
-        expect(watched.region("Inspector").get_by_role("heading")).to_contain_text(head)
+        expect(watched.region("Inspector")).to_contain_text(head)
+        expect(watched.region("Inspector").get_by_role("heading", level=2)).to_contain_text("looks")
 
 
 def test_pause_stops_the_engine_and_play_lets_it_go_on(stage: Stage) -> None:

@@ -53,7 +53,7 @@ def test_a_shared_moment_opens_from_its_link_in_another_browser(
     expect(other.region("Notes").get_by_role("button", name="layer 13, head 8")).to_have_attribute(
         "aria-pressed", "true"
     )
-    expect(other.region("Inspector").get_by_role("heading", level=2)).to_contain_text("Head 8 of layer 13")
+    expect(other.region("Inspector").get_by_role("heading", level=2)).to_have_text("“it” looks back at “animal”")
     expect(other.region("Inspector")).to_contain_text("softmax over 9 keys")
     page.wait_for_url(re.compile(r"/s/[a-z2-7]+#step=3&layer=13&head=8&query=8&key=1&view=head$"))
     for name in ("This query and this key", "KV cache", "Time"):

@@ -84,6 +84,36 @@ def test_a_slider_in_the_table_acts_at_once_and_asks_the_server_nothing(stage: S
     assert asked == []
 
 
+def test_a_cut_makes_the_bars_that_are_left_longer_on_one_scale(stage: Stage, short_run: str) -> None:
+    table = opened(stage, short_run)
+    field, slider = table.get_by_label("What-if top-k"), table.get_by_label("Slide top-k")
+    box = slider.bounding_box()
+    assert box is not None
+    assert box["width"] >= 150
+    field.fill("5")
+    row = table.get_by_role("row").nth(1).get_by_role("cell")
+    for stage_of_it in (WARM, TOP_K):
+        track, bar = (row.nth(stage_of_it).locator(part).bounding_box() for part in ("span span", "i"))
+        assert track is not None
+        assert bar is not None
+        said = share(row.nth(stage_of_it).inner_text())
+        assert abs(bar["width"] / track["width"] - said) < 0.02
+    assert share(row.nth(TOP_K).inner_text()) > share(row.nth(WARM).inner_text())
+    expect(stage.region("Inspector")).to_contain_text("nothing is run again")
+    slider.press("Home")
+    expect(field).to_have_value("1")
+    slider.press("End")
+    expect(field).to_have_value("")
+
+
+def test_greedy_shows_no_columns_of_filters_it_does_not_use(stage: Stage, short_run: str) -> None:
+    table = opened(stage, short_run)
+    row = table.get_by_role("row").nth(1).get_by_role("cell")
+    expect(row.nth(WARM)).to_contain_text("%")
+    for column in (TOP_K, TOP_P):
+        expect(row.nth(column)).not_to_contain_text("%")
+
+
 def test_why_a_token_was_not_chosen_is_answered(stage: Stage, short_run: str) -> None:
     table = opened(stage, short_run)
     log = stage.server.log(short_run)

@@ -74,11 +74,19 @@ def test_a_press_on_look_here_goes_to_that_head_and_cell(stage: Stage, short_run
     expect(item).to_have_attribute("aria-current", "true")
 
 
-def test_for_a_chosen_cell_the_head_that_gives_it_the_most_is_named(stage: Stage, short_run: str) -> None:
-    stage.open(short_run, "#step=3&layer=2&head=1&query=9&key=6&view=head")
+def test_for_a_locked_cell_the_head_that_gives_it_the_most_is_named_where_it_is_locked(
+    stage: Stage, short_run: str
+) -> None:
+    """And not as one more chip, beside which the others would be cut."""
+    stage.open(short_run, "#step=3&view=head")
+    items = stage.region("Look here").get_by_role("button")
+    expect(items.first).to_be_visible()
+    stage.rest()
+    before = [item.bounding_box() for item in items.all()]
+    stage.look_at("#step=3&layer=2&head=1&query=9&key=6&view=head")
     layer, head, share = strongest(attention(stage.server, short_run)[:, :, 9, 6])
-    item = stage.region("Look here").get_by_role("button").last
-    expect(item).to_have_accessible_name(re.compile(f"L{layer} h{head} {100 * share:.0f}"))
+    expect(stage.region("Inspector")).to_contain_text(f"by layer {layer}, head {head}: {100 * share:.0f}")
+    assert [item.bounding_box() for item in items.all()] == before
 
 
 def test_a_run_of_few_tokens_has_nothing_to_look_at(stage: Stage) -> None:

@@ -220,25 +220,19 @@ def test_the_first_token_reads_only_itself(stage: Stage, short_run: str) -> None
     assert cells(pair.rows.nth(1))[2] == "1.000"
 
 
-def test_a_heads_vectors_are_the_engines_and_its_siblings_are_named(stage: Stage, short_run: str) -> None:
+def test_the_heads_of_a_layer_are_pictures_that_lead_there_by_the_k_and_v_they_share(
+    stage: Stage, short_run: str
+) -> None:
     pair = opened(stage, short_run, "head")
-    vectors = pair.region.get_by_role("slider", name="One of the 64 numbers of q, k, v and output")
-    pair.told(vectors)
-    vectors.press("Home")
-    for i in range(3):
-        expect(vectors).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
-        told = pair.told(vectors)
-        shown = re.fullmatch(rf"i = {i}: q (\S+), k (\S+), v (\S+), output (\S+)", told)
-        assert shown, told
-        wanted = (pair.q[i], pair.k[i], pair.v[KEY, i], pair.output[i])
-        assert all(shows(text, value, 2) for text, value in zip(shown.groups(), wanted, strict=True)), told
-        vectors.press("ArrowRight")
     shared = pair.region.get_by_role("region", name="Heads that share K and V")
     expect(shared).to_contain_text("Heads 6, 7 and 8 read the same K and V")
     expect(shared.get_by_role("button", pressed=True)).to_have_accessible_name("Head 8, reads KV head 2")
     shared.get_by_role("button", name="Head 6, reads KV head 2").click()
     stage.page.wait_for_url(re.compile("head=6&"))
     expect(shared).to_contain_text("Heads 6, 7 and 8 read the same K and V")
+    stage.painted()
+    pictures = [canvas.evaluate("canvas => canvas.toDataURL()") for canvas in shared.locator("canvas").all()]
+    assert len(set(pictures)) == len(pictures) == 9
 
 
 def test_all_keys_of_a_query_are_a_click_away(stage: Stage, short_run: str) -> None:
@@ -246,3 +240,103 @@ def test_all_keys_of_a_query_are_a_click_away(stage: Stage, short_run: str) -> N
     stage.button("4 more keys ▸").click()
     expect(pair.terms).to_be_focused()
     expect(pair.rows).to_have_count(1 + QUERY + 1 + 1 + 1)
+
+
+def test_every_zoom_is_a_tab_in_one_row(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "head")
+    tabs = stage.page.get_by_role("navigation", name="Zoom").get_by_role("button")
+    expect(tabs).to_have_text(["Model", "Layer 13", "Head 8", "Query·key", "Next token", "Cache", "Time"])
+    for view, tab in zip(("model", "block", "head", "pair", "tokens", "cache", "time"), tabs.all(), strict=True):
+        tab.click()
+        stage.expect_view(view)
+        expect(tab).to_have_attribute("aria-current", "page")
+    expect(pair.region.get_by_role("heading", level=2).first).to_contain_text("took")
+
+
+SMALL_TEXT = """(panel) => {
+  const walk = document.createTreeWalker(panel, NodeFilter.SHOW_TEXT);
+  const small = [];
+  while (walk.nextNode()) {
+    const parent = walk.currentNode.parentElement;
+    if (!walk.currentNode.textContent.trim() || parent.closest("sub, sup, .visually-hidden")) continue;
+    if (parseFloat(getComputedStyle(parent).fontSize) < 12) small.push(walk.currentNode.textContent.trim());
+  }
+  return small;
+}"""
+
+
+def test_no_zoom_has_text_smaller_than_12_pixels(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "head")
+    for view in ("model", "block", "head", "pair", "tokens", "cache", "time"):
+        stage.look_at(f"#step=3&layer={LAYER}&head={HEAD}&query={QUERY}&key={KEY}&view={view}")
+        stage.expect_view(view)
+        stage.rest()
+        assert pair.region.evaluate(SMALL_TEXT) == [], view
+
+
+def test_what_is_locked_says_so_until_it_is_let_go(stage: Stage, short_run: str) -> None:
+    pair = opened(stage, short_run, "head")
+    heading = pair.region.get_by_role("heading", level=2)
+    expect(pair.region).to_contain_text("locked on “it” → “animal”")
+    expect(pair.region).to_contain_text("computed in step 0; step 3 only reads its K and V")
+    stage.slider.fill("2")
+    stage.expect_step(2)
+    expect(heading).to_have_text("“it” looks back at “animal”")
+    stage.button("let go").click()
+    tokens = stage.server.log(short_run).tokens
+    for step in (2, 4):
+        stage.slider.fill(str(step))
+        stage.expect_step(step)
+        newest = tokens[len(stage.server.log(short_run).open["tokens"]) + step - 1]["text"].strip()
+        expect(heading).to_contain_text(f"“{newest}” looks")
+    expect(pair.region).not_to_contain_text("locked on")
+
+
+def test_a_click_on_the_path_leaves_no_tip_where_the_map_comes_to_lie(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run, "block")
+    stage.page.get_by_role("navigation", name="Zoom").get_by_role("button", name="Head 8", exact=True).click()
+    stage.expect_view("head")
+    stage.rest()
+    box = stage.map.bounding_box()
+    assert box is not None
+    tip = stage.map.get_by_text(re.compile(r"looks at|length of"))
+    expect(tip).to_have_count(0)
+    stage.page.mouse.move(box["x"] + box["width"] * 0.45, box["y"] + box["height"] * 0.4)
+    expect(tip.first).to_be_visible()
+
+
+def test_the_matrix_and_its_labels_are_readable_at_every_width(stage: Stage, short_run: str) -> None:
+    for width, height in ((1440, 900), (1024, 768), (720, 700), (390, 844)):
+        stage.page.set_viewport_size({"width": width, "height": height})
+        opened(stage, short_run, "head")
+        stage.rest()
+        sizes = stage.matrix.locator("text").evaluate_all(
+            "texts => texts.map((text) => parseFloat(getComputedStyle(text).fontSize))"
+        )
+        assert len(sizes) > 10
+        assert min(sizes) >= 12, width
+        looks = stage.region("Inspector").get_by_role("table", name=re.compile("^Where")).bounding_box()
+        names = [text.bounding_box() for text in stage.matrix.locator("text").all()]
+        assert looks is not None
+        for name in names:
+            assert name is not None
+            beside = name["x"] + name["width"] <= looks["x"] + 1 or name["x"] >= looks["x"] + looks["width"] - 1
+            over = name["y"] + name["height"] <= looks["y"] + 1 or name["y"] >= looks["y"] + looks["height"] - 1
+            assert beside or over, f"{width}: a key's name lies on the bars"
+
+
+def test_the_text_of_a_token_is_selected_and_not_pressed(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, f"#step=3&layer={LAYER}&head={HEAD}&view=head")
+    stage.expect_step(3)
+    token = stage.region("Inspector").get_by_role("table", name=re.compile("^Where")).locator("bdi").first
+    token.scroll_into_view_if_needed()
+    stage.rest()
+    box = token.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    stage.page.mouse.move(box["x"] + 1, middle)
+    stage.page.mouse.down()
+    stage.page.mouse.move(box["x"] + box["width"] - 1, middle, steps=5)
+    stage.page.mouse.up()
+    assert stage.page.evaluate("getSelection().toString()") == token.inner_text()
+    expect(stage.region("Inspector")).not_to_contain_text("locked on")

@@ -35,7 +35,7 @@ CRUMBS = {
     "model": "Model",
     "block": re.compile(r"^Layer \d+$"),
     "head": re.compile(r"^Head \d+$"),
-    "pair": re.compile("→"),
+    "pair": "Query·key",
     "tokens": "Next token",
     "cache": "Cache",
     "time": "Time",

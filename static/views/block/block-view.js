@@ -1,8 +1,8 @@
 /** Zoom "block": one layer drawn flat for one row, every operation with its shape and real values. */
 
 import { html } from "htm/preact";
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { DAMAGED, NOT_STORED } from "../../facts/saved-session.js";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
 import { BlockControls } from "./controls.js";
@@ -23,7 +23,7 @@ export function BlockView({ state, focus, dispatch, client }) {
     <${BlockControls} run=${run} scene=${scene} newest=${focus.newest} locked=${selection.query !== null} dispatch=${dispatch} />
     <${Note} status=${status} stored=${stored} />
     <${BlockDrawing}
-      scene=${scene} stale=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover}
+      scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover}
       dispatch=${dispatch}
     />
     <${Sentence} scene=${scene} />
@@ -32,25 +32,23 @@ export function BlockView({ state, focus, dispatch, client }) {
 }
 
 /**
- * The exact values of a row in a layer. While they are on their way the last ones stay, with their own names and numbers,
- * so that walking through layers or steps does not flicker. A run that is still being made is not asked: its next token
- * would have to wait.
+ * The exact values of a row in a layer. While they are on their way the drawing has what the log has: the values of another
+ * layer or step under the name of this one would be wrong. A run that is still being made is not asked: its next token would
+ * have to wait.
  */
 function useScene({ state, client, layer, query }) {
   const { run, following } = state;
   const step = run.stepOfQuery(query);
   const wanted = following ? null : { run: run.id, step, layer, position: query };
   const { status, values, stored } = useModelValues(state, client.block, wanted, "block");
-  const last = useRef(null);
   const scene = useMemo(() => blockScene(run, { layer, query }, values), [run, layer, query, values]);
-  if (scene.exact) last.current = scene;
-  return { scene: status === "loading" && last.current?.run === run ? last.current : scene, status, stored };
+  return { scene, status, stored };
 }
 
 const NOTES = {
   unavailable:
     "The exact values come from the model, which is not ready. Until then: the attention weights in the run's log.",
-  none: `The exact values are ${NOT_STORED}. Shown are the attention weights in the run's log.`,
+  none: `Here are the shapes, and the attention weights of the run's log. All other values are ${NOT_STORED}. ${TO_GET_THEM}`,
   damaged: `The exact values are ${DAMAGED}. Shown are the attention weights in the run's log.`,
   failed: "The model did not give the exact values. Shown are the attention weights in the run's log.",
   idle: "While tokens are being made the model is left alone. Pause to see every value; shown are the weights in the log.",

@@ -20,7 +20,7 @@ export function BlockControls({ run, scene, newest, locked, dispatch }) {
       ${layerButton(layer + 1, "Open the layer above", `${layer + 1 < run.layers ? `L${layer + 1}` : ""} ▶`)}
     </span>
     <span class="block-row">
-      ${prefill ? `prefill: ${counted(rows, "row")} at once` : `step ${step}, decode: one row`}
+      step ${step}, ${prefill ? `prefill: ${counted(rows, "row")} at once` : "decode: one row"}
       <label>
         row
         <select

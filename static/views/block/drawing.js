@@ -11,7 +11,7 @@ import { hitBlock } from "./draw/boxes.js";
 import { clipOf, drawBlock, paintBlock } from "./draw/cells.js";
 import { placedColumns } from "./draw/columns.js";
 import { tallGeometry } from "./draw/tall.js";
-import { wideGeometry } from "./draw/wide.js";
+import { foldedGeometry, wideGeometry } from "./draw/wide.js";
 import { valueFacts } from "./facts.js";
 import { BlockHeads } from "./heads.js";
 import { BlockWords } from "./labels.js";
@@ -20,8 +20,9 @@ import { BlockMarks } from "./marks.js";
 import { BlockRibbons } from "./ribbons.js";
 import { placeUnder, useCursor } from "./use-cursor.js";
 
-/** Narrower than this the flow goes down instead of across. */
+/** Narrower than this the second half goes under the first; still narrower, the flow goes down instead of across. */
 const WIDE_FROM_PX = 1030;
+const FOLDED_FROM_PX = 740;
 
 export function BlockDrawing(props) {
   const [ref, size] = useSize();
@@ -34,7 +35,8 @@ export function BlockDrawing(props) {
 function useGeometry({ dims, positions, query }, size, centre) {
   const { heads, kvHeads, headDim, d, mlp, gated, rotary } = dims;
   return useMemo(() => {
-    const layout = size.width >= WIDE_FROM_PX ? wideGeometry : tallGeometry;
+    const { width } = size;
+    const layout = width >= WIDE_FROM_PX ? wideGeometry : width >= FOLDED_FROM_PX ? foldedGeometry : tallGeometry;
     return layout({
       ...size,
       dims: { heads, kvHeads, headDim, d, mlp, gated, rotary },
@@ -43,7 +45,7 @@ function useGeometry({ dims, positions, query }, size, centre) {
   }, [size, heads, kvHeads, headDim, d, mlp, gated, rotary, positions, query, centre]);
 }
 
-function Drawing({ scene, stale, centre, onMove, hover, size, dispatch }) {
+function Drawing({ scene, waiting, centre, onMove, hover, size, dispatch }) {
   const theme = useTheme();
   const ratio = useRatio();
   const geometry = useGeometry(scene, size, centre);
@@ -70,8 +72,9 @@ function Drawing({ scene, stale, centre, onMove, hover, size, dispatch }) {
     [geometry, scene, dispatch],
   );
   const legend = useMemo(
-    () => html`<${BlockLegend} scene=${scene} geometry=${geometry} theme=${theme} onMove=${onMove} />`,
-    [scene, geometry, theme, onMove],
+    () =>
+      html`<${BlockLegend} scene=${scene} waiting=${waiting} geometry=${geometry} theme=${theme} onMove=${onMove} />`,
+    [scene, waiting, geometry, theme, onMove],
   );
 
   useEffect(() => () => dispatch({ type: "hover", hover: null }), [dispatch]);
@@ -101,7 +104,7 @@ function Drawing({ scene, stale, centre, onMove, hover, size, dispatch }) {
   const beside = pointer ?? (pointed && placeUnder(geometry, pointed));
 
   return html`<div
-      class="block-drawing" data-stale=${stale} style=${`width:${geometry.width}px;height:${geometry.height}px`}
+      class="block-drawing" style=${`width:${geometry.width}px;height:${geometry.height}px`}
       onPointerDown=${onPointerMove} onPointerMove=${onPointerMove} onPointerLeave=${onPointerLeave} onClick=${onClick}
     >
       ${under}

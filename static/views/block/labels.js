@@ -9,11 +9,11 @@ import { captions, chips } from "./words.js";
 const LINE_PX = 15;
 const TILT_DEGREES = -66;
 const LEAST_LABEL_PX = 12;
-const CHIP = { line: 14, padding: 5, character: 6.9 };
+const CHIP = { line: 14, padding: 5, character: 7.2 };
 
 export function BlockWords({ geometry, scene }) {
   const { width, height } = geometry;
-  const texts = captions(scene);
+  const texts = captions(scene, geometry.terse);
   const operations = chips(scene);
   return html`<svg class="block-words" width=${width} height=${height} aria-hidden="true">
     ${Object.entries(geometry.captions).map(([name, at]) => html`<${Lines} ...${at} lines=${texts[name]} />`)}

@@ -6,16 +6,23 @@ import { counted, integer, percent } from "../../facts/format.js";
 import { columnCount } from "./draw/columns.js";
 import { weightOutside } from "./scene.js";
 
-export function BlockLegend({ scene, geometry, theme, onMove }) {
+export function BlockLegend({ scene, waiting, geometry, theme, onMove }) {
   return html`<div class="block-legend">
     <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.signed.css)}`}></i>
       − value +, each tensor to its own 98th percentile</span>
     <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.attentionNow.css)}`}></i>
       weight 0 to 1 (√ scale)</span>
     <span class="block-key"><i class="block-swatch is-weights"></i> learned weights</span>
-    <span>Point at any cell: its value and how it was made.</span>
+    <span role="status">${howToRead(scene, waiting)}</span>
     <${Window} scene=${scene} columns=${geometry.columns} onMove=${onMove} />
   </div>`;
+}
+
+function howToRead({ exact }, waiting) {
+  if (exact) return "Point at any cell: its value and how it was made.";
+  return waiting
+    ? "Dashed: the model is computing these values."
+    : "Dashed: values that are not here. Point at any weight.";
 }
 
 function span([from, to]) {

@@ -6,9 +6,10 @@ import { deltas } from "./scene.js";
 /**
  * @typedef {{text: string, tone?: string, tail?: Line}} Line `tone`: "strong", "cached", "computed", "output" or "muted"
  * @param {Object} scene from blockScene
+ * @param {boolean} [terse] there is little room over the lanes of keys
  * @returns {Object<string, Line[]>} lines by the name of the place in the drawing they belong to
  */
-export function captions(scene) {
+export function captions(scene, terse = false) {
   const { dims, rows, layer, query, positions, run } = scene;
   const read = scene.prefill ? 0 : query;
   const delta = deltas(scene);
@@ -21,8 +22,13 @@ export function captions(scene) {
           { text: `${percent(half.share, 0)} of the row`, tone: "muted" },
         ]
       : [];
+  const tail = (text, tone) => (terse ? {} : { tail: { text, tone } });
   const columns = (kind, from) =>
-    from ? `${kind}: ${integer(from)} read + 1 new` : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
+    terse
+      ? `${kind}: ${integer(query + 1)} read`
+      : from
+        ? `${kind}: ${integer(from)} read + 1 new`
+        : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
   const last = layer === run.layers - 1;
   return {
     attention: [{ text: "Attention half: the only place where tokens meet", tone: "strong" }],
@@ -57,8 +63,8 @@ export function captions(scene) {
         tail: { text: `reads all V; ${counted(dims.heads, "head")}`, tone: "cached" },
       },
     ],
-    "attn.scores": [{ text: `q·k ÷ √${dims.headDim}`, tone: "strong", tail: { text: "reads all K", tone: "cached" } }],
-    "attn.weights": [{ text: "softmax", tone: "strong", tail: { text: "own scores only", tone: "muted" } }],
+    "attn.scores": [{ text: `q·k ÷ √${dims.headDim}`, tone: "strong", ...tail("reads all K", "cached") }],
+    "attn.weights": [{ text: "softmax", tone: "strong", ...tail("own scores only", "muted") }],
     "attn.mixed": [
       { text: "Σ weight × V", tone: "strong" },
       { text: "reads all V", tone: "cached" },
@@ -157,7 +163,7 @@ export function sentence(scene) {
       strong: `One query, ${keys}, ${dims.heads === 1 ? "once: there is one head" : `${dims.heads} times: once per head`}.`,
       text:
         `${name} makes its own Q, K and V. Its K and V join the ${integer(query)} already on the shelf; its Q reads all ` +
-        `${integer(query + 1)} and is thrown away.`,
+        `${integer(query + 1)} and is thrown away: no later token asks for it.`,
       cached: `${counted(query, "column")} of K and V reused`,
       computed: "1 computed",
       delta,

@@ -20,7 +20,7 @@ export function CacheView(props) {
   return html`<${Sheet} key=${props.state.run.id} ...${props} />`;
 }
 
-function Sheet({ state, focus, dispatch, client }) {
+function Sheet({ state, focus, dispatch, client, controller }) {
   const { run, step } = state;
   const ready = state.readiness.state === "ready";
   const recorded = state.examples.some(({ id }) => id === run.id);
@@ -44,7 +44,7 @@ function Sheet({ state, focus, dispatch, client }) {
     ${part(
       "why",
       html`<${WhyCache}
-          run=${run} step=${step} twin=${none} ready=${ready} recorded=${recorded} dispatch=${dispatch}
+          run=${run} step=${step} twin=${none} ready=${ready} recorded=${recorded} dispatch=${dispatch} controller=${controller}
         />
         <h4>And if it forgets?</h4>
         <${Forgotten} run=${run} twin=${forgotten} ready=${ready} dispatch=${dispatch} />`,

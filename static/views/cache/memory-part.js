@@ -126,10 +126,11 @@ function Blocks({ account, newest }) {
 /** `fresh`: the first position that this step wrote. */
 function Block({ block, first, size, fresh }) {
   const { id, filled, sharedBy } = block;
-  const words = `block ${id}: positions ${first} to ${first + filled - 1}, ${filled} of ${size} filled`;
+  const name = `block ${first / size + 1}`;
+  const words = `${name}, number ${id} of the pool: positions ${first} to ${first + filled - 1}, ${filled} of ${size} filled`;
   const slotClass = (slot) => (slot >= filled ? "" : first + slot >= fresh ? "is-fresh" : "is-kept");
   return html`<li class=${sharedBy > 1 ? "is-shared" : ""} aria-label=${sharedBy > 1 ? `${words}, shared by ${sharedBy}` : words}>
-    <span class="block-name">block ${id}${sharedBy > 1 && html` · <b>shared ×${sharedBy}</b>`}</span>
+    <span class="block-name">${name} <small>pool ${id}</small>${sharedBy > 1 && html` · <b>shared ×${sharedBy}</b>`}</span>
     <span class="block-cells" aria-hidden="true">
       ${Array.from({ length: size }, (_, slot) => html`<i key=${slot} class=${slotClass(slot)}></i>`)}
     </span>

@@ -2,20 +2,21 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { counted, fixed, integer, milliseconds, short } from "../../facts/format.js";
+import { counted, integer, milliseconds, short, times } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
 import { compareTwin, rowsComputed, rowsWithoutCache } from "../../facts/twins.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
 import { useStages } from "../../ui/use-stages.js";
 import { fedNames, Stairs } from "./stairs.js";
+import { showsLittle, timeWords } from "./time-words.js";
 import { TwinControl } from "./twin-control.js";
 
 /**
- * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function}} props
+ * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function, controller: Object}} props
  *   `twin`: of `useTwin`; `recorded`: the run came with the page, so its times may be another machine's
  */
-export function WhyCache({ run, step, twin, ready, recorded, dispatch }) {
+export function WhyCache({ run, step, twin, ready, recorded, dispatch, controller }) {
   const { log } = twin;
   const stage = useStages(2);
   const done = log?.steps.length ?? 0;
@@ -33,6 +34,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch }) {
   );
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const both = { names, current: step, onPick };
+  const longer = html`<${Longer} run=${run} ready=${ready} compared=${compared} dispatch=${dispatch} controller=${controller} />`;
   return html`<p class="sheet-say">${sayWhy(would)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
     <div class="sheet-columns is-even">
@@ -51,17 +53,17 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch }) {
       ${
         compared
           ? html`<${Totals} compared=${compared} count=${count} log=${log} recorded=${recorded} />`
-          : html`<${Expected} would=${would} />`
+          : html`<div><${Expected} would=${would} />${longer}</div>`
       }
     </div>
+    ${compared && longer}
     ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} onPick=${onPick} />`}`;
 }
 
-function times(a, b) {
-  return `${fixed(b / a, b / a < 10 ? 1 : 0)}×`;
-}
-
-const NEED = "Each step needs K and V of every token so far.";
+/** Why these two and not the third: what each is for. */
+const NEED =
+  "Each step needs K and V of every token so far. Q is the question of one token, asked once, in its own step: it is dropped. " +
+  "K and V are what every later token asks of it: they are kept.";
 
 function sayWhy({ cached, without, again }) {
   if (!again) return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
@@ -78,8 +80,8 @@ function sayMeasured(run, { cached, twin, logits, parting, steps }, log) {
   const text = parting === null ? "It wrote the same text" : `From step ${parting} on it wrote another text`;
   const all = steps.length === run.steps.length ? "" : ` over its first ${counted(steps.length, "step")}`;
   const rounding = parting === null && logits.largest < ROUNDING;
-  return html`<b>Really run without a cache${all}: ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}.</b>
-    ${` ${text}, and no logit differs by more than ${small(logits.largest)}`}${
+  return html`<b>Really run without a cache${all}: ${integer(twin.rows)} rows instead of ${integer(cached.rows)}.</b>
+    ${` Its forward passes took ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}. ${text}, and no logit differs by more than ${small(logits.largest)}`}${
       rounding && ": float32 rounding. The cache is exact, not an approximation"
     }.`;
 }
@@ -91,7 +93,7 @@ function Expected({ would }) {
     <tbody>
       <tr>
         <th scope="row">rows through the model</th>
-        <td>${integer(would.cached)}</td><td>${integer(would.without)}</td><td>${times(would.cached, would.without)}</td>
+        <td>${integer(would.cached)}</td><td>${integer(would.without)}</td><td>${times(would.without / would.cached)}</td>
       </tr>
     </tbody>
   </table>`;
@@ -106,6 +108,7 @@ const LINES = [
 
 function Totals({ compared, count, log, recorded }) {
   const { cached, twin, logits, steps, parting } = compared;
+  const said = log.close && timeWords(compared);
   return html`<div>
     <table class="numbers is-tight" aria-label="With and without a cache">
       <caption>${steps.length === count ? "All" : `The first ${steps.length} of`} ${counted(count, "step")}</caption>
@@ -114,7 +117,7 @@ function Totals({ compared, count, log, recorded }) {
         ${LINES.map(
           ({ id, name, origin, write }) => html`<tr key=${id}>
             <th scope="row">${name} <${Badge} origin=${origin} /></th>
-            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${times(cached[id], twin[id])}</td>
+            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${times(twin[id] / cached[id])}</td>
           </tr>`,
         )}
         <tr>
@@ -129,26 +132,35 @@ function Totals({ compared, count, log, recorded }) {
         </tr>
       </tbody>
     </table>
-    ${log.close && sayTime(compared)}
+    ${said && html`<p class="sheet-note">${said}</p>`}
     <p class="sheet-note">
-      The cached run also wrote down everything this page shows, which takes part of its time; the twin did not.
-      Times hold whatever else the machine was doing.
+      A time is not the work: the clock goes on while other programs have the processor, and the two did not run at the same
+      moment. Rows and arithmetic are the work, and the same on every machine. The cached run also wrote down all that this
+      page shows; the twin did not.
       ${recorded && " It was recorded earlier, perhaps on another machine: compare the milliseconds with care."}
     </p>
   </div>`;
 }
 
-/** Memory read counts as alike below this ratio. */
-const ALIKE = 1.2;
+/** From this length on the rows without a cache cost time that anybody sees. */
+const LONG_TOKENS = 400;
+const SHORT_TOKENS = 150;
 
-/** Where time grew much less than arithmetic, the reason is in the table too: both read the weights once per pass. */
-function sayTime({ cached, twin }) {
-  const [work, time, read] = ["flops", "ms", "read"].map((id) => twin[id] / cached[id]);
-  if (!(work > 2 * time && read < ALIKE)) return null;
-  return html`<p class="sheet-note">
-    ${`Why does ${times(1, work)} the arithmetic take only ${times(1, time)} the time? `}
-    ${`Either way a step reads all the weights once (${times(1, read)} the memory in all), `}
-    and with so few rows most of the time goes there.
+/** On a short prompt a pass over all rows takes hardly longer than one over the newest: a length at which it does. */
+function Longer({ run, ready, compared, dispatch, controller }) {
+  const { promptLength } = run;
+  if (promptLength >= SHORT_TOKENS || run.saved || !ready || (compared && !showsLittle(compared))) return null;
+  const copies = Math.floor(LONG_TOKENS / promptLength);
+  const start = () => {
+    dispatch({ type: "prompt", prompt: Array(copies).fill(run.open.prompt).join("\n") });
+    controller.submit();
+  };
+  const short = `With ${counted(promptLength, "token")} of prompt`;
+  const why = "every pass reads all the weights once, however few rows go through it";
+  return html`<p class="sheet-say why-longer">
+    ${`${short} ${compared ? "the rows differ far more than the time" : "a quiet machine shows little of it in time"}: ${why}.`}
+    ${" "}Time shows it on a longer prompt.${" "}
+    <button type="button" onClick=${start}>Run this text ${copies} times over, about ${LONG_TOKENS} tokens</button>
   </p>`;
 }
 

@@ -4,9 +4,10 @@ import { fill, paintLane } from "../../draw/pixels.js";
 import { weightOf } from "../../log/companding.js";
 import { queryBox } from "./matrix-geometry.js";
 
-const HATCH_PX = 7;
 const BAND_PX = 64;
-const WRITTEN_FROM_PX = 25;
+/** A share is written in cells this wide, with its sign where that has room, too. */
+const WRITTEN_FROM_PX = 20;
+const SIGN_FROM_PX = 28;
 const WRITTEN_FROM_SHARE = 0.005;
 
 /** @returns {{width: number, height: number}} of the matrix in device pixels */
@@ -80,49 +81,26 @@ function gatherRows(row, geometry, first, y0, ratio) {
   return { shades, last };
 }
 
-/** The matrix on a canvas: hatching where the mask forbids, cells over it, numbers in the newest row. */
+/** The matrix on a canvas: its cells, and percentages in the newest row. Where the mask forbids there is nothing. */
 export function drawMatrix(context, painted, { row, theme }, { geometry }) {
   context.clearRect(0, 0, geometry.width, geometry.height);
-  hatchMasked(context, geometry, theme);
   context.drawImage(painted, 0, 0, geometry.width, geometry.height);
   if (geometry.decode && geometry.cell >= WRITTEN_FROM_PX) writeNewest(context, row(geometry.newest), geometry, theme);
 }
 
-function hatchMasked(context, geometry, theme) {
-  const { queries, keys, left, right, cell, newest, decode } = geometry;
-  const rows = decode ? [...range(queries), newest] : range(queries);
-  context.save();
-  context.beginPath();
-  for (const query of rows) {
-    const { y0, y1 } = queryBox(geometry, query);
-    const x = left + Math.max(0, query + 1 - keys[0]) * cell;
-    if (x < right) context.rect(x, y0, right - x, y1 - y0);
-  }
-  context.clip();
-  context.beginPath();
-  const height = geometry.bottom - geometry.top;
-  for (let x = left - height; x < right; x += HATCH_PX) {
-    context.moveTo(x, geometry.bottom);
-    context.lineTo(x + height, geometry.top);
-  }
-  context.strokeStyle = theme.line;
-  context.lineWidth = 1;
-  context.stroke();
-  context.restore();
-}
-
-function range([first, last]) {
-  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
-}
-
 function writeNewest(context, shades, { keys, left, cell, newestTop, bottom }, theme) {
-  context.font = `11px ${theme.mono}`;
+  const sign = cell >= SIGN_FROM_PX ? "%" : "";
+  context.font = `650 12px ${theme.sans}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (let key = keys[0]; key <= Math.min(keys[1], shades.length - 1); key++) {
     const weight = weightOf(shades[key]);
     if (weight < WRITTEN_FROM_SHARE) continue;
     context.fillStyle = theme.attentionNow.ink[shades[key]];
-    context.fillText(String(Math.round(weight * 100)), left + (key - keys[0] + 0.5) * cell, (newestTop + bottom) / 2);
+    context.fillText(
+      `${Math.round(weight * 100)}${sign}`,
+      left + (key - keys[0] + 0.5) * cell,
+      (newestTop + bottom) / 2,
+    );
   }
 }

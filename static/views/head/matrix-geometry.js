@@ -2,16 +2,20 @@
  * Where the cells of one head's attention matrix are, in CSS pixels, and what is under a point. Pure.
  *
  * Rows are queries, newest at the bottom; columns are keys. A line parts the prompt's rows from those of decode,
- * and the newest row of a decode step is drawn larger.
+ * and the newest row of a decode step is drawn larger. Keys are named on the diagonal, where nothing is masked below them.
  */
 
 import { cellsAt } from "../../draw/pixels.js";
 
-const MOST_CELL_PX = 34;
+const MOST_CELL_PX = 48;
 const LINE_GAP_PX = 10;
-const NEWEST_FACTOR = 1.5;
-const NEWEST_LEAST_PX = 20;
-const NEWEST_MOST_PX = 34;
+const NEWEST_FACTOR = 1.25;
+const NEWEST_LEAST_PX = 22;
+const NEWEST_MOST_PX = 48;
+/** How far the name of a key, tilted by 45°, reaches to the right of its column's middle and over its cell. */
+export const KEY_NAME_PX = 50;
+/** A cell's own size where that is not known yet. */
+const CELL_ROOM_PX = 24;
 
 /**
  * @param {Object} shape
@@ -22,17 +26,37 @@ const NEWEST_MOST_PX = 34;
  * @param {[number, number]} shape.queries rows to show, first and last; the newest row is always shown
  * @param {[number, number]} shape.keys columns to show, first and last
  * @param {{left: number, top: number, right: number, bottom: number}} shape.margin room for labels
+ * @param {{x0: number, y1: number}[]} [shape.taken] boxes from the upper right corner, by their lower left ones: the masked
+ *   half leaves them room, or the matrix ends before them
+ * @param {boolean} [shape.plain] all rows alike, and no line: for a small picture
  */
-export function matrixGeometry({ width, height, promptLength, newest, queries, keys, margin }) {
+export function matrixGeometry({
+  width,
+  height,
+  promptLength,
+  newest,
+  queries,
+  keys,
+  margin,
+  taken = [],
+  plain = false,
+}) {
   const decode = newest >= promptLength;
   const listed = [queries[0], Math.min(queries[1], decode ? newest - 1 : newest)];
   const listedRows = listed[1] - listed[0] + 1;
   const columns = keys[1] - keys[0] + 1;
-  const line = decode ? LINE_GAP_PX : 0;
-  const free = { x: width - margin.left - margin.right, y: height - margin.top - margin.bottom - line };
-  const newestFor = (cell) => (decode ? Math.min(NEWEST_MOST_PX, Math.max(NEWEST_LEAST_PX, cell * NEWEST_FACTOR)) : 0);
+  const line = decode && !plain ? LINE_GAP_PX : 0;
+  const whole = queries[0] === 0 && keys[0] === 0;
+  const edge = Math.min(
+    width - margin.right,
+    ...taken.filter((box) => !whole || meets(box, margin)).map(({ x0 }) => x0 - margin.right),
+  );
+  const free = { x: edge - margin.left, y: height - margin.top - margin.bottom - line };
+  const larger = (cell) => Math.min(NEWEST_MOST_PX, Math.max(NEWEST_LEAST_PX, cell * NEWEST_FACTOR));
+  const newestFor = (cell) => (decode ? (plain ? cell : larger(cell)) : 0);
   const tight = Math.min(MOST_CELL_PX, free.x / columns, free.y / Math.max(1, listedRows));
-  const cell = Math.max(0.05, Math.min(tight, (free.y - newestFor(tight)) / Math.max(1, listedRows)));
+  const rows = Math.max(1, listedRows + (plain && decode ? 1 : 0));
+  const cell = Math.max(0.05, Math.min(tight, (free.y - (plain ? 0 : newestFor(tight))) / rows));
   const newestHeight = newestFor(cell);
   const before = Math.max(0, Math.min(listed[1], promptLength - 1) - listed[0] + 1);
   const top = margin.top;
@@ -59,6 +83,11 @@ export function matrixGeometry({ width, height, promptLength, newest, queries, k
   };
 }
 
+/** @returns {boolean} whether a box reaches the diagonal, or the keys' names over it, of a matrix that begins at the margin */
+function meets({ x0, y1 }, { left, top }) {
+  return x0 < left + (y1 - top) + 2 * KEY_NAME_PX + CELL_ROOM_PX;
+}
+
 /** @returns {{y0: number, y1: number}|null} a query's row, null when it is not in sight */
 export function queryBox(geometry, query) {
   const { cell, top, newest, decode, newestTop, bottom, queries, promptLength, lineGap } = geometry;
@@ -73,6 +102,13 @@ export function keyBox(geometry, key) {
   const { keys, left, cell } = geometry;
   if (key < keys[0] || key > keys[1]) return null;
   return { x0: left + (key - keys[0]) * cell, x1: left + (key - keys[0] + 1) * cell };
+}
+
+/** @returns {number} the upper edge of a key's topmost cell in sight: where its name stands */
+export function topOfKey(geometry, key) {
+  const { queries, newest } = geometry;
+  if (key > queries[1]) return queryBox(geometry, newest)?.y0 ?? geometry.bottom;
+  return queryBox(geometry, Math.max(key, queries[0])).y0;
 }
 
 /**

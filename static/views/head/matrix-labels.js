@@ -2,14 +2,16 @@
 
 import { html } from "htm/preact";
 import { labelled } from "../../draw/labels.js";
-import { counted, tokenLabel } from "../../facts/format.js";
-import { keyBox, queryBox } from "./matrix-geometry.js";
+import { tokenLabel } from "../../facts/format.js";
+import { keyBox, queryBox, topOfKey } from "./matrix-geometry.js";
 
-const LEAST_ROW_PX = 11;
-const LEAST_COLUMN_PX = 12;
-const TILT_DEGREES = -58;
-/** Width of a character of a note, to leave out a note that has no room. */
-const NOTE_CHARACTER_PX = 5.4;
+const LEAST_ROW_PX = 14;
+/** On the diagonal neighbours are further apart than their columns are. */
+const LEAST_COLUMN_PX = 11;
+const LEAST_BESIDE_PX = 19;
+const TILT_DEGREES = -45;
+const QUERY_CHARS = 10;
+export const KEY_CHARS = 9;
 
 export function MatrixLabels({ geometry, run, focus, hover }) {
   const marked = { query: hover?.query ?? focus.query, key: hover?.key ?? focus.key };
@@ -19,11 +21,11 @@ export function MatrixLabels({ geometry, run, focus, hover }) {
     ${
       geometry.lineY !== null &&
       html`<line
-      class="matrix-line" x1=${Math.max(0, geometry.left - 66)} x2=${geometry.right} y1=${geometry.lineY}
+      class="matrix-line" x1=${Math.max(0, geometry.left - 72)} x2=${geometry.right} y1=${geometry.lineY}
       y2=${geometry.lineY}
     />`
     }
-    <${Notes} geometry=${geometry} run=${run} />
+    <${Newest} geometry=${geometry} />
     ${
       focus.key !== null &&
       html`<${Crosshair} geometry=${geometry} query=${marked.query} />
@@ -52,52 +54,56 @@ function Queries({ geometry, run, marked, chosen }) {
   return [...rows, ...newestRow].map(({ position: query, named }) => {
     const { y0, y1 } = queryBox(geometry, query);
     const newest = geometry.decode && query === geometry.newest;
-    const kind = !named ? "is-position" : newest ? "is-computed" : query < run.promptLength ? "is-cached" : "is-output";
     return html`<text
-      class=${`map-token matrix-query ${kind} ${query === marked || newest ? "is-marked" : ""}`}
-      x=${geometry.left - 7} y=${(y0 + y1) / 2 + 3.5}
-    >${named ? tokenLabel(run.tokens[query], 10) : query}</text>`;
+      class=${`map-token matrix-query ${kindOf(run, geometry, query, named)} ${query === marked || newest ? "is-marked" : ""}`}
+      x=${geometry.left - 7} y=${(y0 + y1) / 2 + 4}
+    >${named ? tokenLabel(run.tokens[query], QUERY_CHARS) : query}</text>`;
   });
 }
 
 function Keys({ geometry, run, marked, chosen }) {
   const [first, last] = geometry.keys;
+  const onDiagonal = first === 0 && geometry.queries[0] === 0;
   const columns = labelled({
     first,
     count: last - first + 1,
     pitch: geometry.cell,
-    leastPx: LEAST_COLUMN_PX,
+    leastPx: onDiagonal ? LEAST_COLUMN_PX : LEAST_BESIDE_PX,
     always: [chosen, marked],
   });
   return columns.map(({ position: key, named }) => {
     const { x0, x1 } = keyBox(geometry, key);
     return html`<text
-      class=${`map-token matrix-key ${named ? "" : "is-position"} ${key === marked ? "is-marked" : ""}`}
-      transform=${`translate(${(x0 + x1) / 2 + 3} ${geometry.top - 5}) rotate(${TILT_DEGREES})`}
-    >${named ? tokenLabel(run.tokens[key], 9) : key}</text>`;
+      class=${`map-token matrix-key ${kindOf(run, geometry, key, named)} ${key === marked ? "is-marked" : ""}`}
+      transform=${`translate(${(x0 + x1) / 2 + 4} ${topOfKey(geometry, key) - 4}) rotate(${TILT_DEGREES})`}
+    >${named ? tokenLabel(run.tokens[key], KEY_CHARS) : key}</text>`;
   });
 }
 
-function Notes({ geometry, run }) {
-  const { top, bottom, lineY, decode, right, queries, newest } = geometry;
-  const notes = [];
-  const splitAt = decode ? lineY : bottom;
-  if (queries[0] < run.promptLength) notes.push([`prefill: ${counted(run.promptLength, "row")} at once`, top, splitAt]);
-  if (decode) notes.push([newest > run.promptLength ? "decode: one row a step" : "decode", splitAt, bottom]);
-  return notes.map(([text, from, to]) => {
-    if (to - from < text.length * NOTE_CHARACTER_PX) return null;
-    return html`<text
-      class="matrix-note" transform=${`translate(${right + 14} ${(from + to) / 2}) rotate(-90)`}
-    >${text}</text>`;
-  });
+/** In prefill all rows are new: there the colour of their cells says it. */
+function Newest({ geometry }) {
+  if (!geometry.decode) return null;
+  const { y0, y1 } = queryBox(geometry, geometry.newest);
+  return html`<rect
+    class="matrix-newest" x=${geometry.left - 3} y=${y0 - 3} width=${geometry.right - geometry.left + 5} height=${y1 - y0 + 5} rx="5"
+  />`;
 }
 
-/** The row being read, as a light band. */
+/** @returns {string} the class of a token's name: where the token comes from */
+function kindOf(run, geometry, position, named) {
+  if (!named) return "is-position";
+  if (geometry.decode && position === geometry.newest) return "is-computed";
+  return position < run.promptLength ? "is-cached" : "is-output";
+}
+
+/** The row being read, up to its last key, as a light band; the newest has a frame already. */
 function Crosshair({ geometry, query }) {
+  if (geometry.decode && query === geometry.newest) return null;
   const box = queryBox(geometry, query);
   if (!box) return null;
+  const right = keyBox(geometry, query)?.x1 ?? geometry.right;
   return html`<rect
-    class="matrix-band" x=${geometry.left - 2} y=${box.y0 - 0.5} width=${geometry.right - geometry.left + 3}
+    class="matrix-band" x=${geometry.left - 2} y=${box.y0 - 0.5} width=${right - geometry.left + 3}
     height=${Math.max(2, box.y1 - box.y0)}
   />`;
 }

@@ -3,20 +3,23 @@
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { strongestCell } from "../../facts/attention.js";
-import { fixed, quoted } from "../../facts/format.js";
+import { fixed, quoted, tokenLabel } from "../../facts/format.js";
 import { Surface } from "../../ui/surface.js";
 import { Tooltip } from "../../ui/tooltip.js";
 import { usePainting } from "../../ui/use-painting.js";
 import { pointInside, useRatio, useSize } from "../../ui/use-size.js";
 import { useTheme } from "../../ui/use-theme.js";
 import { drawMatrix, matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
-import { hitMatrix, hitRowName, matrixGeometry, windowAround } from "./matrix-geometry.js";
-import { MatrixLabels } from "./matrix-labels.js";
+import { hitMatrix, hitRowName, KEY_NAME_PX, matrixGeometry, windowAround } from "./matrix-geometry.js";
+import { KEY_CHARS, MatrixLabels } from "./matrix-labels.js";
+import { takenFrom } from "./places.js";
 
 const WINDOW_TOKENS = 24;
-const MARGIN = { left: 74, top: 58, right: 24, bottom: 2 };
-const NARROW_MARGIN = { left: 62, top: 52, right: 16, bottom: 2 };
-const NARROW_PX = 330;
+const MARGIN = { left: 84, top: 18, right: KEY_NAME_PX, bottom: 4 };
+/** A tilted name of so many characters is so high; the name of the key after it stands a little lower. */
+const TILTED_CHARACTER_PX = 5.2;
+const LOWER_PX = 12;
+const FIRST_KEYS = 5;
 
 /** @param {{run: Object, focus: Object, hover: Object|null, close: boolean, dispatch: Function}} props `close`: a window around the chosen cell instead of the whole matrix */
 export function HeadMatrix({ run, focus, hover, close, dispatch }) {
@@ -58,7 +61,8 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
         newest,
         queries,
         keys,
-        margin: size.width < NARROW_PX ? NARROW_MARGIN : MARGIN,
+        margin: { ...MARGIN, top: topFor(run, keys[0]) },
+        taken: takenFrom(size),
       }),
     [size, run, newest, window],
   );
@@ -120,6 +124,13 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   </div>`;
 }
 
+/** Room over the matrix: what the first keys' names, which stand highest, need. */
+function topFor(run, first) {
+  const keys = run.tokens.slice(first, first + FIRST_KEYS);
+  const heights = keys.map((token, i) => tokenLabel(token, KEY_CHARS).length * TILTED_CHARACTER_PX - i * LOWER_PX);
+  return MARGIN.top + Math.max(0, ...heights);
+}
+
 function cellFacts(run, { queries, keys, row = false }, cell) {
   if (!cell) {
     return {
@@ -138,7 +149,7 @@ function cellFacts(run, { queries, keys, row = false }, cell) {
         ? ["the key it looks at most; click to keep it"]
         : many
           ? ["the largest of the cells that share this pixel"]
-          : []),
+          : ["click to keep it"]),
     ],
   };
 }

@@ -10,14 +10,13 @@ const SHOWN = 6;
 
 export function Choice({ run, step }) {
   const best = bestGuesses(run.steps[step], SHOWN);
-  const most = Math.max(...best.map(({ prob }) => prob));
   const others = run.open.model.vocab - best.length;
   const rest = Math.max(0, 1 - best.reduce((total, { prob }) => total + prob, 0));
   return html`<ol class="choice">
     ${best.map(
       ({ token, prob, chosen }) => html`<li key=${token.id} class=${chosen ? "is-chosen" : ""}>
         <${Token} token=${token} limit=${11} />
-        <span class="choice-bar"><i style=${`width:${((100 * prob) / most).toFixed(1)}%`}></i></span>
+        <span class="choice-bar"><i style=${`width:${(100 * prob).toFixed(1)}%`}></i></span>
         <b>${percent(prob)}</b>
         ${chosen && html`<span class="visually-hidden">chosen</span>`}
       </li>`,

@@ -23,8 +23,8 @@ const HEAD_PX = 21;
 const ROW_PX = { usual: 20, least: 12, most: 24 };
 
 /**
- * @param {{state: Object, lens: Object|null, layout: "roomy"|"snug"|"column", dispatch: Function}} props `lens` as the server
- *   gives it; in a column the rows have their usual height, otherwise they fill what there is
+ * @param {{state: Object, lens: Object|null, guesses: boolean, layout: "roomy"|"snug"|"column", dispatch: Function}} props `lens`
+ *   as the server gives it; `guesses`: there are any, or will be; in a column the rows have their usual height, otherwise they fill what there is
  */
 export function LayerStack({ layout, ...props }) {
   const [ref, size] = useSize();
@@ -35,7 +35,7 @@ export function LayerStack({ layout, ...props }) {
   </div>`;
 }
 
-function Stack({ state, lens, rowPx, stripPx, dispatch }) {
+function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
   const { run, step, selection, layerStop } = state;
   const { token } = run.steps[step].data;
   const newest = run.lastQueryOfStep(step);
@@ -49,9 +49,12 @@ function Stack({ state, lens, rowPx, stripPx, dispatch }) {
         <th scope="col">layer</th>
         <th scope="col"><${Term} id="residual-stream">rows<//></th>
         <th scope="col" class="is-number"><${Term} id="length">length<//></th>
-        <th scope="col" colspan="2"><${Term} id="logit-lens">best guess so far<//></th>
+        ${
+          guesses &&
+          html`<th scope="col" colspan="2"><${Term} id="logit-lens">best guess so far<//></th>
         <th scope="col" colspan="2">${name} so far</th>
-        <th scope="col" class="is-number">rank</th>
+        <th scope="col" class="is-number">rank</th>`
+        }
       </tr>
     </thead>
     <tbody>
@@ -73,7 +76,7 @@ function Stack({ state, lens, rowPx, stripPx, dispatch }) {
           ${
             ahead
               ? html`<td class="stack-ahead" colspan="5">${layer === shown && "not computed yet, from here up"}</td>`
-              : Guess(lens?.layers[layer], token)
+              : guesses && Guess(lens?.layers[layer], token)
           }
         </tr>`;
       })}

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bytesShort, counted, integer, milliseconds, quoted } from "../../facts/format.js";
-import { DAMAGED, NOT_STORED } from "../../facts/saved-session.js";
+import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
 import { useSize } from "../../ui/use-size.js";
@@ -52,6 +52,9 @@ export function ModelView({ state, dispatch, client, controller }) {
     </div>
   `;
 }
+
+/** Where the guesses will not come, no columns are kept for them. */
+const NEVER = ["none", "damaged"];
 
 /** A live run's engine is left to its next steps; it is asked once the viewer stops to look. */
 function useLens({ run, step, readiness, playing, following }, client) {
@@ -107,7 +110,9 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
       <span class="shape">${shapeText([flow.rows, d])}</span>.
     </p>
     <p class="lens-words" aria-live="polite"><${LensWords} lens=${lens} layerStop=${state.layerStop} /></p>
-    <${LayerStack} state=${state} lens=${lens.values} layout=${layout} dispatch=${dispatch} />
+    <${LayerStack}
+      state=${state} lens=${lens.values} guesses=${!NEVER.includes(lens.status)} layout=${layout} dispatch=${dispatch}
+    />
   <//>`;
 }
 
@@ -118,7 +123,7 @@ function LensWords({ lens, layerStop }) {
       ${" "}<${Badge} origin="computed" />`;
   }
   if (lens.status === "idle") return "Pause to ask the model what it would have said after each layer.";
-  if (lens.status === "none") return `What the model would have said after each layer is ${NOT_STORED}.`;
+  if (lens.status === "none") return `Best guesses after each layer are ${NOT_STORED}. ${TO_GET_THEM}`;
   if (lens.status === "unavailable")
     return "The model is loading; then it can be asked what it would have said after each layer.";
   if (lens.status === "damaged") return `What the model would have said after each layer is ${DAMAGED}.`;

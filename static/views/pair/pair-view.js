@@ -3,12 +3,12 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bareLabel } from "../../facts/format.js";
-import { DAMAGED, NOT_STORED } from "../../facts/saved-session.js";
+import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { dotProduct } from "./dot-product.js";
 import { Missing } from "./missing.js";
 import { Mix } from "./mix.js";
 import { Terms } from "./terms.js";
-import { pairReason, pairSentence } from "./words.js";
+import { pairReason, pairSentence, pairWords } from "./words.js";
 
 const NOTES = {
   idle: "Pause, or choose a key, to see its numbers.",
@@ -17,7 +17,7 @@ const NOTES = {
 
 /** Why there will be no numbers. */
 const MISSING = {
-  none: `The numbers behind this share are ${NOT_STORED}.`,
+  none: `The numbers behind this share are ${NOT_STORED}. ${TO_GET_THEM}`,
   damaged: `The numbers behind this share are ${DAMAGED}.`,
   failed: "The numbers behind this share come from the model, which is not there.",
 };
@@ -32,7 +32,7 @@ export function PairView({ state, focus, exact, dispatch }) {
   const parts = { pair, names };
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
-    <p class="pair-lead">${pairReason(focus)}</p>
+    <p class="pair-lead">${pairReason(focus)} ${pairWords(run, focus)}</p>
     ${
       MISSING[status]
         ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`

@@ -91,5 +91,9 @@ function Scaled({ pair, names }) {
   return html`<p class="scaled">
     <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} /> = <b>${fixed(pair.dot, 2)}</b>,${" "}
     ÷ √${pair.headDim} = ÷ ${divisor} → score <b>${fixed(pair.score, 2)}</b> <${Badge} origin="computed" />
-  </p>`;
+    </p>
+    <p class="pair-how">
+      Why ÷ √${pair.headDim}? A sum of more products comes out larger, whatever they say: about √${pair.headDim} times as large for
+      ${" "}${pair.headDim} of them. Undivided, softmax would give nearly all to one key.
+    </p>`;
 }

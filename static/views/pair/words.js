@@ -15,6 +15,15 @@ export function pairSentence(run, { layer, head, query, key }, weight) {
   return `Head ${head} of layer ${layer}: ${quoted(run.tokens[query])} takes ${share} from ${source}`;
 }
 
+/** @returns {string} what q, k and v are, in everyday words */
+export function pairWords(run, { query, key }) {
+  const [looker, seen] = [
+    quoted(run.tokens[query], 12),
+    query === key ? "the same token" : quoted(run.tokens[key], 12),
+  ];
+  return `q is what ${looker} is looking for, k what ${seen} says it has, v what it hands over when it is looked at.`;
+}
+
 /** @returns {string} why that is the number, and where to read on */
 export function pairReason({ query }) {
   if (query === 0) return "It is the first token and has no other key to read, so its own gets the whole weight.";

@@ -1,9 +1,10 @@
 /** Prefill beside decode: what a byte read from memory is good for in each. */
 
 import { html } from "htm/preact";
-import { bytesShort, counted, fixed, integer, milliseconds, short, significant } from "../../facts/format.js";
+import { bytesShort, counted, integer, milliseconds, short, significant, times } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { PhaseBars } from "./phase-bars.js";
+import { verdict } from "./verdict.js";
 
 const LINES = [
   { id: "rows", name: "rows in one step", origin: "measured", write: integer },
@@ -57,9 +58,6 @@ export function Phases({ run, prefill, decode }) {
     </p>`;
 }
 
-/** How much more than the arithmetic a token's time must grow from prefill to decode to show that decode waits. */
-const WAITS = 1.5;
-
 function say(run, prefill, decode) {
   const passes = run.steps[0].data.ms.chunks.length;
   const reads = `Prefill reads the weights ${passes === 1 ? "once" : `${passes} times`} for ${counted(run.promptLength, "token")}`;
@@ -69,13 +67,5 @@ function say(run, prefill, decode) {
   const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) => decode[id] / prefill[id]);
   const costs = `does ${times(work)} the arithmetic of prefill, reads ${times(read)} the memory and takes ${times(time)} the time`;
   const grown = `Per token, decode ${costs}.`;
-  const verdict =
-    time > WAITS * work
-      ? "The extra time is not spent on arithmetic but on waiting for memory: decode is memory-bound."
-      : "Here a token's time grew no more than its arithmetic, so this run does not show decode waiting for memory.";
-  return `${shared} ${again} ${grown} ${verdict}`;
-}
-
-function times(ratio) {
-  return `${fixed(ratio, ratio < 10 ? 1 : 0)}×`;
+  return `${shared} ${again} ${grown} ${verdict(work, time)}`;
 }

@@ -16,8 +16,11 @@ export function BeamTree({ search, best, context }) {
   const box = useRef(null);
   const { length } = search.depths;
   const tree = useMemo(() => beamTree(search, best), [search, length]);
+  const seen = useRef(length);
+  // Followed while it grows; one that is there already is read from its beginning.
   useLayoutEffect(() => {
-    box.current.scrollLeft = box.current.scrollWidth;
+    if (length > seen.current) box.current.scrollLeft = box.current.scrollWidth;
+    seen.current = length;
   }, [length]);
   const label = `Tree of the search: ${counted(tree.columns, "token")} deep, ${counted(tree.cells.length, "candidate")}; the table below lists its continuations`;
   return html`<div class="beam-box" ref=${box} tabindex="0" role="group" aria-label=${label}>

@@ -3,10 +3,10 @@
 import { html } from "htm/preact";
 import { branchRefusal } from "../../facts/branching.js";
 import { fixed, integer, percent, quoted } from "../../facts/format.js";
-import { SamplingSlider } from "../../next-token/sampling-sliders.js";
 import { Token } from "../../ui/token.js";
 import { LogitHistogram } from "./logit-histogram.js";
 import { drawnBy } from "./token-path.js";
+import { WhatIfSlider } from "./what-if-slider.js";
 
 /**
  * @param {{path: Object, rows: {rank: number, token: Object}[], run: Object, step: number, asked: Object|null,
@@ -14,14 +14,13 @@ import { drawnBy } from "./token-path.js";
  */
 export function PathTable({ path, rows, run, step, asked, branching, onAsk, onBranch, dispatch }) {
   const sums = runningSums(path.topP.shares);
-  const most = Math.max(path.temperature.shares[0], path.topK.shares[0], path.topP.shares[0]);
   return html`<div class="path-box" role="group" aria-label="From logits to the next token" tabindex="0">
     <table class="path">
       <${Head} path=${path} settings=${path.settings} dispatch=${dispatch} />
       <tbody>
         ${rows.map(
           ({ rank, token }) => html`<${Row}
-          key=${token.id} path=${path} rank=${rank} token=${token} most=${most} sums=${sums}
+          key=${token.id} path=${path} rank=${rank} token=${token} sums=${sums}
           asked=${asked?.id === token.id} branching=${branching} refusal=${branchRefusal(run, step, token)}
           onAsk=${onAsk} onBranch=${onBranch}
         />`,
@@ -41,7 +40,8 @@ function runningSums(shares) {
 }
 
 function Head({ path, settings, dispatch }) {
-  const slider = (name) => html`<${SamplingSlider} name=${name} settings=${settings} dispatch=${dispatch} />`;
+  const slider = (name) =>
+    html`<${WhatIfSlider} name=${name} settings=${settings} vocab=${path.vocab} dispatch=${dispatch} />`;
   return html`<thead>
     <tr>
       <td class="path-token"></td>
@@ -58,7 +58,7 @@ function Head({ path, settings, dispatch }) {
   </thead>`;
 }
 
-function Row({ path, rank, token, most, sums, asked, branching, refusal, onAsk, onBranch }) {
+function Row({ path, rank, token, sums, asked, branching, refusal, onAsk, onBranch }) {
   const { chosen, cut, temperature, topK, topP } = path;
   const isChosen = rank === chosen.rank;
   const starting = branching?.id === token.id;
@@ -69,14 +69,16 @@ function Row({ path, rank, token, most, sums, asked, branching, refusal, onAsk, 
       </button>
     </th>
     <td><${LogitBar} path=${path} logit=${path.logits.listed[rank]} /></td>
-    <td><${ShareBar} share=${temperature.shares[rank]} most=${most} /></td>
-    <td>${cut[rank] === "top-k" ? html`<${CutBar} share=${temperature.shares[rank]} most=${most} />` : html`<${ShareBar} share=${topK.shares[rank]} most=${most} />`}</td>
+    <td><${ShareBar} share=${temperature.shares[rank]} /></td>
+    <td>${path.greedy ? html`<${Gone} words="greedy does not filter" />` : cut[rank] === "top-k" ? html`<${CutBar} share=${temperature.shares[rank]} />` : html`<${ShareBar} share=${topK.shares[rank]} />`}</td>
     <td>${
-      cut[rank] === "top-p"
-        ? html`<${CutBar} share=${topK.shares[rank]} most=${most} />`
-        : cut[rank] === null
-          ? html`<${ShareBar} share=${topP.shares[rank]} most=${most} />`
-          : html`<${Gone} />`
+      path.greedy
+        ? html`<${Gone} words="greedy does not filter" />`
+        : cut[rank] === "top-p"
+          ? html`<${CutBar} share=${topK.shares[rank]} />`
+          : cut[rank] === null
+            ? html`<${ShareBar} share=${topP.shares[rank]} />`
+            : html`<${Gone} />`
     }</td>
     <td>${
       path.greedy
@@ -106,12 +108,13 @@ function LogitBar({ path, logit }) {
   return html`<span class="path-cell"><span class="path-track"><i style=${`width:${width.toFixed(1)}%`}></i></span><b>${fixed(logit, 2)}</b></span>`;
 }
 
-function ShareBar({ share, most }) {
-  return html`<span class="path-cell"><span class="path-track"><i style=${`width:${((share / most) * 100).toFixed(1)}%`}></i></span><b>${percent(share)}</b></span>`;
+/** The whole track is 100 %: what a cut leaves grows, and 3 % does not look certain. */
+function ShareBar({ share }) {
+  return html`<span class="path-cell"><span class="path-track is-whole"><i style=${`width:${(share * 100).toFixed(1)}%`}></i></span><b>${percent(share)}</b></span>`;
 }
 
-function CutBar({ share, most }) {
-  return html`<span class="path-cell is-cut"><span class="path-track"><i style=${`width:${((share / most) * 100).toFixed(1)}%`}></i></span><b>cut</b></span>`;
+function CutBar({ share }) {
+  return html`<span class="path-cell is-cut"><span class="path-track is-whole"><i style=${`width:${(share * 100).toFixed(1)}%`}></i></span><b>cut</b></span>`;
 }
 
 function Gone({ words = "cut before" }) {
@@ -145,8 +148,8 @@ function Others({ path, rows }) {
     <th scope="row" class="path-token">${integer(others)} others</th>
     <td><${LogitHistogram} path=${path} /></td>
     <td><${Together} count=${others} share=${together(temperature)} /></td>
-    <td>${words(topK, temperature)}</td>
-    <td>${words(topP, topK)}</td>
+    <td>${path.greedy ? html`<${Gone} words="greedy does not filter" />` : words(topK, temperature)}</td>
+    <td>${path.greedy ? html`<${Gone} words="greedy does not filter" />` : words(topP, topK)}</td>
     <td>${!path.greedy && left(topP) === 0 && html`<${Gone} />`}</td>
     <td></td>
   </tr>`;
@@ -173,8 +176,8 @@ function Foot({ path, data, seed }) {
         ${temperatureWords(settings, greedy)}
         <${Bits} bits=${temperature.entropy} before=${data.entropy} />
       </td>
-      <td>${cut("top-k", settings.top_k, !settings.top_k, topK)} <${Bits} bits=${topK.entropy} before=${temperature.entropy} /></td>
-      <td>${cut("top-p", settings.top_p, settings.top_p >= 1, topP)} <${Bits} bits=${topP.entropy} before=${topK.entropy} /></td>
+      <td>${cut("top-k", settings.top_k, !settings.top_k, topK)} ${!greedy && html`<${Bits} bits=${topK.entropy} before=${temperature.entropy} />`}</td>
+      <td>${cut("top-p", settings.top_p, settings.top_p >= 1, topP)} ${!greedy && html`<${Bits} bits=${topP.entropy} before=${topK.entropy} />`}</td>
       <td>${pickWords(path, data, seed)}</td>
       <td></td>
     </tr>

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   headSentence,
   kvHeadOf,
+  lookSentence,
   readersOf,
   rowWeights,
   topKeys,
@@ -25,6 +26,18 @@ test("a head's sentence names what was measured, and knows itself and the first 
   assert.equal(headSentence(animal(), 1, 3, 2), "Head 3 of layer 1: “it” looks most at “animal” (64 %)");
   assert.equal(headSentence(animal(), 1, 3, 1), "Head 3 of layer 1: “animal” looks most at itself (64 %)");
   assert.match(headSentence(animal(), 0, 0, 0), /first token and can look only at itself/);
+});
+
+test("a row is told by the keys it looks at most, as many as come near", () => {
+  const run = animal();
+  const of = (query, ...weights) => lookSentence(run, query, { weights: Float32Array.from(weights) });
+  assert.equal(of(0, 1), "“The” comes first and can look only at itself");
+  assert.equal(of(2, 0.3, 0.62, 0.08), "“it” looks back at “animal” and “The”");
+  assert.equal(of(2, 0.2, 0.7, 0.1), "“it” looks back at “animal”");
+  assert.equal(of(2, 0.05, 0.05, 0.9), "“it” looks at itself");
+  assert.equal(of(2, 0.1, 0.3, 0.6), "“it” looks at itself and “animal”");
+  assert.equal(of(2, 0.1, 0.14, 0.12), "“it” looks a little at many, most at “animal”");
+  assert.equal(lookSentence(run, 2, null), "“it”");
 });
 
 test("a row's weights are the model's own where they are there, else those of the log", () => {

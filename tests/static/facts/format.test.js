@@ -26,7 +26,7 @@ test("controls, direction marks and zero-width characters can be seen", () => {
   assert.equal(format.tokenText(token("\u0007")), "\\x07");
   assert.equal(format.tokenText(token("a\u202eb")), "a\\u{202E}b");
   assert.equal(format.tokenText(token("\u200b")), "\\u{200B}");
-  assert.equal(format.tokenText(token("\u00a0")), "\\u{A0}");
+  assert.equal(format.tokenText(token("\u00a0")), "␣");
   assert.equal(format.tokenText(token("\u3000x")), "\\u{3000}x");
   assert.equal(format.tokenText(token("\ufeff")), "\\u{FEFF}");
   assert.equal(format.tokenText(token("\u0301")), "◌\u0301");

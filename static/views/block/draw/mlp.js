@@ -56,7 +56,7 @@ export function mlpHalf({ dims, x, y = 0, stream }) {
       ...(gated ? { wgate: { x: x + 24, y: y + UNITS_TOP - 26 } } : {}),
       wup: { x: gated ? x + 101 : x + UNIT / 2, y: y + UNITS_TOP - 26 },
       activation: { x: hiddenX + TILE / 2, y: y + HIDDEN_TOP - 20 },
-      wdown: { x: right + 36, y: y + UNITS_TOP + UNIT + 22 },
+      wdown: { x: right + 20, y: y + HIDDEN_TOP + TILE / 2 },
     },
   };
 }

@@ -34,7 +34,6 @@ export function tallGeometry({ width: room, dims, keys }) {
   const rail = LEFT / 2 - STREAM / 2;
   const into = y.mlp + 35 + STREAM / 2;
   return {
-    layout: "tall",
     width,
     height: y.mlp + MLP_HEIGHT,
     columns,

@@ -13,7 +13,7 @@ export const SIZES = {
   HEAD_NAME: 24,
   BETWEEN_LANES: 28,
   TOP_KEY: 94,
-  OUT_PROJECTION: 54,
+  OUT_PROJECTION: 80,
   BEFORE_MLP: 30,
 };
 const {

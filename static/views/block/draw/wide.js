@@ -5,19 +5,37 @@
  * with a copy of the row, up on its right with the change it adds.
  */
 
+import { bent } from "./boxes.js";
 import { columnAt, keyColumns } from "./columns.js";
 import { MLP_HEIGHT, MLP_WIDTH, mlpHalf } from "./mlp.js";
+import { MLP_ROW_HEIGHT, mlpRow } from "./mlp-row.js";
 import { attentionHalf, SIZES } from "./wide-attention.js";
 
-const { TILE, STRIP, HEIGHTS, HEAD_NAME, BETWEEN_LANES, TOP_KEY, OUT_PROJECTION, BEFORE_MLP, TOP_OF_HALVES, STREAM } =
-  SIZES;
+const {
+  TILE,
+  STRIP,
+  HEIGHTS,
+  HEAD_NAME,
+  BETWEEN_LANES,
+  TOP_KEY,
+  OUT_PROJECTION,
+  BEFORE_MLP,
+  TOP_OF_HALVES,
+  STREAM,
+  RAIL_Y,
+} = SIZES;
 const BRACKET = 34;
-const LEAST_LANE = 100;
+const LEAST_LANE = 70;
+/** Over a narrower lane there is room for a few words only. */
+const TERSE_LANE = 118;
+/** Where the stream goes around the corner, and what is between the two halves then. */
+const CORNER = 16;
+const BETWEEN_HALVES = 34;
 /** A head's name has to be readable. */
 const LEAST_PITCH = 17;
 const OWN_GAP = 3;
 const OWN_NAMES = 36;
-const ROOM_OF_CHIP = 73;
+const ROOM_OF_CHIP = 80;
 const LEAST_HEIGHT = 515;
 
 /**
@@ -29,34 +47,73 @@ const LEAST_HEIGHT = 515;
  * @param {{count: number, own: number, centre: number}} shape.keys as `keyColumns` takes them
  */
 export function wideGeometry({ width, height, dims, keys }) {
-  const x = columnsOf(width);
-  const columns = keyColumns({ ...keys, width: x.lane });
-  const y = rowsOf(Math.max(LEAST_HEIGHT, height), dims);
-  const attention = attentionHalf({ dims, columns, own: columnAt(columns, keys.own), x, y });
-  const mlp = mlpHalf({ dims, x: x.mlp, stream: STREAM });
+  const { x, attention, bottom } = attentionAcross({ width: width - MLP_WIDTH, height, dims, keys });
+  return joined(
+    { width, height: Math.max(bottom, MLP_HEIGHT) },
+    attention,
+    mlpHalf({ dims, x: x.mlp, stream: STREAM }),
+  );
+}
+
+/**
+ * Narrower than that: the MLP half lies under the attention half, and the stream goes around the corner to it. Shape and
+ * result as of `wideGeometry`.
+ */
+export function foldedGeometry({ width, height, dims, keys }) {
+  const { x, attention, bottom } = attentionAcross({ width: width - CORNER, height, dims, keys });
+  const top = bottom + BETWEEN_HALVES;
+  const mlp = mlpRow({ dims, y: top, width, stream: STREAM });
+  const [middle, right, turn] = [(STREAM.y0 + STREAM.y1) / 2, width - CORNER / 2, top - BETWEEN_HALVES / 2];
+  const corner = [
+    [x.mlp, middle],
+    [right, middle],
+    [right, turn],
+    [TILE / 2, turn],
+    [TILE / 2, top + RAIL_Y],
+  ];
+  const around = { tone: "computed", band: 14, path: bent(corner, 10) };
+  const captions = { ...attention.captions, shelf: { ...attention.captions.shelf, x: TILE } };
+  return joined(
+    { width, height: top + MLP_ROW_HEIGHT },
+    { ...attention, captions },
+    { ...mlp, ribbons: [...mlp.ribbons, around] },
+  );
+}
+
+function joined(size, attention, mlp) {
   return {
-    layout: "wide",
-    width,
-    height: y.bottom,
-    columns,
+    ...attention,
+    ...size,
     boxes: [...attention.boxes, ...mlp.boxes],
     ribbons: [...attention.ribbons, ...mlp.ribbons],
-    brackets: bracketsOf(dims, x, y),
     plus: [attention.plus, mlp.plus],
     captions: { ...attention.captions, ...mlp.captions },
     chips: { ...attention.chips, ...mlp.chips },
-    heads: attention.heads,
-    names: attention.names,
+  };
+}
+
+/** `width`: up to where the MLP half begins. */
+function attentionAcross({ width, height, dims, keys }) {
+  const x = columnsOf(width);
+  const columns = keyColumns({ ...keys, width: x.lane });
+  const y = rowsOf(Math.max(LEAST_HEIGHT, height), dims);
+  const half = attentionHalf({ dims, columns, own: columnAt(columns, keys.own), x, y });
+  const attention = {
+    ...half,
+    columns,
+    terse: x.lane < TERSE_LANE,
+    brackets: bracketsOf(dims, x, y),
     labels: [x.scores, x.weights].map((left) => ({ x: left, y: TOP_OF_HALVES - 8 })),
     zone: { x: x.q + STRIP.width + 2, y: 56, width: x.mixed + 6 - x.q, height: y.shelfBottom + 2 - 56 },
     frames: [x.scores, x.weights].map((left) => ({ x: left, y0: y.shelfTop, y1: y.shelfBottom - 4 })),
   };
+  return { x, attention, bottom: y.bottom };
 }
 
 function columnsOf(width) {
   const q = TILE + 76 + HEAD_NAME;
   const scores = q + STRIP.width + BRACKET;
-  const after = TOP_KEY + STRIP.width + OUT_PROJECTION + TILE + BEFORE_MLP + MLP_WIDTH;
+  const after = TOP_KEY + STRIP.width + OUT_PROJECTION + TILE + BEFORE_MLP;
   const room = Math.max(LEAST_LANE, (width - scores - BETWEEN_LANES - after) / 2);
   const weights = scores + room + BETWEEN_LANES;
   const mixed = weights + room + TOP_KEY;
@@ -90,7 +147,7 @@ function rowsOf(height, { heads, kvHeads }) {
     shelfBottom,
     append,
     own,
-    bottom: Math.max(append + HEIGHTS.append + HEIGHTS.captions, MLP_HEIGHT),
+    bottom: append + HEIGHTS.append + HEIGHTS.captions,
   };
 }
 

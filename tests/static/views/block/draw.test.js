@@ -12,7 +12,7 @@ import {
   positionAt,
 } from "../../../../static/views/block/draw/columns.js";
 import { tallGeometry } from "../../../../static/views/block/draw/tall.js";
-import { wideGeometry } from "../../../../static/views/block/draw/wide.js";
+import { foldedGeometry, wideGeometry } from "../../../../static/views/block/draw/wide.js";
 import { madeBlock } from "../../support/made-block.js";
 
 const SMOL = { heads: 9, kvHeads: 3, headDim: 64, d: 576, mlp: 1536, gated: true, rotary: true };
@@ -24,6 +24,7 @@ const MODELS = {
 };
 const PLACES = {
   wide: (dims, keys) => wideGeometry({ width: 1069, height: 525, dims, keys }),
+  folded: (dims, keys) => foldedGeometry({ width: 781, height: 525, dims, keys }),
   tall: (dims, keys) => tallGeometry({ width: 362, height: 525, dims, keys }),
 };
 /** Every shade its own colour, none of them that of a blank pixel. */

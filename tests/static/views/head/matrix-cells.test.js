@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pixels } from "../../../../static/draw/pixels.js";
 import { matrixParts, matrixSize, paintMatrixPart } from "../../../../static/views/head/matrix-cells.js";
-import { keyBox, matrixGeometry, queryBox } from "../../../../static/views/head/matrix-geometry.js";
+import {
+  KEY_NAME_PX,
+  keyBox,
+  matrixGeometry,
+  queryBox,
+  topOfKey,
+} from "../../../../static/views/head/matrix-geometry.js";
 
 const MARGIN = { left: 10, top: 7, right: 3, bottom: 2 };
 /** Colour n + 1 is shade n, so that no cell has the colour of what is not painted. */
@@ -90,4 +96,39 @@ test("before there are weights, what may be looked at is a place without a shade
       if (masked < geometry.right) assert.equal(at(masked, row), 0, `after query ${query} of ${tokens}`);
     }
   }
+});
+
+test("the matrix ends before what stands beside it, unless its masked half has room for that", () => {
+  const all = [0, 13];
+  const shape = { width: 700, height: 440, promptLength: 11, newest: 13, queries: all, keys: all };
+  const margin = { left: 84, top: 40, right: KEY_NAME_PX, bottom: 4 };
+  const reach = ({ right }) => right + KEY_NAME_PX;
+  const free = matrixGeometry({ ...shape, margin });
+  assert.ok(free.bottom <= 440 && free.cell > 24);
+  const column = { x0: 460, y1: 440 };
+  assert.ok(reach(free) > 460 - 50);
+  assert.ok(reach(matrixGeometry({ ...shape, height: 640, margin, taken: [column] })) <= 460);
+  const corner = { x0: 460, y1: 158 };
+  assert.equal(matrixGeometry({ ...shape, margin, taken: [corner] }).cell, free.cell);
+  const part = { ...shape, queries: [5, 13], keys: [0, 8], height: 640 };
+  assert.ok(reach(matrixGeometry({ ...part, margin, taken: [corner] })) <= 460, "a part of it is not masked there");
+});
+
+test("a key is named over its own topmost cell in sight", () => {
+  const geometry = matrixGeometry({
+    ...{ width: 600, height: 600, promptLength: 11, newest: 13, queries: [0, 13], keys: [0, 13], margin: MARGIN },
+  });
+  for (let key = 0; key < 14; key++) assert.equal(topOfKey(geometry, key), queryBox(geometry, key).y0, `key ${key}`);
+  const part = matrixGeometry({
+    ...{ width: 600, height: 600, promptLength: 40, newest: 39, queries: [20, 39], keys: [10, 33], margin: MARGIN },
+  });
+  assert.equal(topOfKey(part, 12), part.top);
+  assert.equal(topOfKey(part, 25), queryBox(part, 25).y0);
+});
+
+test("a small picture has all rows alike and nothing but cells", () => {
+  const shape = { width: 40, height: 40, promptLength: 5, newest: 9, queries: [0, 9], keys: [0, 9] };
+  const small = matrixGeometry({ ...shape, margin: { left: 0, top: 0, right: 0, bottom: 0 }, plain: true });
+  for (let query = 0; query < 10; query++)
+    assert.deepEqual(queryBox(small, query), { y0: query * 4, y1: query * 4 + 4 }, `query ${query}`);
 });

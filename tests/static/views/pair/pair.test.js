@@ -4,7 +4,7 @@ import { bareLabel, bounded, withExponent } from "../../../../static/facts/forma
 import { backFrom } from "../../../../static/state/views.js";
 import { attentionRow, listedKeys, mixAt, total } from "../../../../static/views/pair/attention-row.js";
 import { bySize, dotProduct, runningTotals } from "../../../../static/views/pair/dot-product.js";
-import { pairReason, pairSentence } from "../../../../static/views/pair/words.js";
+import { pairReason, pairSentence, pairWords } from "../../../../static/views/pair/words.js";
 import { madeRun } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 
@@ -91,4 +91,12 @@ test("Escape lets go of what is locked in a head, and goes out otherwise", () =>
   assert.deepEqual(backFrom({ view: "pair", query: 2, key: 1 }), { view: "head" });
   assert.deepEqual(backFrom({ view: "cache", ...free }), { view: "head" });
   assert.deepEqual(backFrom({ view: "model", ...free }), { view: "model" });
+});
+
+test("q, k and v are told in everyday words, of the two tokens in sight", () => {
+  const run = madeRun({ words: ["The", " animal", " it"], promptLength: 3, row: () => [] });
+  const words =
+    "q is what “it” is looking for, k what “animal” says it has, v what it hands over when it is looked at.";
+  assert.equal(pairWords(run, { query: 2, key: 1 }), words);
+  assert.match(pairWords(run, { query: 2, key: 2 }), /k what the same token says it has/);
 });

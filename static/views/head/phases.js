@@ -1,0 +1,20 @@
+/** How many rows of the matrix were computed at once, and why. */
+
+import { html } from "htm/preact";
+import { counted } from "../../facts/format.js";
+
+/** @param {{run: Object, newest: number}} props `newest`: the last row in sight */
+export function Phases({ run, newest }) {
+  return html`<ul class="head-phases">
+    <li>prefill: ${counted(run.promptLength, "row")}${run.promptLength > 1 && " at once"}</li>
+    ${newest >= run.promptLength && html`<li>decode: one row a step</li>`}
+  </ul>`;
+}
+
+/** @returns {string} why the newest rows came together, or the newest alone */
+export function whySoMany(run, newest) {
+  if (newest >= run.promptLength)
+    return "Why one row a step? A new word is known only when the step before has chosen it.";
+  if (run.promptLength === 1) return "One word of prompt is one row; it can look only at itself.";
+  return "Why all rows at once? Every word of the prompt is known before the first step.";
+}

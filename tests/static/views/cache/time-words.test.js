@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { showsLittle, timeWords } from "../../../../static/views/cache/time-words.js";
+
+const compared = (rows, flops, ms) => ({
+  cached: { rows: 26, flops: 6, ms: 600, read: 8 },
+  twin: { rows: 26 * rows, flops: 6 * flops, ms: 600 * ms, read: 8 },
+});
+
+test("time that grew less than the work is told by the weights, more by the machine, alike not at all", () => {
+  assert.match(timeWords(compared(11, 10, 1.4)), /10× the arithmetic take only 1.4× the time\?.*reads all the weights/);
+  assert.match(timeWords(compared(11, 10, 19)), /10× the arithmetic take 19× the time\? Not for the work/);
+  assert.equal(timeWords(compared(11, 10, 9)), null);
+});
+
+test("a longer prompt is offered only where this one shows little in time", () => {
+  assert.equal(showsLittle(compared(11, 10, 1.4)), true);
+  assert.equal(showsLittle(compared(11, 10, 19)), false);
+});
