@@ -37,7 +37,7 @@ export function Heads({ run, focus, dispatch }) {
             (reader) => html`<button
               type="button" class="head-small" key=${reader} style=${`--most:${px}px`}
               aria-label=${`Head ${reader}, reads KV head ${kvHead}`}
-              aria-pressed=${reader === head} disabled=${preview} onClick=${() => choose(reader)}
+              aria-pressed=${reader === head} tabindex=${reader === head ? 0 : -1} title="[ and ] lead from head to head" disabled=${preview} onClick=${() => choose(reader)}
             ><${Memo} of=${Small} run=${run} layer=${layer} head=${reader} newest=${key === null ? null : newest} px=${px} /><span>${reader}</span></button>`,
           )}
         </div>`,

@@ -11,7 +11,12 @@ const SHOWN = 5;
 /** A bar is never as pale as the paper. */
 const LEAST_SHADE = 0.45;
 
-/** @param {{run: Object, focus: Object, row: Object|null, fresh: boolean, dispatch: Function}} props `row` as `rowWeights` gives it; `fresh`: of the step in sight */
+/**
+ * A name is chosen by a pointer; keys go there by the matrix's arrow keys, so none of the names is a stop of the Tab key.
+ *
+ * @param {{run: Object, focus: Object, row: Object|null, fresh: boolean, dispatch: Function}} props `row` as `rowWeights` gives it; `fresh`: of the
+ *   step in sight
+ */
 export function Looks({ run, focus, row, fresh, dispatch }) {
   const { query, key: chosen, locked, preview } = focus;
   const theme = useTheme();
@@ -31,7 +36,7 @@ export function Looks({ run, focus, row, fresh, dispatch }) {
           <th scope="row">
             <button
               type="button" disabled=${preview} title=${`key at position ${key}: keep this cell`}
-              aria-pressed=${locked && key === chosen} onClick=${() => choose(key)}
+              aria-pressed=${locked && key === chosen} tabindex="-1" onClick=${() => choose(key)}
             ><${Token} class=${kindOf(run, key, query)} token=${run.tokens[key]} limit=${10} /></button>
           </th>
           <td><span class="look-bar" style=${bar(weight)}></span>${percent(weight, 0)}</td>

@@ -109,7 +109,7 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
       ${" "}<${Term} id="mlp">MLP<//> each row alone. Both only add a change, so the shape stays${" "}
       <span class="shape">${shapeText([flow.rows, d])}</span>.
     </p>
-    <p class="lens-words" aria-live="polite"><${LensWords} lens=${lens} layerStop=${state.layerStop} /></p>
+    <p class="guess-words" aria-live="polite"><${LensWords} lens=${lens} layerStop=${state.layerStop} /></p>
     <${LayerStack}
       state=${state} lens=${lens.values} guesses=${!NEVER.includes(lens.status)} layout=${layout} dispatch=${dispatch}
     />
