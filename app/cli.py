@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_network
 from pathlib import Path
 
 import click
@@ -28,6 +29,15 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
         raise click.BadParameter("sources of a Content-Security-Policy, a space between them.")
     return value
+
+
+def _networks(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        try:
+            ip_network(value)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is no address and no network such as 10.0.0.0/8.") from None
+    return values
 
 
 @click.group(
@@ -56,6 +66,21 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     callback=_frame_ancestors,
     metavar="SOURCES",
     help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
+)
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which the server is reached, beside localhost and any address; once per name.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    callback=_networks,
+    metavar="ADDRESS",
+    help="A reverse proxy, or a network of them, whose X-Forwarded-For, -Host and -Proto are believed; once per proxy.",
 )
 @click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")

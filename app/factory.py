@@ -16,6 +16,7 @@ from kvscope.app.http import (
     compression,
     files,
     frame_compression,
+    hosts,
     oembed,
     openapi,
     pages,
@@ -86,6 +87,7 @@ def build(settings: Settings) -> Flask:
     compression.init_app(app)
     live.init_app(app)
     frame_compression.init_app(app)
+    hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies)
     app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk))
     app.register_blueprint(studies.blueprint(runs, engine, desk, frozenset(example.id for example in examples)))
     app.register_blueprint(session_routes.blueprint(runs, sessions, engine, calls, maker))

@@ -64,6 +64,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "graceful_timeout": GRACE_S,
             "loglevel": "error",
             "control_socket_disable": True,
+            "forwarded_allow_ips": "",  # whose word counts is settled in app/http/hosts.py
             "post_fork": self._die_with_parent,
             "post_worker_init": self._announce,
             "worker_exit": self._leave,

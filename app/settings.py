@@ -45,6 +45,10 @@ class Settings:
     recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
     frame_ancestors: str = "*"
     """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names by which the server answers, beside localhost and every address."""
+    proxies: tuple[str, ...] = ()
+    """Addresses and networks of the proxies whose X-Forwarded-For, -Host and -Proto are believed."""
     max_open_runs: int = 16
     max_viewers: int = 900
     abandoned_after_s: float = 300.0
