@@ -24,6 +24,7 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from kvscope.app import create_app
+from kvscope.app.arbiter import OneWorker, Worker
 from kvscope.app.settings import Settings
 from kvscope.app.store.database import held
 from kvscope.app.store.runs import RunLog
@@ -31,6 +32,9 @@ from kvscope.app.store.runs import RunLog
 SPARE_THREADS = 100
 """Threads beside those that hold a viewer's socket."""
 GRACE_S = 1
+"""How long requests that are being answered may take at the server's end. Viewers' sockets never end by themselves."""
+CLOSING_S = 15
+"""How long the worker may take to end the engine and to close its runs, before it is killed."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its port and its folder."""
 PR_SET_PDEATHSIG = 1
@@ -56,21 +60,25 @@ class Server(BaseApplication):  # type: ignore[misc]
         """Settings of gunicorn."""
         values = {
             "bind": f"fd://{self._descriptor}",
-            "worker_class": "gthread",
+            "worker_class": Worker,
             "workers": 1,
             "threads": self._settings.max_viewers + SPARE_THREADS,
             "worker_connections": 4 * (self._settings.max_viewers + SPARE_THREADS),
             "timeout": 0,
-            "graceful_timeout": GRACE_S,
+            "graceful_timeout": CLOSING_S,
             "loglevel": "error",
             "control_socket_disable": True,
             "forwarded_allow_ips": "",  # whose word counts is settled in app/http/hosts.py
-            "post_fork": self._die_with_parent,
+            "post_fork": self._prepare,
             "post_worker_init": self._announce,
             "worker_exit": self._leave,
         }
         for name, value in values.items():
             self.cfg.set(name, value)
+
+    def run(self) -> None:
+        """Serve until a signal ends it."""
+        OneWorker(self).run()
 
     def load(self) -> Flask:
         """The application, in the worker, its engine starting."""
@@ -88,11 +96,13 @@ class Server(BaseApplication):  # type: ignore[misc]
             threading.Thread(target=webbrowser.open, args=(self._url,), name="browser", daemon=True).start()
 
     @staticmethod
-    def _die_with_parent(_arbiter: Any, _worker: Any) -> None:
-        """A kill -9 of the parent must free port and folder at once.
+    def _prepare(_arbiter: Any, worker: Any) -> None:
+        """In the worker: a kill -9 of the parent must free port and folder at once, and the time for answers at the end
+        is not the time that the parent waits for all of it.
 
-        Elsewhere than on Linux gunicorn's own check takes a second.
+        Elsewhere than on Linux gunicorn's own check of its parent takes a second.
         """
+        worker.cfg.set("graceful_timeout", GRACE_S)
         if sys.platform == "linux":
             ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
