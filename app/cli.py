@@ -8,7 +8,14 @@ from pathlib import Path
 
 import click
 
-from kvscope.app.settings import DEFAULT_KEEP_RUNS_DAYS, DEFAULT_SERVICE, MAX_KEEP_RUNS_DAYS, Settings, default_data_dir
+from kvscope.app.settings import (
+    DEFAULT_HUNG_AFTER_S,
+    DEFAULT_KEEP_RUNS_DAYS,
+    DEFAULT_SERVICE,
+    MAX_KEEP_RUNS_DAYS,
+    Settings,
+    default_data_dir,
+)
 
 MODELS = """\
 SmolLM2-135M-Instruct   the default: fetched once, then kept for use without a network
@@ -81,6 +88,14 @@ def _networks(_context: click.Context, _option: click.Parameter, values: tuple[s
     callback=_networks,
     metavar="ADDRESS",
     help="A reverse proxy, or a network of them, whose X-Forwarded-For, -Host and -Proto are believed; once per proxy.",
+)
+@click.option(
+    "--hung-after",
+    "hung_after_s",
+    metavar="SECONDS",
+    default=DEFAULT_HUNG_AFTER_S,
+    type=click.IntRange(0),
+    help="Start the engine again after so many seconds without a sign of life; 0 never.",
 )
 @click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")

@@ -11,6 +11,7 @@ import platformdirs
 DEFAULT_SERVICE = "kvscope.model.service:load_service"
 DEFAULT_KEEP_RUNS_DAYS = 90
 MAX_KEEP_RUNS_DAYS = 36_500
+DEFAULT_HUNG_AFTER_S = 4
 
 
 def default_data_dir() -> Path:
@@ -54,6 +55,8 @@ class Settings:
     abandoned_after_s: float = 300.0
     """A paused run may be stopped to make room for a new one after this long without a word from its viewers."""
     call_timeout_s: float = 60.0
+    hung_after_s: float = DEFAULT_HUNG_AFTER_S
+    """After so many seconds without a sign of life the engine is ended and started again; 0 for never."""
     reload_after_s: float = 30.0
     """How long after a model could not be loaded it is tried again."""
     max_value_bytes: int = 128 * 1024 * 1024

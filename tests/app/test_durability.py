@@ -1,7 +1,7 @@
 """kill -9, again and again: nothing that was announced is ever lost.
 
-KVSCOPE_DURABILITY_TIMES says how often (20; 5 while sharing, and 2 for each signal that ends a server), KVSCOPE_DURABILITY_MODEL names a real model instead
-of the fake: `default`, or anything that --model takes.
+KVSCOPE_DURABILITY_TIMES says how often (20; 5 while sharing, and 2 for each signal that ends a server),
+KVSCOPE_DURABILITY_MODEL names a real model instead of the fake: `default`, or anything that --model takes.
 """
 
 from __future__ import annotations
