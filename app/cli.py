@@ -12,6 +12,8 @@ from kvscope.app.settings import (
     DEFAULT_HUNG_AFTER_S,
     DEFAULT_KEEP_RUNS_DAYS,
     DEFAULT_SERVICE,
+    DEFAULT_VIEWERS,
+    DEFAULT_VIEWERS_PER_ADDRESS,
     MAX_KEEP_RUNS_DAYS,
     Settings,
     default_data_dir,
@@ -88,6 +90,20 @@ def _networks(_context: click.Context, _option: click.Parameter, values: tuple[s
     callback=_networks,
     metavar="ADDRESS",
     help="A reverse proxy, or a network of them, whose X-Forwarded-For, -Host and -Proto are believed; once per proxy.",
+)
+@click.option(
+    "--max-viewers",
+    metavar="N",
+    default=DEFAULT_VIEWERS,
+    type=click.IntRange(1),
+    help="Live connections at a time; a page that shows a run has one.",
+)
+@click.option(
+    "--max-viewers-per-address",
+    metavar="N",
+    default=DEFAULT_VIEWERS_PER_ADDRESS,
+    type=click.IntRange(1),
+    help="The same from one address: a class may be behind one.",
 )
 @click.option(
     "--hung-after",

@@ -74,7 +74,7 @@ def build(settings: Settings) -> Flask:
     engine = Supervisor(calls, storing, settings, report)
     desk = Desk(runs, calls, storing, most_open=settings.max_open_runs, abandoned_after_s=settings.abandoned_after_s)
     maker = ValueMaker(runs, sessions, calls, settings.data_dir, settings.max_value_bytes)
-    live = Live(runs, settings.max_viewers)
+    live = Live(runs, settings.max_viewers, settings.max_viewers_per_address)
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)

@@ -12,6 +12,7 @@ DEFAULT_SERVICE = "kvscope.model.service:load_service"
 DEFAULT_KEEP_RUNS_DAYS = 90
 MAX_KEEP_RUNS_DAYS = 36_500
 DEFAULT_HUNG_AFTER_S = 4
+DEFAULT_VIEWERS, DEFAULT_VIEWERS_PER_ADDRESS = 900, 200
 
 
 def default_data_dir() -> Path:
@@ -51,7 +52,9 @@ class Settings:
     proxies: tuple[str, ...] = ()
     """Addresses and networks of the proxies whose X-Forwarded-For, -Host and -Proto are believed."""
     max_open_runs: int = 16
-    max_viewers: int = 900
+    max_viewers: int = DEFAULT_VIEWERS
+    """Live connections (Socket.IO) at a time."""
+    max_viewers_per_address: int = DEFAULT_VIEWERS_PER_ADDRESS
     abandoned_after_s: float = 300.0
     """A paused run may be stopped to make room for a new one after this long without a word from its viewers."""
     call_timeout_s: float = 60.0

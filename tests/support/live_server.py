@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,9 @@ class LiveServer:
         port: int = 0,
         service: str = FAKE,
         preexec: Callable[[], None] | None = None,
+        more: Sequence[str] = (),
     ) -> None:
-        options = ["--port", str(port), "--data", str(data), "--service", service]
+        options = [*more, "--port", str(port), "--data", str(data), "--service", service]
         options += ["--model", model] if model is not None else []
         self._errors = (data.parent / "stderr").open("a+")
         self.process = subprocess.Popen(
