@@ -1,4 +1,4 @@
-"""gunicorn's two processes and their signals: every signal that ends one of them ends the server, cleanly.
+"""gunicorn's parent process: every signal that ends it ends the server, cleanly (the worker's part: app/worker.py).
 
 gunicorn's own way with SIGHUP, SIGTTIN and SIGUSR2 is to start a second worker beside the first: two servers on one
 database.
@@ -10,9 +10,6 @@ import signal
 from typing import NoReturn
 
 from gunicorn.arbiter import Arbiter
-from gunicorn.workers.gthread import ThreadWorker
-
-ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
 class OneWorker(Arbiter):  # type: ignore[misc]
@@ -37,16 +34,3 @@ class OneWorker(Arbiter):  # type: ignore[misc]
         """Nothing: there is one worker, and its settings are those of the start."""
 
     handle_ttou = handle_usr1 = handle_usr2 = handle_winch = handle_ttin
-
-
-class Worker(ThreadWorker):  # type: ignore[misc]
-    """The child, which serves. A signal lets its loop end; `worker_exit` then closes the parts, once."""
-
-    def init_signals(self) -> None:
-        """No handler raises: a second signal must not cut off what the first began."""
-        outlives = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-        super().init_signals()
-        for number in ENDING:
-            signal.signal(number, self.handle_exit)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN if outlives else self.handle_exit)
-        signal.signal(signal.SIGUSR1, signal.SIG_IGN)

@@ -10,6 +10,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import resource
 import signal
 import socket
 import sys
@@ -17,6 +18,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -24,19 +26,24 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from kvscope.app import create_app
-from kvscope.app.arbiter import OneWorker, Worker
+from kvscope.app.arbiter import OneWorker
 from kvscope.app.settings import Settings
 from kvscope.app.store.database import held
 from kvscope.app.store.runs import RunLog
+from kvscope.app.worker import Limits, Worker
 
 SPARE_THREADS = 100
 """Threads beside those that hold a viewer's socket."""
+SPARE_THREADS_PER_ADDRESS = 50
+CONNECTIONS_PER_VIEWER = 4
+"""A browser opens up to six for a moment, and has one while it watches."""
 GRACE_S = 1
 """How long requests that are being answered may take at the server's end. Viewers' sockets never end by themselves."""
 CLOSING_S = 15
 """How long the worker may take to end the engine and to close its runs, before it is killed."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its port and its folder."""
+OPEN_FILES = 10_240
 PR_SET_PDEATHSIG = 1
 DEPARTED = (errno.EBADF, errno.ECONNRESET, errno.ENOTCONN, errno.EPIPE)
 """What a socket says whose other end has left."""
@@ -54,6 +61,11 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def __init__(self, settings: Settings, descriptor: int, url: str) -> None:
         self._settings, self._descriptor, self._url = settings, descriptor, url
+        self.limits = Limits(
+            CONNECTIONS_PER_VIEWER * settings.max_viewers_per_address,
+            settings.max_viewers_per_address + SPARE_THREADS_PER_ADDRESS,
+            settings.proxies,
+        )
         super().__init__()
 
     def load_config(self) -> None:
@@ -63,7 +75,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "worker_class": Worker,
             "workers": 1,
             "threads": self._settings.max_viewers + SPARE_THREADS,
-            "worker_connections": 4 * (self._settings.max_viewers + SPARE_THREADS),
+            "worker_connections": CONNECTIONS_PER_VIEWER * (self._settings.max_viewers + SPARE_THREADS),
             "timeout": 0,
             "graceful_timeout": CLOSING_S,
             "loglevel": "error",
@@ -128,10 +140,20 @@ def pass_over_departures(failure: threading.ExceptHookArgs) -> None:
 def serve(settings: Settings) -> None:
     """Serve until a signal ends it. Raises CannotServe, or database.StoreError."""
     place = settings.data_dir, settings.database_url
+    allow_many_sockets()
     with hold_folder(settings.data_dir), _listen(settings) as listener, held(*place):
         RunLog(*place).close()
         url = _url(settings, listener)
         Server(settings, listener.detach(), url).run()
+
+
+def allow_many_sockets() -> None:
+    """A viewer takes two open files, and many systems allow 1,024 unless they are asked for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):  # the system may have a limit of its own besides
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def hold_folder(folder: Path) -> IO[str]:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
+from urllib.parse import parse_qs
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import socketio
@@ -90,6 +91,7 @@ class SocketGuard:
         self._addresses: dict[str, str] = {}
         self._joining: dict[str, float] = {}
         self._unreadable: Counter[str] = Counter()
+        self._waiting: set[tuple[str, str]] = set()
         self._app: WSGIApplication
 
     def init_app(self, app: Flask) -> None:
@@ -114,12 +116,28 @@ class SocketGuard:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI interface."""
-        if environ.get("PATH_INFO", "").startswith(PATH):
-            begins = "sid=" not in environ.get("QUERY_STRING", "")
-            problem = self._no_room(environ) if begins else _unreadable(environ)
-            if problem is not None:
-                return problem.response()(environ, start_response)
-        return self._app(environ, start_response)
+        if not environ.get("PATH_INFO", "").startswith(PATH):
+            return self._app(environ, start_response)
+        query = parse_qs(environ.get("QUERY_STRING", ""))
+        session = query.get("sid", [""])[0]
+        problem = _unreadable(environ) if session else self._no_room(environ)
+        if problem is not None:
+            return problem.response()(environ, start_response)
+        if environ["REQUEST_METHOD"] != "GET" or not session:
+            return self._app(environ, start_response)
+        waiting = session, query.get("transport", [""])[0]
+        with self._lock:
+            if waiting in self._waiting:  # each holds a thread until something comes
+                problem = Problem(409, "Another request of this session waits already.", field="sid")
+            else:
+                self._waiting.add(waiting)
+        if problem is not None:
+            return problem.response()(environ, start_response)
+        try:
+            return self._app(environ, start_response)
+        finally:
+            with self._lock:
+                self._waiting.discard(waiting)
 
     def _no_room(self, environ: WSGIEnvironment) -> Problem | None:
         """Why no further session is begun. Those that have not joined in time make room first."""
