@@ -31,6 +31,8 @@ ROOMS = {
             "app/factory.py",
             "app/__init__.py",
             "app/arbiter.py",
+            "app/arriving.py",
+            "app/worker.py",
             "app/server.py",
             "app/cli.py",
             "app/__main__.py",
