@@ -13,6 +13,7 @@ import requests
 
 from tests.load.crowd import crowd
 from tests.load.floods import HALF_BODY, HALF_HEAD, HANDSHAKE, Answers, while_flooded
+from tests.load.keeping import kept
 from tests.support.live_server import LiveServer
 from tests.support.viewer import Viewer
 
@@ -62,6 +63,7 @@ SCENARIOS: dict[str, tuple[str, list[str], Callable[[LiveServer], Iterator[str]]
     "half-bodies": ("1,050 connections that send half a body", [], flooded(HALF_BODY, 1050)),
     "handshakes": ("2,000 polling handshakes that nobody goes on with", [], flooded(HANDSHAKE, 2000)),
     "class": (f"{CLASS} pages behind one address, opened at once", [], a_class),
+    "kept": ("20 clients, 300 requests each on one connection, now and then with a large unwanted body", [], kept),
     "viewers": (
         "500 viewers of one run",
         ["--max-viewers-per-address", "600"],
