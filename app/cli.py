@@ -28,6 +28,10 @@ org/name                the same, from the Hugging Face hub
 Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, GPT-2."""
 
 
+TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
+"""What an address can have after its #."""
+
+
 class WrongUse(click.ClickException):
     """Something the user can put right: one line, exit code 2."""
 
@@ -37,6 +41,12 @@ class WrongUse(click.ClickException):
 def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
     if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
         raise click.BadParameter("sources of a Content-Security-Policy, a space between them.")
+    return value
+
+
+def _token(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(TOKEN, value):
+        raise click.BadParameter("a token has 8 to 200 letters, digits, or characters of -._~ .")
     return value
 
 
@@ -75,6 +85,18 @@ def _networks(_context: click.Context, _option: click.Parameter, values: tuple[s
     callback=_frame_ancestors,
     metavar="SOURCES",
     help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
+)
+@click.option(
+    "--token",
+    envvar="KVSCOPE_TOKEN",
+    callback=_token,
+    show_envvar=True,
+    help="A word that is asked for before a run is started, steered, shared or imported; viewing stays open.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with that word, which others on the machine cannot see then.",
 )
 @click.option(
     "--allowed-host",
@@ -117,13 +139,19 @@ def _networks(_context: click.Context, _option: click.Parameter, values: tuple[s
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
 @click.pass_context
-def main(context: click.Context, /, data: Path | None, **options: object) -> None:
+def main(
+    context: click.Context, /, data: Path | None, token: str | None, token_file: Path | None, **options: object
+) -> None:
     """Watch a transformer work: every layer, every head, every byte of KV cache.
 
     Without a command, serves the page. The first line printed is its URL. Runs and sessions are stored in the data
     folder, or in the PostgreSQL database that the environment names as DATABASE_URL.
     """
-    settings = Settings(data_dir=data or default_data_dir(), **options)  # type: ignore[arg-type]  # click gives the right types
+    if token_file is not None:
+        token = token_file.read_text("utf-8").strip()
+        if not re.fullmatch(TOKEN, token):
+            raise WrongUse(f"{token_file} has no token: 8 to 200 letters, digits, or characters of -._~ .")
+    settings = Settings(data_dir=data or default_data_dir(), token=token, **options)  # type: ignore[arg-type]  # click gives the right types
     context.obj = settings
     if context.invoked_subcommand is None:
         _serve(settings)

@@ -13,6 +13,7 @@ from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http import (
+    access,
     compression,
     files,
     frame_compression,
@@ -84,6 +85,7 @@ def build(settings: Settings) -> Flask:
     app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry)
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
+    access.init_app(app, settings.token)
     compression.init_app(app)
     live.init_app(app)
     frame_compression.init_app(app)

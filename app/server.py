@@ -17,8 +17,9 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -27,6 +28,7 @@ from gunicorn.app.base import BaseApplication
 
 from kvscope.app import create_app
 from kvscope.app.arbiter import OneWorker
+from kvscope.app.factory import report
 from kvscope.app.settings import Settings
 from kvscope.app.store.database import held
 from kvscope.app.store.runs import RunLog
@@ -104,6 +106,8 @@ class Server(BaseApplication):  # type: ignore[misc]
         if worker.age > 1:
             return
         print(self._url, flush=True)
+        for line in openness(self._settings, self._url):
+            report(line)
         if self._settings.open_browser:
             threading.Thread(target=webbrowser.open, args=(self._url,), name="browser", daemon=True).start()
 
@@ -125,6 +129,27 @@ class Server(BaseApplication):  # type: ignore[misc]
             worker.wsgi.extensions["kvscope"].close()
         sys.stderr.flush()
         os._exit(0)
+
+
+def openness(settings: Settings, url: str) -> Iterator[str]:
+    """Who can do what, in sentences for the operator; none where only this machine can reach the server."""
+    if settings.token:
+        yield f"With the token a run can be started, steered, shared or imported: {url}#token={settings.token}"
+    if not _is_loopback(settings.host):
+        others = (
+            "view"
+            if settings.token
+            else "start, steer, share and import runs (--token asks for a word first), and view"
+        )
+        port = url.rstrip("/").rpartition(":")[2]
+        yield f"Whoever reaches {settings.host} port {port} can {others} those they have a link to."
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def pass_over_departures(failure: threading.ExceptHookArgs) -> None:

@@ -51,6 +51,8 @@ class Settings:
     """Names by which the server answers, beside localhost and every address."""
     proxies: tuple[str, ...] = ()
     """Addresses and networks of the proxies whose X-Forwarded-For, -Host and -Proto are believed."""
+    token: str | None = None
+    """What who starts, steers, shares or imports a run must have; None for nothing."""
     max_open_runs: int = 16
     max_viewers: int = DEFAULT_VIEWERS
     """Live connections (Socket.IO) at a time."""

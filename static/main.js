@@ -20,6 +20,7 @@ import { listenToPrint } from "./state/printing.js";
 import { storageOr } from "./state/storage.js";
 import { createStore } from "./state/store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
+import { tokenOf } from "./state/token.js";
 import { visitorOf } from "./state/visitor.js";
 import { createTurns } from "./turns/turns.js";
 
@@ -59,6 +60,8 @@ const stranger = inFile || embed !== null || window.origin === "null";
 const identity = stranger
   ? {}
   : { "X-KVScope-Client": visitorOf(settings, (bytes) => window.crypto.getRandomValues(bytes)) };
+const token = stranger ? null : tokenOf(window, settings);
+if (token) identity.Authorization = `Bearer ${token}`;
 
 const client = createClient({
   fetch: inFile ? fetchFromFile() : window.fetch.bind(window),

@@ -1,4 +1,4 @@
-"""Connections that are kept for many requests, some with bodies that nobody wants: how many are dropped, how long it takes."""
+"""Connections that are kept for many requests: how many are dropped, and how long an unwanted body takes."""
 
 from __future__ import annotations
 
