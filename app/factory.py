@@ -88,8 +88,8 @@ def build(settings: Settings) -> Flask:
     access.init_app(app, settings.token)
     compression.init_app(app)
     live.init_app(app)
-    frame_compression.init_app(app)
     hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies)
+    frame_compression.init_app(app)  # by what proxies add, also those whose word counts for nothing else
     app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk))
     app.register_blueprint(studies.blueprint(runs, engine, desk, frozenset(example.id for example in examples)))
     app.register_blueprint(session_routes.blueprint(runs, sessions, engine, calls, maker))

@@ -57,11 +57,11 @@ function fetchFromFile() {
 
 /** Who asks. A page that is another's guest says nothing: it only reads what is open to everybody, and from another origin. */
 const stranger = inFile || embed !== null || window.origin === "null";
-const identity = stranger
-  ? {}
-  : { "X-KVScope-Client": visitorOf(settings, (bytes) => window.crypto.getRandomValues(bytes)) };
 const token = stranger ? null : tokenOf(window, settings);
-if (token) identity.Authorization = `Bearer ${token}`;
+const identity = {
+  ...(stranger ? {} : { "X-KVScope-Client": visitorOf(settings, () => crypto.getRandomValues(new Uint8Array(16))) }),
+  ...(token ? { Authorization: `Bearer ${token}` } : {}),
+};
 
 const client = createClient({
   fetch: inFile ? fetchFromFile() : window.fetch.bind(window),

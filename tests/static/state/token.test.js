@@ -19,6 +19,12 @@ test("a token in the address is kept on the device and taken out of the address"
 
 test("an address without one is left as it is", () => {
   const { window, replaced } = at("#step=3&token=let-me-in");
-  assert.equal(tokenOf(window, storageOr(() => null)), null);
+  assert.equal(
+    tokenOf(
+      window,
+      storageOr(() => null),
+    ),
+    null,
+  );
   assert.deepEqual(replaced, []);
 });
