@@ -109,13 +109,12 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """One socket: its watches by run; the runs that it began to watch last and has not left, even if they have ended;
-    and a lock that keeps its queue within bounds though several watches fill it.
+    """One socket: its watches by run, and the runs that it began to watch last and has not left, even if they have
+    ended.
     """
 
     watches: dict[str, Watch] = field(default_factory=dict)
     seen: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_WATCHES))
-    sending: Lock = field(default_factory=Lock)
 
 
 class Live:
@@ -239,11 +238,10 @@ class Live:
 
     def _send(self, sid: str, payload: bytes) -> bool:
         assert self._server is not None
-        with self._lock:
-            viewer = self._viewers[sid]
-        with viewer.sending:
-            transport = self._server.manager.eio_sid_from_sid(sid, NAMESPACE)
-            if self._server.eio.sockets[transport].queue.qsize() >= MAX_QUEUED_PACKETS:
+        assert self._guard is not None
+        session = self._server.manager.eio_sid_from_sid(sid, NAMESPACE)
+        with self._guard.sending(session):
+            if self._server.eio.sockets[session].queue.qsize() >= MAX_QUEUED_PACKETS:
                 return False
             self._server.emit("frame", payload, to=sid, namespace=NAMESPACE)
             return True
@@ -251,8 +249,10 @@ class Live:
     def _tell(self, sid: str, run: str, error: StoreError) -> None:
         """Say that a watched run cannot be read; its frames go on when it can."""
         assert self._server is not None
+        assert self._guard is not None
         body = {"run": run, "error": not_stored(error).document()}
-        self._server.emit("problem", body, to=sid, namespace=NAMESPACE)
+        with self._guard.sending(self._server.manager.eio_sid_from_sid(sid, NAMESPACE)):
+            self._server.emit("problem", body, to=sid, namespace=NAMESPACE)
 
 
 def _sid() -> str:

@@ -11,7 +11,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any
 from urllib.parse import parse_qs
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -92,6 +92,7 @@ class SocketGuard:
         self._joining: dict[str, float] = {}
         self._unreadable: Counter[str] = Counter()
         self._waiting: set[tuple[str, str]] = set()
+        self._sending: dict[str, RLock] = {}
         self._app: WSGIApplication
 
     def init_app(self, app: Flask) -> None:
@@ -100,6 +101,7 @@ class SocketGuard:
         engine._async = {**engine._async, "websocket": WebSocket}
         for event, guard in (("connect", self._connect), ("message", self._message), ("disconnect", self._disconnect)):
             engine.on(event, self._guarded(guard, engine.handlers[event]))
+        self._server._send_packet = self._whole(self._server._send_packet)
         self._app = app.wsgi_app
         app.wsgi_app = self  # type: ignore[method-assign]
 
@@ -107,6 +109,20 @@ class SocketGuard:
         """The handshake of this Engine.IO session is complete."""
         with self._lock:
             self._joining.pop(session, None)
+
+    def sending(self, session: str) -> RLock:
+        """To be held while a message is sent: a frame is two packets, and no other may come between them."""
+        with self._lock:
+            return self._sending.get(session) or RLock()
+
+    def _whole(self, send: Callable[..., None]) -> Callable[..., None]:
+        """For what Socket.IO sends by itself, such as the acknowledgement of a watch that has begun to send."""
+
+        def whole(session: str, said: Any) -> None:
+            with self.sending(session):
+                send(session, said)
+
+        return whole
 
     @property
     def sessions(self) -> int:
@@ -175,6 +191,7 @@ class SocketGuard:
             if problem is not None:
                 return problem.detail
             self._addresses[session] = address
+            self._sending[session] = RLock()
             self._joining[session] = time.monotonic()
         return inner(session, environ)
 
@@ -191,7 +208,8 @@ class SocketGuard:
         viewer = self._server.manager.sid_from_eio_sid(session, NAMESPACE)
         if viewer is not None:
             body = {"run": None, "error": Problem(400, UNREADABLE).document()}
-            self._server.emit("problem", body, to=viewer, namespace=NAMESPACE)
+            with self.sending(session):
+                self._server.emit("problem", body, to=viewer, namespace=NAMESPACE)
         if enough or viewer is None:
             self._end(session)
 
@@ -200,6 +218,7 @@ class SocketGuard:
             self._addresses.pop(session, None)
             self._joining.pop(session, None)
             self._unreadable.pop(session, None)
+            self._sending.pop(session, None)
         self._server._binary_packet.pop(session, None)  # half of a message, which Socket.IO would keep
         inner(session, *reason)
 

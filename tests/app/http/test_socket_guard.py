@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 import requests
 import websocket
+from flask import Flask
+from socketio.packet import ACK, EVENT
+from socketio.packet import Packet as SocketPacket
 
 from kvscope.app.http import socket_guard
 from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, MOST_UNREADABLE
@@ -131,3 +135,27 @@ def test_a_handshake_that_is_not_finished_in_time_makes_room(serve: Any) -> None
     eventually(lambda: requests.get(url, timeout=30).status_code == 200, 60)
     assert time.monotonic() - began >= socket_guard.JOINING_S
     assert requests.post(f"{url}&sid={session}", data='420["watch",{}]', timeout=30).text == "OK"
+
+
+def test_an_acknowledgement_never_comes_between_the_two_packets_of_a_frame(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = app.extensions["socketio"].server
+    sent: list[str | bytes] = []
+    acknowledging = threading.Thread(
+        target=lambda: server._send_packet("s", SocketPacket(ACK, namespace="/", id=1, data=[{}]))
+    )
+
+    def send(_session: str, said: Any) -> None:
+        sent.append(said)
+        if isinstance(said, str) and said.startswith("51-"):
+            acknowledging.start()
+            acknowledging.join(0.3)  # as long as it could take, if nothing kept it from it
+
+    monkeypatch.setattr(server.eio, "send", send)
+    monkeypatch.setattr(server.eio, "sockets", {})
+    server.eio.handlers["connect"]("s", {"REMOTE_ADDR": "192.0.2.1"})
+    server._send_packet("s", SocketPacket(EVENT, namespace="/", data=["frame", b"bytes"]))
+    acknowledging.join()
+    server.eio.handlers["disconnect"]("s", "over")
+    assert [said if isinstance(said, bytes) else said[:2] for said in sent] == ["51", b"bytes", "31"]
