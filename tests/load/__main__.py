@@ -13,6 +13,7 @@ import requests
 
 from tests.load.crowd import crowd
 from tests.load.floods import HALF_BODY, HALF_HEAD, HANDSHAKE, Answers, while_flooded
+from tests.load.hanging import hung
 from tests.load.keeping import kept
 from tests.support.live_server import LiveServer
 from tests.support.viewer import Viewer
@@ -64,6 +65,7 @@ SCENARIOS: dict[str, tuple[str, list[str], Callable[[LiveServer], Iterator[str]]
     "handshakes": ("2,000 polling handshakes that nobody goes on with", [], flooded(HANDSHAKE, 2000)),
     "class": (f"{CLASS} pages behind one address, opened at once", [], a_class),
     "kept": ("20 clients, 300 requests each on one connection, now and then with a large unwanted body", [], kept),
+    "hung": ("an engine that is stopped in the middle of a run", [], hung),
     "viewers": (
         "500 viewers of one run",
         ["--max-viewers-per-address", "600"],
