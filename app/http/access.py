@@ -24,6 +24,6 @@ def init_app(app: Flask, token: str | None) -> None:
         said = request.headers.get("Authorization", "")
         given = said.removeprefix(SCHEME).strip().encode() if said.startswith(SCHEME) else b""
         if not hmac.compare_digest(given, wanted):
-            raise Problem(401, WANTED, field="Authorization", headers={"WWW-Authenticate": SCHEME.strip()})
+            raise Problem(401, WANTED, headers={"WWW-Authenticate": SCHEME.strip()})
 
     app.before_request(ask)

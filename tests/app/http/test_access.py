@@ -28,11 +28,11 @@ def test_whoever_has_no_token_views_and_no_more(make_app: Callable[..., Flask], 
     for path in (f"/api/runs/{run}/frames", f"/api/runs/{run}/head?step=0&layer=0&head=0", f"/s/{shared['id']}"):
         assert client.get(path).status_code == 200, path
     for path in ("", f"/{run}/control", f"/{run}/fork", f"/{run}/twin", f"/{run}/beam", f"/{run}/share"):
-        refused = problem(client.post(f"/api/runs{path}", json={}), 401, "Authorization")
+        refused = problem(client.post(f"/api/runs{path}", json={}), 401)
         assert "#token=" in refused["detail"]
-    problem(client.post("/api/sessions", data=b"x", content_type="application/octet-stream"), 401, "Authorization")
+    problem(client.post("/api/sessions", data=b"x", content_type="application/octet-stream"), 401)
     for wrong in ("Bearer let-me-in", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer é"):
-        problem(client.post("/api/runs", json={}, headers={"Authorization": wrong}), 401, "Authorization")
+        problem(client.post("/api/runs", json={}, headers={"Authorization": wrong}), 401)
     deleted = client.delete(
         f"/api/sessions/{shared['id']}", headers={"Authorization": f"Bearer {shared['delete_token']}"}
     )
