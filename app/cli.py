@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_network
 from pathlib import Path
 
 import click
 
-from kvscope.app.settings import DEFAULT_KEEP_RUNS_DAYS, DEFAULT_SERVICE, MAX_KEEP_RUNS_DAYS, Settings, default_data_dir
+from kvscope.app.settings import (
+    DEFAULT_HUNG_AFTER_S,
+    DEFAULT_KEEP_RUNS_DAYS,
+    DEFAULT_SERVICE,
+    DEFAULT_VIEWERS,
+    DEFAULT_VIEWERS_PER_ADDRESS,
+    MAX_KEEP_RUNS_DAYS,
+    Settings,
+    default_data_dir,
+)
 
 MODELS = """\
 SmolLM2-135M-Instruct   the default: fetched once, then kept for use without a network
@@ -16,6 +26,10 @@ FOLDER                  a Hugging Face folder: config.json, tokenizer.json, *.sa
 org/name                the same, from the Hugging Face hub
 
 Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, GPT-2."""
+
+
+TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
+"""What an address can have after its #."""
 
 
 class WrongUse(click.ClickException):
@@ -28,6 +42,21 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
         raise click.BadParameter("sources of a Content-Security-Policy, a space between them.")
     return value
+
+
+def _token(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(TOKEN, value):
+        raise click.BadParameter("a token has 8 to 200 letters, digits, or characters of -._~ .")
+    return value
+
+
+def _networks(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        try:
+            ip_network(value)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is no address and no network such as 10.0.0.0/8.") from None
+    return values
 
 
 @click.group(
@@ -57,17 +86,72 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     metavar="SOURCES",
     help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
 )
+@click.option(
+    "--token",
+    envvar="KVSCOPE_TOKEN",
+    callback=_token,
+    show_envvar=True,
+    help="A word that is asked for before a run is started, steered, shared or imported; viewing stays open.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with that word, which others on the machine cannot see then.",
+)
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which the server is reached, beside localhost and any address; once per name.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    callback=_networks,
+    metavar="ADDRESS",
+    help="A reverse proxy, or a network of them, whose X-Forwarded-For, -Host and -Proto are believed; once per proxy.",
+)
+@click.option(
+    "--max-viewers",
+    metavar="N",
+    default=DEFAULT_VIEWERS,
+    type=click.IntRange(1),
+    help="Live connections at a time; a page that shows a run has one.",
+)
+@click.option(
+    "--max-viewers-per-address",
+    metavar="N",
+    default=DEFAULT_VIEWERS_PER_ADDRESS,
+    type=click.IntRange(1),
+    help="The same from one address: a class may be behind one.",
+)
+@click.option(
+    "--hung-after",
+    "hung_after_s",
+    metavar="SECONDS",
+    default=DEFAULT_HUNG_AFTER_S,
+    type=click.IntRange(0),
+    help="Start the engine again after so many seconds without a sign of life; 0 never.",
+)
 @click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
 @click.pass_context
-def main(context: click.Context, /, data: Path | None, **options: object) -> None:
+def main(
+    context: click.Context, /, data: Path | None, token: str | None, token_file: Path | None, **options: object
+) -> None:
     """Watch a transformer work: every layer, every head, every byte of KV cache.
 
     Without a command, serves the page. The first line printed is its URL. Runs and sessions are stored in the data
     folder, or in the PostgreSQL database that the environment names as DATABASE_URL.
     """
-    settings = Settings(data_dir=data or default_data_dir(), **options)  # type: ignore[arg-type]  # click gives the right types
+    if token_file is not None:
+        token = token_file.read_text("utf-8").strip()
+        if not re.fullmatch(TOKEN, token):
+            raise WrongUse(f"{token_file} has no token: 8 to 200 letters, digits, or characters of -._~ .")
+    settings = Settings(data_dir=data or default_data_dir(), token=token, **options)  # type: ignore[arg-type]  # click gives the right types
     context.obj = settings
     if context.invoked_subcommand is None:
         _serve(settings)

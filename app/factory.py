@@ -13,9 +13,11 @@ from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http import (
+    access,
     compression,
     files,
     frame_compression,
+    hosts,
     oembed,
     openapi,
     pages,
@@ -73,7 +75,7 @@ def build(settings: Settings) -> Flask:
     engine = Supervisor(calls, storing, settings, report)
     desk = Desk(runs, calls, storing, most_open=settings.max_open_runs, abandoned_after_s=settings.abandoned_after_s)
     maker = ValueMaker(runs, sessions, calls, settings.data_dir, settings.max_value_bytes)
-    live = Live(runs, settings.max_viewers)
+    live = Live(runs, settings.max_viewers, settings.max_viewers_per_address)
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
@@ -83,9 +85,11 @@ def build(settings: Settings) -> Flask:
     app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry)
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
+    access.init_app(app, settings.token)
     compression.init_app(app)
     live.init_app(app)
-    frame_compression.init_app(app)
+    hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies)
+    frame_compression.init_app(app)  # by what proxies add, also those whose word counts for nothing else
     app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk))
     app.register_blueprint(studies.blueprint(runs, engine, desk, frozenset(example.id for example in examples)))
     app.register_blueprint(session_routes.blueprint(runs, sessions, engine, calls, maker))

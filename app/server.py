@@ -10,13 +10,16 @@ import ctypes
 import errno
 import fcntl
 import os
+import resource
 import signal
 import socket
 import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -24,15 +27,25 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from kvscope.app import create_app
+from kvscope.app.arbiter import OneWorker
+from kvscope.app.factory import report
 from kvscope.app.settings import Settings
 from kvscope.app.store.database import held
 from kvscope.app.store.runs import RunLog
+from kvscope.app.worker import Limits, Worker
 
 SPARE_THREADS = 100
 """Threads beside those that hold a viewer's socket."""
+SPARE_THREADS_PER_ADDRESS = 50
+CONNECTIONS_PER_VIEWER = 4
+"""A browser opens up to six for a moment, and has one while it watches."""
 GRACE_S = 1
+"""How long requests that are being answered may take at the server's end. Viewers' sockets never end by themselves."""
+CLOSING_S = 15
+"""How long the worker may take to end the engine and to close its runs, before it is killed."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its port and its folder."""
+OPEN_FILES = 10_240
 PR_SET_PDEATHSIG = 1
 DEPARTED = (errno.EBADF, errno.ECONNRESET, errno.ENOTCONN, errno.EPIPE)
 """What a socket says whose other end has left."""
@@ -50,26 +63,36 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def __init__(self, settings: Settings, descriptor: int, url: str) -> None:
         self._settings, self._descriptor, self._url = settings, descriptor, url
+        self.limits = Limits(
+            CONNECTIONS_PER_VIEWER * settings.max_viewers_per_address,
+            settings.max_viewers_per_address + SPARE_THREADS_PER_ADDRESS,
+            settings.proxies,
+        )
         super().__init__()
 
     def load_config(self) -> None:
         """Settings of gunicorn."""
         values = {
             "bind": f"fd://{self._descriptor}",
-            "worker_class": "gthread",
+            "worker_class": Worker,
             "workers": 1,
             "threads": self._settings.max_viewers + SPARE_THREADS,
-            "worker_connections": 4 * (self._settings.max_viewers + SPARE_THREADS),
+            "worker_connections": CONNECTIONS_PER_VIEWER * (self._settings.max_viewers + SPARE_THREADS),
             "timeout": 0,
-            "graceful_timeout": GRACE_S,
+            "graceful_timeout": CLOSING_S,
             "loglevel": "error",
             "control_socket_disable": True,
-            "post_fork": self._die_with_parent,
+            "forwarded_allow_ips": "",  # whose word counts is settled in app/http/hosts.py
+            "post_fork": self._prepare,
             "post_worker_init": self._announce,
             "worker_exit": self._leave,
         }
         for name, value in values.items():
             self.cfg.set(name, value)
+
+    def run(self) -> None:
+        """Serve until a signal ends it."""
+        OneWorker(self).run()
 
     def load(self) -> Flask:
         """The application, in the worker, its engine starting."""
@@ -83,15 +106,19 @@ class Server(BaseApplication):  # type: ignore[misc]
         if worker.age > 1:
             return
         print(self._url, flush=True)
+        for line in openness(self._settings, self._url):
+            report(line)
         if self._settings.open_browser:
             threading.Thread(target=webbrowser.open, args=(self._url,), name="browser", daemon=True).start()
 
     @staticmethod
-    def _die_with_parent(_arbiter: Any, _worker: Any) -> None:
-        """A kill -9 of the parent must free port and folder at once.
+    def _prepare(_arbiter: Any, worker: Any) -> None:
+        """In the worker: a kill -9 of the parent must free port and folder at once, and the time for answers at the end
+        is not the time that the parent waits for all of it.
 
-        Elsewhere than on Linux gunicorn's own check takes a second.
+        Elsewhere than on Linux gunicorn's own check of its parent takes a second.
         """
+        worker.cfg.set("graceful_timeout", GRACE_S)
         if sys.platform == "linux":
             ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -102,6 +129,27 @@ class Server(BaseApplication):  # type: ignore[misc]
             worker.wsgi.extensions["kvscope"].close()
         sys.stderr.flush()
         os._exit(0)
+
+
+def openness(settings: Settings, url: str) -> Iterator[str]:
+    """Who can do what, in sentences for the operator; none where only this machine can reach the server."""
+    if settings.token:
+        yield f"With the token a run can be started, steered, shared or imported: {url}#token={settings.token}"
+    if not _is_loopback(settings.host):
+        others = (
+            "view"
+            if settings.token
+            else "start, steer, share and import runs (--token asks for a word first), and view"
+        )
+        port = url.rstrip("/").rpartition(":")[2]
+        yield f"Whoever reaches {settings.host} port {port} can {others} those they have a link to."
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def pass_over_departures(failure: threading.ExceptHookArgs) -> None:
@@ -117,10 +165,20 @@ def pass_over_departures(failure: threading.ExceptHookArgs) -> None:
 def serve(settings: Settings) -> None:
     """Serve until a signal ends it. Raises CannotServe, or database.StoreError."""
     place = settings.data_dir, settings.database_url
+    allow_many_sockets()
     with hold_folder(settings.data_dir), _listen(settings) as listener, held(*place):
         RunLog(*place).close()
         url = _url(settings, listener)
         Server(settings, listener.detach(), url).run()
+
+
+def allow_many_sockets() -> None:
+    """A viewer takes two open files, and many systems allow 1,024 unless they are asked for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):  # the system may have a limit of its own besides
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def hold_folder(folder: Path) -> IO[str]:

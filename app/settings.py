@@ -11,6 +11,8 @@ import platformdirs
 DEFAULT_SERVICE = "kvscope.model.service:load_service"
 DEFAULT_KEEP_RUNS_DAYS = 90
 MAX_KEEP_RUNS_DAYS = 36_500
+DEFAULT_HUNG_AFTER_S = 4
+DEFAULT_VIEWERS, DEFAULT_VIEWERS_PER_ADDRESS = 900, 200
 
 
 def default_data_dir() -> Path:
@@ -45,11 +47,21 @@ class Settings:
     recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
     frame_ancestors: str = "*"
     """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names by which the server answers, beside localhost and every address."""
+    proxies: tuple[str, ...] = ()
+    """Addresses and networks of the proxies whose X-Forwarded-For, -Host and -Proto are believed."""
+    token: str | None = None
+    """What who starts, steers, shares or imports a run must have; None for nothing."""
     max_open_runs: int = 16
-    max_viewers: int = 900
+    max_viewers: int = DEFAULT_VIEWERS
+    """Live connections (Socket.IO) at a time."""
+    max_viewers_per_address: int = DEFAULT_VIEWERS_PER_ADDRESS
     abandoned_after_s: float = 300.0
     """A paused run may be stopped to make room for a new one after this long without a word from its viewers."""
     call_timeout_s: float = 60.0
+    hung_after_s: float = DEFAULT_HUNG_AFTER_S
+    """After so many seconds without a sign of life the engine is ended and started again; 0 for never."""
     reload_after_s: float = 30.0
     """How long after a model could not be loaded it is tried again."""
     max_value_bytes: int = 128 * 1024 * 1024

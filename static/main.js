@@ -20,6 +20,8 @@ import { listenToPrint } from "./state/printing.js";
 import { storageOr } from "./state/storage.js";
 import { createStore } from "./state/store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
+import { tokenOf } from "./state/token.js";
+import { visitorOf } from "./state/visitor.js";
 import { createTurns } from "./turns/turns.js";
 
 const textOf = (id) => document.getElementById(id)?.textContent ?? null;
@@ -54,6 +56,14 @@ function fetchFromFile() {
   });
 }
 
+/** Who asks. A page that is another's guest says nothing: it only reads what is open to everybody, and from another origin. */
+const stranger = inFile || embed !== null || window.origin === "null";
+const token = stranger ? null : tokenOf(window, settings);
+const identity = {
+  ...(stranger ? {} : { "X-KVScope-Client": visitorOf(settings, () => crypto.getRandomValues(new Uint8Array(16))) }),
+  ...(token ? { Authorization: `Bearer ${token}` } : {}),
+};
+
 const client = createClient({
   fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
   upload,
@@ -63,6 +73,7 @@ const client = createClient({
     settings,
     bootstrap.examples.map(({ id }) => id),
   ),
+  identity: () => identity,
 });
 const controller = createController({
   store,

@@ -57,6 +57,7 @@ def test_every_path_in_the_layout_exists() -> None:
         "docs/embed.md",
         "docs/architecture.md",
         "docs/measurements.md",
+        "docs/operating.md",
     ],
 )
 def test_every_relative_link_leads_to_a_file(document: str) -> None:
@@ -76,6 +77,16 @@ def test_the_option_table_is_the_command_line() -> None:
     for name, stated in rows:
         if isinstance(options[name], str | int) and not isinstance(options[name], bool):
             assert stated.strip() == str(options[name]), name
+
+
+def test_the_operators_table_has_the_defaults_of_the_command_line() -> None:
+    operating = (ROOT / "docs" / "operating.md").read_text()
+    rows = re.findall(r"^\| `(--[a-z-]+)`[^|]* \| ([^|]*?) \|", operating.split("## Settings", 1)[1], re.MULTILINE)
+    options = {option.opts[0]: option.default for option in main.params}
+    assert len(rows) > 5
+    for name, stated in rows:
+        default = options[name]
+        assert stated == (str(default) if isinstance(default, str | int) else "none"), name
 
 
 def test_the_command_table_names_every_command() -> None:

@@ -42,6 +42,11 @@ class LoadFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class Beat:
+    """Engine to web: it lives. Said every second, whatever else it does."""
+
+
+@dataclass(frozen=True, slots=True)
 class Frames:
     """Engine to web: what one forward pass, start or fork gave, in log order per run."""
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
-from kvscope.app.engine.messages import Call, Failure, Frames, LoadFailed, Loading, Ready, Result
+from kvscope.app.engine.messages import Beat, Call, Failure, Frames, LoadFailed, Loading, Ready, Result
+from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam")
@@ -36,18 +38,20 @@ def serve(connection: Connection, service: str, model: str | None, device: str) 
     _step_back()
     calls: SimpleQueue[Call] = SimpleQueue()
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
-    loaded = _load(connection, service, model, device)
+    send = Sender(connection)
+    Thread(target=_beat, args=(send,), name="beat", daemon=True).start()
+    loaded = _load(send, service, model, device)
     if loaded is None:
         return
-    _send(connection, Ready(loaded.info))
+    send(Ready(loaded.info))
     while True:
         waiting = calls.qsize() if loaded.busy else 1
         for _ in range(waiting):
-            _answer(connection, loaded, calls.get())
+            _answer(send, loaded, calls.get())
         if loaded.busy:
             frames = loaded.advance()
             if frames:
-                _send(connection, Frames(tuple(frames)))
+                send(Frames(tuple(frames)))
 
 
 def _step_back() -> None:
@@ -84,37 +88,51 @@ def _receive(connection: Connection, calls: SimpleQueue[Call]) -> None:
         os._exit(0)
 
 
-def _send(connection: Connection, message: Any) -> None:
-    """Tell the web process. Where its end shows here before `_receive` sees it, this process ends as it would there."""
-    try:
-        connection.send(message)
-    except ConnectionError:
-        os._exit(0)
+class Sender:
+    """Tells the web process, from either thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._lock = connection, Lock()
+
+    def __call__(self, message: Any) -> None:
+        """Where the web process's end shows here before `_receive` sees it, this process ends as it would there."""
+        try:
+            with self._lock:
+                self._connection.send(message)
+        except ConnectionError:
+            os._exit(0)
 
 
-def _load(connection: Connection, service: str, model: str | None, device: str) -> Service | None:
+def _beat(send: Sender) -> None:
+    """Say that this process lives, for as long as it does."""
+    while True:
+        send(Beat())
+        time.sleep(BEAT_S)
+
+
+def _load(send: Sender, service: str, model: str | None, device: str) -> Service | None:
     try:
-        loaded: Service = resolve(service)(model, device, lambda progress: _send(connection, Loading(progress)))
+        loaded: Service = resolve(service)(model, device, lambda progress: send(Loading(progress)))
         return loaded
     except Refused as refused:
-        _send(connection, LoadFailed(refused.message))
+        send(LoadFailed(refused.message))
     except Exception as error:
         log.exception("the model could not be loaded")
-        _send(connection, LoadFailed(f"The model could not be loaded: {type(error).__name__}: {error}"))
+        send(LoadFailed(f"The model could not be loaded: {type(error).__name__}: {error}"))
     return None
 
 
-def _answer(connection: Connection, service: Service, call: Call) -> None:
+def _answer(send: Sender, service: Service, call: Call) -> None:
     try:
         if call.method not in CALLS:
             raise ValueError(f"no such call: {call.method}")
         value = getattr(service, call.method)(*call.arguments)
         if call.method in CALLS_WITH_FRAMES:
-            _send(connection, Frames(tuple(value)))
+            send(Frames(tuple(value)))
             value = None
-        _send(connection, Result(call.number, value))
+        send(Result(call.number, value))
     except Refused as refused:
-        _send(connection, Failure(call.number, refused))
+        send(Failure(call.number, refused))
     except Exception as error:
         log.exception("call %s failed", call.method)
-        _send(connection, Failure(call.number, RuntimeError(f"{type(error).__name__}: {error}")))
+        send(Failure(call.number, RuntimeError(f"{type(error).__name__}: {error}")))

@@ -31,10 +31,10 @@ class Storing:
         """Why a run that the engine just started has no log; None where it has one. Said once."""
         return self._unopened.pop(run, None)
 
-    def interrupt(self) -> None:
+    def interrupt(self, why: str) -> None:
         """Close the runs that are open: their engine is gone."""
         for run in self._log.open_runs():
-            self._log.close_run(run, "interrupted", "The engine stopped before the run had ended.")
+            self._log.close_run(run, "interrupted", why)
 
     @property
     def behind(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -12,8 +13,9 @@ from typing import Any
 
 from kvscope.app.engine import process as engine_process
 from kvscope.app.engine.calls import Calls
-from kvscope.app.engine.messages import Failure, Frames, LoadFailed, Loading, Ready, Result
+from kvscope.app.engine.messages import Beat, Failure, Frames, LoadFailed, Loading, Ready, Result
 from kvscope.app.engine.storing import Storing
+from kvscope.app.engine.vitals import Vitals
 from kvscope.app.settings import Settings
 
 FIRST_RESTART_S = 0.1
@@ -38,6 +40,8 @@ class Readiness:
 
 STARTING = Readiness("loading", "loading", 0, 0, "Starting the engine")
 RESTARTING = replace(STARTING, state="restarting", message="The engine stopped and is being started again.")
+STOPPED = "The engine stopped before the run had ended."
+HUNG = "The engine hung before the run had ended."
 
 
 class Supervisor:
@@ -50,6 +54,7 @@ class Supervisor:
         self._calls, self._storing, self._settings, self._report = calls, storing, settings, report
         self._closing = Event()
         self._process: BaseProcess | None = None
+        self._hung: Readiness | None = None
         self._info: dict[str, Any] | None = None
         self._restarts = 0
         self._last_failure: str | None = None
@@ -105,7 +110,8 @@ class Supervisor:
             self._process = process
             if self._closing.is_set():
                 process.kill()
-            self._read(ours)
+            with self._watching(process) as vitals:
+                self._read(ours, vitals)
             was_ready = self._info is not None
             self._clean_up(ours, process)
             if self._closing.is_set():
@@ -114,19 +120,45 @@ class Supervisor:
             self._closing.wait(self._settings.reload_after_s if self._readiness.state == "failed" else delay)
             self._restarts += 1
 
-    def _read(self, connection: Connection) -> None:
+    @contextmanager
+    def _watching(self, process: BaseProcess) -> Iterator[Vitals]:
+        """While this lasts, a process that hangs is ended, which ends the reading of what it says."""
+        silence_s = self._settings.hung_after_s
+        vitals = Vitals(process.pid or 0, silence_s, lambda: self._end_hung(process))
+        self._hung = None
+        if silence_s:
+            vitals.start()
+        try:
+            yield vitals
+        finally:
+            if silence_s:
+                vitals.close()
+
+    def _end_hung(self, process: BaseProcess) -> None:
+        """Callers are told at once; who watches a run, when it is closed."""
+        silence = f"The engine gave no sign of life for {self._settings.hung_after_s:g} s and is being started again."
+        self._hung = replace(RESTARTING, message=silence)
+        self._wait_for(self._hung)
+        process.kill()
+
+    def _read(self, connection: Connection, vitals: Vitals) -> None:
         """Take the engine's messages until it is gone."""
         while True:
             try:
                 if self._storing.behind and not connection.poll(STORE_AGAIN_S):
-                    self._storing.catch_up()
+                    with vitals.not_listening():
+                        self._storing.catch_up()
                     continue
                 message = connection.recv()
             except (EOFError, OSError):
                 return
+            vitals.heard()
             match message:
+                case Beat():
+                    pass
                 case Frames(frames):
-                    self._storing.take(frames)
+                    with vitals.not_listening():
+                        self._storing.take(frames)
                 case Result() | Failure():
                     self._calls.answer(message)
                 case Loading(progress):
@@ -154,8 +186,8 @@ class Supervisor:
         process.join()
         self._process = None
         was_ready, self._info = self._info is not None, None
-        if self._readiness.state != "failed":
-            self._wait_for(RESTARTING)
-        self._storing.interrupt()
-        if was_ready and not self._closing.is_set():
-            self._report(RESTARTING.message)
+        if self._readiness.state != "failed" or self._hung:
+            self._wait_for(self._hung or RESTARTING)
+        self._storing.interrupt(HUNG if self._hung else STOPPED)
+        if (was_ready or self._hung) and not self._closing.is_set():
+            self._report(self._readiness.message)

@@ -18,7 +18,9 @@ import socketio
 from flask import Flask, request
 from flask_socketio import ConnectionRefusedError, SocketIO
 
-from kvscope.app.http.problems import Problem, not_stored, unknown
+from kvscope.app.http.problems import Problem, fault, not_stored, unknown
+from kvscope.app.http.requests import MAX_SEQ
+from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard, sparing_logger
 from kvscope.app.store.database import StoreError
 from kvscope.app.store.runs import RunLog
 
@@ -31,8 +33,6 @@ WAIT_S = 10.0
 READ_AGAIN_S = 1.0
 """How long after the log could not be read it is tried again."""
 MAX_WATCHES = 8
-MAX_MESSAGE_BYTES = 16 * 1024
-NAMESPACE = "/"
 
 log = logging.getLogger(__name__)
 
@@ -109,24 +109,24 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """One socket: its watches by run; the runs that it began to watch last and has not left, even if they have ended;
-    and a lock that keeps its queue within bounds though several watches fill it.
+    """One socket: its watches by run, and the runs that it began to watch last and has not left, even if they have
+    ended.
     """
 
     watches: dict[str, Watch] = field(default_factory=dict)
     seen: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_WATCHES))
-    sending: Lock = field(default_factory=Lock)
 
 
 class Live:
     """All watches of all viewers."""
 
-    def __init__(self, runs: RunLog, max_viewers: int) -> None:
+    def __init__(self, runs: RunLog, max_viewers: int, max_viewers_per_address: int) -> None:
         self._runs = runs
-        self._max_viewers = max_viewers
+        self._most, self._most_per_address = max_viewers, max_viewers_per_address
         self._lock = Lock()
         self._viewers: dict[str, Viewer] = {}
         self._server: socketio.Server | None = None
+        self._guard: SocketGuard | None = None
 
     def init_app(self, app: Flask) -> None:
         """Serve Socket.IO on the application."""
@@ -136,12 +136,17 @@ class Live:
             async_handlers=False,  # a viewer's watch and unwatch must not overtake each other
             manage_session=False,
             max_http_buffer_size=MAX_MESSAGE_BYTES,
+            logger=sparing_logger(f"{__name__}.socketio"),
+            engineio_logger=sparing_logger(f"{__name__}.engineio"),
         )
         self._server = socket.server
         socket.on_event("connect", self._connect)
         socket.on_event("disconnect", self._disconnect)
-        socket.on_event("watch", lambda body=None: self._answer(self._watch, body))
-        socket.on_event("unwatch", lambda body=None: self._answer(self._unwatch, body))
+        socket.on_event("watch", lambda *said: self._answer(self._watch, said))
+        socket.on_event("unwatch", lambda *said: self._answer(self._unwatch, said))
+        socket.server.on("*", _no_such_event)
+        self._guard = SocketGuard(socket.server, self._most, self._most_per_address)
+        self._guard.init_app(app)
 
     def close(self) -> None:
         """Stop every watch."""
@@ -163,9 +168,12 @@ class Live:
             return {run for viewer in self._viewers.values() for run in viewer.seen}
 
     def _connect(self, _auth: Any = None) -> None:
+        assert self._server is not None
+        assert self._guard is not None
+        self._guard.joined(self._server.manager.eio_sid_from_sid(_sid(), NAMESPACE))
         with self._lock:
-            if len(self._viewers) >= self._max_viewers:
-                raise ConnectionRefusedError("The server has as many viewers as it takes.")
+            if _sid() in self._viewers:  # a client's own event of that name
+                raise ConnectionRefusedError("This socket is connected.")
             self._viewers[_sid()] = Viewer()
 
     def _disconnect(self, _reason: Any = None) -> None:
@@ -175,13 +183,18 @@ class Live:
         for watch in watches:
             watch.stop()
 
-    def _answer(self, handler: Callable[[str, Any], dict[str, Any]], body: Any) -> dict[str, Any]:
+    def _answer(self, handler: Callable[[str, Any], dict[str, Any]], said: tuple[Any, ...]) -> dict[str, Any]:
         try:
-            return handler(_sid(), body)
+            if len(said) > 1:
+                raise Problem(422, "One object is taken beside the event's name.")
+            return handler(_sid(), said[0] if said else None)
         except Problem as problem:
             return {"error": problem.document()}
         except StoreError as error:
             return {"error": not_stored(error).document()}
+        except Exception:
+            log.exception("a message of a viewer failed")
+            return {"error": fault().document()}
 
     def _watch(self, sid: str, body: Any) -> dict[str, Any]:
         run, after = _run_of(body), _after_of(body)
@@ -225,11 +238,10 @@ class Live:
 
     def _send(self, sid: str, payload: bytes) -> bool:
         assert self._server is not None
-        with self._lock:
-            viewer = self._viewers[sid]
-        with viewer.sending:
-            transport = self._server.manager.eio_sid_from_sid(sid, NAMESPACE)
-            if self._server.eio.sockets[transport].queue.qsize() >= MAX_QUEUED_PACKETS:
+        assert self._guard is not None
+        session = self._server.manager.eio_sid_from_sid(sid, NAMESPACE)
+        with self._guard.sending(session):
+            if self._server.eio.sockets[session].queue.qsize() >= MAX_QUEUED_PACKETS:
                 return False
             self._server.emit("frame", payload, to=sid, namespace=NAMESPACE)
             return True
@@ -237,8 +249,10 @@ class Live:
     def _tell(self, sid: str, run: str, error: StoreError) -> None:
         """Say that a watched run cannot be read; its frames go on when it can."""
         assert self._server is not None
+        assert self._guard is not None
         body = {"run": run, "error": not_stored(error).document()}
-        self._server.emit("problem", body, to=sid, namespace=NAMESPACE)
+        with self._guard.sending(self._server.manager.eio_sid_from_sid(sid, NAMESPACE)):
+            self._server.emit("problem", body, to=sid, namespace=NAMESPACE)
 
 
 def _sid() -> str:
@@ -254,6 +268,11 @@ def _run_of(body: Any) -> str:
 
 def _after_of(body: dict[str, Any]) -> int:
     after = body.get("after", -1)
-    if isinstance(after, bool) or not isinstance(after, int) or after < -1:
-        raise Problem(422, "after must be the seq of the last frame seen, or -1.", field="after", limit=-1)
+    if isinstance(after, bool) or not isinstance(after, int) or not -1 <= after <= MAX_SEQ:
+        sentence = "after must be the seq of the last frame seen, or -1."
+        raise Problem(422, sentence, field="after", limit=[-1, MAX_SEQ])
     return after
+
+
+def _no_such_event(event: str, *_: Any) -> dict[str, Any]:
+    return {"error": Problem(404, f"There is no event {event[:80]!r}.", field="event").document()}

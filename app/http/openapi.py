@@ -128,7 +128,7 @@ def document(app: Flask, version: str) -> dict[str, Any]:
             contents = (operation.body, *(answer.content for answer in operation.answers.values()))
             named |= {what for content in contents for what in content.values() if what} - PLAIN.keys()
             for method in sorted(set(METHODS) & (rule.methods or set())):
-                paths.setdefault(path_of(rule), {})[method.lower()] = _operation(rule, operation)
+                paths.setdefault(path_of(rule), {})[method.lower()] = _operation(rule, operation, method)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -142,7 +142,9 @@ def document(app: Flask, version: str) -> dict[str, Any]:
             "schemas": _schemas(frozenset(named)),
             "responses": {f"Problem{status}": _problem(status) for status in sorted(PROBLEMS)},
             "headers": HEADERS,
-            "securitySchemes": {"delete_token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                name: {"type": "http", "scheme": "bearer"} for name in ("delete_token", "server_token")
+            },
         },
     }
 
@@ -183,9 +185,10 @@ def path_of(rule: Rule) -> str:
     return re.sub(r"<(?:[^<>:]+:)?([^<>]+)>", r"{\1}", path)
 
 
-def _operation(rule: Rule, operation: Operation) -> dict[str, Any]:
+def _operation(rule: Rule, operation: Operation, method: str) -> dict[str, Any]:
     problems = {
         *operation.problems,
+        *((401,) if method == "POST" else ()),  # of a server that was given a token
         *(STORED_PROBLEMS if STORED.match(rule.rule) else ()),
         *(STORED_SESSION_PROBLEMS if STORED_SESSION.match(rule.rule) else ()),
     }
@@ -202,6 +205,8 @@ def _operation(rule: Rule, operation: Operation) -> dict[str, Any]:
     }
     if operation.body:
         said["requestBody"] = {"required": True, "content": _content(operation.body)}
+    if method == "POST":
+        said["security"] = [{}, {"server_token": []}]
     if operation.token:
         said["security"] = [{"delete_token": []}]
     return said

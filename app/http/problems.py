@@ -72,6 +72,11 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Exception, _fault)
 
 
+def fault() -> Problem:
+    """500: it is the server's own fault, and its log has the rest."""
+    return Problem(500, "The server met a fault of its own. Its log says more.")
+
+
 def not_stored(error: StoreError) -> Problem:
     """503: the database cannot be read or written."""
     return Problem(503, str(error), retry_after=RETRY_WHEN_NOT_STORED_S)
@@ -111,4 +116,4 @@ def _http_error(error: HTTPException) -> Response | HTTPException:
 
 def _fault(error: Exception) -> Response:
     log.exception("%s %s failed", request.method, request.path)
-    return Problem(500, "The server met a fault of its own. Its log says more.").response()
+    return fault().response()

@@ -38,6 +38,8 @@ MAX_BODY_BYTES = 128 * 1024
 """A prompt of the greatest length still fits when every character is written as two escapes of six bytes."""
 ID_CHARS = 32
 MAX_KNOWN = 64
+MAX_SEQ = 2**31
+"""What a database's column takes, and more than a log can have."""
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
 """No underscores, spaces or digits of other scripts, which `int` takes."""
 PLAIN_RUN, PLAIN_SAMPLING = RunRequest("", ""), Sampling()
@@ -97,7 +99,7 @@ class Query(BaseModel):
 
 
 class AfterQuery(Query):
-    after: int = Field(-1, ge=-1, le=2**31, description="seq of the last frame that is known already; -1 for none")
+    after: int = Field(-1, ge=-1, le=MAX_SEQ, description="seq of the last frame that is known already; -1 for none")
 
 
 class StepQuery(Query):

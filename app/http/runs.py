@@ -16,7 +16,8 @@ from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import ForkRequest
 
-FOR_EVER = "public, max-age=31536000, immutable"
+FOR_EVER = "private, max-age=31536000, immutable"
+"""In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
 
 
 def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk) -> Blueprint:

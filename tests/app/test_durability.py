@@ -1,7 +1,7 @@
 """kill -9, again and again: nothing that was announced is ever lost.
 
-KVSCOPE_DURABILITY_TIMES says how often (20, and 5 while sharing), KVSCOPE_DURABILITY_MODEL names a real model instead
-of the fake: `default`, or anything that --model takes.
+KVSCOPE_DURABILITY_TIMES says how often (20; 5 while sharing, and 2 for each signal that ends a server),
+KVSCOPE_DURABILITY_MODEL names a real model instead of the fake: `default`, or anything that --model takes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 import requests
 
@@ -35,7 +36,7 @@ from kvscope.app.store.sessions import (
 )
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header
-from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, engine_of
+from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, closed_log, engine_of
 from tests.support.stored import count, run_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
@@ -44,6 +45,7 @@ TIMES = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "20"))
 CUT_SHORT = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
 """What a request ends with whose server dies, before its answer or in the middle of it."""
 SHARINGS = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "5"))
+ENDINGS = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "2"))
 MODEL = os.environ.get("KVSCOPE_DURABILITY_MODEL")
 OPEN_FIELDS = ("step", "layer", "head", "query", "key", "view")
 
@@ -93,6 +95,23 @@ def test_kill_9_of_the_server(serve: Serve) -> None:
     for run, frames in kept.items():
         eventually(lambda: server.get("healthz").ok)
         assert server.frames(run) == frames
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_that_ends_the_server(serve: Serve, tmp_path: Path, number: signal.Signals) -> None:
+    """Sent to all its processes, as a terminal does, in odd rounds. Nothing is lost, left open or left running."""
+    port, chance = 0, random.Random(number)
+    for round_ in range(ENDINGS):
+        server = start(serve, port)
+        run, viewer = watch_some(server, chance)
+        ours = psutil.Process(server.process.pid).children(recursive=True)
+        if round_ % 2:
+            os.killpg(server.process.pid, number)
+        server.kill(number)
+        assert not [process for process in ours if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+        viewer.client.wait()
+        check_interrupted(closed_log(tmp_path / "data", run), viewer.frames)
+        port = server.port
 
 
 def test_kill_9_while_sharing(serve: Serve, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import requests
 from kvscope.app.engine.process import AUTOGROUP, NICENESS
 from kvscope.app.server import pass_over_departures
 from kvscope.model.log.frames import header
-from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, engine_of
+from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, closed_log, engine_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
@@ -105,17 +105,45 @@ def test_kill_9_of_the_worker_alone_is_survived(serve: Serve) -> None:
     check_interrupted(server.frames(run), [])
 
 
-def test_a_signal_ends_the_server_at_once_though_viewers_watch(serve: Serve) -> None:
+@pytest.mark.parametrize(
+    ("number", "to_all"),
+    [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGHUP, True)],
+    ids=["SIGTERM", "Ctrl-C", "a closed terminal"],
+)
+def test_a_signal_ends_the_server_with_its_runs_closed_though_viewers_watch(
+    serve: Serve, tmp_path: Path, number: signal.Signals, to_all: bool
+) -> None:
     server = serve("delay=0.01")
     run = server.start_run(max_new_tokens=250)
     viewer = Viewer(server.url)
     viewer.watch(run)
     viewer.wait_for(3)
     engine = engine_of(server)
-    server.kill(signal.SIGINT)
-    eventually(lambda: gone(engine), 5)
+    if to_all:
+        os.killpg(server.process.pid, number)
+    server.kill(number)
+    assert gone(engine)
     viewer.client.wait()
-    check_interrupted(serve().finished(run), viewer.frames)
+    stored = closed_log(tmp_path / "data", run)
+    check_interrupted(stored, viewer.frames)
+
+
+def test_a_server_that_is_to_outlive_its_terminal_does(serve: Serve) -> None:
+    server = serve(preexec=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN) and None)
+    os.killpg(server.process.pid, signal.SIGHUP)
+    run = server.start_run(max_new_tokens=3)
+    assert header(server.finished(run)[-1]).data["reason"] == "length"
+
+
+def test_no_signal_makes_a_second_server_on_the_database(serve: Serve) -> None:
+    server = serve("delay=0.01")
+    run = server.start_run(max_new_tokens=30)
+    parent = psutil.Process(server.process.pid)
+    before = parent.children()
+    for number in (signal.SIGTTIN, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGTTOU):
+        server.process.send_signal(number)
+    assert header(server.finished(run)[-1]).data["reason"] == "length"
+    assert parent.children() == before
 
 
 def test_a_disk_that_fills_up_fails_the_run_and_leaves_the_server_whole(serve: Serve) -> None:

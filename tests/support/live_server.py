@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,9 @@ class LiveServer:
         port: int = 0,
         service: str = FAKE,
         preexec: Callable[[], None] | None = None,
+        more: Sequence[str] = (),
     ) -> None:
-        options = ["--port", str(port), "--data", str(data), "--service", service]
+        options = [*more, "--port", str(port), "--data", str(data), "--service", service]
         options += ["--model", model] if model is not None else []
         self._errors = (data.parent / "stderr").open("a+")
         self.process = subprocess.Popen(
@@ -117,3 +119,11 @@ def check_interrupted(frames: list[bytes], seen: list[bytes]) -> None:
     assert (last.kind, last.data["reason"]) == ("close", "interrupted")
     assert last.data["steps"] == sum(header(frame).kind == "step" for frame in frames)
     assert [header(frame).seq for frame in frames] == list(range(len(frames)))
+
+
+def closed_log(data: Path, run: str) -> list[bytes]:
+    """What an ended server left of a run, read without its help: no run is open."""
+    with closing(sqlite3.connect(data / "runs.sqlite")) as database:
+        assert database.execute("SELECT count(*) FROM runs WHERE NOT closed").fetchone() == (0,)
+        frames = database.execute("SELECT payload FROM frames WHERE run = ? ORDER BY seq", (run,))
+        return [payload for (payload,) in frames]

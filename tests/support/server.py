@@ -46,6 +46,7 @@ class Server:
             port,
             "--data",
             str(self._folder / "data"),
+            *("--hung-after", "0"),  # tests put its engine to sleep
             *self._options,
         ]
         self._errors = (self._folder / "stderr").open("a")

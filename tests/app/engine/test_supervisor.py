@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 import pytest
 import sqlalchemy as sa
 
+from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.store.database import StoreError
 from kvscope.model.api import RunRequest
 from tests.support.engine_side import Started, closed
@@ -70,3 +71,33 @@ def test_closing_interrupts_what_runs_and_ends_the_engine(engine_side: Started) 
     assert closed(engine.log, "a") == "interrupted"
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_an_engine_that_hangs_is_ended_its_callers_and_runs_told_and_it_comes_back(
+    engine_side: Started, said: list[str]
+) -> None:
+    engine = engine_side(model="delay=0.05")
+    engine.desk.start(RunRequest("a", "abc", max_new_tokens=256))
+    eventually(lambda: (head := engine.log.head("a")) and head.steps > 3)
+    pid = engine.supervisor.pid or 0
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(EngineUnavailable, match="no sign of life"):
+        engine.calls.call("head", [1], 0, 0, 0)
+    assert engine.supervisor.readiness.state == "restarting"
+    assert closed(engine.log, "a") == "interrupted"
+    ending = engine.log.closing("a")
+    assert ending is not None
+    assert "hung" in ending["error"]
+    eventually(lambda: engine.supervisor.readiness.state == "ready" and engine.supervisor.pid != pid)
+    assert said == ["The engine gave no sign of life for 4 s and is being started again."]
+    engine.desk.start(RunRequest("b", "abc", max_new_tokens=2))
+    assert closed(engine.log, "b") == "length"
+
+
+@pytest.mark.parametrize("model", ["load=6", "delay=6"], ids=["a load", "a pass"])
+def test_what_takes_long_is_not_taken_for_hanging(engine_side: Started, said: list[str], model: str) -> None:
+    engine = engine_side(model=model, hung_after_s=2)
+    engine.desk.start(RunRequest("a", "abc", max_new_tokens=1))
+    assert closed(engine.log, "a") == "length"
+    assert engine.supervisor.restarts == 0
+    assert said == []

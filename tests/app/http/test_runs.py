@@ -305,7 +305,7 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
 def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"/api/runs/{finished(client)}/head?step=0&layer=1&head=2"
     first, asked = client.get(url), list[int]()
-    assert "immutable" in first.headers["Cache-Control"]
+    assert first.headers["Cache-Control"] == "private, max-age=31536000, immutable"
     monkeypatch.setattr(app.extensions["kvscope"].calls, "call", lambda *_: asked.append(1) or b"")
     assert client.get(url, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
     assert not asked

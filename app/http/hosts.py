@@ -1,0 +1,106 @@
+"""By which names the server answers, and whose word it takes for where a request comes from.
+
+Before anything else, Socket.IO included. A page elsewhere can point a name of its own at this machine (DNS rebinding);
+its browser then takes this server for that page's. Such a request has that name in `Host`, and is refused. An address
+can be in `Host` only where somebody typed it, so every address is answered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address, ip_network
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from kvscope.app.http.problems import Problem
+
+LOOPBACK_NAME = "localhost"
+HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::[0-9]*)?")
+FORWARDED_HEADERS = (
+    "HTTP_FORWARDED",
+    "HTTP_X_FORWARDED_FOR",
+    "HTTP_X_FORWARDED_HOST",
+    "HTTP_X_FORWARDED_PORT",
+    "HTTP_X_FORWARDED_PREFIX",
+    "HTTP_X_FORWARDED_PROTO",
+    "HTTP_X_REAL_IP",
+)
+
+
+def init_app(app: Flask, names: Sequence[str], proxies: Sequence[str]) -> None:
+    """Put both before the application, as it is now. Raises ValueError for a proxy that is no address or network."""
+    app.wsgi_app = Proxies(Hosts(app.wsgi_app, names), proxies)  # type: ignore[method-assign]
+
+
+class Hosts:
+    """Answers requests to loopback names, to addresses and to `names`; a name that begins with a dot is for all below
+    it, too. Others get a 421.
+    """
+
+    def __init__(self, app: WSGIApplication, names: Iterable[str]) -> None:
+        self._app, self._names = app, frozenset(map(_plain, names))
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """The WSGI interface."""
+        said = environ.get("HTTP_HOST", "")
+        if self._answers(said):
+            return self._app(environ, start_response)
+        sentence = f"This server does not answer to the name {said[:80]!r}. If that is its name: --allowed-host."
+        return Problem(421, sentence, field="Host").response()(environ, start_response)
+
+    def _answers(self, said: str) -> bool:
+        if not said:  # of HTTP/1.0; a browser always sends it
+            return True
+        match = HOST.fullmatch(said)
+        if match is None:
+            return False
+        name = _plain(match[1])
+        below = {name[place:] for place, character in enumerate(name) if character == "."}
+        return (
+            name == LOOPBACK_NAME
+            or name.endswith(f".{LOOPBACK_NAME}")
+            or _is_address(name.strip("[]"))
+            or name in self._names
+            or f".{name}" in self._names
+            or not below.isdisjoint(self._names)
+        )
+
+
+class Proxies:
+    """Takes the word of the proxies at these addresses for who asks, by which name and over which protocol; from anyone
+    else such headers are taken off. Raises ValueError for what is no address or network.
+    """
+
+    def __init__(self, app: WSGIApplication, addresses: Sequence[str]) -> None:
+        self._app, self._behind = app, ProxyFix(app, x_for=1, x_proto=1, x_host=1)
+        self._networks = [ip_network(address) for address in addresses]
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """The WSGI interface."""
+        if self._trusts(environ.get("REMOTE_ADDR", "")):
+            return self._behind(environ, start_response)
+        for name in FORWARDED_HEADERS:
+            environ.pop(name, None)
+        return self._app(environ, start_response)
+
+    def _trusts(self, address: str) -> bool:
+        if not self._networks or not _is_address(address):
+            return False
+        parsed = ip_address(address)
+        mapped = getattr(parsed, "ipv4_mapped", None) or parsed
+        return any(mapped in network for network in self._networks)
+
+
+def _plain(name: str) -> str:
+    return name.lower().rstrip(".")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

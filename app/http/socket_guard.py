@@ -1,0 +1,252 @@
+"""What may come in by Socket.IO, and from how many: before Engine.IO, which trusts its clients, gets to see it.
+
+A client that says what cannot be read is told so, with the event `problem` or in the reason with which its socket is
+closed. None of it is worth a traceback, and the log gets a few lines a minute at most.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from threading import Lock, RLock
+from typing import Any
+from urllib.parse import parse_qs
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+import socketio
+from engineio import packet
+from engineio.async_drivers._websocket_wsgi import SimpleWebSocketWSGI
+from engineio.payload import Payload
+from flask import Flask
+
+from kvscope.app.http.problems import Problem
+from kvscope.app.http.visitors import network_of
+
+PATH = "/socket.io/"
+NAMESPACE = "/"
+MAX_MESSAGE_BYTES = 16 * 1024
+MOST_UNREADABLE = 8
+"""So many unreadable messages end a client's socket."""
+JOINING_S = 10.0
+"""How long a handshake may take, from the first packet to the one that joins the namespace."""
+RETRY_S = 30
+FROM_CLIENTS = frozenset((packet.CLOSE, packet.PING, packet.PONG, packet.MESSAGE, packet.UPGRADE))
+NOT_POLLED = frozenset((packet.PING,))
+LOGGED_PER_MINUTE = 10
+UNREADABLE = "That is no Socket.IO message that this server takes."
+PROTOCOL_ERROR = 1002
+"""RFC 6455, 7.4.1."""
+
+
+class Sparing(logging.Filter):
+    """Lets so many records through in a minute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._minute, self._let = 0, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether there is room for one more."""
+        minute = int(record.created // 60)
+        if minute != self._minute:
+            self._minute, self._let = minute, 0
+        self._let += 1
+        return self._let <= LOGGED_PER_MINUTE
+
+
+class WebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]
+    """Engine.IO's websocket, which takes no message that is too long or no packet."""
+
+    def __init__(self, handler: Any, server: Any) -> None:
+        super().__init__(handler, server, max_message_size=MAX_MESSAGE_BYTES)
+
+    def wait(self) -> Any:
+        """The next packet, None at the end."""
+        message = super().wait()
+        if message is None or is_packet(message, FROM_CLIENTS):
+            return message
+        self.ws.close(PROTOCOL_ERROR, UNREADABLE)
+        return None
+
+
+def is_packet(message: str | bytes, kinds: Iterable[int]) -> bool:
+    """Whether a websocket message is an Engine.IO packet of one of these kinds."""
+    try:
+        return packet.Packet(encoded_packet=message).packet_type in kinds
+    except (ValueError, RecursionError):
+        return False
+
+
+class SocketGuard:
+    """Stands between the network and `server`. At most `most` sessions at a time, and `most_per_address` of one
+    address.
+    """
+
+    def __init__(self, server: socketio.Server, most: int, most_per_address: int) -> None:
+        self._server, self._most, self._most_per_address = server, most, most_per_address
+        self._lock = Lock()
+        self._addresses: dict[str, str] = {}
+        self._joining: dict[str, float] = {}
+        self._unreadable: Counter[str] = Counter()
+        self._waiting: set[tuple[str, str]] = set()
+        self._sending: dict[str, RLock] = {}
+        self._app: WSGIApplication
+
+    def init_app(self, app: Flask) -> None:
+        """Put it before the application, whose Socket.IO server is `server`."""
+        engine = self._server.eio
+        engine._async = {**engine._async, "websocket": WebSocket}
+        for event, guard in (("connect", self._connect), ("message", self._message), ("disconnect", self._disconnect)):
+            engine.on(event, self._guarded(guard, engine.handlers[event]))
+        self._server._send_packet = self._whole(self._server._send_packet)
+        self._app = app.wsgi_app
+        app.wsgi_app = self  # type: ignore[method-assign]
+
+    def joined(self, session: str) -> None:
+        """The handshake of this Engine.IO session is complete."""
+        with self._lock:
+            self._joining.pop(session, None)
+
+    def sending(self, session: str) -> RLock:
+        """To be held while a message is sent: a frame is two packets, and no other may come between them."""
+        with self._lock:
+            return self._sending.get(session) or RLock()
+
+    def _whole(self, send: Callable[..., None]) -> Callable[..., None]:
+        """For what Socket.IO sends by itself, such as the acknowledgement of a watch that has begun to send."""
+
+        def whole(session: str, said: Any) -> None:
+            with self.sending(session):
+                send(session, said)
+
+        return whole
+
+    @property
+    def sessions(self) -> int:
+        """How many there are."""
+        with self._lock:
+            return len(self._addresses)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """The WSGI interface."""
+        if not environ.get("PATH_INFO", "").startswith(PATH):
+            return self._app(environ, start_response)
+        query = parse_qs(environ.get("QUERY_STRING", ""))
+        session = query.get("sid", [""])[0]
+        problem = _unreadable(environ) if session else self._no_room(environ)
+        if problem is not None:
+            return problem.response()(environ, start_response)
+        if environ["REQUEST_METHOD"] != "GET" or not session:
+            return self._app(environ, start_response)
+        waiting = session, query.get("transport", [""])[0]
+        with self._lock:
+            if waiting in self._waiting:  # each holds a thread until something comes
+                problem = Problem(409, "Another request of this session waits already.", field="sid")
+            else:
+                self._waiting.add(waiting)
+        if problem is not None:
+            return problem.response()(environ, start_response)
+        try:
+            return self._app(environ, start_response)
+        finally:
+            with self._lock:
+                self._waiting.discard(waiting)
+
+    def _no_room(self, environ: WSGIEnvironment) -> Problem | None:
+        """Why no further session is begun. Those that have not joined in time make room first."""
+        self._end_the_late()
+        with self._lock:
+            return self._why_none(network_of(environ.get("REMOTE_ADDR", "")))
+
+    def _why_none(self, address: str) -> Problem | None:
+        if len(self._addresses) >= self._most:
+            return Problem(503, "The server has as many viewers as it takes.", limit=self._most, retry_after=RETRY_S)
+        if list(self._addresses.values()).count(address) >= self._most_per_address:
+            sentence = "Your address has as many live connections as one address may have."
+            return Problem(429, sentence, limit=self._most_per_address, retry_after=RETRY_S)
+        return None
+
+    def _end_the_late(self) -> None:
+        before = time.monotonic() - JOINING_S
+        with self._lock:
+            late = [session for session, began in self._joining.items() if began < before]
+        for session in late:
+            self._end(session)
+
+    def _end(self, session: str) -> None:
+        socket = self._server.eio.sockets.get(session)
+        if socket is not None:
+            socket.close(wait=False, abort=False, reason=self._server.reason.SERVER_DISCONNECT)
+
+    def _guarded(self, guard: Callable[..., Any], inner: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda session, *said: guard(inner, session, *said)
+
+    def _connect(self, inner: Callable[..., Any], session: str, environ: WSGIEnvironment) -> Any:
+        address = network_of(environ.get("REMOTE_ADDR", ""))
+        with self._lock:
+            problem = self._why_none(address)  # others may have come since this one was let in
+            if problem is not None:
+                return problem.detail
+            self._addresses[session] = address
+            self._sending[session] = RLock()
+            self._joining[session] = time.monotonic()
+        return inner(session, environ)
+
+    def _message(self, inner: Callable[..., Any], session: str, data: Any) -> None:
+        try:
+            inner(session, data)
+        except Exception:  # whatever Socket.IO stumbles over: it reads what the client sent as it comes
+            self._refuse(session)
+
+    def _refuse(self, session: str) -> None:
+        with self._lock:
+            self._unreadable[session] += 1
+            enough = self._unreadable[session] >= MOST_UNREADABLE
+        viewer = self._server.manager.sid_from_eio_sid(session, NAMESPACE)
+        if viewer is not None:
+            body = {"run": None, "error": Problem(400, UNREADABLE).document()}
+            with self.sending(session):
+                self._server.emit("problem", body, to=viewer, namespace=NAMESPACE)
+        if enough or viewer is None:
+            self._end(session)
+
+    def _disconnect(self, inner: Callable[..., Any], session: str, *reason: Any) -> None:
+        with self._lock:
+            self._addresses.pop(session, None)
+            self._joining.pop(session, None)
+            self._unreadable.pop(session, None)
+            self._sending.pop(session, None)
+        self._server._binary_packet.pop(session, None)  # half of a message, which Socket.IO would keep
+        inner(session, *reason)
+
+
+def _unreadable(environ: WSGIEnvironment) -> Problem | None:
+    """What is wrong with what a polling client sends; Engine.IO would wait for ever, or say that all is well."""
+    if environ["REQUEST_METHOD"] != "POST":
+        return None
+    length = environ.get("CONTENT_LENGTH", "")
+    if not length.isdecimal():
+        return Problem(411, "The body's length is missing.", field="Content-Length")
+    if int(length) > MAX_MESSAGE_BYTES:
+        return Problem(413, f"The body is over {MAX_MESSAGE_BYTES} bytes.", field="body", limit=MAX_MESSAGE_BYTES)
+    body = environ["wsgi.input"].read(int(length))
+    try:
+        kinds = {each.packet_type for each in Payload(encoded_payload=body.decode("utf-8")).packets}
+    except (ValueError, RecursionError):
+        return Problem(400, UNREADABLE, field="body")
+    if not kinds <= FROM_CLIENTS - NOT_POLLED:
+        return Problem(400, UNREADABLE, field="body")
+    environ["wsgi.input"] = io.BytesIO(body)
+    return None
+
+
+def sparing_logger(name: str) -> logging.Logger:
+    """A logger whose errors are few."""
+    logger = logging.getLogger(name)
+    logger.setLevel(logging.ERROR)
+    if not logger.filters:
+        logger.addFilter(Sparing())
+    return logger

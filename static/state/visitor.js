@@ -1,0 +1,16 @@
+/** The token that tells the server which of those behind one address this browser is; it grants nothing. */
+
+const KEY = "kvscope.client";
+
+/**
+ * @param {{getItem: Function, setItem: Function}} storage of the device
+ * @param {() => Iterable<number>} random 16 random bytes, for a browser that has no token yet
+ * @returns {string} 32 hexadecimal digits, the same on the next visit
+ */
+export function visitorOf(storage, random) {
+  const kept = storage.getItem(KEY);
+  if (/^[0-9a-f]{32}$/.test(kept ?? "")) return kept;
+  const made = Array.from(random(), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  storage.setItem(KEY, made);
+  return made;
+}

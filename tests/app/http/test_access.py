@@ -1,0 +1,60 @@
+"""With a token, viewing is open to everybody and the rest to who has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from flask import Flask
+
+from kvscope.app.server import openness
+from kvscope.app.settings import Settings
+from tests.support.over_http import problem, share, start
+from tests.support.waiting import eventually
+
+TOKEN = "let-me-in.please"
+WITH = {"Authorization": f"Bearer {TOKEN}"}
+
+
+def test_whoever_has_no_token_views_and_no_more(make_app: Callable[..., Flask], settings: Settings) -> None:
+    app = make_app(replace(settings, token=TOKEN))
+    client = app.test_client()
+    made = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 2}, headers=WITH)
+    assert made.status_code == 201
+    run = made.json["id"]
+    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
+    shared = client.post(f"/api/runs/{run}/share", json={}, headers=WITH).json
+    for path in (f"/api/runs/{run}/frames", f"/api/runs/{run}/head?step=0&layer=0&head=0", f"/s/{shared['id']}"):
+        assert client.get(path).status_code == 200, path
+    for path in ("", f"/{run}/control", f"/{run}/fork", f"/{run}/twin", f"/{run}/beam", f"/{run}/share"):
+        refused = problem(client.post(f"/api/runs{path}", json={}), 401)
+        assert "#token=" in refused["detail"]
+    problem(client.post("/api/sessions", data=b"x", content_type="application/octet-stream"), 401)
+    for wrong in ("Bearer let-me-in", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer é"):
+        problem(client.post("/api/runs", json={}, headers={"Authorization": wrong}), 401)
+    deleted = client.delete(
+        f"/api/sessions/{shared['id']}", headers={"Authorization": f"Bearer {shared['delete_token']}"}
+    )
+    assert deleted.status_code == 204
+
+
+def test_without_one_everybody_may(make_app: Callable[..., Flask], settings: Settings) -> None:
+    client = make_app(settings).test_client()
+    run = start(client)
+    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
+    assert share(client, run)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
+def test_on_a_loopback_address_there_is_nothing_to_say(host: str) -> None:
+    assert list(openness(Settings(host=host), "http://127.0.0.1:5000/")) == []
+
+
+def test_the_operator_is_told_what_strangers_can_do() -> None:
+    (open_to_all,) = openness(Settings(host="0.0.0.0"), "http://0.0.0.0:5000/")
+    assert "start, steer, share and import" in open_to_all
+    assert "--token" in open_to_all
+    link, viewing = openness(Settings(host="0.0.0.0", token=TOKEN), "http://0.0.0.0:5000/")
+    assert link.endswith(f"http://0.0.0.0:5000/#token={TOKEN}")
+    assert "import" not in viewing

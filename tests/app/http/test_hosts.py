@@ -1,0 +1,99 @@
+"""By which names the server answers, and whom it believes where a request comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+import websocket
+from flask import Flask, Response, request
+from flask.testing import FlaskClient
+
+from kvscope.app.http import hosts
+from tests.support.live_server import LiveServer
+from tests.support.over_http import problem
+
+ANSWERED = ["localhost", "localhost:5000", "kv.localhost", "127.0.0.1:5000", "[::1]:5000", "192.0.2.7", "LOCALHOST."]
+REFUSED = ["evil.example", "evil.example:5000", "localhost.evil.example", "127.0.0.1.evil.example", "a:b:c", "[::1"]
+
+
+@pytest.mark.parametrize("host", ANSWERED)
+def test_a_loopback_name_and_every_address_are_answered(client: FlaskClient, host: str) -> None:
+    assert client.get("/healthz", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", REFUSED)
+@pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("POST", "/api/runs"), ("GET", "/socket.io/?EIO=4")])
+def test_a_name_that_was_rebound_to_this_machine_is_refused(app: Flask, host: str, method: str, path: str) -> None:
+    # Without the client that holds answers against the document: this is none of the application's.
+    response = FlaskClient(app, app.response_class).open(path, method=method, headers={"Host": host})
+    assert "--allowed-host" in problem(response, 421, "Host")["detail"]
+
+
+def echo(names: list[str], proxies: list[str]) -> FlaskClient:
+    """An application that says what it takes a request for."""
+    app = Flask(__name__)
+
+    @app.get("/")
+    def said() -> dict[str, Any]:
+        return {"address": request.remote_addr, "host": request.host, "scheme": request.scheme}
+
+    hosts.init_app(app, names, proxies)
+    return app.test_client()
+
+
+def test_configured_names_are_answered_and_with_a_dot_all_below_one() -> None:
+    client = echo(["kv.school.example", ".lab.example"], [])
+
+    def answer(host: str) -> Response:
+        return client.get("/", headers={"Host": host})
+
+    for host in ("kv.school.example", "lab.example", "a.b.lab.example:80"):
+        assert answer(host).status_code == 200, host
+    for host in ("school.example", "x.kv.school.example", "notlab.example"):
+        assert answer(host).status_code == 421, host
+
+
+FORWARDED = {
+    "Host": "127.0.0.1:5000",
+    "X-Forwarded-For": "203.0.113.9, 198.51.100.4",
+    "X-Forwarded-Host": "kv.school.example",
+    "X-Forwarded-Proto": "https",
+}
+
+
+def test_a_configured_proxy_says_who_asks() -> None:
+    client = echo(["kv.school.example"], ["127.0.0.0/8"])
+    assert client.get("/", headers=FORWARDED).json == {
+        "address": "198.51.100.4",  # what the proxy itself saw, not what its client claims
+        "host": "kv.school.example",
+        "scheme": "https",
+    }
+
+
+def test_nobody_else_does() -> None:
+    client = echo(["kv.school.example"], ["192.0.2.1"])
+    assert client.get("/", headers=FORWARDED).json == {
+        "address": "127.0.0.1",
+        "host": "127.0.0.1:5000",
+        "scheme": "http",
+    }
+
+
+def test_the_name_that_a_proxy_forwards_is_checked_too() -> None:
+    client = echo([], ["127.0.0.1"])
+    assert client.get("/", headers=FORWARDED).status_code == 421
+
+
+@pytest.mark.processes
+def test_a_rebound_name_gets_no_websocket_and_a_made_up_proxy_is_not_believed(serve: Any) -> None:
+    server: LiveServer = serve()
+    socket = f"ws://127.0.0.1:{server.port}/socket.io/?EIO=4&transport=websocket"
+    with pytest.raises(websocket.WebSocketBadStatusException, match="421"):
+        websocket.create_connection(socket, host="evil.example", origin="http://evil.example")
+    claims = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"}
+    with pytest.raises(websocket.WebSocketBadStatusException, match="400"):
+        websocket.create_connection(socket, header=claims, origin="https://evil.example")
+    embed = requests.get(server.url, headers={"Host": "evil.example"}, timeout=10)
+    assert embed.status_code == 421
