@@ -20,6 +20,7 @@ import { listenToPrint } from "./state/printing.js";
 import { storageOr } from "./state/storage.js";
 import { createStore } from "./state/store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
+import { visitorOf } from "./state/visitor.js";
 import { createTurns } from "./turns/turns.js";
 
 const textOf = (id) => document.getElementById(id)?.textContent ?? null;
@@ -53,6 +54,12 @@ function fetchFromFile() {
   });
 }
 
+/** Who asks. A page that is another's guest says nothing: it only reads what is open to everybody, and from another origin. */
+const stranger = inFile || embed !== null || window.origin === "null";
+const identity = stranger
+  ? {}
+  : { "X-KVScope-Client": visitorOf(settings, (bytes) => window.crypto.getRandomValues(bytes)) };
+
 const client = createClient({
   fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
   upload,
@@ -62,6 +69,7 @@ const client = createClient({
     settings,
     bootstrap.examples.map(({ id }) => id),
   ),
+  identity: () => identity,
 });
 const controller = createController({
   store,

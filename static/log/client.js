@@ -38,8 +38,9 @@ export class Problem extends Error {
  *   not asked of a model
  * @param {{add: (run: string, made: string) => void, besides: (run: string) => string[]}|null} parts.own the runs that
  *   only who made them is told of (state/own-runs.js)
+ * @param {() => Object<string, string>} parts.identity headers that say who asks, sent with every request
  */
-export function createClient({ fetch, upload = null, connect, saved = null, own = null }) {
+export function createClient({ fetch, upload = null, connect, saved = null, own = null, identity = () => ({}) }) {
   let socket = null;
   const openSocket = () => (socket ??= connect());
 
@@ -57,7 +58,8 @@ export function createClient({ fetch, upload = null, connect, saved = null, own 
     return response;
   };
 
-  const request = (path, options) => answered(() => fetch(path, options));
+  const request = (path, options = {}) =>
+    answered(() => fetch(path, { ...options, headers: { ...identity(), ...options.headers } }));
 
   const post = async (path, body) => {
     const headers = { "Content-Type": "application/json" };
@@ -206,7 +208,8 @@ export function createClient({ fetch, upload = null, connect, saved = null, own 
      * @param {{onSent: (bytes: number) => void, signal: AbortSignal}} options
      * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
      */
-    keep: async (file, options) => (await answered(() => upload("/api/sessions", file, options))).json(),
+    keep: async (file, options) =>
+      (await answered(() => upload("/api/sessions", file, { ...options, headers: identity() }))).json(),
 
     /** @returns {Promise<Object>} what a saved session says of itself (docs/sessions.md)  @throws {Problem} */
     manifest: async (id, { signal }) => (await request(ofSession(id), { signal })).json(),

@@ -3,23 +3,24 @@
 /**
  * @param {string} path
  * @param {Blob} file
- * @param {{onSent: (bytes: number) => void, signal: AbortSignal}} options
+ * @param {{onSent: (bytes: number) => void, signal: AbortSignal, headers: Object<string, string>}} options
  * @returns {Promise<Response>}
  * @throws {TypeError} when there was no answer, as `fetch` does
  */
-export function upload(path, file, { onSent, signal }) {
+export function upload(path, file, { onSent, signal, headers }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.upload.onprogress = ({ loaded }) => onSent(Math.min(loaded, file.size));
     request.onload = () => {
-      const headers = { "Retry-After": request.getResponseHeader("Retry-After") ?? "" };
-      resolve(new Response(request.response, { status: request.status, headers }));
+      const kept = { "Retry-After": request.getResponseHeader("Retry-After") ?? "" };
+      resolve(new Response(request.response, { status: request.status, headers: kept }));
     };
     request.onerror = () => reject(new TypeError("no answer"));
     request.onabort = () => reject(new DOMException("given up", "AbortError"));
     signal.addEventListener("abort", () => request.abort());
     request.open("POST", path);
-    request.setRequestHeader("Content-Type", "application/octet-stream");
+    const sent = { ...headers, "Content-Type": "application/octet-stream" };
+    for (const [name, value] of Object.entries(sent)) request.setRequestHeader(name, value);
     request.send(file);
   });
 }

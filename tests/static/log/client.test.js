@@ -293,3 +293,24 @@ test("what is made of a run is told to who remembers it, and named when the fami
   await client.family("mine");
   assert.deepEqual(asked.slice(3), ["/api/runs/shipped/family?known=made1,made2,made3", "/api/runs/mine/family"]);
 });
+
+test("who asks is said with every request and every file", async () => {
+  const sent = [];
+  const fetch = async (path, { headers }) => {
+    sent.push([path, headers]);
+    return Response.json({ id: "r2" });
+  };
+  const upload = async (path, _file, { headers }) => {
+    sent.push([path, headers]);
+    return Response.json({ id: "s1" });
+  };
+  const client = createClient({ fetch, upload, connect: null, identity: () => ({ "X-KVScope-Client": "me" }) });
+  await client.start({ prompt: "a" });
+  await client.family("r2");
+  await client.keep("file", {});
+  assert.deepEqual(sent, [
+    ["/api/runs", { "X-KVScope-Client": "me", "Content-Type": "application/json" }],
+    ["/api/runs/r2/family", { "X-KVScope-Client": "me" }],
+    ["/api/sessions", { "X-KVScope-Client": "me" }],
+  ]);
+});

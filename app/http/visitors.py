@@ -1,0 +1,55 @@
+"""Who asks: what limits are counted by.
+
+A client is the token that its page keeps, so that a class behind one address is forty clients and not one. Anyone can
+make tokens up; so whatever is counted by client is counted by address too, with a wider limit.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv6Address, ip_address
+from typing import NamedTuple
+
+from flask import Request
+
+CLIENT_HEADER = "X-KVScope-Client"
+TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
+"""As the page makes it (static/state/visitor.js)."""
+HOUSEHOLD_BITS = 64
+"""Of an IPv6 address: what one household or class has as its own, with every address below it."""
+
+
+class Visitor(NamedTuple):
+    """`token` is never empty: where a client keeps none, it is the address."""
+
+    token: str
+    address: str
+
+
+def client_of(request: Request) -> Visitor:
+    """Whoever sent the request.
+
+    The address is that of the connection, or what a trusted proxy says of it: that is settled before the request gets
+    here.
+    """
+    address = network_of(request.remote_addr or "")
+    return Visitor(token_of(request.headers.get(CLIENT_HEADER)) or address, address)
+
+
+def token_of(said: object) -> str | None:
+    """The token that a client names, if it looks like one."""
+    return said if isinstance(said, str) and TOKEN.fullmatch(said) else None
+
+
+def network_of(address: str) -> str:
+    """The address as limits count it: an IPv6 one stands for its whole household, one that maps IPv4 for that."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    kept = 128 - HOUSEHOLD_BITS
+    return f"{IPv6Address(int(parsed) >> kept << kept)}/{HOUSEHOLD_BITS}"

@@ -1,0 +1,40 @@
+"""Who a request is counted for."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Request
+from werkzeug.test import EnvironBuilder
+
+from kvscope.app.http.visitors import CLIENT_HEADER, Visitor, client_of, network_of
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+def asking(address: str, token: str | None = None) -> Visitor:
+    headers = {} if token is None else {CLIENT_HEADER: token}
+    environ = EnvironBuilder(headers=headers, environ_base={"REMOTE_ADDR": address}).get_environ()
+    return client_of(Request(environ))
+
+
+def test_a_client_is_the_token_that_its_page_keeps_and_its_address() -> None:
+    assert asking("192.0.2.7", TOKEN) == (TOKEN, "192.0.2.7")
+
+
+@pytest.mark.parametrize("token", [None, "", "short", "x" * 65, "0123456789abcdef;<script>"])
+def test_one_without_a_token_is_its_address(token: str | None) -> None:
+    assert asking("192.0.2.7", token) == ("192.0.2.7", "192.0.2.7")
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+    ],
+)
+def test_all_addresses_of_an_ipv6_network_count_as_one(address: str, counted: str) -> None:
+    assert network_of(address) == counted
