@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kvscope.app.settings import DEFAULT_KEEP_RUNS_DAYS, DEFAULT_SERVICE, MAX_KEEP_RUNS_DAYS, Settings, default_data_dir
+from kvscope.app.settings import (
+    DEFAULT_KEEP_RUNS_DAYS,
+    DEFAULT_MAX_DISK_BYTES,
+    DEFAULT_SERVICE,
+    MAX_KEEP_RUNS_DAYS,
+    Settings,
+    default_data_dir,
+)
+
+if TYPE_CHECKING:
+    from kvscope.app.store.inventory import Inventory
 
 MODELS = """\
 SmolLM2-135M-Instruct   the default: fetched once, then kept for use without a network
@@ -22,6 +35,27 @@ class WrongUse(click.ClickException):
     """Something the user can put right: one line, exit code 2."""
 
     exit_code = 2
+
+
+class Size(click.ParamType):
+    """A number of bytes, such as 500MB or 10GB; powers of 1000, as disks are sold."""
+
+    name = "size"
+    powers: ClassVar[dict[str, int]] = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+    def convert(self, value: str | int, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        """Its bytes."""
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
+        if found is None:
+            self.fail("a size such as 500MB or 10GB, or 0.", parameter, context)
+        return int(float(found[1]) * self.powers[found[2] or ""])
+
+
+def size_of(size: int) -> str:
+    """As `--max-disk` takes it and a person reads it."""
+    power = next(power for power in reversed(Size.powers.values()) if size >= power or power == 1)
+    unit = next(unit for unit, each in Size.powers.items() if each == power) or "bytes"
+    return f"{size / power:.3g}{'' if unit != 'bytes' else ' '}{unit}"
 
 
 def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
@@ -49,6 +83,14 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     default=DEFAULT_KEEP_RUNS_DAYS,
     type=click.IntRange(0, MAX_KEEP_RUNS_DAYS),
     help="Forget a run that is not shared after so many days; 0 keeps all.",
+)
+@click.option(
+    "--max-disk",
+    "max_disk_bytes",
+    metavar="SIZE",
+    default=size_of(DEFAULT_MAX_DISK_BYTES),
+    type=Size(),
+    help="Store so much, such as 500MB or 10GB; then forget the oldest runs that are not shared. 0 is no limit.",
 )
 @click.option(
     "--frame-ancestors",
@@ -171,3 +213,79 @@ def restore(settings: Settings, /, file: Path) -> None:
     except (CannotServe, StoreError) as error:
         raise WrongUse(str(error)) from None
     click.echo(f"There are {content} now.")
+
+
+@contextmanager
+def _inventory(settings: Settings) -> Iterator[Inventory]:
+    from kvscope.app.store.database import StoreError
+    from kvscope.app.store.inventory import opened
+
+    try:
+        with opened(settings.data_dir, settings.database_url) as found:
+            yield found
+    except StoreError as error:
+        raise WrongUse(str(error)) from None
+
+
+def _line(words: str, most: int = 60) -> str:
+    """Text of a stranger's on one line of a terminal, without what could steer it."""
+    shown = "".join(character if character.isprintable() else " " for character in words)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+@main.group()
+def runs() -> None:
+    """List or delete runs, also while a server is at work."""
+
+
+@runs.command("list")
+@click.pass_obj
+def list_runs(settings: Settings, /) -> None:
+    """List all runs, oldest first: id, when it began, how it ended, steps, size, prompt."""
+    with _inventory(settings) as found:
+        for run in found.runs():
+            state = f"{run['status']:11} {run['steps']:5,} steps {size_of(run['bytes']):>7}"
+            click.echo(f"{run['id']}  {run['created'][:19]}  {state}  {_line(run['prompt'])}")
+
+
+@runs.command("delete")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@click.pass_obj
+def delete_runs(settings: Settings, /, names: tuple[str, ...]) -> None:
+    """Delete ended runs, each with its twins and beam searches. What was shared of them stays."""
+    with _inventory(settings) as found:
+        found.delete_runs(names)
+
+
+@main.group()
+def sessions() -> None:
+    """List or delete saved sessions, also while a server is at work."""
+
+
+@sessions.command("list")
+@click.pass_obj
+def list_sessions(settings: Settings, /) -> None:
+    """List all saved sessions, oldest first: id, when it was saved, steps, size, title or prompt."""
+    with _inventory(settings) as found:
+        for session in found.sessions():
+            state = f"{session['steps']:5,} steps {size_of(session['bytes']):>7}"
+            words = _line(session["title"] or session["prompt"])
+            click.echo(f"{session['id']:14}  {session['created'][:19]:19}  {state}  {words}")
+
+
+@sessions.command("delete")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@click.pass_obj
+def delete_sessions(settings: Settings, /, names: tuple[str, ...]) -> None:
+    """Delete saved sessions, whoever has shared them: their links answer 410 from then on."""
+    with _inventory(settings) as found:
+        found.delete_sessions(names)
+
+
+@main.command()
+@click.pass_obj
+def stats(settings: Settings, /) -> None:
+    """Say how much is stored."""
+    with _inventory(settings) as found:
+        for name, value in found.stats().items():
+            click.echo(f"{name:18} {value:>18,}")

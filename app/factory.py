@@ -31,6 +31,7 @@ from kvscope.app.http.requests import MAX_BODY_BYTES
 from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.settings import Settings
 from kvscope.app.store import gallery as recordings
+from kvscope.app.store.budget import Budget
 from kvscope.app.store.expiry import Expiry
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -48,16 +49,19 @@ class Parts:
     live: Live
     gallery: recordings.Gallery
     expiry: Expiry
+    budget: Budget
 
     def start(self) -> None:
         """Start the engine process, save what the gallery shows, and forget runs that are due."""
         self.engine.start()
         self.gallery.start()
         self.expiry.start()
+        self.budget.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
         self.expiry.close()
+        self.budget.close()
         self.engine.close()
         self.gallery.close()
         self.live.close()
@@ -71,28 +75,32 @@ def build(settings: Settings) -> Flask:
     calls = Calls(settings.call_timeout_s)
     storing = Storing(runs, calls, report)
     engine = Supervisor(calls, storing, settings, report)
-    desk = Desk(runs, calls, storing, most_open=settings.max_open_runs, abandoned_after_s=settings.abandoned_after_s)
     maker = ValueMaker(runs, sessions, calls, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers)
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
-    expiry = Expiry(runs, sessions, [example.id for example in examples], live.watched, settings.keep_runs_days, report)
+    shipped = frozenset(example.id for example in examples)
+    expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report)
+    budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
+    desk = Desk(
+        runs, calls, storing, budget, most_open=settings.max_open_runs, abandoned_after_s=settings.abandoned_after_s
+    )
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry, budget)
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
     live.init_app(app)
     frame_compression.init_app(app)
     app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk))
-    app.register_blueprint(studies.blueprint(runs, engine, desk, frozenset(example.id for example in examples)))
-    app.register_blueprint(session_routes.blueprint(runs, sessions, engine, calls, maker))
+    app.register_blueprint(studies.blueprint(runs, engine, desk, shipped))
+    app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, calls, maker))
     app.register_blueprint(openapi.blueprint())
-    app.register_blueprint(files.blueprint(sessions, engine, settings.data_dir))
+    app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir))
     app.register_blueprint(oembed.blueprint(sessions))
-    app.register_blueprint(pages.blueprint(runs, sessions, engine, live, examples))
+    app.register_blueprint(pages.blueprint(runs, sessions, budget, engine, live, examples, settings.keep_runs_days))
     app.register_blueprint(gallery_page.blueprint(gallery))
     return app
 

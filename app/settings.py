@@ -11,6 +11,7 @@ import platformdirs
 DEFAULT_SERVICE = "kvscope.model.service:load_service"
 DEFAULT_KEEP_RUNS_DAYS = 90
 MAX_KEEP_RUNS_DAYS = 36_500
+DEFAULT_MAX_DISK_BYTES = 10 * 10**9
 
 
 def default_data_dir() -> Path:
@@ -42,6 +43,8 @@ class Settings:
     """The PostgreSQL to store in; None for an SQLite file in the data folder."""
     keep_runs_days: int = DEFAULT_KEEP_RUNS_DAYS
     """A run that nobody shared is forgotten so many days after it was begun; 0 for never."""
+    max_disk_bytes: int = DEFAULT_MAX_DISK_BYTES
+    """So much is stored, then the oldest runs that nobody shared are forgotten; 0 for any number."""
     recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
     frame_ancestors: str = "*"
     """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""

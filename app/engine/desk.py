@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,9 +11,19 @@ from threading import Lock
 
 from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.engine.storing import Storing
+from kvscope.app.store.budget import Budget
 from kvscope.app.store.database import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, ForkRequest, Refused, RunRequest, TwinRequest
+
+
+ENDING_S = 10.0
+"""How long a run that is told to stop may take until its log is closed."""
+TOKEN_BYTES = 24
+
+
+class InUse(Exception):
+    """A run cannot be deleted now; the message says why."""
 
 
 class TooManyRuns(Exception):
@@ -27,30 +38,37 @@ class Desk:
     """Lets in `most_open` runs at a time. One that was paused `abandoned_after_s` ago, without a word from its viewers
     since, is stopped where its place is needed.
 
-    `start`, `fork` and `study` return once the run's log so far is stored. They raise Refused, TooManyRuns,
-    EngineUnavailable, StoreError.
+    `start`, `fork` and `study` return once the run's log so far is stored: a token that deletes the run. They raise
+    Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
     """
 
     def __init__(
-        self, log: RunLog, calls: Calls, storing: Storing, *, most_open: int, abandoned_after_s: float
+        self,
+        log: RunLog,
+        calls: Calls,
+        storing: Storing,
+        budget: Budget,
+        *,
+        most_open: int,
+        abandoned_after_s: float,
     ) -> None:
-        self._log, self._calls, self._storing = log, calls, storing
+        self._log, self._calls, self._storing, self._budget = log, calls, storing, budget
         self._most_open, self._abandoned_after_s = most_open, abandoned_after_s
         self._lock = Lock()
         self._starting: set[str] = set()
         self._paused: dict[str, float] = {}
 
-    def start(self, request: RunRequest) -> None:
+    def start(self, request: RunRequest) -> str:
         """Start a run."""
-        self._open("start", request)
+        return self._open("start", request)
 
-    def fork(self, request: ForkRequest) -> None:
+    def fork(self, request: ForkRequest) -> str:
         """Start a branch of a run."""
-        self._open("fork", request)
+        return self._open("fork", request)
 
-    def study(self, request: TwinRequest | BeamRequest) -> None:
+    def study(self, request: TwinRequest | BeamRequest) -> str:
         """Start a twin or a beam search."""
-        self._open("twin" if isinstance(request, TwinRequest) else "beam", request)
+        return self._open("twin" if isinstance(request, TwinRequest) else "beam", request)
 
     def control(self, run: str, action: str) -> str:
         """Pause, resume, step or stop a run; returns its new status. Raises Refused, EngineUnavailable."""
@@ -61,7 +79,28 @@ class Desk:
         with self._lock:
             return run in self._paused
 
-    def _open(self, method: str, request: RunRequest | ForkRequest | TwinRequest | BeamRequest) -> None:
+    def remove(self, run: str) -> None:
+        """Forget a run and the studies of it, whatever they are doing. Raises InUse, EngineUnavailable, StoreError."""
+        runs = [run, *self._log.made_from(run).studies]
+        for each in runs:
+            self._end(each)
+        if not self._log.delete(runs):
+            raise InUse("The run is being shared. Try again when that is done.")
+
+    def _end(self, run: str) -> None:
+        """Stop a run, and wait until its log is closed."""
+        deadline = time.monotonic() + ENDING_S
+        with suppress(Refused):  # it has ended meanwhile
+            if run in self._log.open_runs():
+                self._calls.call("control", run, "stop")
+        while (head := self._log.head(run)) is not None and not head.closed:
+            if time.monotonic() > deadline:
+                raise EngineUnavailable("The engine did not end the run in time.")
+            self._log.wait(run, head.last_seq, ENDING_S)
+
+    def _open(self, method: str, request: RunRequest | ForkRequest | TwinRequest | BeamRequest) -> str:
+        self._budget.make_room()
+        token = secrets.token_urlsafe(TOKEN_BYTES)
         with self._room(request.run):
             try:
                 self._calls.call(method, request)
@@ -72,6 +111,12 @@ class Desk:
             why = self._storing.why_unopened(request.run)
             if why is not None:
                 raise StoreError(why)
+            try:
+                self._log.own(request.run, token)
+            except StoreError:
+                self._calls.tell("control", request.run, "stop")
+                raise
+        return token
 
     @contextmanager
     def _room(self, run: str) -> Iterator[None]:

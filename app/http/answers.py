@@ -64,6 +64,7 @@ class Study(TypedDict):
 class Created(TypedDict):
     id: str
     url: str
+    delete_token: str
 
 
 class SamplingSettings(TypedDict):

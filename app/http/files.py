@@ -21,6 +21,7 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import PageQuery, query
 from kvscope.app.http.sessions import REVALIDATED
 from kvscope.app.http.share import kept
+from kvscope.app.store.budget import Budget
 from kvscope.app.store.database import StoreError
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.file import NotStored, of_session
@@ -33,10 +34,10 @@ RETRY_WHEN_BUSY_S = 5
 LONGEST_WAIT_S = 60.0
 
 
-def blueprint(sessions: SessionStore, engine: Supervisor, folder: Path) -> Blueprint:
+def blueprint(sessions: SessionStore, budget: Budget, engine: Supervisor, folder: Path) -> Blueprint:
     """The routes, over these sessions. Files that come in wait in `folder` while they are read."""
     routes = Blueprint("files", __name__, url_prefix="/api/sessions")
-    api = FileRoutes(sessions, RunLookup(sessions, engine, noun="session"), folder)
+    api = FileRoutes(sessions, budget, RunLookup(sessions, engine, noun="session"), folder)
     routes.get("/<session>.html")(api.page)
     routes.post("")(api.keep)
     return routes
@@ -45,8 +46,8 @@ def blueprint(sessions: SessionStore, engine: Supervisor, folder: Path) -> Bluep
 class FileRoutes:
     """One method per route."""
 
-    def __init__(self, sessions: SessionStore, lookup: RunLookup, folder: Path) -> None:
-        self._sessions, self._lookup, self._folder = sessions, lookup, folder
+    def __init__(self, sessions: SessionStore, budget: Budget, lookup: RunLookup, folder: Path) -> None:
+        self._sessions, self._budget, self._lookup, self._folder = sessions, budget, lookup, folder
         self._reading = Lock()
 
     @describe(
@@ -91,6 +92,7 @@ class FileRoutes:
         request.max_content_length = MAX_FILE_BYTES
         with self._received() as buffer, self._turn():
             found = read_file(buffer)
+            self._budget.make_room_for_session(len(buffer))
             try:
                 session, token = self._sessions.keep(found.words, found.frames, found.values)
             except StoreError as error:

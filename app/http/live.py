@@ -63,8 +63,7 @@ class Watch:
 
     def _pump(self, at_end: Callable[[], None]) -> None:
         try:
-            with self._runs.held(self._run):
-                self._follow()
+            self._follow()
         except KeyError:
             log.debug("the viewer of %s is gone", self._run)
         finally:

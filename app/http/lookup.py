@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from flask import Response, jsonify, url_for
+from flask import Response, jsonify, request, url_for
 
 from kvscope.app.bodies import Bounds
 from kvscope.app.engine.calls import EngineUnavailable
@@ -16,7 +16,7 @@ from kvscope.app.http.answers import Status
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.store.head import Head
 
-STARTING_PROBLEMS = (400, 413, 415, 422, 429, 503)
+STARTING_PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
 """Statuses of whatever starts a run."""
 
 
@@ -105,12 +105,22 @@ def state_of(run: str, closed: bool, desk: Desk) -> Status:
     return "closed" if closed else "paused" if desk.is_paused(run) else "running"
 
 
-def created(run: str) -> Response:
-    """201 for a new run, with where it is."""
-    response = jsonify(id=run, url=page_of(run))
+def created(run: str, token: str) -> Response:
+    """201 for a new run, with where it is and the token that deletes it."""
+    response = jsonify(id=run, url=page_of(run), delete_token=token)
     response.status_code = 201
     response.headers["Location"] = url_for("runs.status", run=run)
+    response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def delete_token(given_with: str) -> str:
+    """The token that the request has to delete something. Raises Problem where it has none."""
+    given = request.authorization
+    if given is None or given.type != "bearer" or not given.token:
+        detail = f"The token that came with the {given_with} is needed: Authorization: Bearer …"
+        raise Problem(401, detail, field="Authorization", headers={"WWW-Authenticate": "Bearer"})
+    return given.token
 
 
 def page_of(run: str) -> str:

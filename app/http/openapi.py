@@ -50,7 +50,7 @@ PROBLEMS = {
     500: "What is stored is damaged; `field` names the part.",
     501: "That is not served in this form.",
     503: "The model is loading or did not load, or nothing can be stored.",
-    507: "There is no room on the disk.",
+    507: "There is no room on the disk, or in what the server may use of it.",
 }
 PLAIN: Mapping[type, str] = {dict: "object", str: "string"}
 """Types that are no schema of their own."""

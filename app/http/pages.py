@@ -14,6 +14,7 @@ from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.paths import static_dir
+from kvscope.app.store.budget import Budget
 from kvscope.app.store.gallery import Example
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
@@ -27,7 +28,13 @@ log = logging.getLogger(__name__)
 
 
 def blueprint(
-    runs: RunLog, sessions: SessionStore, engine: Supervisor, live: Live, examples: list[Example]
+    runs: RunLog,
+    sessions: SessionStore,
+    budget: Budget,
+    engine: Supervisor,
+    live: Live,
+    examples: list[Example],
+    keep_days: int,
 ) -> Blueprint:
     """The routes, over these parts."""
     routes = Blueprint("pages", __name__)
@@ -40,6 +47,8 @@ def blueprint(
             "prompt_tokens": MAX_PROMPT_TOKENS,
             "new_tokens": MAX_NEW_TOKENS,
             "file_bytes": MAX_FILE_BYTES,
+            "keep_days": keep_days,
+            "disk_bytes": budget.most,
         },
     }
 
@@ -103,12 +112,16 @@ def blueprint(
     @describe("Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
     def metrics() -> Response:
         """Prometheus text exposition format 0.0.4."""
-        stored = runs.totals()
+        stored, kept = runs.totals(), sessions.totals()
         values = {
             "kvscope_runs_open": len(runs.open_runs()),
             "kvscope_runs_stored": stored["runs"],
             "kvscope_frames_stored": stored["frames"],
-            "kvscope_bytes_stored": stored["bytes"],
+            "kvscope_bytes_stored": stored["bytes"] + kept["bytes"],
+            "kvscope_bytes_of_runs": stored["bytes"],
+            "kvscope_bytes_of_sessions": kept["bytes"],
+            "kvscope_bytes_budget": budget.most,
+            "kvscope_sessions_stored": kept["sessions"],
             "kvscope_viewers": live.viewers,
             "kvscope_engine_ready": int(engine.readiness.state == "ready"),
             "kvscope_engine_restarts": engine.restarts,

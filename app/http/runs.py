@@ -9,8 +9,8 @@ from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Controlled, Created, RunStatus
 from kvscope.app.http.log import LogRoutes
-from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, page_of, state_of
-from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, delete_token, page_of, state_of
+from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
 from kvscope.app.store.runs import RunLog
@@ -25,6 +25,7 @@ def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk) -> Blu
     api = RunRoutes(runs, engine, desk)
     routes.post("")(api.create)
     routes.get("/<run>")(api.status)
+    routes.delete("/<run>")(api.delete)
     routes.post("/<run>/control")(api.control)
     routes.post("/<run>/fork")(api.fork)
     LogRoutes(runs, RunLookup(runs, engine), calls, FOR_EVER).register(routes)
@@ -48,8 +49,7 @@ class RunRoutes:
         if asked.model is not None and asked.model != loaded["name"]:
             detail = f"This server runs {loaded['name']}; it has no model {asked.model[:80]!r}."
             raise Problem(422, detail, field="model", limit=[loaded["name"]])
-        self._desk.start(asked.of(run))
-        return created(run)
+        return created(run, self._desk.start(asked.of(run)))
 
     @describe("What a run is and how far it is", {200: json_answer("its settings and its state", RunStatus)}, 404)
     def status(self, run: str) -> Response:
@@ -103,5 +103,18 @@ class RunRoutes:
         last = chosen[asked.position - prompt][0]
         shared = tuple(self._runs.all_frames(run, last=last))
         fork = new_id()
-        self._desk.fork(ForkRequest(fork, run, asked.position, asked.token, shared))
-        return created(fork)
+        return created(fork, self._desk.fork(ForkRequest(fork, run, asked.position, asked.token, shared)))
+
+    @describe(
+        "Delete a run and the studies of it; what was shared of it stays",
+        {204: Answer("it is gone")},
+        *(401, 403, 404, 409, 503),
+        token=True,
+    )
+    def delete(self, run: str) -> Response:
+        """`DELETE /api/runs/<id>`"""
+        self._lookup.known(run)
+        if not self._runs.is_token(run, delete_token("run")):
+            raise Problem(403, "That is not the token of this run.", field="Authorization")
+        self._desk.remove(run)
+        return Response(status=204)

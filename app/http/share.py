@@ -13,6 +13,7 @@ from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import body
+from kvscope.app.store.budget import Budget
 from kvscope.app.store.head import Head
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -26,8 +27,11 @@ LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
 class ShareRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, sessions: SessionStore, engine: Supervisor, maker: ValueMaker) -> None:
-        self._sessions, self._engine, self._maker = sessions, engine, maker
+    def __init__(
+        self, runs: RunLog, sessions: SessionStore, budget: Budget, engine: Supervisor, maker: ValueMaker
+    ) -> None:
+        self._runs, self._sessions, self._budget = runs, sessions, budget
+        self._engine, self._maker = engine, maker
         self._lookup = RunLookup(runs, engine)
 
     @describe(
@@ -52,19 +56,25 @@ class ShareRoutes:
     @describe(
         "Save an ended run",
         {201: json_answer("it is saved", Shared, "Location")},
-        *(400, 404, 409, 413, 415, 422, 429, 503),
+        *(400, 404, 409, 413, 415, 422, 429, 503, 507),
         body=Share,
     )
     def share(self, run: str) -> Response:
         """`POST /api/runs/<id>/share`"""
+        with self._runs.held(run):  # making room is not to take the run itself
+            return self._share(run)
+
+    def _share(self, run: str) -> Response:
         opening, head = self._shareable(run)
         model, positions = opening["model"], len(opening["tokens"]) + head.steps
         request.max_content_length = MAX_SHARE_BYTES
         asked = body(Share, bounds_of(model["layers"], model["heads"], head.steps, positions))
+        values = 0 if asked.values == "attention" else self._maker.estimate(run, asked.values)
+        self._budget.make_room_for_session(head.bytes + values)
         if asked.values == "attention":
             session, token = self._sessions.share(run, asked.words())
         else:
-            if refusal := self._refusal(opening, self._maker.estimate(run, asked.values)):
+            if refusal := self._refusal(opening, values):
                 raise refusal
             session, token = self._maker.share(run, asked.words(), asked.values)
         return kept(session, token)

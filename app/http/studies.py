@@ -53,8 +53,7 @@ class StudyRoutes:
         self._lookup.same_model(opening)
         frames = [self._runs.frames(run, seq - 1, 1)[0] for seq in (0, *steps)]
         twin = new_id()
-        self._desk.study(TwinRequest(twin, run, asked.cache, tuple(frames)))
-        return created(twin)
+        return created(twin, self._desk.study(TwinRequest(twin, run, asked.cache, tuple(frames))))
 
     @describe(
         "Search with beams from a step on",
@@ -71,8 +70,8 @@ class StudyRoutes:
         search = new_id()
         opened = self._runs.frames(run, -1, 1)[0]
         ids = steps.before(asked.step)
-        self._desk.study(BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened))
-        return created(search)
+        made = BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened)
+        return created(search, self._desk.study(made))
 
     @describe(
         "All runs that a fork or a study connects with this one",

@@ -21,7 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 metadata = sa.MetaData()
 """All tables, those of `runs` and `sessions`. They are what the newest migration makes; a test compares them."""
 
-NEWEST = "0003"
+NEWEST = "0004"
 """The newest migration. A database that has it is opened without loading Alembic."""
 FILE = "runs.sqlite"
 POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")

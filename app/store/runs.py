@@ -5,11 +5,13 @@ One thread appends (the engine's supervisor); any number of threads read and wai
 
 from __future__ import annotations
 
+import hmac
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from threading import Condition, RLock
 from typing import Any, Self
@@ -36,6 +38,8 @@ from kvscope.model.log import frames as codec
 PAGE = 32
 """Frames read at a time: at most 2 MiB, since no frame is over 64 KB."""
 CACHE_BYTES = 64 * 1024 * 1024
+OLDEST = 100
+"""Runs looked at together when some have to go."""
 
 
 @dataclass(slots=True)
@@ -50,6 +54,14 @@ class _Unstored:
 
     close: Frame
     head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFrom:
+    """The runs that came from another."""
+
+    studies: list[str]
+    branches: list[str]
 
 
 class RunLog:
@@ -255,12 +267,39 @@ class RunLog:
             runs = connection.scalars(query).all()
         return {run: study["of"] if (study := self.opening(run).get("study")) else None for run in runs}
 
-    def studies(self, run: str) -> list[str]:
-        """The studies of a run."""
+    def made_from(self, run: str) -> MadeFrom:
+        """What is stored that came from a run."""
         query = sa.select(links_table.c.run).where(links_table.c.origin == run)
         with reading(self.engine) as connection:
             linked = connection.scalars(query).all()
-        return [other for other in linked if self.opening(other).get("study")]
+        studies = {other for other in linked if self.opening(other).get("study")}
+        return MadeFrom(sorted(studies), [other for other in linked if other not in studies])
+
+    def oldest(self, *, closed: bool = True) -> Iterator[tuple[str, int]]:
+        """The runs that have ended, or all of them, oldest first, each with its bytes."""
+        created, run = runs_table.c.created, runs_table.c.run
+        query = sa.select(created, run, runs_table.c.bytes).order_by(created, run).limit(OLDEST)
+        query, after = query.where(runs_table.c.closed) if closed else query, None
+        while True:
+            later = sa.true() if after is None else sa.or_(created > after[0], (created == after[0]) & (run > after[1]))
+            with reading(self.engine) as connection:
+                rows = connection.execute(query.where(later)).all()
+            if not rows:
+                return
+            yield from ((row.run, row.bytes) for row in rows)
+            after = (rows[-1].created, rows[-1].run)
+
+    def own(self, run: str, token: str) -> None:
+        """Let this token delete the run, which is stored."""
+        with self._lock, writing(self.engine, "The run cannot be stored") as connection:
+            changed = sa.update(runs_table).where(runs_table.c.run == run).values(token_sha256=hash_of(token))
+            connection.execute(changed)
+
+    def is_token(self, run: str, token: str) -> bool:
+        """Whether this is the token that deletes the run."""
+        with reading(self.engine) as connection:
+            stored = connection.scalar(sa.select(runs_table.c.token_sha256).where(runs_table.c.run == run))
+        return stored is not None and hmac.compare_digest(stored, hash_of(token))
 
     def delete(self, runs: Sequence[str]) -> bool:
         """Forget these runs, all or, when one is open or held, none; whether that was done."""
@@ -316,3 +355,8 @@ class RunLog:
             entry.changed.notify_all()
             if head.closed:
                 del self._open[run]
+
+
+def hash_of(token: str) -> str:
+    """What is stored of a token that deletes something."""
+    return sha256(token.encode()).hexdigest()

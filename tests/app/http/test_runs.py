@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
 from kvscope.model.log.frames import header
-from tests.support.over_http import finished, frames, problem, start
+from tests.support.over_http import bearer, finished, frames, problem, share, start
 from tests.support.waiting import eventually
 
 
@@ -380,3 +380,43 @@ def test_on_a_full_disk_no_run_starts_and_the_server_stays_whole(
     full = False
     log.engine.dispose()
     assert client.get(f"/api/runs/{finished(client)}").json["reason"] == "length"
+
+
+def test_who_started_a_run_can_delete_it_and_nobody_else(client: FlaskClient) -> None:
+    made = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 256}).json
+    run, path = made["id"], f"/api/runs/{made['id']}"
+    assert problem(client.delete(path), 401, "Authorization")
+    assert problem(client.delete(path, headers=bearer("guessed")), 403, "Authorization")
+    other = start(client)
+    assert problem(client.delete(f"/api/runs/{other}", headers=bearer(made["delete_token"])), 403, "Authorization")
+    assert client.delete(path, headers=bearer(made["delete_token"])).status_code == 204  # though it is not over
+    assert problem(client.get(path), 404, "run")
+    assert frames_status(client, run) == 404
+    assert problem(client.delete(path, headers=bearer(made["delete_token"])), 404, "run")
+
+
+def test_a_run_goes_with_its_studies_and_not_with_what_was_shared_of_it(client: FlaskClient) -> None:
+    made = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 3}).json
+    run = made["id"]
+    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
+    shared = share(client, run)
+    twin = client.post(f"/api/runs/{run}/twin", json={"cache": "none"}).json
+    branch = client.post(f"/api/runs/{run}/fork", json={"position": 3, "token": 7}).json
+    assert {"delete_token"} <= twin.keys() & branch.keys()
+    assert client.delete(f"/api/runs/{run}", headers=bearer(made["delete_token"])).status_code == 204
+    assert client.get(f"/api/runs/{twin['id']}").status_code == 404
+    assert client.get(f"/api/runs/{branch['id']}").status_code == 200
+    assert client.get(f"/api/sessions/{shared['id']}").status_code == 200
+
+
+def test_a_run_that_is_being_shared_is_not_deleted_meanwhile(client: FlaskClient, app: Flask) -> None:
+    made = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 1}).json
+    runs = app.extensions["kvscope"].runs
+    with runs.held(made["id"]):
+        refused = client.delete(f"/api/runs/{made['id']}", headers=bearer(made["delete_token"]))
+        assert problem(refused, 409, "run")
+    assert client.delete(f"/api/runs/{made['id']}", headers=bearer(made["delete_token"])).status_code == 204
+
+
+def frames_status(client: FlaskClient, run: str) -> int:
+    return client.get(f"/api/runs/{run}/frames?after=-1").status_code

@@ -167,7 +167,10 @@ USES = {
     "chosen": lambda log: log.chosen("a"),
     "family": lambda log: log.family("a"),
     "ended": lambda log: log.ended(datetime.now(UTC)),
-    "studies": lambda log: log.studies("a"),
+    "made_from": lambda log: log.made_from("a"),
+    "oldest": lambda log: list(log.oldest()),
+    "own": lambda log: log.own("a", "t"),
+    "is_token": lambda log: log.is_token("a", "t"),
     "delete": lambda log: log.delete(["a"]),
     "totals": lambda log: log.totals(),
 }
