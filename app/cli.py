@@ -37,7 +37,7 @@ class WrongUse(click.ClickException):
     exit_code = 2
 
 
-class Size(click.ParamType):
+class Size(click.ParamType[int]):
     """A number of bytes, such as 500MB or 10GB; powers of 1000, as disks are sold."""
 
     name = "size"

@@ -16,7 +16,6 @@ from kvscope.app.store.database import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, ForkRequest, Refused, RunRequest, TwinRequest
 
-
 ENDING_S = 10.0
 """How long a run that is told to stop may take until its log is closed."""
 TOKEN_BYTES = 24

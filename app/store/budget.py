@@ -76,7 +76,7 @@ class Budget:
         return Stored(self._runs.totals()["bytes"], self._sessions.totals()["bytes"])
 
     def keep(self, more: int = 0) -> list[str]:
-        """Forget runs until `more` bytes have room, or no run can be forgotten; those that are gone. Raises StoreError."""
+        """Forget runs until `more` bytes have room, or none can be forgotten; those that are gone. Raises StoreError."""
         if not self.most:
             return []
         with self._lock:
@@ -88,8 +88,8 @@ class Budget:
         self.keep(more)
         if self.most and self.stored().all + more > self.most:
             raise Full(
-                f"What is stored fills the {self.most:,} bytes that this server may use, and all of it is to stay: it is"
-                " shared, watched, still open, or a branch came from it.",
+                f"What is stored fills the {self.most:,} bytes that this server may use, and all of it is to stay:"
+                " it is shared, watched, still open, or a branch came from it.",
                 self.most,
             )
 

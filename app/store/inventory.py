@@ -1,4 +1,4 @@
-"""What an operator asks of a database, also while a server is at work on it: what is there, and that some of it goes."""
+"""What an operator asks of a database, also while a server is at work: what is there, and that some of it goes."""
 
 from __future__ import annotations
 

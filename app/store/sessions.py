@@ -47,8 +47,8 @@ sessions_table = sa.Table(
     sa.Column("run", sa.String, index=True),
     sa.Column("bytes", sa.Integer, server_default="0", nullable=False),
 )
-"""`name` is what `id` is the beginning of; `run` is the manifest's; `bytes` is what its parts and values take as they are
-stored. A session that was deleted has no manifest; its row keeps its id taken.
+"""`name` is what `id` is the beginning of; `run` is the manifest's; `bytes` is what its parts and values take as they
+are stored. A session that was deleted has no manifest; its row keeps its id taken.
 """
 parts_table = sa.Table(
     "session_parts",
@@ -164,15 +164,15 @@ class SessionStore:
             return True
 
     def delete(self, session: str) -> None:
-        """Delete a session, however often it was shared. Raises KeyError for an unknown session, Deleted, StoreError."""
+        """Delete a session, however often it was shared. Raises KeyError for an unknown one, Deleted, StoreError."""
         with self._changing("deleted") as connection:
             _stored_manifest(connection, session)
             connection.execute(sa.delete(tokens_table).where(tokens_table.c.session == session))
             _empty(connection, session)
 
     def listed(self) -> list[dict[str, Any]]:
-        """What there is to tell of each session, oldest first: {id, created, bytes, steps, title, prompt}. A damaged one
-        has its id and its bytes. Raises StoreError.
+        """What there is to tell of each session, oldest first: {id, created, bytes, steps, title, prompt}; of a damaged
+        one id and bytes. Raises StoreError.
         """
         columns = (sessions_table.c.id, sessions_table.c.bytes, sessions_table.c.manifest)
         with reading(self._engine) as connection:
