@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -64,6 +64,27 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     return value
 
 
+def _limits(command: Callable[..., None]) -> Callable[..., None]:
+    """An option for each limit, with the default of its field."""
+    limits: dict[str, tuple[str, click.ParamType[Any], str]] = {
+        "max_open_runs": ("N", click.IntRange(1), "Runs that are computed at a time; more stand in line."),
+        "max_waiting": ("N", click.IntRange(0), "Runs that may stand in line."),
+        "max_waiting_by_client": ("N", click.IntRange(0), "Runs of one client that may stand in line."),
+        "runs_per_minute": ("N", click.IntRange(0), "Runs that one client may start in a minute; 0 is no limit."),
+        "shares_per_minute": ("N", click.IntRange(0), "Runs that one client may share in a minute."),
+        "imports_per_minute": ("N", click.IntRange(0), "Files that one client may bring back in a minute."),
+        "bytes_per_minute": ("SIZE", Size(), "What is stored for one client in a minute."),
+        "clients_per_address": ("N", click.IntRange(1), "As many clients' shares one address may have."),
+    }
+    for name, (metavar, kind, words) in reversed(limits.items()):
+        default = Settings.__dataclass_fields__[name].default
+        stated = size_of(int(str(default))) if isinstance(kind, Size) else default
+        command = click.option(
+            f"--{name.replace('_', '-')}", name, metavar=metavar, default=stated, type=kind, help=words
+        )(command)
+    return command
+
+
 @click.group(
     invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
 )
@@ -99,6 +120,7 @@ def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: s
     metavar="SOURCES",
     help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
 )
+@_limits
 @click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)

@@ -26,6 +26,7 @@ from kvscope.app.http import (
 from kvscope.app.http import gallery as gallery_page
 from kvscope.app.http import runs as run_routes
 from kvscope.app.http import sessions as session_routes
+from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.live import Live
 from kvscope.app.http.requests import MAX_BODY_BYTES
 from kvscope.app.paths import static_dir, templates_dir
@@ -54,6 +55,7 @@ class Parts:
     def start(self) -> None:
         """Start the engine process, save what the gallery shows, and forget runs that are due."""
         self.engine.start()
+        self.desk.open()
         self.gallery.start()
         self.expiry.start()
         self.budget.start()
@@ -62,6 +64,7 @@ class Parts:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
         self.expiry.close()
         self.budget.close()
+        self.desk.close()
         self.engine.close()
         self.gallery.close()
         self.live.close()
@@ -84,8 +87,16 @@ def build(settings: Settings) -> Flask:
     expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report)
     budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
     desk = Desk(
-        runs, calls, storing, budget, most_open=settings.max_open_runs, abandoned_after_s=settings.abandoned_after_s
+        runs,
+        calls,
+        storing,
+        budget,
+        most_open=settings.max_open_runs,
+        most_waiting=settings.max_waiting,
+        most_waiting_by_client=settings.max_waiting_by_client,
+        abandoned_after_s=settings.abandoned_after_s,
     )
+    limits = _limits(settings)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry, budget)
@@ -94,15 +105,27 @@ def build(settings: Settings) -> Flask:
     compression.init_app(app)
     live.init_app(app)
     frame_compression.init_app(app)
-    app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk))
-    app.register_blueprint(studies.blueprint(runs, engine, desk, shipped))
-    app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, calls, maker))
+    app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk, limits))
+    app.register_blueprint(studies.blueprint(runs, engine, desk, limits, shipped))
+    app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, calls, maker, limits))
     app.register_blueprint(openapi.blueprint())
-    app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir))
+    app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir, limits))
     app.register_blueprint(oembed.blueprint(sessions))
-    app.register_blueprint(pages.blueprint(runs, sessions, budget, engine, live, examples, settings.keep_runs_days))
+    app.register_blueprint(
+        pages.blueprint(runs, sessions, budget, engine, desk, live, examples, settings.keep_runs_days)
+    )
     app.register_blueprint(gallery_page.blueprint(gallery))
     return app
+
+
+def _limits(settings: Settings) -> Limits:
+    per_minute: dict[What, int] = {
+        "runs": settings.runs_per_minute,
+        "shares": settings.shares_per_minute,
+        "imports": settings.imports_per_minute,
+        "bytes": settings.bytes_per_minute,
+    }
+    return Limits(per_minute, settings.clients_per_address)
 
 
 def report(message: str) -> None:

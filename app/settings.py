@@ -50,8 +50,19 @@ class Settings:
     """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""
     max_open_runs: int = 16
     max_viewers: int = 900
+    max_waiting: int = 64
+    """Runs in line for a place among the open ones, and how many of them may be of one client."""
+    max_waiting_by_client: int = 4
     abandoned_after_s: float = 300.0
-    """A paused run may be stopped to make room for a new one after this long without a word from its viewers."""
+    """A paused study may be stopped to make room after this long without a word; a paused run gives way at once."""
+    runs_per_minute: int = 60
+    """Of one client, as are the next three; 0 for any number. Nobody on the machine itself is counted."""
+    shares_per_minute: int = 20
+    imports_per_minute: int = 10
+    bytes_per_minute: int = 400 * 10**6
+    """Bytes that are stored for one client: of its runs, and of what it shares or brings back."""
+    clients_per_address: int = 40
+    """An address may do as much as so many clients."""
     call_timeout_s: float = 60.0
     reload_after_s: float = 30.0
     """How long after a model could not be loaded it is tried again."""

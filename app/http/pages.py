@@ -9,6 +9,7 @@ from typing import Any
 
 from flask import Blueprint, Response, g, jsonify, render_template, request, url_for
 
+from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
@@ -32,6 +33,7 @@ def blueprint(
     sessions: SessionStore,
     budget: Budget,
     engine: Supervisor,
+    desk: Desk,
     live: Live,
     examples: list[Example],
     keep_days: int,
@@ -115,6 +117,8 @@ def blueprint(
         stored, kept = runs.totals(), sessions.totals()
         values = {
             "kvscope_runs_open": len(runs.open_runs()),
+            "kvscope_runs_waiting": desk.waiting,
+            "kvscope_runs_set_aside": desk.aside,
             "kvscope_runs_stored": stored["runs"],
             "kvscope_frames_stored": stored["frames"],
             "kvscope_bytes_stored": stored["bytes"] + kept["bytes"],

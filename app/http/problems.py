@@ -87,7 +87,7 @@ def from_refusal(refused: Refused) -> Problem:
 
 
 def _too_many_runs(error: TooManyRuns) -> Response:
-    return Problem(429, str(error), limit=error.limit, retry_after=RETRY_WHEN_FULL_S).response()
+    return Problem(429, str(error), limit=error.limit, retry_after=error.retry_after).response()
 
 
 def _full(error: Full) -> Response:

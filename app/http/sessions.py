@@ -10,6 +10,7 @@ from kvscope.app.engine.calls import Calls
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.answers import Session
+from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY, LogRoutes
 from kvscope.app.http.lookup import RunLookup, delete_token
 from kvscope.app.http.openapi import Answer, binary_answer, describe, json_answer
@@ -32,12 +33,18 @@ PICTURE = "1"
 
 
 def blueprint(
-    runs: RunLog, sessions: SessionStore, budget: Budget, engine: Supervisor, calls: Calls, maker: ValueMaker
+    runs: RunLog,
+    sessions: SessionStore,
+    budget: Budget,
+    engine: Supervisor,
+    calls: Calls,
+    maker: ValueMaker,
+    limits: Limits,
 ) -> Blueprint:
     """The routes, over this log, these sessions, this engine, and what computes values to be stored."""
     routes = Blueprint("sessions", __name__, url_prefix="/api")
     api = SessionRoutes(sessions, engine)
-    sharing = ShareRoutes(runs, sessions, budget, engine, maker)
+    sharing = ShareRoutes(runs, sessions, budget, engine, maker, limits)
     routes.get("/runs/<run>/share")(sharing.choices)
     routes.post("/runs/<run>/share")(sharing.share)
     saved = Blueprint("saved", __name__, url_prefix="/sessions")

@@ -76,7 +76,7 @@ class Budget:
         return Stored(self._runs.totals()["bytes"], self._sessions.totals()["bytes"])
 
     def keep(self, more: int = 0) -> list[str]:
-        """Forget runs until `more` bytes have room, or none can be forgotten; those that are gone. Raises StoreError."""
+        """Forget runs until `more` bytes have room, or none can go; those that are gone. Raises StoreError."""
         if not self.most:
             return []
         with self._lock:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -78,6 +78,7 @@ class RunLog:
         self._open: dict[str, _Open] = {}
         self._unstored: dict[str, _Unstored] = {}
         self._held: Counter[str] = Counter()
+        self._hear: Callable[[str], None] = lambda _run: None
         self._cache = FrameCache(cache_bytes)
         self.engine = connect(folder, url)
         if alone:
@@ -113,7 +114,11 @@ class RunLog:
                 self._store(kept)
                 self._announce(kept, heads)
 
-    def close_run(self, run: str, reason: str, error: str) -> None:
+    def when_closed(self, hear: Callable[[str], None]) -> None:
+        """Call `hear` with every run that is closed from now on. It must neither take long nor ask the log anything."""
+        self._hear = hear
+
+    def close_run(self, run: str, reason: str, error: str | None) -> None:
         """End an open run with a `close` frame written here.
 
         Where the database does not take that frame, it stays in memory until `store_rest`, or the next `append`.
@@ -355,6 +360,7 @@ class RunLog:
             entry.changed.notify_all()
             if head.closed:
                 del self._open[run]
+                self._hear(run)
 
 
 def hash_of(token: str) -> str:
