@@ -17,6 +17,7 @@ import { beginOf, rememberIntro } from "./state/newcomer.js";
 import { createOwnRuns } from "./state/own-runs.js";
 import { createPlayer } from "./state/player.js";
 import { listenToPrint } from "./state/printing.js";
+import { createRunTokens } from "./state/run-tokens.js";
 import { storageOr } from "./state/storage.js";
 import { createStore } from "./state/store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
@@ -69,6 +70,8 @@ const client = createClient({
     settings,
     bootstrap.examples.map(({ id }) => id),
   ),
+  tokens: createRunTokens(settings),
+  onWaits: (waits) => store.dispatch({ type: "waits", waits }),
   identity: () => identity,
 });
 const controller = createController({

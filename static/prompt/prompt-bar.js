@@ -6,11 +6,12 @@ import { highOf, NUMBERS } from "../log/run-request.js";
 import { ShareButton } from "../share/share-button.js";
 import { Icon } from "../ui/icons.js";
 import { Term } from "../words/term.js";
+import { DeleteRun } from "./delete-run.js";
 import { PromptField } from "./prompt-field.js";
 
 const SANDBOXED = "The page around this one does not let it start runs: open the link by itself";
 
-export function PromptBar({ state, dispatch, controller }) {
+export function PromptBar({ state, dispatch, controller, client }) {
   const [opened, setOpened] = useState(false);
   const { held, sandboxed } = state;
   const onSubmit = (event) => {
@@ -23,7 +24,7 @@ export function PromptBar({ state, dispatch, controller }) {
       <div class="prompt-field">
         <${PromptField} state=${state} dispatch=${dispatch} onSubmit=${submit} rows="1" placeholder="Type a prompt" />
       </div>
-      <${Settings} state=${state} dispatch=${dispatch} opened=${opened} />
+      <${Settings} state=${state} dispatch=${dispatch} client=${client} opened=${opened} />
       <button
         class="settings-toggle icon-button"
         type="button"
@@ -40,7 +41,7 @@ export function PromptBar({ state, dispatch, controller }) {
   `;
 }
 
-function Settings({ state, dispatch, opened }) {
+function Settings({ state, dispatch, client, opened }) {
   const { sampling, problem, limits } = state;
   const greedy = sampling.strategy === "greedy";
   const values = { ...sampling, max_new_tokens: state.maxNewTokens };
@@ -85,6 +86,7 @@ function Settings({ state, dispatch, opened }) {
           />
         `;
       })}
+      <${DeleteRun} state=${state} client=${client} />
     </div>
   `;
 }
