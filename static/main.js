@@ -61,6 +61,7 @@ const identity = stranger
   ? {}
   : { "X-KVScope-Client": visitorOf(settings, (bytes) => window.crypto.getRandomValues(bytes)) };
 
+const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const client = createClient({
   fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
   upload,
@@ -71,6 +72,7 @@ const client = createClient({
     bootstrap.examples.map(({ id }) => id),
   ),
   tokens: createRunTokens(settings),
+  delay,
   onWaits: (waits) => store.dispatch({ type: "waits", waits }),
   identity: () => identity,
 });
@@ -79,7 +81,7 @@ const controller = createController({
   client,
   saved,
   storage: storageOr(() => window.sessionStorage),
-  delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  delay,
 });
 
 /** What style sheets follow: it is there before anything is rendered. */

@@ -55,7 +55,7 @@ export function createClient({
   own = null,
   tokens = null,
   onWaits = (_waits) => {},
-  delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  delay = async (_ms) => {},
   identity = () => ({}),
 }) {
   let socket = null;
