@@ -27,6 +27,7 @@ from kvscope.app import create_app
 from kvscope.app.settings import Settings
 from kvscope.app.store.database import held
 from kvscope.app.store.runs import RunLog
+from kvscope.app.worker_log import WorkerLog
 
 SPARE_THREADS = 100
 """Threads beside those that hold a viewer's socket."""
@@ -63,6 +64,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "timeout": 0,
             "graceful_timeout": GRACE_S,
             "loglevel": "error",
+            "logger_class": WorkerLog,
             "control_socket_disable": True,
             "post_fork": self._die_with_parent,
             "post_worker_init": self._announce,

@@ -26,7 +26,15 @@ ROOMS = {
     ),
     "app": (
         *("model", "app/paths.py", "app/settings.py", "app/store", "app/engine", "app/bodies.py", "app/travel"),
-        *("app/http", "app/factory.py", "app/__init__.py", "app/server.py", "app/cli.py", "app/__main__.py"),
+        *(
+            "app/http",
+            "app/factory.py",
+            "app/__init__.py",
+            "app/worker_log.py",
+            "app/server.py",
+            "app/cli.py",
+            "app/__main__.py",
+        ),
     ),
     "kvscope": ("model", "app", "kvscope/reader", "kvscope/__init__.py", "kvscope/__main__.py"),
     "static": (

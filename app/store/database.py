@@ -29,6 +29,8 @@ MIGRATING, SERVING = 0x6B765363, 0x6B765364
 """PostgreSQL's advisory locks: for as long as the schema is changed, and for as long as a server is there."""
 BUSY_S = 5.0
 """How long to wait for another connection's lock on an SQLite file."""
+LOG_BYTES = 64 * 1024 * 1024
+"""SQLite's log of changes is cut to this size when it has been copied into the database."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its database."""
 CONNECT_S = 10
@@ -56,10 +58,27 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 
 @contextmanager
-def writing(engine: sa.Engine, failure: str) -> Iterator[sa.Connection]:
-    """A transaction: all of it is stored, or nothing. Raises StoreError, which begins with `failure`."""
-    with failing_as(failure), engine.begin() as connection:
+def writing(engine: sa.Engine, failure: str, *, lasting: bool = False) -> Iterator[sa.Connection]:
+    """A transaction: all of it is stored, or nothing. Raises StoreError, which begins with `failure`.
+
+    `lasting`: once it is stored, a power cut does not undo it. PostgreSQL does so always.
+    """
+    with failing_as(failure), engine.connect() as connection, _synced(connection, lasting), connection.begin():
         yield connection
+
+
+@contextmanager
+def _synced(connection: sa.Connection, lasting: bool) -> Iterator[None]:
+    """Where it is SQLite, sync the commits of this connection meanwhile."""
+    driver = connection.connection.driver_connection
+    if not lasting or not isinstance(driver, sqlite3.Connection):
+        yield
+        return
+    driver.execute("PRAGMA synchronous=FULL")
+    try:
+        yield
+    finally:
+        driver.execute("PRAGMA synchronous=NORMAL")
 
 
 def connect(folder: Path, url: str | None = None) -> sa.Engine:
@@ -151,11 +170,15 @@ def _hidden(url: str) -> str:
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
-    """WAL lets readers and the writer work at once; NORMAL keeps every commit through a kill -9 (a power cut may cost
-    the last ones).
+    """WAL lets readers and the writer work at once.
+
+    NORMAL keeps every commit through a kill -9, and a power cut costs at most the last ones, never the database: the
+    log's file is synced when it is copied into the database, not with every commit. What must not be lost that way is
+    committed by `writing(…, lasting=True)`.
     """
     connection.execute(f"PRAGMA busy_timeout={BUSY_S * 1000:.0f}")
     connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(f"PRAGMA journal_size_limit={LOG_BYTES}")
     # SQLite does not wait in this one if another connection is about to write, only if it is writing.
     deadline = time.monotonic() + BUSY_S
     while True:

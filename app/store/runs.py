@@ -311,7 +311,7 @@ class RunLog:
         with self._lock:
             if any(run in self._open or self._held[run] for run in runs):
                 return False
-            with writing(self.engine, "Runs cannot be deleted") as connection:
+            with writing(self.engine, "Runs cannot be deleted", lasting=True) as connection:
                 delete(connection, runs)
             for run in runs:
                 self._unstored.pop(run, None)

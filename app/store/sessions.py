@@ -272,7 +272,7 @@ class SessionStore:
     @contextmanager
     def _changing(self, outcome: str) -> Iterator[sa.Connection]:
         """One transaction at a time. Raises StoreError, with nothing changed, when the database cannot be written."""
-        with self._lock, writing(self._engine, f"The session cannot be {outcome}") as connection:
+        with self._lock, writing(self._engine, f"The session cannot be {outcome}", lasting=True) as connection:
             yield connection
 
     def _unlinked(self, run: str) -> Callable[[], Iterator[bytes]]:
