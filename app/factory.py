@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from flask import Flask
 
@@ -33,9 +34,13 @@ from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.settings import Settings
 from kvscope.app.store import gallery as recordings
 from kvscope.app.store.budget import Budget
+from kvscope.app.store.database import WORKING
 from kvscope.app.store.expiry import Expiry
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
+
+if TYPE_CHECKING:
+    from kvscope.app.store.postgresql import Hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +56,12 @@ class Parts:
     gallery: recordings.Gallery
     expiry: Expiry
     budget: Budget
+    hold: Hold | None
 
     def start(self) -> None:
         """Start the engine process, save what the gallery shows, and forget runs that are due."""
+        if self.hold is not None:
+            self.hold.start()
         self.engine.start()
         self.desk.open()
         self.gallery.start()
@@ -68,6 +76,8 @@ class Parts:
         self.engine.close()
         self.gallery.close()
         self.live.close()
+        if self.hold is not None:
+            self.hold.close()
         self.runs.close()
 
 
@@ -99,7 +109,7 @@ def build(settings: Settings) -> Flask:
     limits = _limits(settings)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry, budget)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry, budget, _hold(runs))
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     compression.init_app(app)
@@ -116,6 +126,15 @@ def build(settings: Settings) -> Flask:
     )
     app.register_blueprint(gallery_page.blueprint(gallery))
     return app
+
+
+def _hold(runs: RunLog) -> Hold | None:
+    """What keeps the database for this server; an SQLite file is kept with its folder."""
+    if runs.engine.dialect.name != "postgresql":
+        return None
+    from kvscope.app.store.postgresql import Hold
+
+    return Hold(runs.engine, WORKING, report)
 
 
 def _limits(settings: Settings) -> Limits:

@@ -7,6 +7,7 @@ opened. What goes wrong with a database leaves this folder as StoreError: every 
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -25,8 +26,12 @@ NEWEST = "0004"
 """The newest migration. A database that has it is opened without loading Alembic."""
 FILE = "runs.sqlite"
 POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
-MIGRATING, SERVING = 0x6B765363, 0x6B765364
-"""PostgreSQL's advisory locks: for as long as the schema is changed, and for as long as a server is there."""
+MIGRATING, SERVING, WORKING = 0x6B765363, 0x6B765364, 0x6B765365
+"""PostgreSQL's advisory locks: for as long as the schema is changed, for as long as a server is there, and for as long
+as its web process is. Of the last two the first is lost when the database is restarted, the other is taken again.
+"""
+FREE_S = 5
+"""How long to wait for one of the pool's connections to a PostgreSQL."""
 BUSY_S = 5.0
 """How long to wait for another connection's lock on an SQLite file."""
 LOG_BYTES = 64 * 1024 * 1024
@@ -112,7 +117,10 @@ def held(folder: Path, url: str | None = None) -> Iterator[None]:
     try:
         if engine.dialect.name == "postgresql":
             with reading(engine) as connection:
-                _wait_for_lock(connection.execution_options(isolation_level="AUTOCOMMIT"))
+                alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+                for lock in (SERVING, WORKING):
+                    _wait_for_lock(alone, lock)
+                alone.execute(sa.select(sa.func.pg_advisory_unlock(WORKING)))
                 yield
         else:
             yield
@@ -120,10 +128,10 @@ def held(folder: Path, url: str | None = None) -> Iterator[None]:
         engine.dispose()
 
 
-def _wait_for_lock(connection: sa.Connection) -> None:
-    """Take the lock that lasts as long as this connection."""
+def _wait_for_lock(connection: sa.Connection, lock: int) -> None:
+    """Take the lock, which lasts as long as this connection."""
     deadline = time.monotonic() + TAKE_OVER_S
-    while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(SERVING))):
+    while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(lock))):
         if time.monotonic() > deadline:
             raise StoreError("The database that DATABASE_URL names is in use by another KVScope.")
         time.sleep(0.05)
@@ -151,9 +159,16 @@ def _engine(folder: Path, url: str | None) -> sa.Engine:
     if "connect_timeout" not in parsed.query:
         parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_S)})
     try:
-        return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+        from kvscope.app.store.postgresql import PatientConnection
+
+        parsed = parsed.set(drivername="postgresql+psycopg")
+        engine = sa.create_engine(parsed, pool_pre_ping=True, pool_timeout=FREE_S)
     except ImportError:
         raise ArgumentError("PostgreSQL needs one more package: pip install 'kvscope[postgresql]'") from None
+    sa.event.listen(
+        engine, "do_connect", lambda _dialect, _record, args, named: PatientConnection.connect(*args, **named)
+    )
+    return engine
 
 
 def is_key(text: str) -> bool:
@@ -204,6 +219,8 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
     config.set_main_option("script_location", "kvscope.app.store:migrations")
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
+            # A large database takes its time, and another server may be at it.
+            connection.connection.driver_connection.answer_s = math.inf  # type: ignore[union-attr]
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATING)))
         else:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
