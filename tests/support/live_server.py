@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,13 @@ class LiveServer:
         port: int = 0,
         service: str = FAKE,
         preexec: Callable[[], None] | None = None,
+        options: Sequence[str] = (),
     ) -> None:
-        options = ["--port", str(port), "--data", str(data), "--service", service]
-        options += ["--model", model] if model is not None else []
+        command = [*options, "--port", str(port), "--data", str(data), "--service", service]
+        command += ["--model", model] if model is not None else []
         self._errors = (data.parent / "stderr").open("a+")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "kvscope", *options],
+            [sys.executable, "-m", "kvscope", *command],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=self._errors,
