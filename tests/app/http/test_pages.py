@@ -27,7 +27,7 @@ def bootstrap(client: FlaskClient) -> dict[str, object]:
 def test_the_page_carries_limits_and_version(client: FlaskClient) -> None:
     carried = bootstrap(client)
     most = {"prompt_chars": 8192, "prompt_tokens": 512, "new_tokens": 256, "file_bytes": 256 * 1024 * 1024}
-    assert carried["limits"] == most
+    assert carried["limits"] == {**most, "keep_days": 90, "disk_bytes": 10 * 10**9}
     assert carried["version"]
     assert carried["examples"] == []
 
