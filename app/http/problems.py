@@ -15,6 +15,7 @@ from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import InUse, TooManyRuns
 from kvscope.app.store.budget import Full
 from kvscope.app.store.database import StoreError
+from kvscope.app.store.runs import Gone
 from kvscope.app.store.sessions import Damaged, Deleted
 from kvscope.model.api import Refused
 
@@ -67,6 +68,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(TooManyRuns, _too_many_runs)
     app.register_error_handler(InUse, lambda error: Problem(409, str(error), field="run").response())
     app.register_error_handler(Full, _full)
+    app.register_error_handler(Gone, lambda error: unknown("run", error.args[0]).response())
     app.register_error_handler(EngineUnavailable, _engine_unavailable)
     app.register_error_handler(StoreError, lambda error: not_stored(error).response())
     app.register_error_handler(Deleted, lambda error: Problem(410, str(error), field="session").response())

@@ -56,6 +56,10 @@ class _Unstored:
     head: Head
 
 
+class Gone(KeyError):
+    """There is no such run, or none any more: it may be forgotten while somebody asks about it."""
+
+
 @dataclass(frozen=True, slots=True)
 class MadeFrom:
     """The runs that came from another."""
@@ -214,18 +218,23 @@ class RunLog:
                 entry.changed.notify_all()
 
     def opening(self, run: str) -> dict[str, Any]:
-        """The data of the run's `open` frame. Raises KeyError for an unknown run."""
+        """The data of the run's `open` frame. Raises Gone for an unknown run."""
         first = self.frames(run, -1, 1)
         if not first:
-            raise KeyError(run)
+            raise Gone(run)
         return codec.header(first[0]).data
 
     def closing(self, run: str) -> dict[str, Any] | None:
-        """The data of the run's `close` frame, None while it is open. Raises KeyError for an unknown run."""
+        """The data of the run's `close` frame, None while it is open. Raises Gone for an unknown run."""
         head = self.head(run)
         if head is None:
-            raise KeyError(run)
-        return codec.header(self.frames(run, head.last_seq - 1, 1)[0]).data if head.closed else None
+            raise Gone(run)
+        if not head.closed:
+            return None
+        last = self.frames(run, head.last_seq - 1, 1)
+        if not last:
+            raise Gone(run)
+        return codec.header(last[0]).data
 
     def chosen(self, run: str) -> list[tuple[int, int]]:
         """For each complete step: seq of its `step` frame, id of the token it chose."""

@@ -210,6 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, (first, middle, last, too_far) in found.items():
         print(f"{name:24}{first:>14,.0f}{middle:>14,.0f}{last:>14,.0f}{last / middle:>14.3f}{' !' if too_far else ''}")
     print(f"tracebacks in the log: {errors.count('Traceback')}")
+    if "Traceback" in errors:
+        print(errors[errors.rindex("Traceback") :][:3000])
     faults = [status for status in visits.statuses if status >= 500 and status not in (503, 507)]
     return 1 if faults or "Traceback" in errors or any(too_far for *_, too_far in found.values()) else 0
 

@@ -441,5 +441,20 @@ def test_a_run_that_is_being_shared_is_not_deleted_meanwhile(client: FlaskClient
     assert client.delete(f"/api/runs/{made['id']}", headers=bearer(made["delete_token"])).status_code == 204
 
 
+def test_a_run_that_is_forgotten_while_it_is_asked_about_is_unknown(
+    client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, runs = finished(client), app.extensions["kvscope"].runs
+    head = runs.head
+
+    def forget_after(asked: str) -> Any:
+        found = head(asked)
+        runs.delete([asked])
+        return found
+
+    monkeypatch.setattr(runs, "head", forget_after)
+    assert problem(client.get(f"/api/runs/{run}"), 404, "run")
+
+
 def frames_status(client: FlaskClient, run: str) -> int:
     return client.get(f"/api/runs/{run}/frames?after=-1").status_code
