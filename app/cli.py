@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ipaddress import ip_network
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from kvscope.app.settings import (
     DEFAULT_HUNG_AFTER_S,
     DEFAULT_KEEP_RUNS_DAYS,
+    DEFAULT_MAX_DISK_BYTES,
     DEFAULT_SERVICE,
     DEFAULT_VIEWERS,
     DEFAULT_VIEWERS_PER_ADDRESS,
@@ -18,6 +22,9 @@ from kvscope.app.settings import (
     Settings,
     default_data_dir,
 )
+
+if TYPE_CHECKING:
+    from kvscope.app.store.inventory import Inventory
 
 MODELS = """\
 SmolLM2-135M-Instruct   the default: fetched once, then kept for use without a network
@@ -36,6 +43,27 @@ class WrongUse(click.ClickException):
     """Something the user can put right: one line, exit code 2."""
 
     exit_code = 2
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes, such as 500MB or 10GB; powers of 1000, as disks are sold."""
+
+    name = "size"
+    powers: ClassVar[dict[str, int]] = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+    def convert(self, value: str | int, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        """Its bytes."""
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
+        if found is None:
+            self.fail("a size such as 500MB or 10GB, or 0.", parameter, context)
+        return int(float(found[1]) * self.powers[found[2] or ""])
+
+
+def size_of(size: int) -> str:
+    """As `--max-disk` takes it and a person reads it."""
+    power = next(power for power in reversed(Size.powers.values()) if size >= power or power == 1)
+    unit = next(unit for unit, each in Size.powers.items() if each == power) or "bytes"
+    return f"{size / power:.3g}{'' if unit != 'bytes' else ' '}{unit}"
 
 
 def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
@@ -59,6 +87,27 @@ def _networks(_context: click.Context, _option: click.Parameter, values: tuple[s
     return values
 
 
+def _limits(command: Callable[..., None]) -> Callable[..., None]:
+    """An option for each limit, with the default of its field."""
+    limits: dict[str, tuple[str, click.ParamType[Any], str]] = {
+        "max_open_runs": ("N", click.IntRange(1), "Runs that are computed at a time; more stand in line."),
+        "max_waiting": ("N", click.IntRange(0), "Runs that may stand in line."),
+        "max_waiting_by_client": ("N", click.IntRange(0), "Runs of one client that may stand in line."),
+        "runs_per_minute": ("N", click.IntRange(0), "Runs that one client may start in a minute; 0 is no limit."),
+        "shares_per_minute": ("N", click.IntRange(0), "Runs that one client may share in a minute."),
+        "imports_per_minute": ("N", click.IntRange(0), "Files that one client may bring back in a minute."),
+        "bytes_per_minute": ("SIZE", Size(), "What is stored for one client in a minute."),
+        "clients_per_address": ("N", click.IntRange(1), "As many clients' shares one address may have."),
+    }
+    for name, (metavar, kind, words) in reversed(limits.items()):
+        default = Settings.__dataclass_fields__[name].default
+        stated = size_of(int(str(default))) if isinstance(kind, Size) else default
+        command = click.option(
+            f"--{name.replace('_', '-')}", name, metavar=metavar, default=stated, type=kind, help=words
+        )(command)
+    return command
+
+
 @click.group(
     invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
 )
@@ -78,6 +127,14 @@ def _networks(_context: click.Context, _option: click.Parameter, values: tuple[s
     default=DEFAULT_KEEP_RUNS_DAYS,
     type=click.IntRange(0, MAX_KEEP_RUNS_DAYS),
     help="Forget a run that is not shared after so many days; 0 keeps all.",
+)
+@click.option(
+    "--max-disk",
+    "max_disk_bytes",
+    metavar="SIZE",
+    default=size_of(DEFAULT_MAX_DISK_BYTES),
+    type=Size(),
+    help="Store so much, such as 500MB or 10GB; then forget the oldest runs that are not shared. 0 is no limit.",
 )
 @click.option(
     "--frame-ancestors",
@@ -135,6 +192,7 @@ def _networks(_context: click.Context, _option: click.Parameter, values: tuple[s
     type=click.IntRange(0),
     help="Start the engine again after so many seconds without a sign of life; 0 never.",
 )
+@_limits
 @click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
@@ -159,7 +217,7 @@ def main(
 
 def _serve(settings: Settings) -> None:
     from kvscope.app.server import CannotServe, serve
-    from kvscope.app.store.database import StoreError
+    from kvscope.app.store.errors import StoreError
 
     try:
         serve(settings)
@@ -215,7 +273,7 @@ def models() -> None:
 @click.pass_obj
 def export(settings: Settings, /, name: str, out: Path, level: str | None) -> None:
     """Write the saved session or the ended run ID to one file: a page that plays by itself, or its data."""
-    from kvscope.app.store.database import StoreError
+    from kvscope.app.store.errors import StoreError
     from kvscope.app.travel.export import CannotExport, export
 
     try:
@@ -231,7 +289,7 @@ def export(settings: Settings, /, name: str, out: Path, level: str | None) -> No
 def backup(settings: Settings, /, file: Path) -> None:
     """Write all runs and saved sessions to FILE, also while a server is at work."""
     from kvscope.app.store.backup import backup
-    from kvscope.app.store.database import StoreError
+    from kvscope.app.store.errors import StoreError
 
     try:
         content = backup(settings.data_dir, settings.database_url, file)
@@ -247,7 +305,7 @@ def restore(settings: Settings, /, file: Path) -> None:
     """Fill an empty data folder or database with what `backup` wrote to FILE."""
     from kvscope.app.server import CannotServe, hold_folder
     from kvscope.app.store.backup import restore
-    from kvscope.app.store.database import StoreError
+    from kvscope.app.store.errors import StoreError
 
     try:
         with hold_folder(settings.data_dir):
@@ -255,3 +313,79 @@ def restore(settings: Settings, /, file: Path) -> None:
     except (CannotServe, StoreError) as error:
         raise WrongUse(str(error)) from None
     click.echo(f"There are {content} now.")
+
+
+@contextmanager
+def _inventory(settings: Settings) -> Iterator[Inventory]:
+    from kvscope.app.store.errors import StoreError
+    from kvscope.app.store.inventory import opened
+
+    try:
+        with opened(settings.data_dir, settings.database_url) as found:
+            yield found
+    except StoreError as error:
+        raise WrongUse(str(error)) from None
+
+
+def _line(words: str, most: int = 60) -> str:
+    """Text of a stranger's on one line of a terminal, without what could steer it."""
+    shown = "".join(character if character.isprintable() else " " for character in words)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+@main.group()
+def runs() -> None:
+    """List or delete runs, also while a server is at work."""
+
+
+@runs.command("list")
+@click.pass_obj
+def list_runs(settings: Settings, /) -> None:
+    """List all runs, oldest first: id, when it began, how it ended, steps, size, prompt."""
+    with _inventory(settings) as found:
+        for run in found.runs():
+            state = f"{run['status']:11} {run['steps']:5,} steps {size_of(run['bytes']):>7}"
+            click.echo(f"{run['id']}  {run['created'][:19]}  {state}  {_line(run['prompt'])}")
+
+
+@runs.command("delete")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@click.pass_obj
+def delete_runs(settings: Settings, /, names: tuple[str, ...]) -> None:
+    """Delete ended runs, each with its twins and beam searches. What was shared of them stays."""
+    with _inventory(settings) as found:
+        found.delete_runs(names)
+
+
+@main.group()
+def sessions() -> None:
+    """List or delete saved sessions, also while a server is at work."""
+
+
+@sessions.command("list")
+@click.pass_obj
+def list_sessions(settings: Settings, /) -> None:
+    """List all saved sessions, oldest first: id, when it was saved, steps, size, title or prompt."""
+    with _inventory(settings) as found:
+        for session in found.sessions():
+            state = f"{session['steps']:5,} steps {size_of(session['bytes']):>7}"
+            words = _line(session["title"] or session["prompt"])
+            click.echo(f"{session['id']:14}  {session['created'][:19]:19}  {state}  {words}")
+
+
+@sessions.command("delete")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@click.pass_obj
+def delete_sessions(settings: Settings, /, names: tuple[str, ...]) -> None:
+    """Delete saved sessions, whoever has shared them: their links answer 410 from then on."""
+    with _inventory(settings) as found:
+        found.delete_sessions(names)
+
+
+@main.command()
+@click.pass_obj
+def stats(settings: Settings, /) -> None:
+    """Say how much is stored."""
+    with _inventory(settings) as found:
+        for name, value in found.stats().items():
+            click.echo(f"{name:18} {value:>18,}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from flask import Flask
 
@@ -28,14 +29,20 @@ from kvscope.app.http import (
 from kvscope.app.http import gallery as gallery_page
 from kvscope.app.http import runs as run_routes
 from kvscope.app.http import sessions as session_routes
+from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.live import Live
 from kvscope.app.http.requests import MAX_BODY_BYTES
 from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.settings import Settings
 from kvscope.app.store import gallery as recordings
+from kvscope.app.store.budget import Budget
+from kvscope.app.store.database import WORKING
 from kvscope.app.store.expiry import Expiry
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
+
+if TYPE_CHECKING:
+    from kvscope.app.store.postgresql import Hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +57,29 @@ class Parts:
     live: Live
     gallery: recordings.Gallery
     expiry: Expiry
+    budget: Budget
+    hold: Hold | None
 
     def start(self) -> None:
         """Start the engine process, save what the gallery shows, and forget runs that are due."""
+        if self.hold is not None:
+            self.hold.start()
         self.engine.start()
+        self.desk.open()
         self.gallery.start()
         self.expiry.start()
+        self.budget.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
         self.expiry.close()
+        self.budget.close()
+        self.desk.close()
         self.engine.close()
         self.gallery.close()
         self.live.close()
+        if self.hold is not None:
+            self.hold.close()
         self.runs.close()
 
 
@@ -73,16 +90,28 @@ def build(settings: Settings) -> Flask:
     calls = Calls(settings.call_timeout_s)
     storing = Storing(runs, calls, report)
     engine = Supervisor(calls, storing, settings, report)
-    desk = Desk(runs, calls, storing, most_open=settings.max_open_runs, abandoned_after_s=settings.abandoned_after_s)
     maker = ValueMaker(runs, sessions, calls, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers, settings.max_viewers_per_address)
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
-    expiry = Expiry(runs, sessions, [example.id for example in examples], live.watched, settings.keep_runs_days, report)
+    shipped = frozenset(example.id for example in examples)
+    expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report)
+    budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
+    desk = Desk(
+        runs,
+        calls,
+        storing,
+        budget,
+        most_open=settings.max_open_runs,
+        most_waiting=settings.max_waiting,
+        most_waiting_by_client=settings.max_waiting_by_client,
+        abandoned_after_s=settings.abandoned_after_s,
+    )
+    limits = _limits(settings)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry)
+    app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry, budget, _hold(runs))
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     access.init_app(app, settings.token)
@@ -90,15 +119,36 @@ def build(settings: Settings) -> Flask:
     live.init_app(app)
     hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies)
     frame_compression.init_app(app)  # by what proxies add, also those whose word counts for nothing else
-    app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk))
-    app.register_blueprint(studies.blueprint(runs, engine, desk, frozenset(example.id for example in examples)))
-    app.register_blueprint(session_routes.blueprint(runs, sessions, engine, calls, maker))
+    app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk, limits))
+    app.register_blueprint(studies.blueprint(runs, engine, desk, limits, shipped))
+    app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, calls, maker, limits))
     app.register_blueprint(openapi.blueprint())
-    app.register_blueprint(files.blueprint(sessions, engine, settings.data_dir))
+    app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir, limits))
     app.register_blueprint(oembed.blueprint(sessions))
-    app.register_blueprint(pages.blueprint(runs, sessions, engine, live, examples))
+    app.register_blueprint(
+        pages.blueprint(runs, sessions, budget, engine, desk, live, examples, settings.keep_runs_days)
+    )
     app.register_blueprint(gallery_page.blueprint(gallery))
     return app
+
+
+def _hold(runs: RunLog) -> Hold | None:
+    """What keeps the database for this server; an SQLite file is kept with its folder."""
+    if runs.engine.dialect.name != "postgresql":
+        return None
+    from kvscope.app.store.postgresql import Hold
+
+    return Hold(runs.engine, WORKING, report)
+
+
+def _limits(settings: Settings) -> Limits:
+    per_minute: dict[What, int] = {
+        "runs": settings.runs_per_minute,
+        "shares": settings.shares_per_minute,
+        "imports": settings.imports_per_minute,
+        "bytes": settings.bytes_per_minute,
+    }
+    return Limits(per_minute, settings.clients_per_address)
 
 
 def report(message: str) -> None:

@@ -33,6 +33,7 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.database import held
 from kvscope.app.store.runs import RunLog
 from kvscope.app.worker import Limits, Worker
+from kvscope.app.worker_log import WorkerLog
 
 SPARE_THREADS = 100
 """Threads beside those that hold a viewer's socket."""
@@ -81,6 +82,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "timeout": 0,
             "graceful_timeout": CLOSING_S,
             "loglevel": "error",
+            "logger_class": WorkerLog,
             "control_socket_disable": True,
             "forwarded_allow_ips": "",  # whose word counts is settled in app/http/hosts.py
             "post_fork": self._prepare,

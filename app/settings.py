@@ -12,6 +12,7 @@ DEFAULT_SERVICE = "kvscope.model.service:load_service"
 DEFAULT_KEEP_RUNS_DAYS = 90
 MAX_KEEP_RUNS_DAYS = 36_500
 DEFAULT_HUNG_AFTER_S = 4
+DEFAULT_MAX_DISK_BYTES = 10 * 10**9
 DEFAULT_VIEWERS, DEFAULT_VIEWERS_PER_ADDRESS = 900, 200
 
 
@@ -44,6 +45,8 @@ class Settings:
     """The PostgreSQL to store in; None for an SQLite file in the data folder."""
     keep_runs_days: int = DEFAULT_KEEP_RUNS_DAYS
     """A run that nobody shared is forgotten so many days after it was begun; 0 for never."""
+    max_disk_bytes: int = DEFAULT_MAX_DISK_BYTES
+    """So much is stored, then the oldest runs that nobody shared are forgotten; 0 for any number."""
     recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
     frame_ancestors: str = "*"
     """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""
@@ -57,8 +60,19 @@ class Settings:
     max_viewers: int = DEFAULT_VIEWERS
     """Live connections (Socket.IO) at a time."""
     max_viewers_per_address: int = DEFAULT_VIEWERS_PER_ADDRESS
+    max_waiting: int = 64
+    """Runs in line for a place among the open ones, and how many of them may be of one client."""
+    max_waiting_by_client: int = 4
     abandoned_after_s: float = 300.0
-    """A paused run may be stopped to make room for a new one after this long without a word from its viewers."""
+    """A paused study may be stopped to make room after this long without a word; a paused run gives way at once."""
+    runs_per_minute: int = 60
+    """Of one client, as are the next three; 0 for any number. Nobody on the machine itself is counted."""
+    shares_per_minute: int = 20
+    imports_per_minute: int = 10
+    bytes_per_minute: int = 400 * 10**6
+    """Bytes that are stored for one client: of its runs, and of what it shares or brings back."""
+    clients_per_address: int = 40
+    """An address may do as much as so many clients."""
     call_timeout_s: float = 60.0
     hung_after_s: float = DEFAULT_HUNG_AFTER_S
     """After so many seconds without a sign of life the engine is ended and started again; 0 for never."""

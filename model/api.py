@@ -80,6 +80,18 @@ class TwinRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeUpRequest:
+    """A run that was set aside is to go on, paused, from where its log is; `seq` is that of its next frame.
+
+    `frames`: its `open` and its `step` frames.
+    """
+
+    run: str
+    seq: int
+    frames: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BeamRequest:
     """A beam search for the `length` tokens that follow `ids`, which step `step` of the run `of` had before it.
 
@@ -179,6 +191,17 @@ class Service(Protocol):
 
         Raises Refused.
         """
+        ...
+
+    def set_aside(self, run: str) -> None:
+        """Drop a paused run, without a word in its log, so that others have its room. `take_up` brings it back.
+
+        Raises Refused for a run that is over, goes on, is in the middle of a step, or is a study.
+        """
+        ...
+
+    def take_up(self, request: TakeUpRequest) -> None:
+        """Admit a run that was set aside, paused as it was; it is computed again from its tokens. Raises Refused."""
         ...
 
     @property

@@ -25,6 +25,7 @@ from kvscope.model.api import (
     Refused,
     RunRequest,
     Sampling,
+    TakeUpRequest,
     TwinRequest,
     ValuesRequest,
 )
@@ -190,6 +191,28 @@ class ModelService:
         state.paused = action != "resume"
         state.single_steps = state.single_steps + 1 if action == "step" else 0
         return "paused" if state.paused else "running"
+
+    def set_aside(self, run: str) -> None:
+        """Drop a paused run between two steps; its blocks stay in the cache until others need them. Raises Refused."""
+        if not self.engine.set_aside(run):
+            raise Refused("run", "That run is over, goes on, or is in the middle of a step.", status=409)
+        del self._recorders[run]
+
+    def take_up(self, request: TakeUpRequest) -> None:
+        """Admit a run that was set aside, and pause it. Raises Refused."""
+        opened = frames.header(request.frames[0]).data
+        self._same_model(opened)
+        sampling, new_tokens = Sampling(**opened["sampling"]), opened["limits"]["max_new_tokens"]
+        ids, prompt = frames.token_ids(request.frames), len(opened["tokens"])
+        with _refusing_when_full():
+            if len(ids) == prompt:
+                run = self.engine.admit(request.run, ids, sampling, new_tokens)
+            else:
+                run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
+        run.paused = True
+        self._recorders[request.run] = Recorder(
+            request.run, self.info, self.tokenizer, sampling.temperature, request.seq
+        )
 
     @property
     def busy(self) -> bool:

@@ -17,6 +17,7 @@ import { beginOf, rememberIntro } from "./state/newcomer.js";
 import { createOwnRuns } from "./state/own-runs.js";
 import { createPlayer } from "./state/player.js";
 import { listenToPrint } from "./state/printing.js";
+import { createRunTokens } from "./state/run-tokens.js";
 import { storageOr } from "./state/storage.js";
 import { createStore } from "./state/store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
@@ -63,6 +64,7 @@ const identity = {
   ...(stranger ? {} : { "X-KVScope-Client": visitorOf(settings, () => crypto.getRandomValues(new Uint8Array(16))) }),
   ...(token ? { Authorization: `Bearer ${token}` } : {}),
 };
+const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const client = createClient({
   fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
@@ -73,6 +75,9 @@ const client = createClient({
     settings,
     bootstrap.examples.map(({ id }) => id),
   ),
+  tokens: createRunTokens(settings),
+  delay,
+  onWaits: (waits) => store.dispatch({ type: "waits", waits }),
   identity: () => identity,
 });
 const controller = createController({
@@ -80,7 +85,7 @@ const controller = createController({
   client,
   saved,
   storage: storageOr(() => window.sessionStorage),
-  delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  delay,
 });
 
 /** What style sheets follow: it is there before anything is rendered. */

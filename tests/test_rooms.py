@@ -33,6 +33,7 @@ ROOMS = {
             "app/arbiter.py",
             "app/arriving.py",
             "app/worker.py",
+            "app/worker_log.py",
             "app/server.py",
             "app/cli.py",
             "app/__main__.py",

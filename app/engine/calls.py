@@ -57,6 +57,11 @@ class Calls:
         for call in waiting:
             call.future.set_exception(EngineUnavailable(why))
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is an engine to call."""
+        return self._connection is not None
+
     def call(self, method: str, *arguments: Any, noted: Callable[[Any], None] | None = None) -> Any:
         """What the service's `method` returns. `noted` gets it first, in the order in which the engine answers.
 

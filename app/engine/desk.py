@@ -1,115 +1,419 @@
-"""Where runs are let in, as many as there is room for, and told to pause, resume, step or stop."""
+"""Where runs are let in, as many as there is room for, and told to pause, resume, step or stop.
+
+What finds no place waits in line (app.engine.queue). A paused run gives way to it, the one that was paused first: the
+engine drops it, its log stays open, and it is computed again from its tokens when it is to go on.
+"""
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
+from queue import Empty, SimpleQueue
+from threading import Event, Lock, RLock, Thread
 
 from kvscope.app.engine.calls import Calls, EngineUnavailable
+from kvscope.app.engine.queue import Place, Queue, Waiting
 from kvscope.app.engine.storing import Storing
-from kvscope.app.store.database import StoreError
+from kvscope.app.store.budget import Budget
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import BeamRequest, ForkRequest, Refused, RunRequest, TwinRequest
+from kvscope.model.api import BeamRequest, ForkRequest, Refused, RunRequest, TakeUpRequest, TwinRequest
+
+Request = RunRequest | ForkRequest | TwinRequest | BeamRequest
+METHODS: dict[type, str] = {RunRequest: "start", ForkRequest: "fork", TwinRequest: "twin", BeamRequest: "beam"}
+ENDING_S = 10.0
+"""How long a run that is told to stop may take until its log is closed."""
+LOOK_AGAIN_S = 1.0
+"""How often those in line are looked at though nothing was heard of a place."""
+FORSAKEN_S = 60.0
+"""Who waits and was not asked for in this time has left."""
+MOST_ASIDE = 64
+"""Paused runs that gave way and may still be taken up again; beyond it the first ones are stopped."""
+MOST_FAILURES = 200
+TOKEN_BYTES = 24
+ENGINE_IS_FULL = 429
+"""Status of what the engine refuses for want of room in its cache."""
+
+
+class InUse(Exception):
+    """A run cannot be deleted now; the message says why."""
 
 
 class TooManyRuns(Exception):
-    """As many runs are open as the server takes; `limit` is how many."""
+    """The line is as long as it may be, `limit`; `retry_after`: in how many seconds to try again."""
 
-    def __init__(self, limit: int):
-        super().__init__(f"{limit} runs are open, which is as many as this server takes. Try again when one has ended.")
-        self.limit = limit
+    def __init__(self, message: str, limit: int, retry_after: int):
+        super().__init__(message)
+        self.limit, self.retry_after = limit, retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What became of a request: `token` deletes the run; `waits`: where it stands in line, None where it has begun."""
+
+    token: str
+    waits: Place | None
+
+
+@dataclass(slots=True)
+class _Placed:
+    """A run that has a place among the open ones."""
+
+    client: str
+    study: bool
+    ended: Callable[[int], None]
+    since: float = field(default_factory=time.monotonic)
 
 
 class Desk:
-    """Lets in `most_open` runs at a time. One that was paused `abandoned_after_s` ago, without a word from its viewers
-    since, is stopped where its place is needed.
+    """Lets in `most_open` runs at a time; `most_waiting` more stand in line, `most_waiting_by_client` of one client.
 
-    `start`, `fork` and `study` return once the run's log so far is stored. They raise Refused, TooManyRuns,
-    EngineUnavailable, StoreError.
+    A paused study, which cannot be computed again, is stopped where its place is needed and nobody has said a word to
+    it for `abandoned_after_s`.
     """
 
     def __init__(
-        self, log: RunLog, calls: Calls, storing: Storing, *, most_open: int, abandoned_after_s: float
+        self,
+        log: RunLog,
+        calls: Calls,
+        storing: Storing,
+        budget: Budget,
+        *,
+        most_open: int,
+        most_waiting: int,
+        most_waiting_by_client: int,
+        abandoned_after_s: float,
     ) -> None:
-        self._log, self._calls, self._storing = log, calls, storing
+        self._log, self._calls, self._storing, self._budget = log, calls, storing, budget
         self._most_open, self._abandoned_after_s = most_open, abandoned_after_s
-        self._lock = Lock()
-        self._starting: set[str] = set()
+        self._most_waiting, self._most_waiting_by_client = most_waiting, most_waiting_by_client
+        self._lock = RLock()
+        self._moves = Lock()
+        """Held while a run is set aside or taken up: the two must not overtake each other on the way to the engine."""
+        self._queue = Queue()
+        self._placed: dict[str, _Placed] = {}
         self._paused: dict[str, float] = {}
+        self._aside: dict[str, _Placed] = {}
+        self._failures: dict[str, Exception] = {}
+        self._engine_is_full = False
+        self._heard: SimpleQueue[str] = SimpleQueue()
+        self._wake, self._over = Event(), Event()
+        self._thread = Thread(target=self._serve, name="desk", daemon=True)
+        log.when_closed(self._hear)
 
-    def start(self, request: RunRequest) -> None:
-        """Start a run."""
-        self._open("start", request)
+    def open(self) -> None:
+        """Let in those who wait, from now on until `close`."""
+        self._thread.start()
 
-    def fork(self, request: ForkRequest) -> None:
-        """Start a branch of a run."""
-        self._open("fork", request)
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._over.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
 
-    def study(self, request: TwinRequest | BeamRequest) -> None:
-        """Start a twin or a beam search."""
-        self._open("twin" if isinstance(request, TwinRequest) else "beam", request)
+    def start(
+        self, run: str, make: Callable[[], Request], client: str = "", ended: Callable[[int], None] = lambda _size: None
+    ) -> Started:
+        """Start what `make` gives, a run of that id, as soon as it has a place.
+
+        It is back once the run's log so far is stored, or once it stands in line. `ended` is told how many bytes the
+        run's log has in the end. Raises Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
+        """
+        return self._admit(run, make, client, ended, study=False)
+
+    def study(
+        self, run: str, make: Callable[[], Request], client: str = "", ended: Callable[[int], None] = lambda _size: None
+    ) -> Started:
+        """The same for a twin or a beam search."""
+        return self._admit(run, make, client, ended, study=True)
 
     def control(self, run: str, action: str) -> str:
-        """Pause, resume, step or stop a run; returns its new status. Raises Refused, EngineUnavailable."""
-        return str(self._calls.call("control", run, action, noted=partial(self._note, run)))
+        """Pause, resume, step or stop a run; returns its new status. Raises as `start`."""
+        with self._lock:
+            aside = self._aside.get(run)
+        if aside is None:
+            return str(self._calls.call("control", run, action, noted=partial(self._note, run)))
+        if action == "pause":
+            return "paused"
+        if action == "stop":
+            self._drop(run)
+            return "closed"
+        again = Waiting(run, aside.client, partial(self._take_up, run, action), aside.ended)
+        if self._enter(again) is not None:
+            return "queued"
+        return "paused" if self.is_paused(run) else "running"
 
     def is_paused(self, run: str) -> bool:
         """Whether an open run was last told to pause."""
         with self._lock:
-            return run in self._paused
+            return run in self._paused or (run in self._aside and run not in self._queue)
 
-    def _open(self, method: str, request: RunRequest | ForkRequest | TwinRequest | BeamRequest) -> None:
-        with self._room(request.run):
-            try:
-                self._calls.call(method, request)
-            except EngineUnavailable:
-                # An answer that came too late must not leave a run nobody knows.
-                self._calls.tell("control", request.run, "stop")
-                raise
-            why = self._storing.why_unopened(request.run)
-            if why is not None:
-                raise StoreError(why)
-
-    @contextmanager
-    def _room(self, run: str) -> Iterator[None]:
-        """Hold a place among the open runs, at need the place of a paused run that nobody came back to."""
+    def waits(self, run: str) -> Place | None:
+        """Where a run stands in line; None for one that does not. Raises what kept a run in line from beginning."""
         with self._lock:
-            taken = len(self._starting.union(self._log.open_runs()))
-            abandoned = self._abandoned() if taken >= self._most_open else None
-            if taken >= self._most_open and abandoned is None:
-                raise TooManyRuns(self._most_open)
-            self._starting.add(run)
-        try:
-            if abandoned is not None:
-                with suppress(Refused):  # it has ended meanwhile
-                    self._calls.call("control", abandoned, "stop")
-            yield
-        finally:
+            if run in self._failures:
+                raise self._failures[run]
+            return self._queue.place(run, self._open_by_client(), self._most_open) if run in self._queue else None
+
+    @property
+    def waiting(self) -> int:
+        """How many stand in line."""
+        return len(self._queue)
+
+    @property
+    def aside(self) -> int:
+        """How many paused runs gave way."""
+        return len(self._aside)
+
+    def leave(self, run: str, token: str) -> bool:
+        """Take a run out of the line that has not begun; whether it was there, and this is its token."""
+        with self._lock:
+            waiting = self._queue.take(run)
+            if waiting is None:
+                return False
+            if not waiting.token or not secrets.compare_digest(waiting.token, token):
+                self._queue.put_back(waiting)
+                return False
+            return True
+
+    def remove(self, run: str) -> None:
+        """Forget a run and the studies of it, whatever they are doing. Raises InUse, EngineUnavailable, StoreError."""
+        runs = [run, *self._log.made_from(run).studies]
+        for each in runs:
+            self._end(each)
+        if not self._log.delete(runs):
+            raise InUse("The run is being shared. Try again when that is done.")
+
+    def _end(self, run: str) -> None:
+        """Stop a run, and wait until its log is closed."""
+        deadline = time.monotonic() + ENDING_S
+        with suppress(Refused):  # it has ended meanwhile
+            if run in self._log.open_runs():
+                self.control(run, "stop")
+        while (head := self._log.head(run)) is not None and not head.closed:
+            if time.monotonic() > deadline:
+                raise EngineUnavailable("The engine did not end the run in time.")
+            self._log.wait(run, head.last_seq, ENDING_S)
+
+    def _admit(
+        self, run: str, make: Callable[[], Request], client: str, ended: Callable[[int], None], study: bool
+    ) -> Started:
+        self._budget.make_room()
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        waiting = Waiting(run, client, lambda: self._open(run, make(), token), ended, study, token)
+        return Started(token, self._enter(waiting))
+
+    def _enter(self, waiting: Waiting) -> Place | None:
+        """Begin at once where it is next and has a place; otherwise stand in line."""
+        with self._lock:
+            self._refuse_too_many(waiting)
+            self._queue.put(waiting)
+            first = self._queue.order(self._open_by_client())[0] == waiting.run
+        if first and self._next(waiting.run) is not None and self._begin(waiting):
+            return None
+        self._wake.set()
+        with self._lock:
+            if waiting.run in self._queue:
+                return self._queue.place(waiting.run, self._open_by_client(), self._most_open)
+        waiting.decided.wait()  # the thread has let it in
+        with self._lock:
+            if waiting.run in self._failures:
+                raise self._failures.pop(waiting.run)
+        return None
+
+    def _refuse_too_many(self, waiting: Waiting) -> None:
+        limits = (
+            (len(self._queue), self._most_waiting, "runs wait for a place, which is as many as this server lets wait"),
+            (
+                self._queue.of_client(waiting.client),
+                self._most_waiting_by_client,
+                "of your runs wait for a place, which is as many as one may have",
+            ),
+        )
+        self._sweep()
+        if len(self._placed) < self._most_open:
+            return
+        for there, limit, words in limits:
+            if there >= limit:
+                raise TooManyRuns(f"{limit} {words}. Try again when one has begun.", limit, retry_after=5)
+
+    def _next(self, only: str | None = None) -> Waiting | None:
+        """Whoever is next, with a place, which at need a paused run gave it; None where there is no place.
+
+        `only`: None too where another one is next.
+        """
+        with self._lock:
+            waiting, full = self._next_with_place(only)
+        if not full:
+            return waiting
+        with self._moves:
             with self._lock:
-                self._starting.remove(run)
+                victim = self._who_gives_way()
+            if victim is None or not self._set_aside(victim):
+                return None
+        with self._lock:
+            return self._next_with_place(only)[0]
+
+    def _next_with_place(self, only: str | None) -> tuple[Waiting | None, bool]:
+        """Whoever is next, if there is a free place for it; and whether only the place is missing."""
+        self._sweep()
+        order = self._queue.order(self._open_by_client())
+        if not order or only not in (None, order[0]) or not self._calls.is_open:
+            return None, False
+        if len(self._placed) >= self._most_open or self._engine_is_full:
+            return None, True
+        waiting = self._queue.take(order[0])
+        assert waiting is not None
+        self._placed[waiting.run] = _Placed(waiting.client, waiting.study, waiting.ended)
+        return waiting, False
+
+    def _begin(self, waiting: Waiting) -> bool:
+        """Start what has just got its place. False where the engine has no room for it: then it is in line again."""
+        try:
+            waiting.begin()
+        except Refused as refused:
+            with self._lock:
+                del self._placed[waiting.run]
+                if refused.status == ENGINE_IS_FULL and self._placed:
+                    self._engine_is_full = True
+                    self._queue.put_back(waiting)
+                    return False
+            raise
+        except BaseException:
+            with self._lock:
+                self._placed.pop(waiting.run, None)
+            raise
+        return True
+
+    def _open(self, run: str, request: Request, token: str) -> None:
+        try:
+            self._calls.call(METHODS[type(request)], request)
+        except EngineUnavailable:
+            # An answer that came too late must not leave a run nobody knows.
+            self._calls.tell("control", run, "stop")
+            raise
+        why = self._storing.why_unopened(run)
+        if why is not None:
+            raise StoreError(why)
+        try:
+            self._log.own(run, token)
+        except StoreError:
+            self._calls.tell("control", run, "stop")
+            raise
+
+    def _take_up(self, run: str, action: str) -> None:
+        """Let a run go on that gave way."""
+        with self._moves:
+            head = self._log.head(run)
+            if head is None or head.closed:
+                raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
+            chosen = [self._log.frames(run, seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in self._log.chosen(run)))]
+            self._calls.call("take_up", TakeUpRequest(run, head.last_seq + 1, tuple(chosen)))
+            with self._lock:
+                self._aside.pop(run, None)
+            self._calls.call("control", run, action, noted=partial(self._note, run))
+
+    def _who_gives_way(self) -> str | None:
+        """The run that has been paused for longest; of studies one that nobody has come back to."""
+        forsaken = time.monotonic() - self._abandoned_after_s
+        for run, since in sorted(self._paused.items(), key=lambda item: item[1]):
+            placed = self._placed.get(run)
+            if placed is not None and (not placed.study or since <= forsaken):
+                return run
+        return None
+
+    def _set_aside(self, run: str) -> bool:
+        """Take its place from a paused run; whether that was done."""
+        placed = self._placed[run]
+        try:
+            if placed.study:
+                self._calls.call("control", run, "stop", noted=partial(self._note, run))
+            else:
+                self._calls.call("set_aside", run)
+        except Refused:  # it goes on meanwhile, is over, or in the middle of a step
+            with self._lock:
+                if run in self._paused:
+                    self._paused[run] = time.monotonic()
+            return False
+        with self._lock:
+            self._placed.pop(run, None)
+            self._paused.pop(run, None)
+            self._engine_is_full = False
+            if not placed.study:
+                self._aside[run] = placed
+            first = next(iter(self._aside)) if len(self._aside) > MOST_ASIDE else None
+        if first is not None:
+            self._drop(first)
+        return True
+
+    def _drop(self, run: str) -> None:
+        """End a run that gave way."""
+        with self._lock:
+            self._aside.pop(run, None)
+            self._queue.take(run)
+        self._log.close_run(run, "stopped", None)
 
     def _note(self, run: str, status: str) -> None:
         """Told in the order of the engine's answers, so that the last word counts."""
         with self._lock:
+            self._sweep()
             self._paused.pop(run, None)
-            if status == "paused":
+            if status == "paused" and run in self._placed:  # and not over meanwhile
                 self._paused[run] = time.monotonic()
-            self._forget_ended()
+        if status == "paused":
+            self._wake.set()  # somebody may wait for its place
 
-    def _abandoned(self) -> str | None:
-        """The run that has been paused for longest, if that is long enough; it is not offered again."""
-        self._forget_ended()
-        oldest = min(self._paused.items(), key=lambda item: item[1], default=None)
-        if oldest is None or time.monotonic() - oldest[1] < self._abandoned_after_s:
-            return None
-        del self._paused[oldest[0]]
-        return oldest[0]
+    def _hear(self, run: str) -> None:
+        """A run has ended. Called by the log, which is busy: what follows of it is done by `_sweep`."""
+        self._heard.put(run)
+        self._wake.set()
 
-    def _forget_ended(self) -> None:
-        """A run can end while it is paused, by its last step or with its engine."""
-        ended = self._paused.keys() - set(self._log.open_runs())
-        for run in ended:
-            del self._paused[run]
+    def _sweep(self) -> None:
+        """Give back the places of runs that have ended."""
+        while True:
+            try:
+                run = self._heard.get_nowait()
+            except Empty:
+                return
+            placed = self._placed.pop(run, None) or self._aside.pop(run, None)
+            self._paused.pop(run, None)
+            self._engine_is_full = False
+            if placed is not None:
+                self._queue.ended(time.monotonic() - placed.since)
+                head = self._log.head(run)
+                placed.ended(head.bytes if head else 0)
+
+    def _open_by_client(self) -> Counter[str]:
+        return Counter(placed.client for placed in self._placed.values())
+
+    def _serve(self) -> None:
+        """Let in who is next whenever a place is free."""
+        while not self._over.is_set():
+            self._wake.wait(LOOK_AGAIN_S if len(self._queue) else None)
+            self._wake.clear()
+            with self._lock:
+                for run in self._queue.forsaken(time.monotonic() - FORSAKEN_S):
+                    self._queue.take(run)
+            try:
+                while not self._over.is_set() and (waiting := self._next()) is not None:
+                    self._begin_for(waiting)
+            except (EngineUnavailable, StoreError):
+                pass  # looked at again in a moment
+
+    def _begin_for(self, waiting: Waiting) -> None:
+        """Begin for who waits; what goes wrong is told when it is asked for."""
+        try:
+            if not self._begin(waiting):
+                return
+        except Exception as error:
+            with self._lock:
+                self._failures[waiting.run] = error
+                if len(self._failures) > MOST_FAILURES:
+                    del self._failures[next(iter(self._failures))]
+        waiting.decided.set()

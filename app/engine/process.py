@@ -22,7 +22,18 @@ from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam")
-CALLS = (*CALLS_WITH_FRAMES, "control", "head", "block", "algebra", "candidates", "lens", "values")
+CALLS = (
+    *CALLS_WITH_FRAMES,
+    "control",
+    "set_aside",
+    "take_up",
+    "head",
+    "block",
+    "algebra",
+    "candidates",
+    "lens",
+    "values",
+)
 
 NICENESS = 15
 """Of 19. The browser that shows a run is often on the same machine, and both cores are busy with the next step."""

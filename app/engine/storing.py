@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.store.database import StoreError
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import Frame
 

@@ -10,7 +10,8 @@ from threading import Lock
 from typing import IO, Any
 
 from kvscope.app.engine.calls import Calls, EngineUnavailable
-from kvscope.app.store.database import StoreError, reason_of
+from kvscope.app.store.database import reason_of
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, label_of
 from kvscope.app.store.values import Values, describe

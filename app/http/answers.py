@@ -15,7 +15,7 @@ Positive = Annotated[int, Field(ge=1)]
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 SessionId = Annotated[str, Field(pattern="^[a-z2-7]{12,52}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Status = Literal["running", "paused", "closed"]
+Status = Literal["queued", "running", "paused", "closed"]
 Reason = Literal["eos", "length", "stopped", "failed", "interrupted"]
 
 
@@ -64,6 +64,25 @@ class Study(TypedDict):
 class Created(TypedDict):
     id: str
     url: str
+    delete_token: str
+
+
+class Queued(Created):
+    """`place` is 1 for the next one; `estimate_s`: in about how many seconds it begins, null while that is unknown."""
+
+    status: Literal["queued"]
+    place: Positive
+    estimate_s: Count | None
+
+
+class Waits(TypedDict):
+    """A run that stands in line: it has no log yet."""
+
+    id: str
+    url: str
+    status: Literal["queued"]
+    place: Positive
+    estimate_s: Count | None
 
 
 class SamplingSettings(TypedDict):

@@ -14,6 +14,7 @@ from flask import Blueprint, Response, request
 
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Shared
+from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import Answer, describe, json_answer
@@ -21,7 +22,9 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import PageQuery, query
 from kvscope.app.http.sessions import REVALIDATED
 from kvscope.app.http.share import kept
-from kvscope.app.store.database import StoreError
+from kvscope.app.http.visitors import client_of
+from kvscope.app.store.budget import Budget
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.file import NotStored, of_session
 from kvscope.app.travel.importing import MAX_FILE_BYTES, read_file
@@ -33,10 +36,10 @@ RETRY_WHEN_BUSY_S = 5
 LONGEST_WAIT_S = 60.0
 
 
-def blueprint(sessions: SessionStore, engine: Supervisor, folder: Path) -> Blueprint:
+def blueprint(sessions: SessionStore, budget: Budget, engine: Supervisor, folder: Path, limits: Limits) -> Blueprint:
     """The routes, over these sessions. Files that come in wait in `folder` while they are read."""
     routes = Blueprint("files", __name__, url_prefix="/api/sessions")
-    api = FileRoutes(sessions, RunLookup(sessions, engine, noun="session"), folder)
+    api = FileRoutes(sessions, budget, RunLookup(sessions, engine, noun="session"), folder, limits)
     routes.get("/<session>.html")(api.page)
     routes.post("")(api.keep)
     return routes
@@ -45,8 +48,9 @@ def blueprint(sessions: SessionStore, engine: Supervisor, folder: Path) -> Bluep
 class FileRoutes:
     """One method per route."""
 
-    def __init__(self, sessions: SessionStore, lookup: RunLookup, folder: Path) -> None:
-        self._sessions, self._lookup, self._folder = sessions, lookup, folder
+    def __init__(self, sessions: SessionStore, budget: Budget, lookup: RunLookup, folder: Path, limits: Limits) -> None:
+        self._limits = limits
+        self._sessions, self._budget, self._lookup, self._folder = sessions, budget, lookup, folder
         self._reading = Lock()
 
     @describe(
@@ -88,9 +92,13 @@ class FileRoutes:
         # A form of a page elsewhere can send other types without being asked whether it may.
         if request.mimetype != BINARY:
             raise Problem(415, f"The body must be {BINARY}.", field="Content-Type", limit=[BINARY])
+        visitor = client_of(request)
+        self._limits.take(visitor, "imports")
         request.max_content_length = MAX_FILE_BYTES
         with self._received() as buffer, self._turn():
             found = read_file(buffer)
+            self._budget.make_room_for_session(len(buffer))
+            self._limits.charge(visitor, len(buffer))
             try:
                 session, token = self._sessions.keep(found.words, found.frames, found.values)
             except StoreError as error:

@@ -21,7 +21,7 @@ from flask_socketio import ConnectionRefusedError, SocketIO
 from kvscope.app.http.problems import Problem, fault, not_stored, unknown
 from kvscope.app.http.requests import MAX_SEQ
 from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard, sparing_logger
-from kvscope.app.store.database import StoreError
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 
 MAX_QUEUED_PACKETS = 12
@@ -63,8 +63,7 @@ class Watch:
 
     def _pump(self, at_end: Callable[[], None]) -> None:
         try:
-            with self._runs.held(self._run):
-                self._follow()
+            self._follow()
         except KeyError:
             log.debug("the viewer of %s is gone", self._run)
         finally:

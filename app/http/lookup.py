@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from flask import Response, jsonify, url_for
+from flask import Response, jsonify, request, url_for
 
 from kvscope.app.bodies import Bounds
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.desk import Desk, Started
 from kvscope.app.engine.supervisor import Supervisor
-from kvscope.app.http.answers import Status
+from kvscope.app.http.answers import Created, Queued, Status
+from kvscope.app.http.openapi import json_answer
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.store.head import Head
 from kvscope.model.log.schema import rows_of
 
-STARTING_PROBLEMS = (400, 413, 415, 422, 429, 503)
+STARTED = {201: json_answer("it runs", Created, "Location"), 202: json_answer("it stands in line", Queued, "Location")}
+"""What whatever starts a run answers."""
+STARTING_PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
 """Statuses of whatever starts a run."""
 
 
@@ -106,16 +109,29 @@ class RunLookup:
 
 
 def state_of(run: str, closed: bool, desk: Desk) -> Status:
-    """running, paused or closed."""
-    return "closed" if closed else "paused" if desk.is_paused(run) else "running"
+    """running, paused, queued or closed."""
+    if closed:
+        return "closed"
+    return "paused" if desk.is_paused(run) else "running" if desk.waits(run) is None else "queued"
 
 
-def created(run: str) -> Response:
-    """201 for a new run, with where it is."""
-    response = jsonify(id=run, url=page_of(run))
-    response.status_code = 201
+def created(run: str, started: Started) -> Response:
+    """201 for a new run, or 202 for one that stands in line: where it is, and the token that deletes it."""
+    waits = {} if started.waits is None else {"status": "queued", **asdict(started.waits)}
+    response = jsonify(id=run, url=page_of(run), delete_token=started.token, **waits)
+    response.status_code = 202 if waits else 201
     response.headers["Location"] = url_for("runs.status", run=run)
+    response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def delete_token(given_with: str) -> str:
+    """The token that the request has to delete something. Raises Problem where it has none."""
+    given = request.authorization
+    if given is None or given.type != "bearer" or not given.token:
+        detail = f"The token that came with the {given_with} is needed: Authorization: Bearer …"
+        raise Problem(401, detail, field="Authorization", headers={"WWW-Authenticate": "Bearer"})
+    return given.token
 
 
 def page_of(run: str) -> str:

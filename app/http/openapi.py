@@ -46,11 +46,11 @@ PROBLEMS = {
     413: "The body, or the text in it, is too long.",
     415: "The body is of another media type.",
     422: "A value is missing, of the wrong type, or out of bounds.",
-    429: "The server has as many runs as it takes.",
+    429: "The line is full, or the client has had its share of this minute; Retry-After says when to try again.",
     500: "What is stored is damaged; `field` names the part.",
     501: "That is not served in this form.",
     503: "The model is loading or did not load, or nothing can be stored.",
-    507: "There is no room on the disk.",
+    507: "There is no room on the disk, or in what the server may use of it.",
 }
 PLAIN: Mapping[type, str] = {dict: "object", str: "string"}
 """Types that are no schema of their own."""

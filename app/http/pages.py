@@ -9,11 +9,13 @@ from typing import Any
 
 from flask import Blueprint, Response, g, jsonify, render_template, request, url_for
 
+from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.paths import static_dir
+from kvscope.app.store.budget import Budget
 from kvscope.app.store.gallery import Example
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
@@ -54,7 +56,14 @@ LIMITS = {
 
 
 def blueprint(
-    runs: RunLog, sessions: SessionStore, engine: Supervisor, live: Live, examples: list[Example]
+    runs: RunLog,
+    sessions: SessionStore,
+    budget: Budget,
+    engine: Supervisor,
+    desk: Desk,
+    live: Live,
+    examples: list[Example],
+    keep_days: int,
 ) -> Blueprint:
     """The routes, over these parts."""
     routes = Blueprint("pages", __name__)
@@ -62,7 +71,7 @@ def blueprint(
     bootstrap = {
         "version": own_version(),
         "examples": [asdict(example) for example in examples],
-        "limits": LIMITS,
+        "limits": {**LIMITS, "keep_days": keep_days, "disk_bytes": budget.most},
     }
 
     def page(title: str, more: dict[str, Any], **named: Any) -> str:
@@ -125,12 +134,18 @@ def blueprint(
     @describe("Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
     def metrics() -> Response:
         """Prometheus text exposition format 0.0.4."""
-        stored = runs.totals()
+        stored, kept = runs.totals(), sessions.totals()
         values = {
             "kvscope_runs_open": len(runs.open_runs()),
+            "kvscope_runs_waiting": desk.waiting,
+            "kvscope_runs_set_aside": desk.aside,
             "kvscope_runs_stored": stored["runs"],
             "kvscope_frames_stored": stored["frames"],
-            "kvscope_bytes_stored": stored["bytes"],
+            "kvscope_bytes_stored": stored["bytes"] + kept["bytes"],
+            "kvscope_bytes_of_runs": stored["bytes"],
+            "kvscope_bytes_of_sessions": kept["bytes"],
+            "kvscope_bytes_budget": budget.most,
+            "kvscope_sessions_stored": kept["sessions"],
             "kvscope_viewers": live.viewers,
             "kvscope_engine_ready": int(engine.readiness.state == "ready"),
             "kvscope_engine_restarts": engine.restarts,

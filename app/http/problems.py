@@ -12,8 +12,10 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.desk import TooManyRuns
-from kvscope.app.store.database import StoreError
+from kvscope.app.engine.desk import InUse, TooManyRuns
+from kvscope.app.store.budget import Full
+from kvscope.app.store.errors import StoreError
+from kvscope.app.store.runs import Gone
 from kvscope.app.store.sessions import Damaged, Deleted
 from kvscope.model.api import Refused
 
@@ -55,7 +57,7 @@ class Problem(Exception):
 
 def unknown(noun: str, name: str) -> Problem:
     """404: there is no such run, or session. A run may have been forgotten, which a session never is."""
-    forgotten = " A run that is not shared is kept for some time only." if noun == "run" else ""
+    forgotten = " A run that is not shared is kept for some time only, and can be deleted." if noun == "run" else ""
     return Problem(404, f"There is no {noun} {name[:80]!r}.{forgotten}", field=noun)
 
 
@@ -64,6 +66,9 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Problem, lambda problem: problem.response())
     app.register_error_handler(Refused, lambda refused: from_refusal(refused).response())
     app.register_error_handler(TooManyRuns, _too_many_runs)
+    app.register_error_handler(InUse, lambda error: Problem(409, str(error), field="run").response())
+    app.register_error_handler(Full, _full)
+    app.register_error_handler(Gone, lambda error: unknown("run", error.args[0]).response())
     app.register_error_handler(EngineUnavailable, _engine_unavailable)
     app.register_error_handler(StoreError, lambda error: not_stored(error).response())
     app.register_error_handler(Deleted, lambda error: Problem(410, str(error), field="session").response())
@@ -89,7 +94,11 @@ def from_refusal(refused: Refused) -> Problem:
 
 
 def _too_many_runs(error: TooManyRuns) -> Response:
-    return Problem(429, str(error), limit=error.limit, retry_after=RETRY_WHEN_FULL_S).response()
+    return Problem(429, str(error), limit=error.limit, retry_after=error.retry_after).response()
+
+
+def _full(error: Full) -> Response:
+    return Problem(507, str(error), limit=error.limit, retry_after=RETRY_WHEN_NOT_STORED_S).response()
 
 
 def _engine_unavailable(error: EngineUnavailable) -> Response:

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify
+from dataclasses import asdict
+from functools import partial
+
+from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.supervisor import Supervisor
-from kvscope.app.http.answers import Controlled, Created, RunStatus
+from kvscope.app.http.answers import Controlled, RunStatus, Waits
+from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import LogRoutes
-from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, page_of, state_of
-from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created, delete_token, page_of, state_of
+from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
+from kvscope.app.http.visitors import client_of
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import ForkRequest
+from kvscope.model.api import ForkRequest, Refused
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
 
 
-def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk) -> Blueprint:
+def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk, limits: Limits) -> Blueprint:
     """The routes, over this log and this engine."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
-    api = RunRoutes(runs, engine, desk)
+    api = RunRoutes(runs, engine, desk, limits)
     routes.post("")(api.create)
     routes.get("/<run>")(api.status)
+    routes.delete("/<run>")(api.delete)
     routes.post("/<run>/control")(api.control)
     routes.post("/<run>/fork")(api.fork)
     LogRoutes(runs, RunLookup(runs, engine), calls, FOR_EVER).register(routes)
@@ -35,11 +41,11 @@ def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk) -> Blu
 class RunRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk) -> None:
-        self._runs, self._engine, self._desk = runs, engine, desk
+    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> None:
+        self._runs, self._engine, self._desk, self._limits = runs, engine, desk, limits
         self._lookup = RunLookup(runs, engine)
 
-    @describe("Start a run", {201: json_answer("it runs", Created, "Location")}, *STARTING_PROBLEMS, body=NewRun)
+    @describe("Start a run", STARTED, *STARTING_PROBLEMS, body=NewRun)
     def create(self) -> Response:
         """`POST /api/runs`"""
         asked, run = body(NewRun), new_id()
@@ -49,12 +55,23 @@ class RunRoutes:
         if asked.model is not None and asked.model != loaded["name"]:
             detail = f"This server runs {loaded['name']}; it has no model {asked.model[:80]!r}."
             raise Problem(422, detail, field="model", limit=[loaded["name"]])
-        self._desk.start(asked.of(run))
-        return created(run)
+        visitor = client_of(request)
+        self._limits.take(visitor, "runs")
+        charge = partial(self._limits.charge, visitor)
+        return created(run, self._desk.start(run, lambda: asked.of(run), visitor.token, charge))
 
-    @describe("What a run is and how far it is", {200: json_answer("its settings and its state", RunStatus)}, 404)
+    @describe(
+        "What a run is and how far it is",
+        {200: json_answer("its settings and its state", RunStatus), 202: json_answer("it stands in line", Waits)},
+        *(404, 409, 413, 422, 429, 507),
+    )
     def status(self, run: str) -> Response:
-        """`GET /api/runs/<id>`"""
+        """`GET /api/runs/<id>`: of a run that could not begin when it was its turn, the problem that there was."""
+        waits = self._desk.waits(run)
+        if waits is not None and self._runs.head(run) is None:
+            response = jsonify(id=run, url=page_of(run), status="queued", **asdict(waits))
+            response.status_code = 202
+            return response
         head = self._lookup.known(run)
         opening, closing = self._runs.opening(run), self._runs.closing(run)
         settings = ("model", "prompt", "chat", "sampling", "limits", "parent", "created")
@@ -88,7 +105,7 @@ class RunRoutes:
 
     @describe(
         "Put another token in the place of one that a run chose, and go on from there in a new run",
-        {201: json_answer("it runs", Created, "Location")},
+        STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Fork,
     )
@@ -101,8 +118,30 @@ class RunRoutes:
         bounds = {"position": (prompt, prompt + len(chosen) - 1), "token": (0, opening["model"]["vocab"] - 1)}
         asked = body(Fork, bounds)
         self._lookup.same_model(opening)
-        last = chosen[asked.position - prompt][0]
-        shared = tuple(self._runs.all_frames(run, last=last))
-        fork = new_id()
-        self._desk.fork(ForkRequest(fork, run, asked.position, asked.token, shared))
-        return created(fork)
+        last, fork, visitor = chosen[asked.position - prompt][0], new_id(), client_of(request)
+        self._limits.take(visitor, "runs")
+
+        def made() -> ForkRequest:
+            shared = tuple(self._runs.all_frames(run, last=last))
+            if len(shared) != last + 1:
+                raise Refused("run", "The run that this was to branch off is gone.", status=404)
+            return ForkRequest(fork, run, asked.position, asked.token, shared)
+
+        return created(fork, self._desk.start(fork, made, visitor.token, partial(self._limits.charge, visitor)))
+
+    @describe(
+        "Delete a run and the studies of it; what was shared of it stays",
+        {204: Answer("it is gone")},
+        *(401, 403, 404, 409, 503),
+        token=True,
+    )
+    def delete(self, run: str) -> Response:
+        """`DELETE /api/runs/<id>`"""
+        token = delete_token("run")
+        if self._desk.leave(run, token):
+            return Response(status=204)
+        self._lookup.known(run)
+        if not self._runs.is_token(run, token):
+            raise Problem(403, "That is not the token of this run.", field="Authorization")
+        self._desk.remove(run)
+        return Response(status=204)

@@ -10,13 +10,15 @@ from kvscope.app.engine.calls import Calls
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.answers import Session
+from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY, LogRoutes
-from kvscope.app.http.lookup import RunLookup
+from kvscope.app.http.lookup import RunLookup, delete_token
 from kvscope.app.http.openapi import Answer, binary_answer, describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import ValuesQuery, query
 from kvscope.app.http.share import ShareRoutes
 from kvscope.app.paths import static_dir
+from kvscope.app.store.budget import Budget
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel import palette
@@ -31,11 +33,19 @@ PICTURE = "2"
 """Version of how a session's picture is drawn: part of its ETag, as its colours are."""
 
 
-def blueprint(runs: RunLog, sessions: SessionStore, engine: Supervisor, calls: Calls, maker: ValueMaker) -> Blueprint:
+def blueprint(
+    runs: RunLog,
+    sessions: SessionStore,
+    budget: Budget,
+    engine: Supervisor,
+    calls: Calls,
+    maker: ValueMaker,
+    limits: Limits,
+) -> Blueprint:
     """The routes, over this log, these sessions, this engine, and what computes values to be stored."""
     routes = Blueprint("sessions", __name__, url_prefix="/api")
     api = SessionRoutes(sessions, engine)
-    sharing = ShareRoutes(runs, sessions, engine, maker)
+    sharing = ShareRoutes(runs, sessions, budget, engine, maker, limits)
     routes.get("/runs/<run>/share")(sharing.choices)
     routes.post("/runs/<run>/share")(sharing.share)
     saved = Blueprint("saved", __name__, url_prefix="/sessions")
@@ -131,11 +141,7 @@ class SessionRoutes:
     def delete(self, session: str) -> Response:
         """`DELETE /api/sessions/<id>`"""
         self.lookup.known(session)
-        given = request.authorization
-        if given is None or given.type != "bearer" or not given.token:
-            detail = "The token that came with the link is needed: Authorization: Bearer …"
-            raise Problem(401, detail, field="Authorization", headers={"WWW-Authenticate": "Bearer"})
-        if not self._sessions.withdraw(session, given.token):
+        if not self._sessions.withdraw(session, delete_token("link")):
             raise Problem(403, "That is not a token of this session.", field="Authorization")
         return Response(status=204)
 

@@ -9,10 +9,13 @@ from flask import Response, jsonify, request, url_for
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.answers import ShareChoices, Shared
+from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import body
+from kvscope.app.http.visitors import client_of
+from kvscope.app.store.budget import Budget
 from kvscope.app.store.head import Head
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -26,8 +29,17 @@ LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
 class ShareRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, sessions: SessionStore, engine: Supervisor, maker: ValueMaker) -> None:
-        self._sessions, self._engine, self._maker = sessions, engine, maker
+    def __init__(
+        self,
+        runs: RunLog,
+        sessions: SessionStore,
+        budget: Budget,
+        engine: Supervisor,
+        maker: ValueMaker,
+        limits: Limits,
+    ) -> None:
+        self._runs, self._sessions, self._budget = runs, sessions, budget
+        self._engine, self._maker, self._limits = engine, maker, limits
         self._lookup = RunLookup(runs, engine)
 
     @describe(
@@ -52,20 +64,29 @@ class ShareRoutes:
     @describe(
         "Save an ended run",
         {201: json_answer("it is saved", Shared, "Location")},
-        *(400, 404, 409, 413, 415, 422, 429, 503),
+        *(400, 404, 409, 413, 415, 422, 429, 503, 507),
         body=Share,
     )
     def share(self, run: str) -> Response:
         """`POST /api/runs/<id>/share`"""
+        with self._runs.held(run):  # making room is not to take the run itself
+            return self._share(run)
+
+    def _share(self, run: str) -> Response:
         opening, head = self._shareable(run)
         model, positions = opening["model"], len(opening["tokens"]) + head.steps
         request.max_content_length = MAX_SHARE_BYTES
         asked = body(Share, bounds_of(model["layers"], model["heads"], head.steps, positions))
+        values = 0 if asked.values == "attention" else self._maker.estimate(run, asked.values)
+        if asked.values != "attention" and (refusal := self._refusal(opening, values)):
+            raise refusal
+        visitor = client_of(request)
+        self._limits.take(visitor, "shares")
+        self._budget.make_room_for_session(head.bytes + values)
+        self._limits.charge(visitor, head.bytes + values)
         if asked.values == "attention":
             session, token = self._sessions.share(run, asked.words())
         else:
-            if refusal := self._refusal(opening, self._maker.estimate(run, asked.values)):
-                raise refusal
             session, token = self._maker.share(run, asked.words(), asked.values)
         return kept(session, token)
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.supervisor import Supervisor
-from kvscope.app.http.answers import Created, Family, Parent
+from kvscope.app.http.answers import Family, Parent
 from kvscope.app.http.answers import Member as TellsOfMember
-from kvscope.app.http.lookup import STARTING_PROBLEMS, RunLookup, created, state_of
+from kvscope.app.http.limits import Limits
+from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created, state_of
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import Beam, FamilyQuery, Twin, body, new_id, query
+from kvscope.app.http.visitors import client_of
 from kvscope.app.store.family import Member
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import BeamRequest, TwinRequest
+from kvscope.model.api import BeamRequest, Refused, TwinRequest
 
 
-def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, public: Collection[str]) -> Blueprint:
+def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits, public: Collection[str]) -> Blueprint:
     """The routes, over this log and this engine. `public`: the runs whose ids everybody has."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
-    api = StudyRoutes(runs, engine, desk, public)
+    api = StudyRoutes(runs, engine, desk, limits, public)
     routes.post("/<run>/twin")(api.twin)
     routes.post("/<run>/beam")(api.beam)
     routes.get("/<run>/family")(api.family)
@@ -32,13 +35,13 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, public: Collection[s
 class StudyRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk, public: Collection[str]) -> None:
-        self._runs, self._desk, self._public = runs, desk, public
+    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits, public: Collection[str]) -> None:
+        self._runs, self._desk, self._limits, self._public = runs, desk, limits, public
         self._lookup = RunLookup(runs, engine)
 
     @describe(
         "Run the same again without a cache, or with one that forgets",
-        {201: json_answer("it runs", Created, "Location")},
+        STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Twin,
     )
@@ -51,14 +54,18 @@ class StudyRoutes:
         if not steps:
             raise Problem(409, "The run has no complete step that a twin could repeat.", field="run")
         self._lookup.same_model(opening)
-        frames = [self._runs.frames(run, seq - 1, 1)[0] for seq in (0, *steps)]
         twin = new_id()
-        self._desk.study(TwinRequest(twin, run, asked.cache, tuple(frames)))
-        return created(twin)
+
+        def made() -> TwinRequest:
+            frames = [frame for seq in (0, *steps) for frame in self._runs.frames(run, seq - 1, 1)]
+            _refuse_gone(len(frames) == 1 + len(steps))
+            return TwinRequest(twin, run, asked.cache, tuple(frames))
+
+        return self._started(twin, made)
 
     @describe(
         "Search with beams from a step on",
-        {201: json_answer("it runs", Created, "Location")},
+        STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Beam,
     )
@@ -69,10 +76,19 @@ class StudyRoutes:
         asked = body(Beam, steps.bounds)
         self._lookup.same_model(steps.opening)
         search = new_id()
-        opened = self._runs.frames(run, -1, 1)[0]
         ids = steps.before(asked.step)
-        self._desk.study(BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened))
-        return created(search)
+
+        def made() -> BeamRequest:
+            opened = self._runs.frames(run, -1, 1)
+            _refuse_gone(bool(opened))
+            return BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened[0])
+
+        return self._started(search, made)
+
+    def _started(self, study: str, made: Callable[[], TwinRequest | BeamRequest]) -> Response:
+        visitor = client_of(request)
+        self._limits.take(visitor, "runs")
+        return created(study, self._desk.study(study, made, visitor.token, partial(self._limits.charge, visitor)))
 
     @describe(
         "All runs that a fork or a study connects with this one",
@@ -96,6 +112,11 @@ class StudyRoutes:
             "steps": member.steps,
             "created": member.opening["created"],
         }
+
+
+def _refuse_gone(there: bool) -> None:
+    if not there:
+        raise Refused("run", "The run that this was to study is gone.", status=404)
 
 
 def _parent(member: Member) -> Parent | None:

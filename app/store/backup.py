@@ -15,7 +15,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from kvscope.app.store.database import FILE, StoreError, connect, failing_as, held, metadata, reason_of
+from kvscope.app.store.database import FILE, connect, failing_as, held, metadata, reason_of
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.sessions import sessions_table
 

@@ -7,6 +7,7 @@ opened. What goes wrong with a database leaves this folder as StoreError: every 
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -18,25 +19,29 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from kvscope.app.store.errors import StoreError
+
 metadata = sa.MetaData()
 """All tables, those of `runs` and `sessions`. They are what the newest migration makes; a test compares them."""
 
-NEWEST = "0003"
+NEWEST = "0004"
 """The newest migration. A database that has it is opened without loading Alembic."""
 FILE = "runs.sqlite"
 POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
-MIGRATING, SERVING = 0x6B765363, 0x6B765364
-"""PostgreSQL's advisory locks: for as long as the schema is changed, and for as long as a server is there."""
+MIGRATING, SERVING, WORKING = 0x6B765363, 0x6B765364, 0x6B765365
+"""PostgreSQL's advisory locks: for as long as the schema is changed, for as long as a server is there, and for as long
+as its web process is. Of the last two the first is lost when the database is restarted, the other is taken again.
+"""
+FREE_S = 5
+"""How long to wait for one of the pool's connections to a PostgreSQL."""
 BUSY_S = 5.0
 """How long to wait for another connection's lock on an SQLite file."""
+LOG_BYTES = 64 * 1024 * 1024
+"""SQLite's log of changes is cut to this size when it has been copied into the database."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its database."""
 CONNECT_S = 10
 """How long to wait for a PostgreSQL that does not answer at all, unless DATABASE_URL has a `connect_timeout`."""
-
-
-class StoreError(Exception):
-    """The database cannot be opened, read or written; the message is one readable sentence."""
 
 
 @contextmanager
@@ -56,10 +61,27 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 
 @contextmanager
-def writing(engine: sa.Engine, failure: str) -> Iterator[sa.Connection]:
-    """A transaction: all of it is stored, or nothing. Raises StoreError, which begins with `failure`."""
-    with failing_as(failure), engine.begin() as connection:
+def writing(engine: sa.Engine, failure: str, *, lasting: bool = False) -> Iterator[sa.Connection]:
+    """A transaction: all of it is stored, or nothing. Raises StoreError, which begins with `failure`.
+
+    `lasting`: once it is stored, a power cut does not undo it. PostgreSQL does so always.
+    """
+    with failing_as(failure), engine.connect() as connection, _synced(connection, lasting), connection.begin():
         yield connection
+
+
+@contextmanager
+def _synced(connection: sa.Connection, lasting: bool) -> Iterator[None]:
+    """Where it is SQLite, sync the commits of this connection meanwhile."""
+    driver = connection.connection.driver_connection
+    if not lasting or not isinstance(driver, sqlite3.Connection):
+        yield
+        return
+    driver.execute("PRAGMA synchronous=FULL")
+    try:
+        yield
+    finally:
+        driver.execute("PRAGMA synchronous=NORMAL")
 
 
 def connect(folder: Path, url: str | None = None) -> sa.Engine:
@@ -93,7 +115,10 @@ def held(folder: Path, url: str | None = None) -> Iterator[None]:
     try:
         if engine.dialect.name == "postgresql":
             with reading(engine) as connection:
-                _wait_for_lock(connection.execution_options(isolation_level="AUTOCOMMIT"))
+                alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+                for lock in (SERVING, WORKING):
+                    _wait_for_lock(alone, lock)
+                alone.execute(sa.select(sa.func.pg_advisory_unlock(WORKING)))
                 yield
         else:
             yield
@@ -101,10 +126,10 @@ def held(folder: Path, url: str | None = None) -> Iterator[None]:
         engine.dispose()
 
 
-def _wait_for_lock(connection: sa.Connection) -> None:
-    """Take the lock that lasts as long as this connection."""
+def _wait_for_lock(connection: sa.Connection, lock: int) -> None:
+    """Take the lock, which lasts as long as this connection."""
     deadline = time.monotonic() + TAKE_OVER_S
-    while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(SERVING))):
+    while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(lock))):
         if time.monotonic() > deadline:
             raise StoreError("The database that DATABASE_URL names is in use by another KVScope.")
         time.sleep(0.05)
@@ -132,9 +157,16 @@ def _engine(folder: Path, url: str | None) -> sa.Engine:
     if "connect_timeout" not in parsed.query:
         parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_S)})
     try:
-        return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+        from kvscope.app.store.postgresql import PatientConnection
+
+        parsed = parsed.set(drivername="postgresql+psycopg")
+        engine = sa.create_engine(parsed, pool_pre_ping=True, pool_timeout=FREE_S)
     except ImportError:
         raise ArgumentError("PostgreSQL needs one more package: pip install 'kvscope[postgresql]'") from None
+    sa.event.listen(
+        engine, "do_connect", lambda _dialect, _record, args, named: PatientConnection.connect(*args, **named)
+    )
+    return engine
 
 
 def is_key(text: str) -> bool:
@@ -151,11 +183,15 @@ def _hidden(url: str) -> str:
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
-    """WAL lets readers and the writer work at once; NORMAL keeps every commit through a kill -9 (a power cut may cost
-    the last ones).
+    """WAL lets readers and the writer work at once.
+
+    NORMAL keeps every commit through a kill -9, and a power cut costs at most the last ones, never the database: the
+    log's file is synced when it is copied into the database, not with every commit. What must not be lost that way is
+    committed by `writing(…, lasting=True)`.
     """
     connection.execute(f"PRAGMA busy_timeout={BUSY_S * 1000:.0f}")
     connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(f"PRAGMA journal_size_limit={LOG_BYTES}")
     # SQLite does not wait in this one if another connection is about to write, only if it is writing.
     deadline = time.monotonic() + BUSY_S
     while True:
@@ -181,6 +217,8 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
     config.set_main_option("script_location", "kvscope.app.store:migrations")
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
+            # A large database takes its time, and another server may be at it.
+            connection.connection.driver_connection.answer_s = math.inf  # type: ignore[union-attr]
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATING)))
         else:
             connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
-from threading import Event, Thread
 
-from kvscope.app.store.database import StoreError
+from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 
@@ -30,23 +29,17 @@ class Expiry:
     ) -> None:
         self._runs, self._sessions, self._recorded = runs, sessions, frozenset(recorded)
         self._watched = watched
-        self._days, self._report, self._interval_s = days, report, interval_s
-        self._over = Event()
-        self._thread = Thread(target=self._work, name="expiry", daemon=True)
+        self._days = days
+        self._rounds = Rounds("expiry", lambda: self.expire(datetime.now(UTC)), interval_s, report)
 
     def start(self) -> None:
-        """Forget what is due now, and again and again, in a thread of its own.
-
-        What could not be done is tried again at the next round; the first such failure in a row is reported.
-        """
+        """Forget what is due now, and again and again."""
         if self._days:
-            self._thread.start()
+            self._rounds.start()
 
     def close(self) -> None:
-        """End that thread."""
-        self._over.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        """Forget nothing any more."""
+        self._rounds.close()
 
     def expire(self, now: datetime) -> list[str]:
         """Forget what is due at `now`; the runs that are gone. Raises StoreError."""
@@ -59,19 +52,7 @@ class Expiry:
         for run, of in due.items():
             if of in due:
                 continue  # a study goes with the run that it is of
-            studies = self._runs.studies(run)
+            studies = self._runs.made_from(run).studies
             if due.keys() >= set(studies) and self._runs.delete([*studies, run]):
                 gone += [*studies, run]
         return gone
-
-    def _work(self) -> None:
-        said = False
-        while not self._over.is_set():
-            try:
-                self.expire(datetime.now(UTC))
-                said = False
-            except StoreError as error:
-                if not said:
-                    self._report(str(error))
-                said = True
-            self._over.wait(self._interval_s)

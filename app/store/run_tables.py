@@ -18,11 +18,13 @@ runs_table = sa.Table(
     "runs",
     metadata,
     sa.Column("run", sa.String, primary_key=True),
-    sa.Column("created", sa.DateTime, server_default=sa.func.current_timestamp(), nullable=False),
+    sa.Column("created", sa.DateTime, server_default=sa.func.current_timestamp(), nullable=False, index=True),
     sa.Column("last_seq", sa.Integer, nullable=False),
     sa.Column("bytes", sa.Integer, nullable=False),
     sa.Column("closed", sa.Boolean, nullable=False, index=True),
+    sa.Column("token_sha256", sa.String),
 )
+"""`token_sha256`: of the token that deletes the run, which whoever started it has; the token itself is not stored."""
 frames_table = sa.Table(
     "frames",
     metadata,

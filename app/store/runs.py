@@ -5,18 +5,21 @@ One thread appends (the engine's supervisor); any number of threads read and wai
 
 from __future__ import annotations
 
+import hmac
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from threading import Condition, RLock
 from typing import Any, Self
 
 import sqlalchemy as sa
 
-from kvscope.app.store.database import StoreError, connect, is_key, reading, writing
+from kvscope.app.store.database import connect, is_key, reading, writing
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.family import Member, members
 from kvscope.app.store.frame_cache import FrameCache
 from kvscope.app.store.head import Head
@@ -36,6 +39,8 @@ from kvscope.model.log import frames as codec
 PAGE = 32
 """Frames read at a time: at most 2 MiB, since no frame is over 64 KB."""
 CACHE_BYTES = 64 * 1024 * 1024
+OLDEST = 100
+"""Runs looked at together when some have to go."""
 
 
 @dataclass(slots=True)
@@ -52,6 +57,18 @@ class _Unstored:
     head: Head
 
 
+class Gone(KeyError):
+    """There is no such run, or none any more: it may be forgotten while somebody asks about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFrom:
+    """The runs that came from another."""
+
+    studies: list[str]
+    branches: list[str]
+
+
 class RunLog:
     """All runs in one database: the file in `folder`, or the one at `url`.
 
@@ -66,6 +83,7 @@ class RunLog:
         self._open: dict[str, _Open] = {}
         self._unstored: dict[str, _Unstored] = {}
         self._held: Counter[str] = Counter()
+        self._hear: Callable[[str], None] = lambda _run: None
         self._cache = FrameCache(cache_bytes)
         self.engine = connect(folder, url)
         if alone:
@@ -101,7 +119,11 @@ class RunLog:
                 self._store(kept)
                 self._announce(kept, heads)
 
-    def close_run(self, run: str, reason: str, error: str) -> None:
+    def when_closed(self, hear: Callable[[str], None]) -> None:
+        """Call `hear` with every run that is closed from now on. It must neither take long nor ask the log anything."""
+        self._hear = hear
+
+    def close_run(self, run: str, reason: str, error: str | None) -> None:
         """End an open run with a `close` frame written here.
 
         Where the database does not take that frame, it stays in memory until `store_rest`, or the next `append`.
@@ -197,18 +219,23 @@ class RunLog:
                 entry.changed.notify_all()
 
     def opening(self, run: str) -> dict[str, Any]:
-        """The data of the run's `open` frame. Raises KeyError for an unknown run."""
+        """The data of the run's `open` frame. Raises Gone for an unknown run."""
         first = self.frames(run, -1, 1)
         if not first:
-            raise KeyError(run)
+            raise Gone(run)
         return codec.header(first[0]).data
 
     def closing(self, run: str) -> dict[str, Any] | None:
-        """The data of the run's `close` frame, None while it is open. Raises KeyError for an unknown run."""
+        """The data of the run's `close` frame, None while it is open. Raises Gone for an unknown run."""
         head = self.head(run)
         if head is None:
-            raise KeyError(run)
-        return codec.header(self.frames(run, head.last_seq - 1, 1)[0]).data if head.closed else None
+            raise Gone(run)
+        if not head.closed:
+            return None
+        last = self.frames(run, head.last_seq - 1, 1)
+        if not last:
+            raise Gone(run)
+        return codec.header(last[0]).data
 
     def chosen(self, run: str) -> list[tuple[int, int]]:
         """For each complete step: seq of its `step` frame, id of the token it chose."""
@@ -255,19 +282,46 @@ class RunLog:
             runs = connection.scalars(query).all()
         return {run: study["of"] if (study := self.opening(run).get("study")) else None for run in runs}
 
-    def studies(self, run: str) -> list[str]:
-        """The studies of a run."""
+    def made_from(self, run: str) -> MadeFrom:
+        """What is stored that came from a run."""
         query = sa.select(links_table.c.run).where(links_table.c.origin == run)
         with reading(self.engine) as connection:
             linked = connection.scalars(query).all()
-        return [other for other in linked if self.opening(other).get("study")]
+        studies = {other for other in linked if self.opening(other).get("study")}
+        return MadeFrom(sorted(studies), [other for other in linked if other not in studies])
+
+    def oldest(self, *, closed: bool = True) -> Iterator[tuple[str, int]]:
+        """The runs that have ended, or all of them, oldest first, each with its bytes."""
+        created, run = runs_table.c.created, runs_table.c.run
+        query = sa.select(created, run, runs_table.c.bytes).order_by(created, run).limit(OLDEST)
+        query, after = query.where(runs_table.c.closed) if closed else query, None
+        while True:
+            later = sa.true() if after is None else sa.or_(created > after[0], (created == after[0]) & (run > after[1]))
+            with reading(self.engine) as connection:
+                rows = connection.execute(query.where(later)).all()
+            if not rows:
+                return
+            yield from ((row.run, row.bytes) for row in rows)
+            after = (rows[-1].created, rows[-1].run)
+
+    def own(self, run: str, token: str) -> None:
+        """Let this token delete the run, which is stored."""
+        with self._lock, writing(self.engine, "The run cannot be stored") as connection:
+            changed = sa.update(runs_table).where(runs_table.c.run == run).values(token_sha256=hash_of(token))
+            connection.execute(changed)
+
+    def is_token(self, run: str, token: str) -> bool:
+        """Whether this is the token that deletes the run."""
+        with reading(self.engine) as connection:
+            stored = connection.scalar(sa.select(runs_table.c.token_sha256).where(runs_table.c.run == run))
+        return stored is not None and hmac.compare_digest(stored, hash_of(token))
 
     def delete(self, runs: Sequence[str]) -> bool:
         """Forget these runs, all or, when one is open or held, none; whether that was done."""
         with self._lock:
             if any(run in self._open or self._held[run] for run in runs):
                 return False
-            with writing(self.engine, "Runs cannot be deleted") as connection:
+            with writing(self.engine, "Runs cannot be deleted", lasting=True) as connection:
                 delete(connection, runs)
             for run in runs:
                 self._unstored.pop(run, None)
@@ -316,3 +370,9 @@ class RunLog:
             entry.changed.notify_all()
             if head.closed:
                 del self._open[run]
+                self._hear(run)
+
+
+def hash_of(token: str) -> str:
+    """What is stored of a token that deletes something."""
+    return sha256(token.encode()).hexdigest()

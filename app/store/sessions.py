@@ -25,7 +25,7 @@ from kvscope.app.store import values as session_values
 from kvscope.app.store.database import is_key, metadata, reading, writing
 from kvscope.app.store.head import Head
 from kvscope.app.store.packing import NotPacked, pack, unpack
-from kvscope.app.store.runs import PAGE, RunLog
+from kvscope.app.store.runs import PAGE, RunLog, hash_of
 from kvscope.app.store.values import Values
 from kvscope.model.api import ValueLevel
 from kvscope.model.log import frames as codec
@@ -45,9 +45,10 @@ sessions_table = sa.Table(
     sa.Column("manifest", sa.LargeBinary),
     sa.Column("manifest_sha256", sa.String),
     sa.Column("run", sa.String, index=True),
+    sa.Column("bytes", sa.Integer, server_default="0", nullable=False),
 )
-"""`name` is what `id` is the beginning of; `run` is the manifest's. A session that was deleted has no manifest; its row
-keeps its id taken.
+"""`name` is what `id` is the beginning of; `run` is the manifest's; `bytes` is what its parts and values take as they
+are stored. A session that was deleted has no manifest; its row keeps its id taken.
 """
 parts_table = sa.Table(
     "session_parts",
@@ -153,17 +154,39 @@ class SessionStore:
             hashes = sa.select(tokens_table.c.token_sha256).where(tokens_table.c.session == session)
             known = list(connection.scalars(hashes))
             # Every one is compared, so that the time taken says nothing.
-            given = [each for each in known if hmac.compare_digest(each, _hash(token))]
+            given = [each for each in known if hmac.compare_digest(each, hash_of(token))]
             if not given:
                 return False
             mine = tokens_table.c.session == session, tokens_table.c.token_sha256 == given[0]
             connection.execute(sa.delete(tokens_table).where(*mine))
             if len(known) == 1:
-                connection.execute(sa.delete(parts_table).where(parts_table.c.session == session))
-                session_values.delete(connection, session)
-                emptied = sa.update(sessions_table).where(sessions_table.c.id == session)
-                connection.execute(emptied.values(manifest=None, manifest_sha256=None, run=None))
+                _empty(connection, session)
             return True
+
+    def delete(self, session: str) -> None:
+        """Delete a session, however often it was shared. Raises KeyError for an unknown one, Deleted, StoreError."""
+        with self._changing("deleted") as connection:
+            _stored_manifest(connection, session)
+            connection.execute(sa.delete(tokens_table).where(tokens_table.c.session == session))
+            _empty(connection, session)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What there is to tell of each session, oldest first: {id, created, bytes, steps, title, prompt}; of a damaged
+        one id and bytes. Raises StoreError.
+        """
+        columns = (sessions_table.c.id, sessions_table.c.bytes, sessions_table.c.manifest)
+        with reading(self._engine) as connection:
+            rows = connection.execute(sa.select(*columns).where(sessions_table.c.manifest.is_not(None))).all()
+        return sorted((_told(*row) for row in rows), key=lambda session: session["created"])
+
+    def totals(self) -> dict[str, int]:
+        """How much is stored: sessions, bytes. Raises StoreError."""
+        query = sa.select(
+            sa.func.count(sessions_table.c.manifest), sa.func.coalesce(sa.func.sum(sessions_table.c.bytes), 0)
+        )
+        with reading(self._engine) as connection:
+            sessions, size = connection.execute(query).one()
+        return {"sessions": sessions, "bytes": int(size)}
 
     def manifest(self, session: str) -> dict[str, Any]:
         """What the session says of itself (docs/sessions.md). Raises KeyError for an unknown one, Deleted, Damaged."""
@@ -249,7 +272,7 @@ class SessionStore:
     @contextmanager
     def _changing(self, outcome: str) -> Iterator[sa.Connection]:
         """One transaction at a time. Raises StoreError, with nothing changed, when the database cannot be written."""
-        with self._lock, writing(self._engine, f"The session cannot be {outcome}") as connection:
+        with self._lock, writing(self._engine, f"The session cannot be {outcome}", lasting=True) as connection:
             yield connection
 
     def _unlinked(self, run: str) -> Callable[[], Iterator[bytes]]:
@@ -370,7 +393,9 @@ def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts
     """Insert a session in place of what was deleted under its id."""
     session, text = manifest["id"], canonical(manifest)
     connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
-    row = {"id": session, "name": name, "run": manifest["run"]}
+    values = manifest["values"] or {"bytes": 0}
+    size = sum(len(part.packed) for part in parts) + values["bytes"]
+    row = {"id": session, "name": name, "run": manifest["run"], "bytes": size}
     digest = sha256(text).hexdigest()
     connection.execute(sa.insert(sessions_table).values(**row, manifest=text, manifest_sha256=digest))
     for seq, part in enumerate(parts):
@@ -378,6 +403,23 @@ def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts
         connection.execute(
             sa.insert(parts_table).values(session=session, seq=seq, payload=part.packed, stored_sha256=stored)
         )
+
+
+def _empty(connection: sa.Connection, session: str) -> None:
+    """Drop what a session holds."""
+    connection.execute(sa.delete(parts_table).where(parts_table.c.session == session))
+    session_values.delete(connection, session)
+    emptied = sa.update(sessions_table).where(sessions_table.c.id == session)
+    connection.execute(emptied.values(manifest=None, manifest_sha256=None, run=None, bytes=0))
+
+
+def _told(session: str, size: int, stored: bytes) -> dict[str, Any]:
+    told = {"id": session, "bytes": size, "created": "", "steps": 0, "title": "", "prompt": ""}
+    try:
+        manifest = json.loads(stored)
+        return told | {name: manifest[name] for name in ("created", "steps", "title", "prompt")}
+    except (ValueError, KeyError, TypeError):
+        return told
 
 
 def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
@@ -395,7 +437,7 @@ def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
 def _new_token(connection: sa.Connection, session: str) -> str:
     """A token that undoes one more sharing of a session."""
     token = secrets.token_urlsafe(24)
-    connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=_hash(token)))
+    connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=hash_of(token)))
     return token
 
 
@@ -408,7 +450,3 @@ def _stored_manifest(connection: sa.Connection, session: str) -> tuple[bytes, st
     if row.manifest is None:
         raise Deleted(session)
     return row.manifest, row.manifest_sha256
-
-
-def _hash(token: str) -> str:
-    return sha256(token.encode()).hexdigest()

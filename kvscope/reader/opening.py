@@ -11,7 +11,8 @@ import re
 from pathlib import Path
 
 from kvscope.app.settings import default_data_dir
-from kvscope.app.store.database import FILE, StoreError
+from kvscope.app.store.database import FILE
+from kvscope.app.store.errors import StoreError
 from kvscope.app.travel.export import CannotExport, stored
 from kvscope.app.travel.importing import MAX_FILE_BYTES, Imported, read_file
 from kvscope.model.api import Refused

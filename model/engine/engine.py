@@ -127,6 +127,16 @@ class Engine:
         """The run or search of that key, None when it is over."""
         return self.scheduler.active(key)
 
+    def set_aside(self, key: str) -> bool:
+        """Drop a run that is paused between two steps; whether it was one. Its blocks stay as an ended run's do."""
+        run = self.scheduler.runs.get(key)
+        if run is None or run.ready or run.recorded != "rows" or run.caching != "kept":
+            return False
+        if run.fed != (len(run.ids) - 1 if run.step else 0):
+            return False
+        self.scheduler.end(key)
+        return True
+
     def stop(self, key: str, reason: str = "stopped", error: str | None = None) -> CloseRecord:
         """End a run or search. A run's blocks stay until room is needed, so that it can be forked. Raises KeyError."""
         ended = self.scheduler.end(key, failed=reason == "failed")

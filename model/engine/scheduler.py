@@ -45,7 +45,8 @@ class Scheduler:
             raise ValueError(f"run {key!r} is already active")
         promised = blocks + sum(each.blocks_promised for each in self._all())
         if promised > self.room:
-            raise CacheFull(f"{promised} blocks would be promised to runs, of {self.room}")
+            free = self.room - (promised - blocks)
+            raise CacheFull(f"this run may come to hold {blocks} blocks, and {free} of {self.room} are not promised")
 
     def end(self, key: str, *, failed: bool = False) -> Run | BeamSearch:
         """Take out a run or search. Raises KeyError.

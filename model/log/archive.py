@@ -13,7 +13,7 @@ from kvscope.model.log.untrusted import BadFile, Layout, Tensor, array, layout, 
 
 MOST_FRAMES = 20_000
 MOST_VALUES = 40_000
-ENTRY, VALUES_ENTRY = re.compile(r"\d{6}"), re.compile(r"values-\d{6}-\d{4}")
+ENTRY, VALUES_ENTRY = re.compile(r"[0-9]{6}"), re.compile(r"values-[0-9]{6}-[0-9]{4}")
 
 
 class Archive:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from math import prod
+from typing import TYPE_CHECKING
 
 from kvscope.model.log.frames import MAX_FRAME_BYTES, VALUES, VERSION
 from kvscope.model.log.schema import (
@@ -18,10 +19,14 @@ from kvscope.model.log.schema import (
     Token,
     Values,
     check_tensors,
+    not_finite,
     read_data,
     rows_of,
 )
 from kvscope.model.log.untrusted import BadFile, array, layout, read_json
+
+if TYPE_CHECKING:
+    import numpy as np
 
 RUN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 KINDS_OF_A_RUN = ("open", "layer", "step", "close")
@@ -42,6 +47,7 @@ class LogCheck:
         self._next = 0
         self._closed = False
         self._cells = 0
+        self._not_finite: str | None = None
         self._parts: list[tuple[range, range, range]] = []
         self._sizes: dict[str, int] = {}
 
@@ -69,6 +75,8 @@ class LogCheck:
             self._open(data, where)
         elif isinstance(data, Layer):
             self._layer(data, sizes, where)
+            self._refuse_later_keys(data.first_query, arrays["attention"], where)
+            self._not_finite = self._not_finite or not_finite(data.tensors, arrays, where)
         elif isinstance(data, Step):
             self._step(data, sizes["n"], where)
         elif isinstance(data, Close):
@@ -112,12 +120,21 @@ class LogCheck:
         if self._cells != self._sizes["layers"] * self._sizes["heads"] * len(self._rows):
             raise BadFile(where, "ends a step of which parts are missing")
         self._refuse_overlaps(where)
+        if self._not_finite:
+            raise BadFile(self._not_finite, "has a value that is not a finite number, in a step that is complete")
         if not len(data.top_tokens) <= candidates <= MOST_TOP:
             raise BadFile(f"{where}: tensor 'top_ids'", f"has {candidates} tokens, or too few for data.top_tokens")
         self._refuse_unknown([data.token], f"{where}.data.token")
         self._refuse_unknown(data.top_tokens, f"{where}.data.top_tokens")
         self.steps += 1
         self._cells, self._parts = 0, []
+
+    def _refuse_later_keys(self, first_query: int, attention: np.ndarray, where: str) -> None:
+        """A query sees no key that comes after it."""
+        for query in range(attention.shape[2] - 1):  # the last one has no later key
+            position = first_query + query
+            if attention[:, :, query, position + 1 :].any():
+                raise BadFile(f"{where}: tensor 'attention'", f"has a query that sees later keys, {position}")
 
     def _refuse_overlaps(self, where: str) -> None:
         """As many rows as the step has are there; none of them may be there twice."""

@@ -39,7 +39,7 @@ PerPosition = Annotated[list[Natural], Field(max_length=MOST_POSITIONS)]
 class Tensor:
     """A tensor of a frame. `shape`: numbers, or names of sizes; one that nothing else fixes is the tensor's own.
 
-    Whole values reach from `least` to below the size that `below` names.
+    Values reach from `least` to below the size that `below` names.
     """
 
     dtypes: tuple[str, ...]
@@ -47,8 +47,13 @@ class Tensor:
     optional: bool = False
     """Whether some models, or older logs, lack it."""
     finite: bool = True
+    """Where it need not be, it is in a step that is complete (see `not_finite`)."""
     least: int | None = None
     below: str | None = None
+    descending: bool = False
+    """The greatest value comes first."""
+    distinct: bool = False
+    """No value is there twice."""
 
 
 Tensors = Mapping[str, Tensor]
@@ -292,14 +297,14 @@ class Values(FrameData):
 ATTENTION: dict[str, Tensor] = {"attention": Tensor(("U8",), ("part_layers", "part_heads", "queries", "keys"))}
 # A model that fails may have computed what is no number before it does, in a step that is then left unfinished.
 NORMS = {
-    "q_norm": Tensor(("F16",), ("part_layers", "heads", "queries"), optional=True, finite=False),
-    "k_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False),
-    "v_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False),
-    "residual_norm": Tensor(("F16",), ("part_layers", "queries"), finite=False),
+    "q_norm": Tensor(("F16",), ("part_layers", "heads", "queries"), optional=True, finite=False, least=0),
+    "k_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False, least=0),
+    "v_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False, least=0),
+    "residual_norm": Tensor(("F16",), ("part_layers", "queries"), finite=False, least=0),
 }
 CANDIDATES = {
-    "top_ids": Tensor(("I32",), ("n",), least=0, below="vocab"),
-    "top_logits": Tensor(("F32",), ("n",)),
+    "top_ids": Tensor(("I32",), ("n",), least=0, below="vocab", distinct=True),
+    "top_logits": Tensor(("F32",), ("n",), descending=True),
     "tail_counts": Tensor(("I32",), (TAIL_BINS,), least=0),
 }
 QKV = {
@@ -367,6 +372,14 @@ def check_tensors(
     return found
 
 
+def not_finite(expected: Tensors, arrays: Mapping[str, np.ndarray], where: str) -> str | None:
+    """Where the first value stands that is no finite number, of those that only a complete step must not have."""
+    import numpy as np
+
+    names = [name for name, tensor in expected.items() if not tensor.finite and name in arrays]
+    return next((f"{where}: tensor {name!r}" for name in names if not np.isfinite(arrays[name]).all()), None)
+
+
 def _check_form(tensor: Tensor, array: np.ndarray, sizes: dict[str, int], where: str) -> None:
     if len(array.shape) == len(tensor.shape):
         for name, size in zip(tensor.shape, array.shape, strict=True):
@@ -386,3 +399,7 @@ def _check_values(tensor: Tensor, array: np.ndarray, sizes: Mapping[str, int], w
         raise BadFile(where, f"has a value below {tensor.least}")
     if tensor.below is not None and tensor.below in sizes and array.size and array.max() >= sizes[tensor.below]:
         raise BadFile(where, f"has the value {array.max()}, and {tensor.below} is {sizes[tensor.below]}")
+    if tensor.descending and (np.diff(array) > 0).any():
+        raise BadFile(where, "has a value that is greater than the one before it")
+    if tensor.distinct and len(np.unique(array)) != len(array):
+        raise BadFile(where, "has a value twice")

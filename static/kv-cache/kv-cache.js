@@ -1,7 +1,7 @@
 /** What the KV cache holds: a column per position, its bytes as read off the tensors, and what one more token costs. */
 
 import { html } from "htm/preact";
-import { bytes, bytesShort, counted } from "../facts/format.js";
+import { bytes, bytesShort, integer } from "../facts/format.js";
 import { isAwaited } from "../state/settled.js";
 import { Card } from "../ui/card.js";
 import { Term } from "../words/term.js";
@@ -42,5 +42,9 @@ function told({ run, step, settled }) {
   const verdict = agrees
     ? html`<span class="check-good">✓</span> the formula agrees`
     : html`<span class="check-bad">✗ formula: ${bytes(used.formula)}</span>`;
-  return { origin: "measured", number, says: html`${counted(positions, "position")}, ${each}<br />${verdict}` };
+  return {
+    origin: "measured",
+    number,
+    says: html`${integer(positions)} <${Term} id="position">${positions === 1 ? "position" : "positions"}<//>, ${each}<br />${verdict}`,
+  };
 }

@@ -14,6 +14,9 @@ const POLL_MS = 700;
 /** How long stored frames are read without a pause, in ms. */
 const READING_MS = 8;
 
+/** How often a run that stands in line is asked for, in ms. */
+const LINE_MS = 1000;
+
 /** A refusal, as the server's problem document (RFC 9457) tells it. */
 export class Problem extends Error {
   constructor({ title, detail = "", status = 0, field = null, limit = null }, retryAfter = null) {
@@ -38,9 +41,23 @@ export class Problem extends Error {
  *   not asked of a model
  * @param {{add: (run: string, made: string) => void, besides: (run: string) => string[]}|null} parts.own the runs that
  *   only who made them is told of (state/own-runs.js)
+ * @param {{add: Function, of: Function, forget: Function}|null} parts.tokens of the runs that this device started
+ * @param {(waits: {id: string, place: number, estimate_s: number|null}|null) => void} parts.onWaits hears where a run that
+ *   is being started stands in line, and null once it has begun or will not
+ * @param {(ms: number) => Promise<void>} parts.delay
  * @param {() => Object<string, string>} parts.identity headers that say who asks, sent with every request
  */
-export function createClient({ fetch, upload = null, connect, saved = null, own = null, identity = () => ({}) }) {
+export function createClient({
+  fetch,
+  upload = null,
+  connect,
+  saved = null,
+  own = null,
+  tokens = null,
+  onWaits = (_waits) => {},
+  delay = async (_ms) => {},
+  identity = () => ({}),
+}) {
   let socket = null;
   const openSocket = () => (socket ??= connect());
 
@@ -67,9 +84,30 @@ export function createClient({ fetch, upload = null, connect, saved = null, own 
     return response.json();
   };
 
+  const left = new Set();
+
+  /** A run that the server has taken, once it has begun: until then it stands in line. */
+  const begun = async (answer) => {
+    const { id, delete_token } = answer;
+    if (delete_token) tokens?.add(id, delete_token);
+    if (answer.status !== "queued") return answer;
+    try {
+      for (let waits = answer; waits.status === "queued"; waits = await (await request(at(id))).json()) {
+        onWaits({ id, place: waits.place, estimate_s: waits.estimate_s });
+        await delay(LINE_MS);
+      }
+    } catch (problem) {
+      if (left.has(id)) throw new Problem({ title: "Taken out of the line", detail: "The run was not started." });
+      throw problem;
+    } finally {
+      onWaits(null);
+    }
+    return answer;
+  };
+
   /** A run made from another. */
   const made = async (run, how, body) => {
-    const answer = await post(at(run, how), body);
+    const answer = await begun(await post(at(run, how), body));
     own?.add(run, answer.id);
     return answer;
   };
@@ -128,7 +166,17 @@ export function createClient({ fetch, upload = null, connect, saved = null, own 
     },
 
     /** @returns {Promise<{id: string, url: string}>}  @throws {Problem} */
-    start: (settings) => post("/api/runs", settings),
+    start: async (settings) => begun(await post("/api/runs", settings)),
+
+    /** @returns {boolean} whether this device started the run, and can delete it */
+    isMine: (run) => (tokens?.of(run) ?? null) !== null,
+
+    /** Deletes a run that this device started, or takes it out of the line.  @throws {Problem} */
+    async remove(run) {
+      left.add(run);
+      await request(at(run), { method: "DELETE", headers: { Authorization: `Bearer ${tokens.of(run)}` } });
+      tokens.forget(run);
+    },
 
     /** @throws {Problem} */
     control: (run, action) => post(at(run, "/control"), { action }),

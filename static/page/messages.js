@@ -2,15 +2,17 @@
 
 import { html } from "htm/preact";
 import { ending } from "../facts/endings.js";
+import { counted } from "../facts/format.js";
 
-export function Messages({ state, dispatch }) {
-  const { problem, held, connected, readiness, run, embed } = state;
+export function Messages({ state, dispatch, client }) {
+  const { problem, held, waits, connected, readiness, run, embed } = state;
   // Nobody can do anything about the model from inside another page, and what is shown there needs none.
   const failed = readiness.state === "failed" && !embed;
   return html`
     <div class="messages">
       ${failed && !problem && html`<${ModelFailed} message=${readiness.message} />`}
       ${held && html`<${Held} onCancel=${() => dispatch({ type: "hold", held: false })} />`}
+      ${waits && html`<${InLine} waits=${waits} onCancel=${() => client.remove(waits.id)} />`}
       ${!connected && !ending(run?.close) && html`<${Lost} />`}
       ${problem && html`<${ProblemMessage} problem=${problem} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}
     </div>
@@ -29,6 +31,18 @@ function Held({ onCancel }) {
   return html`
     <p class="message" role="status">
       <span>Your prompt will start as soon as the model is ready.</span>
+      <button type="button" onClick=${onCancel}>Cancel</button>
+    </p>
+  `;
+}
+
+function InLine({ waits, onCancel }) {
+  const { place, estimate_s } = waits;
+  const when = estimate_s === null ? "" : ` It begins in about ${counted(estimate_s, "second")} (estimated).`;
+  const where = place === 1 ? "is next in line" : `stands in line, at place ${place}`;
+  return html`
+    <p class="message" role="status" id="in-line">
+      <span>The server is busy: your run ${where}.${when}</span>
       <button type="button" onClick=${onCancel}>Cancel</button>
     </p>
   `;

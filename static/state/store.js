@@ -26,6 +26,7 @@ export const initialState = {
   opening: false,
   branching: null,
   held: false,
+  waits: null,
   enginePaused: false,
   wanted: false,
   step: 0,
@@ -78,6 +79,9 @@ const REDUCERS = {
   speed: (_state, { speed }) => ({ speed }),
   problem: (_state, { problem }) => ({ problem, held: false, opening: false, branching: null }),
   hold: (_state, { held }) => ({ held, problem: null }),
+
+  /** Where the run that is being started stands in line, null when it does not. */
+  waits: (_state, { waits }) => ({ waits }),
 
   connection: (_state, { connected }) => ({ connected }),
 

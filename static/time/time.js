@@ -8,6 +8,7 @@ import { Card } from "../ui/card.js";
 import { Surface } from "../ui/surface.js";
 import { pointInside, useRatio, useSize } from "../ui/use-size.js";
 import { useTheme } from "../ui/use-theme.js";
+import { Term } from "../words/term.js";
 import { drawBars, hitBars } from "./bars.js";
 import { timeFacts } from "./facts.js";
 
@@ -27,7 +28,7 @@ export function Time({ state, dispatch }) {
     ? { number: milliseconds(decode.here), says: `for one token alone; ${prompt}` }
     : {
         number: milliseconds(prefill.ms),
-        says: `until the first token (TTFT), for ${prefill.tokens === 1 ? "the one token" : `all ${prefill.tokens} tokens`} of the prompt at once`,
+        says: html`until the first token (<${Term} id="ttft">TTFT<//>), for ${prefill.tokens === 1 ? "the one token" : `all ${prefill.tokens} tokens`} of the prompt at once`,
       };
   return html`<${Card} ...${opens} dispatch=${dispatch} origin="measured" ...${told}>
     <${StepBars} run=${run} step=${settled} dispatch=${dispatch} />

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { DeleteRun } from "../share/delete-run.js";
 import { ShareButton } from "../share/share-button.js";
 import { canAsk } from "../state/asking.js";
 import { slowdownOf } from "../state/player.js";
@@ -23,7 +24,7 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
   return html`
     <section class="timeline" aria-label="Timeline">
       <${Answer} state=${state} dispatch=${dispatch} split=${split} />
-      ${controls && html`<${AnswerActions} state=${state} dispatch=${dispatch} split=${split} onSplit=${() => setSplit(!split)} />`}
+      ${controls && html`<${AnswerActions} state=${state} dispatch=${dispatch} client=${client} split=${split} onSplit=${() => setSplit(!split)} />`}
       ${
         controls &&
         html`<div class="play-row">
@@ -44,13 +45,14 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
   `;
 }
 
-function AnswerActions({ state, dispatch, split, onSplit }) {
+function AnswerActions({ state, dispatch, client, split, onSplit }) {
   const { run, embed, file, sandboxed } = state;
   return html`<div class="answer-actions">
     ${
       run?.open &&
       html`<button class="other-button is-quiet" type="button" aria-pressed=${split} title="Token by token, with times" onClick=${onSplit}>Tokens</button>`
     }
+    ${canAsk(state) && html`<${DeleteRun} state=${state} client=${client} />`}
     ${
       !embed &&
       !file &&

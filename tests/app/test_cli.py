@@ -11,13 +11,14 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from kvscope.app.cli import main
+from kvscope.app.cli import Size, main
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.importing import read_file
 from kvscope.model.log.frames import header, relabel, split
 from tests.support.live_server import FAKE, ROOT
+from tests.support.stored import log_of, run_of
 from tests.support.waiting import eventually
 
 RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
@@ -172,3 +173,38 @@ def test_an_export_that_cannot_be_says_why_and_leaves_nothing(
 def test_an_export_of_no_data_folder_makes_none(tmp_path: Path) -> None:
     result = kvscope("--data", str(tmp_path / "none"), "export", "x", "--out", str(tmp_path / "f.html"))
     assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])
+
+
+def test_an_operator_lists_and_deletes_what_is_stored(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
+    assert "There is nothing in" in kvscope(*data, "stats").output
+    with RunLog(tmp_path) as log:
+        for run in ("a", "b"):
+            log.append(run_of(run, 2))
+        log.append(log_of("open", 1))
+        session, _ = SessionStore(log).share("a", {"title": "\x1b[31mred", "notes": [], "open": {}})
+        listed = kvscope(*data, "runs", "list").output.splitlines()
+        assert [line.split()[0] for line in listed] == ["a", "b", "open"]
+        assert [line.split()[1] for line in listed] == ["length", "length", "open"]
+        (line,) = kvscope(*data, "sessions", "list").output.splitlines()
+        assert line.startswith(session)
+        assert line.endswith(" [31mred")
+        assert "open" in kvscope(*data, "runs", "delete", "b", "open").output  # what could not be deleted, and why
+        assert kvscope(*data, "runs", "delete", "a").exit_code == 0
+        assert log.head("a") is log.head("b") is None
+        assert kvscope(*data, "sessions", "delete", session).exit_code == 0
+        again = kvscope(*data, "sessions", "delete", session)
+        assert (again.exit_code, again.output) == (2, f"Error: There is no session {session!r}.\n")
+        figures = dict(line.rsplit(maxsplit=1) for line in kvscope(*data, "stats").output.splitlines())
+        assert (figures["runs"], figures["sessions"], figures["bytes of sessions"]) == ("1", "0", "0")
+        assert int(figures["bytes on the disk"].replace(",", "")) > int(figures["bytes of runs"].replace(",", ""))
+
+
+@pytest.mark.parametrize(("said", "size"), [("0", 0), ("500MB", 500_000_000), ("1.5 gb", 1_500_000_000), ("7", 7)])
+def test_a_size_is_read_as_it_is_said(said: str, size: int) -> None:
+    assert Size().convert(said, None, None) == size
+
+
+def test_a_size_that_is_none_is_refused() -> None:
+    for said in ("-1", "10GiB", "lots"):
+        assert "such as 500MB or 10GB" in kvscope("--max-disk", said).output

@@ -54,7 +54,7 @@ def behind(nginx: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
     """A server that three viewers of one address may watch, and the address of the nginx before it."""
     folder = tmp_path_factory.mktemp("nginx")
     options = ["--proxy", "127.0.0.1", "--allowed-host", NAME, "--max-viewers-per-address", "3"]
-    server = LiveServer(folder / "data", "delay=0.01,bytes=20000", more=options)
+    server = LiveServer(folder / "data", "delay=0.01,bytes=20000", options=options)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     block = BLOCK.replace("listen 80", f"listen 127.0.0.1:{port}").replace("127.0.0.1:5000", f"127.0.0.1:{server.port}")

@@ -28,7 +28,7 @@ MOST_THREADS = 40
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     options = ["--max-viewers", "60", "--max-viewers-per-address", "50"]
-    server = LiveServer(tmp_path_factory.mktemp("server") / "data", "delay=0.01", more=options)
+    server = LiveServer(tmp_path_factory.mktemp("server") / "data", "delay=0.01", options=options)
     eventually(lambda: server.get("readyz").ok, 60)
     yield server
     server.close()

@@ -16,7 +16,7 @@ TOKEN = "let-me-in.please"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LiveServer]:
-    server = LiveServer(tmp_path / "data", "delay=0.01", more=["--token", TOKEN])
+    server = LiveServer(tmp_path / "data", "delay=0.01", options=["--token", TOKEN])
     eventually(lambda: server.get("readyz").ok, 60)
     yield server
     server.close()

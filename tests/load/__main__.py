@@ -81,7 +81,7 @@ def main() -> None:
         what, options, run = SCENARIOS[name]
         print(f"{name}: {what}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            server = LiveServer(Path(folder) / "data", "delay=0.2", more=options)
+            server = LiveServer(Path(folder) / "data", "delay=0.2", options=options)
             try:
                 for line in run(server):
                     print(line, flush=True)

@@ -21,6 +21,7 @@ from kvscope.model.api import (
     Refused,
     RunRequest,
     Sampling,
+    TakeUpRequest,
     TwinRequest,
 )
 from kvscope.model.checkpoint import Tokenizer
@@ -691,3 +692,50 @@ class TestLoad:
         monkeypatch.setattr(service_module, "load", lambda name, progress: pytest.fail("loaded"))
         with pytest.raises(Refused):
             ModelService.load(None, "tpu", lambda progress: None)
+
+
+def taken_up(made: ModelService, log: list[Frame]) -> None:
+    """A run that was set aside goes on."""
+    run = log[0].run
+    made.take_up(TakeUpRequest(run, len(log), tuple(f.payload for f in log if f.kind in ("open", "step"))))
+    assert made.control(run, "resume") == "running"
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_a_run_that_was_set_aside_goes_on_as_if_nothing_had_been(steps: int) -> None:
+    sampling = Sampling("sample", 1.5, 40, 0.9, 3)
+    whole = run_to_end(service(), request(sampling=sampling))
+    made = service()
+    log = made.start(request(sampling=sampling))
+    for _ in range(steps):
+        log += made.advance()
+    with pytest.raises(Refused, match="goes on"):
+        made.set_aside("a")
+    made.control("a", "pause")
+    made.set_aside("a")
+    assert not made.busy
+    with pytest.raises(Refused, match="over"):
+        made.control("a", "resume")
+    run_to_end(made, request("other", prompt="Something else, in between.", max_new_tokens=3))
+    taken_up(made, log)
+    log += finish(made)
+    assert frames.token_ids(f.payload for f in log) == frames.token_ids(f.payload for f in whole)
+    check = LogCheck()
+    for frame in log:
+        check.take(frame.payload)
+    check.finish()
+    check_cache(made.engine)
+
+
+def test_only_a_run_between_two_steps_is_set_aside() -> None:
+    made = service()
+    made.engine.scheduler.prefill_chunk = 4
+    made.start(request())
+    made.advance()
+    made.control("a", "pause")
+    for run in ("a", "nobody"):  # in the middle of its prompt, and none
+        with pytest.raises(Refused, match="middle of a step"):
+            made.set_aside(run)
+    made.control("a", "resume")
+    log = finish(made)
+    assert log[-1].kind == "close"

@@ -41,4 +41,4 @@ def captured(layers: int, heads: int, kv_heads: int, queries: int, first: int) -
     norms = np.arange(layers * kv_heads * queries, dtype=np.float16).reshape(layers, kv_heads, queries)
     q = np.arange(layers * heads * queries, dtype=np.float16).reshape(layers, heads, queries) / 2
     residual = np.arange(layers * queries, dtype=np.float16).reshape(layers, queries)
-    return CapturedRows(first, attention, q, norms, -norms, residual)
+    return CapturedRows(first, attention, q, norms, norms / 4, residual)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from kvscope.app.engine.calls import Calls
 from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.queue import Place
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.store.runs import RunLog
+from kvscope.model.api import RunRequest
 from tests.support.waiting import eventually
 
 
@@ -21,7 +24,12 @@ class EngineSide:
     supervisor: Supervisor
     desk: Desk
 
+    def start(self, run: str, prompt: str = "abc", client: str = "", **fields: Any) -> Place | None:
+        """Where the run stands in line, None where it has begun."""
+        return self.desk.start(run, lambda: RunRequest(run, prompt, **fields), client).waits
+
     def close(self) -> None:
+        self.desk.close()
         self.supervisor.close()
         self.log.close()
 

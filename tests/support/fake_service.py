@@ -14,7 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from kvscope.model.api import BeamRequest, ForkRequest, Frame, Progress, Refused, RunRequest, TwinRequest, ValuesRequest
+from kvscope.model.api import (
+    BeamRequest,
+    ForkRequest,
+    Frame,
+    Progress,
+    Refused,
+    RunRequest,
+    TakeUpRequest,
+    TwinRequest,
+    ValuesRequest,
+)
 from kvscope.model.log.frames import encode, header, relabel, token_ids
 
 LAYERS, HEADS, HEAD_DIM, VOCAB = 2, 3, 4, 1000
@@ -143,6 +153,18 @@ class FakeService:
         state.paused = action != "resume"
         state.single_steps += action == "step"
         return "paused" if state.paused else "running"
+
+    def set_aside(self, run: str) -> None:
+        state = self._runs.get(run)
+        if state is None or not state.paused or state.single_steps or state.searching:
+            raise Refused("run", "That run is over or goes on.", status=409)
+        del self._runs[run]
+
+    def take_up(self, request: TakeUpRequest) -> None:
+        opened = header(request.frames[0]).data
+        ids, prompt = token_ids(request.frames), len(opened["tokens"])
+        most = opened["limits"]["max_new_tokens"]
+        self._runs[request.run] = FakeRun(ids, prompt, most, request.seq, len(ids) - prompt, paused=True)
 
     @property
     def busy(self) -> bool:

@@ -35,13 +35,13 @@ class LiveServer:
         port: int = 0,
         service: str = FAKE,
         preexec: Callable[[], None] | None = None,
-        more: Sequence[str] = (),
+        options: Sequence[str] = (),
     ) -> None:
-        options = [*more, "--port", str(port), "--data", str(data), "--service", service]
-        options += ["--model", model] if model is not None else []
+        command = [*options, "--port", str(port), "--data", str(data), "--service", service]
+        command += ["--model", model] if model is not None else []
         self._errors = (data.parent / "stderr").open("a+")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "kvscope", *options],
+            [sys.executable, "-m", "kvscope", *command],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=self._errors,

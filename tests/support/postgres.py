@@ -10,10 +10,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
+import psutil
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
@@ -58,6 +59,21 @@ class Cluster:
                 self._command("postgres", *options), stdout=log, stderr=log, cwd=self._folder
             )
         _wait_for(self.url.format("postgres"), self._server)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """While this lasts, no process of the server does anything, and nobody hears of it."""
+        assert self._server is not None
+        # Sessions are processes of their own. The leader alone would still be answered for by the kernel.
+        processes = [psutil.Process(self._server.pid), *psutil.Process(self._server.pid).children(recursive=True)]
+        for process in processes:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in reversed(processes):
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
 
     def stop(self) -> None:
         """End the server, and every connection to it."""

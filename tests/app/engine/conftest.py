@@ -12,7 +12,9 @@ from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.settings import Settings
+from kvscope.app.store.budget import Budget
 from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore
 from tests.support.engine_side import EngineSide, Started
 from tests.support.waiting import eventually
 
@@ -32,7 +34,18 @@ def engine_side(settings: Settings, said: list[str]) -> Iterator[Started]:
         mine = replace(settings, data_dir=settings.data_dir / str(len(made)), **changes)  # type: ignore[arg-type]
         log, calls = RunLog(mine.data_dir), Calls(mine.call_timeout_s)
         storing = Storing(log, calls, said.append)
-        desk = Desk(log, calls, storing, most_open=mine.max_open_runs, abandoned_after_s=mine.abandoned_after_s)
+        budget = Budget(log, SessionStore(log), (), set, 0, said.append)
+        desk = Desk(
+            log,
+            calls,
+            storing,
+            budget,
+            most_open=mine.max_open_runs,
+            most_waiting=mine.max_waiting,
+            most_waiting_by_client=mine.max_waiting_by_client,
+            abandoned_after_s=mine.abandoned_after_s,
+        )
+        desk.open()
         made.append(EngineSide(log, calls, Supervisor(calls, storing, mine, said.append), desk))
         made[-1].supervisor.start()
         eventually(lambda: made[-1].supervisor.readiness.state == "ready")

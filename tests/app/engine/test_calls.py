@@ -12,7 +12,7 @@ import pytest
 
 from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.engine.messages import Call, Failure, Result
-from kvscope.model.api import Refused, RunRequest
+from kvscope.model.api import Refused
 from tests.support.engine_side import Started
 from tests.support.waiting import eventually
 
@@ -20,14 +20,14 @@ from tests.support.waiting import eventually
 def test_a_refusal_crosses_the_pipe_whole(engine_side: Started) -> None:
     engine = engine_side()
     with pytest.raises(Refused) as caught:
-        engine.desk.start(RunRequest("a", "long"))
+        engine.start("a", "long")
     assert (caught.value.field, caught.value.limit, caught.value.status) == ("prompt", 512, 413)
     assert engine.log.head("a") is None
 
 
 def test_a_call_that_waits_when_the_engine_dies_is_told(engine_side: Started) -> None:
     engine = engine_side(model="delay=5")
-    engine.desk.start(RunRequest("a", "abc"))
+    engine.start("a")
     raised: list[Exception] = []
 
     def ask() -> None:

@@ -1,7 +1,10 @@
-"""Runs are let in, counted, paused and, when their place is needed, stopped."""
+"""Runs are let in, stand in line, are paused and give way."""
 
 from __future__ import annotations
 
+import os
+import signal
+from functools import partial
 from threading import Thread
 from typing import Any
 
@@ -9,73 +12,166 @@ import pytest
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import TooManyRuns
-from kvscope.model.api import RunRequest
+from kvscope.app.engine.queue import Place
+from kvscope.model.api import Refused, RunRequest, TwinRequest
 from kvscope.model.log.frames import header
 from tests.support.engine_side import EngineSide, Started, closed
+from tests.support.waiting import eventually
 
 
 def test_the_open_frame_is_stored_when_a_start_returns(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.2")
-    engine.desk.start(RunRequest("a", "abc"))
+    engine.start("a")
     assert header(engine.log.frames("a", -1)[0]).kind == "open"
 
 
 def test_a_call_without_answer_ends_and_leaves_no_run(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.5", call_timeout_s=0.1)
-    engine.desk.start(RunRequest("a", "abc", max_new_tokens=256))
+    engine.start("a", max_new_tokens=256)
     with pytest.raises(EngineUnavailable, match="in time"):  # the engine is in the middle of a step
-        engine.desk.start(RunRequest("b", "abc", max_new_tokens=256))
+        engine.start("b", max_new_tokens=256)
     assert closed(engine.log, "b") == "stopped"
     assert engine.log.open_runs() == ["a"]
 
 
 def test_places_are_counted_while_runs_are_still_starting(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.1", max_open_runs=2)
-    refused: list[TooManyRuns] = []
-
-    def start(run: str) -> None:
-        try:
-            engine.desk.start(RunRequest(run, "abc", max_new_tokens=256))
-        except TooManyRuns as error:
-            refused.append(error)
-
-    threads = [Thread(target=start, args=(f"r{number}",)) for number in range(6)]
+    waits: list[Place | None] = []
+    threads = [
+        Thread(target=lambda run: waits.append(engine.start(run, max_new_tokens=256, client=run)), args=(f"r{number}",))
+        for number in range(6)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(engine.log.open_runs()) == 2
-    assert len(refused) == 4
+    assert waits.count(None) == 2
+    assert engine.desk.waiting == 4
 
 
-def pause(engine: EngineSide, run: str) -> None:
-    engine.desk.start(RunRequest(run, "abc", max_new_tokens=256))
+def test_who_waits_begins_when_a_place_is_free(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.01", max_open_runs=1)
+    engine.start("a", max_new_tokens=256)
+    assert engine.start("b", max_new_tokens=1) == Place(1, None)  # how long a run takes is not known yet
+    assert engine.start("c", max_new_tokens=1) == Place(2, None)
+    assert engine.log.head("b") is None
+    engine.desk.control("a", "stop")
+    assert closed(engine.log, "b") == closed(engine.log, "c") == "length"
+    assert engine.desk.waits("c") is None
+    engine.start("d", max_new_tokens=256)
+    waits = engine.start("e")
+    assert waits is not None
+    assert waits.estimate_s is not None
+
+
+def test_a_line_is_as_long_as_it_may_be_for_all_and_for_each(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.01", max_open_runs=1, max_waiting=3, max_waiting_by_client=2)
+    engine.start("a", max_new_tokens=256)
+    for run in ("b", "c"):
+        engine.start(run, client="one")
+    with pytest.raises(TooManyRuns, match="2 of your runs wait") as refused:
+        engine.start("d", client="one")
+    assert (refused.value.limit, refused.value.retry_after) == (2, 5)
+    engine.start("e", client="two")
+    with pytest.raises(TooManyRuns, match="3 runs wait for a place"):
+        engine.start("f", client="three")
+
+
+def test_what_keeps_a_run_in_line_from_beginning_is_told_when_it_is_asked_for(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.01", max_open_runs=1)
+    engine.start("a", max_new_tokens=256)
+    engine.start("b", prompt="long")
+    engine.start("c", max_new_tokens=1)
+    engine.desk.control("a", "stop")
+    assert closed(engine.log, "c") == "length"
+    with pytest.raises(Refused, match="600 tokens"):
+        engine.desk.waits("b")
+
+
+def test_a_run_leaves_the_line_by_its_token(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.01", max_open_runs=1)
+    engine.start("a", max_new_tokens=256)
+    started = engine.desk.start("b", lambda: RunRequest("b", "abc"))
+    assert not engine.desk.leave("b", "guessed")
+    assert engine.desk.leave("b", started.token)
+    assert engine.desk.waiting == 0
+    assert not engine.desk.leave("b", started.token)
+
+
+def test_who_waits_outlives_the_engine(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.01", max_open_runs=1)
+    engine.start("a", max_new_tokens=256)
+    engine.start("b", max_new_tokens=2)
+    pid = engine.supervisor.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert closed(engine.log, "a") == "interrupted"
+    assert closed(engine.log, "b") == "length"
+
+
+def pause(engine: EngineSide, run: str, tokens: int = 256) -> None:
+    engine.start(run, max_new_tokens=tokens)
     assert engine.desk.control(run, "pause") == "paused"
 
 
-def test_the_place_of_the_run_that_was_paused_first_is_given_away(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=2, abandoned_after_s=0.0)
-    pause(engine, "a")
-    pause(engine, "b")
-    engine.desk.start(RunRequest("c", "abc", max_new_tokens=256))
-    assert closed(engine.log, "a") == "stopped"
-    assert engine.log.open_runs() == ["b", "c"]
-    assert engine.desk.is_paused("b")
+def chosen(engine: EngineSide, run: str) -> list[int]:
+    return [token for _, token in engine.log.chosen(run)]
 
 
-def test_a_run_that_was_paused_a_moment_ago_keeps_its_place(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1, abandoned_after_s=60.0)
+def test_paused_runs_give_way_one_by_one_and_go_on_later_where_they_were(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.02", max_open_runs=2)
+    pause(engine, "a", 60)
+    pause(engine, "b", 60)
+    steps = len(chosen(engine, "a"))
+    engine.start("c", max_new_tokens=60)
+    assert (engine.desk.aside, engine.desk.is_paused("a"), engine.desk.is_paused("b")) == (1, True, True)
+    assert sorted(engine.log.open_runs()) == ["a", "b", "c"]
+    assert engine.desk.control("a", "resume") == "running"  # b gives way
+    assert engine.desk.aside == 1
+    assert closed(engine.log, "a") == closed(engine.log, "c") == "length"
+    assert engine.desk.control("b", "resume") == "running"
+    assert closed(engine.log, "b") == "length"
+    for run in ("a", "b"):
+        frames = list(engine.log.all_frames(run))
+        assert [header(frame).seq for frame in frames] == list(range(len(frames)))
+        assert chosen(engine, run) == chosen(engine, "c")
+        assert len(chosen(engine, run)) == 60 > steps
+
+
+def test_a_run_that_gave_way_can_be_stepped_and_stopped_and_waits_for_its_turn(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.01", max_open_runs=1)
     pause(engine, "a")
-    with pytest.raises(TooManyRuns):
-        engine.desk.start(RunRequest("b", "abc"))
-    assert engine.log.open_runs() == ["a"]
+    steps = len(chosen(engine, "a"))
+    engine.start("b", max_new_tokens=256)
+    assert engine.desk.control("a", "pause") == "paused"
+    assert engine.desk.control("a", "step") == "queued"
+    assert not engine.desk.is_paused("a")
+    engine.desk.control("b", "stop")
+    eventually(lambda: len(chosen(engine, "a")) == steps + 1)
+    eventually(lambda: engine.desk.is_paused("a"))
+    engine.start("c", max_new_tokens=256)
+    assert engine.desk.control("a", "stop") == "closed"
+    assert engine.log.closing("a") == {"reason": "stopped", "error": None, "steps": steps + 1}
+
+
+def test_a_paused_study_keeps_its_place_until_it_is_abandoned(engine_side: Started) -> None:
+    for after in (60.0, 0.0):
+        engine = engine_side(model="delay=0.01", max_open_runs=1, abandoned_after_s=after)
+        engine.start("a", max_new_tokens=20)
+        closed(engine.log, "a")
+        frames = [engine.log.frames("a", seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in engine.log.chosen("a")))]
+        engine.desk.study("t", partial(TwinRequest, "t", "a", "none", tuple(frames)))
+        assert engine.desk.control("t", "pause") == "paused"
+        assert (engine.start("b", max_new_tokens=1) is None) == (after == 0.0)
+    assert closed(engine.log, "t") == "stopped"
 
 
 def test_a_pause_that_was_heard_of_after_the_runs_end_gives_no_place_away(
     engine_side: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = engine_side(model="delay=0.01", max_open_runs=1, abandoned_after_s=0.0)
-    engine.desk.start(RunRequest("a", "abc", max_new_tokens=256))
+    engine.start("a", max_new_tokens=256)
     call = engine.calls.call
 
     def late(method: str, run: str, action: str, **options: Any) -> Any:
@@ -88,34 +184,34 @@ def test_a_pause_that_was_heard_of_after_the_runs_end_gives_no_place_away(
     with monkeypatch.context() as patch:
         patch.setattr(engine.calls, "call", late)
         assert engine.desk.control("a", "pause") == "paused"
-    engine.desk.start(RunRequest("b", "abc", max_new_tokens=256))
-    with pytest.raises(TooManyRuns):
-        engine.desk.start(RunRequest("c", "abc"))
+    engine.start("b", max_new_tokens=256)
+    assert engine.start("c") is not None
     assert engine.log.open_runs() == ["b"]
 
 
 def test_a_run_that_ends_while_its_place_is_being_taken_gives_it(
     engine_side: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1, abandoned_after_s=0.0)
+    engine = engine_side(model="delay=0.01", max_open_runs=1)
     pause(engine, "a")
     call = engine.calls.call
 
     def stop_first(method: str, *arguments: Any, **options: Any) -> Any:
-        if arguments == ("a", "stop"):
-            call(method, *arguments)
+        if method == "set_aside":
+            call("control", "a", "stop")
         return call(method, *arguments, **options)
 
     monkeypatch.setattr(engine.calls, "call", stop_first)
-    engine.desk.start(RunRequest("b", "abc", max_new_tokens=2))
+    engine.start("b", max_new_tokens=2)
     assert closed(engine.log, "b") == "length"
+    assert engine.desk.aside == 0
 
 
 def test_of_a_pause_and_a_resume_the_one_that_the_engine_did_last_counts(
     engine_side: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = engine_side(model="delay=0.01")
-    engine.desk.start(RunRequest("a", "abc", max_new_tokens=256))
+    engine.start("a", max_new_tokens=256)
     call = engine.calls.call
 
     def overtaken(*arguments: Any, **options: Any) -> Any:

@@ -6,16 +6,13 @@ from threading import Thread
 
 import pytest
 
-from kvscope.model.api import RunRequest
 from kvscope.model.log.frames import header
 from tests.support.engine_side import Started, closed
 
 
 def test_runs_advance_together_and_each_log_is_whole(engine_side: Started) -> None:
     engine = engine_side(max_open_runs=8)
-    threads = [
-        Thread(target=engine.desk.start, args=(RunRequest(f"r{n}", "abc", max_new_tokens=20),)) for n in range(8)
-    ]
+    threads = [Thread(target=engine.start, args=(f"r{n}",), kwargs={"max_new_tokens": 20}) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -30,7 +27,7 @@ def test_a_run_that_cannot_be_stored_fails_alone(engine_side: Started, monkeypat
     append = engine.log.append
     monkeypatch.setattr(engine.log, "append", lambda frames: append([f for f in frames if (f.run, f.seq) != ("a", 4)]))
     for run in "ab":
-        engine.desk.start(RunRequest(run, "abc", max_new_tokens=20))
+        engine.start(run, max_new_tokens=20)
     assert closed(engine.log, "a") == "failed"
     assert closed(engine.log, "b") == "length"
     closing = engine.log.closing("a")

@@ -11,8 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.store.database import StoreError
-from kvscope.model.api import RunRequest
+from kvscope.app.store.errors import StoreError
 from tests.support.engine_side import Started, closed
 from tests.support.outage import away, crowded
 from tests.support.waiting import eventually
@@ -23,49 +22,49 @@ def test_a_database_that_goes_away_ends_the_run_and_nothing_else(
     engine_side: Started, said: list[str], fault: Callable[[sa.Engine], AbstractContextManager[None]]
 ) -> None:
     engine = engine_side(model="delay=0.01")
-    engine.desk.start(RunRequest("a", "abc", max_new_tokens=200))
+    engine.start("a", max_new_tokens=200)
     eventually(lambda: (head := engine.log.head("a")) and head.steps > 3)
     with fault(engine.log.engine):
         assert closed(engine.log, "a") == "failed"
         seen = engine.log.head("a")
         assert engine.calls.call("head", [1], 0, 0, 0) == b"head [1] 0 0 0"
         with pytest.raises(StoreError):
-            engine.desk.start(RunRequest("b", "abc", max_new_tokens=2))
+            engine.start("b", max_new_tokens=2)
         assert engine.supervisor.readiness.state == "ready"
     eventually(lambda: not engine.log.has_rest)  # though nothing else is written
     assert engine.log.head("a") == seen
-    engine.desk.start(RunRequest("c", "abc", max_new_tokens=2))
+    engine.start("c", max_new_tokens=2)
     assert closed(engine.log, "c") == "length"
     assert said[0].startswith("The run cannot be stored: ")
 
 
 def test_an_engine_that_dies_while_the_database_is_away_comes_back(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.05")
-    engine.desk.start(RunRequest("a", "abc", max_new_tokens=256))
+    engine.start("a", max_new_tokens=256)
     pid = engine.supervisor.pid or 0
     with away(engine.log.engine):
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: engine.supervisor.readiness.state == "ready" and engine.supervisor.pid != pid)
     eventually(lambda: not engine.log.has_rest)
     assert closed(engine.log, "a") in ("failed", "interrupted")
-    engine.desk.start(RunRequest("b", "abc", max_new_tokens=2))
+    engine.start("b", max_new_tokens=2)
     assert closed(engine.log, "b") == "length"
 
 
 def test_an_engine_that_dies_interrupts_its_runs_and_comes_back(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.05")
-    engine.desk.start(RunRequest("a", "abc", max_new_tokens=256))
+    engine.start("a", max_new_tokens=256)
     eventually(lambda: (head := engine.log.head("a")) and head.steps > 3)
     os.kill(engine.supervisor.pid or 0, signal.SIGKILL)
     assert closed(engine.log, "a") == "interrupted"
     eventually(lambda: engine.supervisor.readiness.state == "ready")
-    engine.desk.start(RunRequest("b", "abc", max_new_tokens=2))
+    engine.start("b", max_new_tokens=2)
     assert closed(engine.log, "b") == "length"
 
 
 def test_closing_interrupts_what_runs_and_ends_the_engine(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.01")
-    engine.desk.start(RunRequest("a", "abc", max_new_tokens=256))
+    engine.start("a", max_new_tokens=256)
     pid = engine.supervisor.pid or 0
     engine.supervisor.close()
     assert closed(engine.log, "a") == "interrupted"
@@ -77,7 +76,7 @@ def test_an_engine_that_hangs_is_ended_its_callers_and_runs_told_and_it_comes_ba
     engine_side: Started, said: list[str]
 ) -> None:
     engine = engine_side(model="delay=0.05")
-    engine.desk.start(RunRequest("a", "abc", max_new_tokens=256))
+    engine.start("a", max_new_tokens=256)
     eventually(lambda: (head := engine.log.head("a")) and head.steps > 3)
     pid = engine.supervisor.pid or 0
     os.kill(pid, signal.SIGSTOP)
@@ -90,14 +89,14 @@ def test_an_engine_that_hangs_is_ended_its_callers_and_runs_told_and_it_comes_ba
     assert "hung" in ending["error"]
     eventually(lambda: engine.supervisor.readiness.state == "ready" and engine.supervisor.pid != pid)
     assert said == ["The engine gave no sign of life for 4 s and is being started again."]
-    engine.desk.start(RunRequest("b", "abc", max_new_tokens=2))
+    engine.start("b", max_new_tokens=2)
     assert closed(engine.log, "b") == "length"
 
 
 @pytest.mark.parametrize("model", ["load=6", "delay=6"], ids=["a load", "a pass"])
 def test_what_takes_long_is_not_taken_for_hanging(engine_side: Started, said: list[str], model: str) -> None:
     engine = engine_side(model=model, hung_after_s=2)
-    engine.desk.start(RunRequest("a", "abc", max_new_tokens=1))
+    engine.start("a", max_new_tokens=1)
     assert closed(engine.log, "a") == "length"
     assert engine.supervisor.restarts == 0
     assert said == []

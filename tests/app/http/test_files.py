@@ -236,6 +236,10 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
         "of no frame",
     ),
     "a frame that is missing": (rebuilt(lambda header: header["__metadata__"].pop("000000")), "lacks a frame"),
+    "a frame that says nothing": (
+        with_header(json.dumps({"__metadata__": {"v": "1", "000000": "{}"}}).encode()),
+        "parts[0] is not of KVScope",
+    ),
     "no end": (rebuilt(lambda header: header["__metadata__"].pop("000003")), "no end"),
     "a step that was never computed": (
         rebuilt(lambda header: frame_data(header, 2, lambda data: data.update(step=1))),

@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.http.live import Watch
-from kvscope.app.store.database import StoreError
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from tests.support.live_server import LiveServer
 from tests.support.outage import away

@@ -40,6 +40,8 @@ def test_the_page_carries_limits_and_version(client: FlaskClient) -> None:
         "notes": 50,
         "note_chars": 2000,
         "file_bytes": 256 * 1024 * 1024,
+        "keep_days": 90,
+        "disk_bytes": 10 * 10**9,
     }
     assert carried["version"]
     assert carried["examples"] == []

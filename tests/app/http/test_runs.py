@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
 from kvscope.model.log.frames import header
-from tests.support.over_http import finished, frames, problem, start
+from tests.support.over_http import bearer, finished, frames, problem, share, start
 from tests.support.waiting import eventually
 
 
@@ -232,28 +232,51 @@ def test_an_unknown_action_is_refused(client: FlaskClient, body: dict[str, Any],
     assert document.get("limit", ["pause", "resume", "step", "stop"]) == ["pause", "resume", "step", "stop"]
 
 
-def test_more_runs_than_the_server_takes_must_come_back_later(
+def test_more_runs_than_the_server_takes_stand_in_line(make_app: Callable[..., Flask], settings: Settings) -> None:
+    client = make_app(replace(settings, model="delay=0.02", max_open_runs=2, max_waiting=3)).test_client()
+    runs = [start(client, max_new_tokens=256) for _ in range(2)]
+    first, second, third = (client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 1}) for _ in range(3))
+    assert (first.status_code, first.json["status"], first.json["place"]) == (202, "queued", 1)
+    assert third.json["place"] == 3
+    path = f"/api/runs/{second.json['id']}"
+    waits = client.get(path)
+    assert (waits.status_code, waits.json["place"], waits.json["estimate_s"]) == (202, 2, None)
+    assert "kvscope_runs_waiting 3\n" in client.get("/metrics").text
+    refused = client.post("/api/runs", json={"prompt": "abc"})
+    assert problem(refused, 429)["limit"] == 3
+    assert int(refused.headers["Retry-After"]) > 0
+    assert client.delete(path, headers=bearer(first.json["delete_token"])).status_code == 404
+    assert client.delete(path, headers=bearer(second.json["delete_token"])).status_code == 204
+    client.post(f"/api/runs/{runs[0]}/control", json={"action": "stop"})
+    for each in (first, third):
+        eventually(lambda: client.get(f"/api/runs/{each.json['id']}").json["status"] == "closed")  # noqa: B023
+        deleted = client.delete(f"/api/runs/{each.json['id']}", headers=bearer(each.json["delete_token"]))
+        assert deleted.status_code == 204  # its token is the same as in line
+
+
+def test_of_a_run_that_could_not_begin_in_its_turn_the_reason_is_told(
     make_app: Callable[..., Flask], settings: Settings
 ) -> None:
-    client = make_app(replace(settings, model="delay=0.02", max_open_runs=2)).test_client()
-    runs = [start(client, max_new_tokens=256) for _ in range(2)]
-    response = client.post("/api/runs", json={"prompt": "abc"})
-    assert problem(response, 429)["limit"] == 2
-    assert int(response.headers["Retry-After"]) > 0
-    client.post(f"/api/runs/{runs[0]}/control", json={"action": "stop"})
-    eventually(lambda: client.get(f"/api/runs/{runs[0]}").json["status"] == "closed")
-    start(client)
-
-
-@pytest.mark.parametrize(("after", "status"), [(0.0, 201), (1000.0, 429)])
-def test_a_paused_run_gives_its_place_away_only_once_it_is_abandoned(
-    make_app: Callable[..., Flask], settings: Settings, after: float, status: int
-) -> None:
-    client = make_app(replace(settings, model="delay=0.02", max_open_runs=1, abandoned_after_s=after)).test_client()
+    client = make_app(replace(settings, model="delay=0.02", max_open_runs=1)).test_client()
     run = start(client, max_new_tokens=256)
+    waits = client.post("/api/runs", json={"prompt": "longer than it looks"}).json
+    client.post(f"/api/runs/{run}/control", json={"action": "stop"})
+    eventually(lambda: client.get(f"/api/runs/{waits['id']}").status_code == 413)
+    assert problem(client.get(f"/api/runs/{waits['id']}"), 413, "prompt")["limit"] == 512
+
+
+def test_a_paused_run_gives_way_and_can_be_resumed(make_app: Callable[..., Flask], settings: Settings) -> None:
+    client = make_app(replace(settings, model="delay=0.02", max_open_runs=1)).test_client()
+    run = start(client, max_new_tokens=30)
     client.post(f"/api/runs/{run}/control", json={"action": "pause"})
-    assert client.post("/api/runs", json={"prompt": "abc"}).status_code == status
-    assert (client.get(f"/api/runs/{run}").json["reason"] == "stopped") == (status == 201)
+    other = start(client, max_new_tokens=256)
+    assert client.get(f"/api/runs/{run}").json["status"] == "paused"
+    assert "kvscope_runs_set_aside 1\n" in client.get("/metrics").text
+    assert client.post(f"/api/runs/{run}/control", json={"action": "resume"}).json["status"] == "queued"
+    assert client.get(f"/api/runs/{run}").json["status"] == "queued"
+    client.post(f"/api/runs/{other}/control", json={"action": "stop"})
+    eventually(lambda: client.get(f"/api/runs/{run}").json["reason"] == "length")
+    assert client.get(f"/api/runs/{run}").json["steps"] == 30
 
 
 def test_a_fork_repeats_the_log_up_to_the_token_it_changes(client: FlaskClient) -> None:
@@ -380,3 +403,58 @@ def test_on_a_full_disk_no_run_starts_and_the_server_stays_whole(
     full = False
     log.engine.dispose()
     assert client.get(f"/api/runs/{finished(client)}").json["reason"] == "length"
+
+
+def test_who_started_a_run_can_delete_it_and_nobody_else(client: FlaskClient) -> None:
+    made = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 256}).json
+    run, path = made["id"], f"/api/runs/{made['id']}"
+    assert problem(client.delete(path), 401, "Authorization")
+    assert problem(client.delete(path, headers=bearer("guessed")), 403, "Authorization")
+    other = start(client)
+    assert problem(client.delete(f"/api/runs/{other}", headers=bearer(made["delete_token"])), 403, "Authorization")
+    assert client.delete(path, headers=bearer(made["delete_token"])).status_code == 204  # though it is not over
+    assert problem(client.get(path), 404, "run")
+    assert frames_status(client, run) == 404
+    assert problem(client.delete(path, headers=bearer(made["delete_token"])), 404, "run")
+
+
+def test_a_run_goes_with_its_studies_and_not_with_what_was_shared_of_it(client: FlaskClient) -> None:
+    made = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 3}).json
+    run = made["id"]
+    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
+    shared = share(client, run)
+    twin = client.post(f"/api/runs/{run}/twin", json={"cache": "none"}).json
+    branch = client.post(f"/api/runs/{run}/fork", json={"position": 3, "token": 7}).json
+    assert {"delete_token"} <= twin.keys() & branch.keys()
+    assert client.delete(f"/api/runs/{run}", headers=bearer(made["delete_token"])).status_code == 204
+    assert client.get(f"/api/runs/{twin['id']}").status_code == 404
+    assert client.get(f"/api/runs/{branch['id']}").status_code == 200
+    assert client.get(f"/api/sessions/{shared['id']}").status_code == 200
+
+
+def test_a_run_that_is_being_shared_is_not_deleted_meanwhile(client: FlaskClient, app: Flask) -> None:
+    made = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 1}).json
+    runs = app.extensions["kvscope"].runs
+    with runs.held(made["id"]):
+        refused = client.delete(f"/api/runs/{made['id']}", headers=bearer(made["delete_token"]))
+        assert problem(refused, 409, "run")
+    assert client.delete(f"/api/runs/{made['id']}", headers=bearer(made["delete_token"])).status_code == 204
+
+
+def test_a_run_that_is_forgotten_while_it_is_asked_about_is_unknown(
+    client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, runs = finished(client), app.extensions["kvscope"].runs
+    head = runs.head
+
+    def forget_after(asked: str) -> Any:
+        found = head(asked)
+        runs.delete([asked])
+        return found
+
+    monkeypatch.setattr(runs, "head", forget_after)
+    assert problem(client.get(f"/api/runs/{run}"), 404, "run")
+
+
+def frames_status(client: FlaskClient, run: str) -> int:
+    return client.get(f"/api/runs/{run}/frames?after=-1").status_code

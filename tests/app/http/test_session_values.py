@@ -13,7 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
-from kvscope.app.store.database import StoreError
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Damaged, SessionStore, label_of, parts_table, sessions_table
 from kvscope.app.store.values import Values, describe, origins_table, values_table

@@ -111,7 +111,7 @@ def test_a_polling_client_that_says_what_is_no_packet_is_refused_at_once(server:
 
 
 def test_one_address_has_its_own_cap_below_that_of_all(serve: Any) -> None:
-    server: LiveServer = serve(more=["--max-viewers", "5", "--max-viewers-per-address", "3", "--proxy", "127.0.0.1"])
+    server: LiveServer = serve(options=["--max-viewers", "5", "--max-viewers-per-address", "3", "--proxy", "127.0.0.1"])
     url = f"{server.url}socket.io/?EIO=4&transport=polling"
 
     def statuses(address: str, count: int) -> list[int]:
@@ -125,7 +125,7 @@ def test_one_address_has_its_own_cap_below_that_of_all(serve: Any) -> None:
 
 
 def test_a_handshake_that_is_not_finished_in_time_makes_room(serve: Any) -> None:
-    server: LiveServer = serve(more=["--max-viewers", "2"])
+    server: LiveServer = serve(options=["--max-viewers", "2"])
     url = f"{server.url}socket.io/?EIO=4&transport=polling"
     session = json.loads(requests.get(url, timeout=30).text[1:])["sid"]
     assert requests.post(f"{url}&sid={session}", data="40", timeout=30).text == "OK"

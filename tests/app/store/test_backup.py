@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 from kvscope.app.cli import main
 from kvscope.app.store import backup as module
 from kvscope.app.store.backup import Content, backup, restore
-from kvscope.app.store.database import FILE, StoreError, metadata
+from kvscope.app.store.database import FILE, metadata
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, sessions_table
 from kvscope.model.log.frames import encode

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, Thread, Timer
 
@@ -16,7 +17,8 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from kvscope.app.store.database import FILE, NEWEST, StoreError, connect, held, metadata
+from kvscope.app.store.database import FILE, NEWEST, connect, held, metadata
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode, from_stream, header
@@ -244,3 +246,43 @@ def test_a_server_outlives_its_postgresql(serve: Callable[..., LiveServer], monk
         again = serve("delay=0.02")
         assert (again.frames(run), again.frames(before)) == (seen, kept)
         again.kill()
+
+
+@pytest.mark.processes
+def test_a_postgresql_that_freezes_holds_nobody_up(
+    serve: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with started_cluster() as cluster:
+        run_sql(cluster.url.format("postgres"), "CREATE DATABASE kvscope")
+        monkeypatch.setenv("DATABASE_URL", cluster.url.format("kvscope"))
+        server = serve("delay=0.02")
+        run = server.start_run(max_new_tokens=256)
+        with cluster.frozen():
+            with ThreadPoolExecutor(20) as many:  # more than there are connections
+                answers = list(many.map(lambda _: server.get("api/runs/nobody"), range(20)))
+            assert {answer.status_code for answer in answers} == {503}
+            assert server.get("healthz").ok
+        eventually(lambda: server.get(f"api/runs/{run}").json()["status"] == "closed", 60)
+        assert header(server.finished(server.start_run(max_new_tokens=3))[-1]).data["reason"] == "length"
+
+
+@pytest.mark.processes
+def test_a_server_keeps_its_postgresql_for_itself_when_that_was_away(
+    serve: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with started_cluster() as cluster:
+        run_sql(cluster.url.format("postgres"), "CREATE DATABASE kvscope")
+        monkeypatch.setenv("DATABASE_URL", cluster.url.format("kvscope"))
+        server = serve("delay=0.02")
+        server.start_run(max_new_tokens=1)
+        cluster.stop()
+        cluster.start()
+
+        def taken() -> bool:
+            try:
+                with held(tmp_path / "another", cluster.url.format("kvscope")):
+                    return False
+            except StoreError as error:
+                return "in use by another" in str(error)
+
+        eventually(taken, 30)

@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 import sqlalchemy as sa
 
-from kvscope.app.store.database import StoreError
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.frame_cache import FrameCache
 from kvscope.app.store.runs import RunLog
 from kvscope.model.log.frames import encode, header
@@ -167,7 +167,10 @@ USES = {
     "chosen": lambda log: log.chosen("a"),
     "family": lambda log: log.family("a"),
     "ended": lambda log: log.ended(datetime.now(UTC)),
-    "studies": lambda log: log.studies("a"),
+    "made_from": lambda log: log.made_from("a"),
+    "oldest": lambda log: list(log.oldest()),
+    "own": lambda log: log.own("a", "t"),
+    "is_token": lambda log: log.is_token("a", "t"),
     "delete": lambda log: log.delete(["a"]),
     "totals": lambda log: log.totals(),
 }

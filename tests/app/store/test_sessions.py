@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from kvscope.app.store import sessions
-from kvscope.app.store.database import StoreError
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.packing import pack
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import (

@@ -117,7 +117,7 @@ def test_the_frames_of_studies_are_as_they_are_defined(service: ModelService, lo
 def step_record(step: int, position: int, numbers: list[float], vocab: int, top: int) -> StepRecord:
     """A step whose numbers are `numbers`, round and round."""
     prob, entropy, low, ms = (numbers[at % len(numbers)] for at in range(4))
-    logits = np.resize(np.array(numbers, np.float32), top)
+    logits = np.sort(np.resize(np.array(numbers, np.float32), top))[::-1].copy()
     return StepRecord(
         "r",
         step,
@@ -298,6 +298,20 @@ WRONG_TENSORS: dict[str, tuple[str, Callable[[np.ndarray], Any], str]] = {
         "has the value 2147483647, and vocab is 259",
     ),
     "negative ids": ("top_ids", lambda array: array - 300, "has a value below 0"),
+    "not best first": ("top_logits", lambda array: array[::-1].copy(), "greater than the one before it"),
+    "a token twice": ("top_ids", lambda array: np.full_like(array, 5), "has a value twice"),
+    **{
+        f"{name} below 0": (name, lambda array: -np.ones_like(array), "has a value below 0")
+        for name in ("q_norm", "k_norm", "v_norm", "residual_norm")
+    },
+    **{
+        f"{name} no number, in a complete step": (
+            name,
+            lambda array: np.full_like(array, np.nan),
+            "not a finite number, in a step that is complete",
+        )
+        for name in ("q_norm", "k_norm", "v_norm", "residual_norm")
+    },
     "negative counts": ("tail_counts", lambda array: array - 1, "has a value below 0"),
 }
 
@@ -318,6 +332,22 @@ def test_a_tensor_that_is_wrong_is_named(log: list[bytes], fault: str) -> None:
                 assert f"tensor {name!r}" in said or fault == "fewer", said
                 seen.add(name)
     assert seen
+
+
+def test_a_query_that_sees_later_keys_is_named(log: list[bytes]) -> None:
+    said = refusal(log, 1, with_tensor(log[1], "attention", np.full_like(tensors(log[1])["attention"], 9)))
+    assert said == "parts[1]: tensor 'attention' has a query that sees later keys, 0."
+
+
+def test_a_step_that_was_left_unfinished_may_have_what_is_no_number(log: list[bytes]) -> None:
+    """A model that fails may have computed it, and what the log says of that is to be read."""
+    last = len(log) - 2
+    unfinished = [
+        *log[: last - 1],
+        with_tensor(log[last - 1], "k_norm", np.full_like(tensors(log[last - 1])["k_norm"], np.nan)),
+    ]
+    failed = {"steps": header(log[-1]).data["steps"] - 1, "reason": "failed", "error": "step 1: not finite"}
+    assert checked([*unfinished, relabel(log[-1], "r", last, failed).payload]).steps == failed["steps"]
 
 
 def test_a_tensor_that_is_missing_or_not_known_is_named(log: list[bytes]) -> None:

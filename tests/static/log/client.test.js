@@ -314,3 +314,63 @@ test("who asks is said with every request and every file", async () => {
     ["/api/sessions", { "X-KVScope-Client": "me" }],
   ]);
 });
+
+/** A server that gives these answers, status and body, one after another; and a client that hears where its run stands. */
+function line(...answers) {
+  const asked = [];
+  const waits = [];
+  const kept = new Map();
+  const fetch = async (path, { method = "GET", headers }) => {
+    asked.push(`${method} ${path}${headers.Authorization ? ` ${headers.Authorization}` : ""}`);
+    const [status, body] = answers.shift();
+    return new Response(body && JSON.stringify(body), { status });
+  };
+  const tokens = {
+    add: (run, token) => kept.set(run, token),
+    of: (run) => kept.get(run) ?? null,
+    forget: (run) => kept.delete(run),
+  };
+  const onWaits = (place) => waits.push(place);
+  const gate = { wait: Promise.resolve() };
+  const client = createClient({ fetch, connect: () => null, tokens, onWaits, delay: () => gate.wait });
+  return { client, asked, waits, gate };
+}
+
+const WAITS = { id: "r", delete_token: "t", status: "queued", place: 2, estimate_s: null };
+
+test("where a run stands in line is heard until it has begun", async () => {
+  const next = { ...WAITS, place: 1, estimate_s: 8 };
+  const { client, asked, waits } = line([202, WAITS], [202, next], [200, { status: "running" }]);
+  assert.equal((await client.start({ prompt: "x" })).id, "r");
+  assert.deepEqual(waits, [{ id: "r", place: 2, estimate_s: null }, { id: "r", place: 1, estimate_s: 8 }, null]);
+  assert.deepEqual(asked, ["POST /api/runs", "GET /api/runs/r", "GET /api/runs/r"]);
+});
+
+test("what kept a run from beginning is its problem", async () => {
+  const { client, waits } = line([202, WAITS], [413, { title: "Too long", detail: "It is too long." }]);
+  await assert.rejects(client.fork("r0", { position: 3, token: 1 }), { detail: "It is too long.", status: 413 });
+  assert.equal(waits.at(-1), null);
+});
+
+test("a run that was started here can be deleted, once", async () => {
+  const { client, asked } = line([201, { id: "r", delete_token: "t" }], [204, null]);
+  assert.equal(client.isMine("r"), false);
+  await client.start({ prompt: "x" });
+  assert.equal(client.isMine("r"), true);
+  await client.remove("r");
+  assert.equal(client.isMine("r"), false);
+  assert.equal(asked.at(-1), "DELETE /api/runs/r Bearer t");
+});
+
+test("a run that is taken out of the line says so", async () => {
+  const { client, gate } = line([202, WAITS], [204, null], [404, { title: "Not Found" }]);
+  let open;
+  gate.wait = new Promise((resolve) => {
+    open = resolve;
+  });
+  const started = client.start({ prompt: "x" });
+  await settled();
+  await client.remove("r");
+  open();
+  await assert.rejects(started, { title: "Taken out of the line" });
+});

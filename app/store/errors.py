@@ -1,0 +1,7 @@
+"""What anyone outside this folder hears of when the database fails."""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """The database cannot be opened, read or written; the message is one readable sentence."""

@@ -1,0 +1,79 @@
+"""What an operator asks of a database, also while a server is at work: what is there, and that some of it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kvscope.app.store.database import FILE
+from kvscope.app.store.errors import StoreError
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import Deleted, SessionStore
+
+
+class Inventory:
+    """The runs and sessions of one database. Every method raises StoreError."""
+
+    def __init__(self, runs: RunLog, folder: Path) -> None:
+        self._runs, self._sessions, self._folder = runs, SessionStore(runs), folder
+
+    def runs(self) -> Iterator[dict[str, Any]]:
+        """Every run, oldest first: {id, created, status, steps, bytes, prompt}; `status`: open, or why it ended."""
+        for run, size in self._runs.oldest(closed=False):
+            head, opening, closing = self._runs.head(run), self._runs.opening(run), self._runs.closing(run)
+            yield {
+                "id": run,
+                "created": opening.get("created", ""),
+                "status": closing["reason"] if closing else "open",
+                "steps": head.steps if head else 0,
+                "bytes": size,
+                "prompt": opening.get("prompt", ""),
+            }
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Every saved session, oldest first: {id, created, steps, bytes, title, prompt}."""
+        return self._sessions.listed()
+
+    def delete_runs(self, names: Sequence[str]) -> None:
+        """Delete ended runs, each with the studies of it. Raises StoreError at the first that cannot be."""
+        for run in names:
+            head = self._runs.head(run)
+            if head is None:
+                raise StoreError(f"There is no run {run!r}.")
+            family = [run, *self._runs.made_from(run).studies]
+            if not all(head.closed for each in family if (head := self._runs.head(each))):
+                raise StoreError(f"The run {run!r} has not ended, or a study of it: stop it on its page first.")
+            self._runs.delete(family)
+
+    def delete_sessions(self, names: Sequence[str]) -> None:
+        """Delete sessions, however often they were shared. Raises StoreError at the first that cannot be."""
+        for session in names:
+            try:
+                self._sessions.delete(session)
+            except (KeyError, Deleted):
+                raise StoreError(f"There is no session {session!r}.") from None
+
+    def stats(self) -> dict[str, int]:
+        """How much is stored, and how large an SQLite database is on the disk."""
+        runs, sessions = self._runs.totals(), self._sessions.totals()
+        files = [self._folder / f"{FILE}{end}" for end in ("", "-wal", "-shm")]
+        of_file = self._runs.engine.dialect.name == "sqlite"
+        return {
+            "runs": runs["runs"],
+            "frames": runs["frames"],
+            "bytes of runs": runs["bytes"],
+            "sessions": sessions["sessions"],
+            "bytes of sessions": sessions["bytes"],
+            **({"bytes on the disk": sum(file.stat().st_size for file in files if file.exists())} if of_file else {}),
+        }
+
+
+@contextmanager
+def opened(folder: Path, url: str | None) -> Iterator[Inventory]:
+    """The database that a server of the same settings uses, as in database.connect. Raises StoreError."""
+    if not url and not (folder / FILE).exists():
+        raise StoreError(f"There is nothing in {folder}.")
+    with RunLog(folder, url, alone=False) as runs:
+        yield Inventory(runs, folder)

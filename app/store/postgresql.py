@@ -1,0 +1,103 @@
+"""Connections to PostgreSQL that do not wait for ever, and the lock that keeps one for one server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from kvscope.app.store.rounds import Rounds
+
+ANSWER_S = 20.0
+"""How long a statement may take. No statement of a server's takes a second."""
+LOOK_S = 2.0
+Value = TypeVar("Value")
+
+
+class PatientConnection(psycopg.Connection[Any]):
+    """A connection that is given up when the server does not answer: one that is frozen, or behind a cut line, never
+    says so.
+    """
+
+    answer_s = ANSWER_S
+
+    def wait(self, gen: Generator[Any, Any, Value], *more: Any, **named: Any) -> Value:
+        """As the library does, for `answer_s`. Raises psycopg.OperationalError."""
+        try:
+            return super().wait(_within(gen, self.answer_s), *more, **named)
+        except NoAnswer:
+            self.close()
+            raise
+
+
+class NoAnswer(psycopg.OperationalError):
+    """The server did not answer in time."""
+
+
+def _within(gen: Generator[Any, Any, Value], seconds: float) -> Generator[Any, Any, Value]:
+    """The same, for so long."""
+    deadline, ready = time.monotonic() + seconds, None
+    while True:
+        try:
+            wanted = gen.send(ready)
+        except StopIteration as end:
+            value: Value = end.value
+            return value
+        ready = yield wanted
+        if time.monotonic() > deadline:
+            gen.close()
+            raise NoAnswer(f"PostgreSQL did not answer in {seconds:g} s")
+
+
+class Hold:
+    """Holds an advisory lock from `start` to `close`, and takes it again when the database was away.
+
+    `report` gets a line when somebody else has it.
+    """
+
+    def __init__(self, engine: sa.Engine, lock: int, report: Callable[[str], None]) -> None:
+        self._engine, self._lock, self._report = engine, lock, report
+        self._connection: sa.Connection | None = None
+        self._said = False
+        self._rounds = Rounds("hold", self._look, LOOK_S, report)
+
+    def start(self) -> None:
+        """Take the lock."""
+        self._rounds.start()
+
+    def close(self) -> None:
+        """Give it back."""
+        self._rounds.close()
+        self._drop()
+
+    def _look(self) -> None:
+        try:
+            if self._connection is None:
+                self._take()
+            else:
+                self._connection.scalar(sa.select(1))
+        except SQLAlchemyError:  # it is away, which others report; taken again when it is back
+            self._drop()
+
+    def _take(self) -> None:
+        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        if connection.scalar(sa.select(sa.func.pg_try_advisory_lock(self._lock))):
+            self._connection, self._said = connection, False
+            return
+        connection.close()
+        if not self._said:
+            self._report("Another KVScope works on the same database: end one of the two.")
+        self._said = True
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(SQLAlchemyError):
+                connection.invalidate()  # back in the pool it would keep the lock
+            with suppress(SQLAlchemyError):
+                connection.close()

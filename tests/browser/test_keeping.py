@@ -1,0 +1,87 @@
+"""A busy server tells where one stands in line, and who started a run can delete it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import Page, expect
+
+from tests.support.complaints import Complaints
+from tests.support.server import Server
+from tests.support.stage import Stage
+
+
+@pytest.fixture(scope="module")
+def small(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with a tiny model and one place."""
+    options = ("--service", "tests.support.tiny_service:load_service", "--model", "endless", "--max-open-runs", "1")
+    server = Server(tmp_path_factory.mktemp("keeping"), *options, code=installed)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def stage(new_page: Callable[..., Page], small: Server, complaints: Complaints) -> Stage:
+    complaints.allow("status of 409")  # the recorded run that the page begins with is of another model
+    small.wait_until_ready()
+    return Stage(new_page(), small)
+
+
+def stop(server: Server, run: str) -> None:
+    requests.post(f"{server.url}api/runs/{run}/control", json={"action": "stop"}, timeout=30)
+
+
+def ask_for(stage: Stage, prompt: str, tokens: int) -> None:
+    stage.type_prompt(prompt)
+    stage.set_number("new tokens", tokens)
+    stage.button("Run").click()
+
+
+def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn(stage: Stage, small: Server) -> None:
+    busy = small.start_run("Once upon a time", max_new_tokens=256)
+    stage.open()
+    line = stage.page.locator("#in-line")
+    ask_for(stage, "Hello", 3)
+    expect(line).to_contain_text("your run is next in line")
+    stop(small, busy)
+    expect(line).to_have_count(0)
+    stage.expect_phase("done")
+    expect(stage.chips).to_have_count(3)
+
+
+def test_who_waits_can_leave_the_line(stage: Stage, small: Server, complaints: Complaints) -> None:
+    complaints.allow("status of 404")
+    busy = small.start_run("Once upon a time", max_new_tokens=256)
+    stage.open()
+    ask_for(stage, "Hello", 3)
+    line = stage.page.locator("#in-line")
+    expect(line).to_contain_text("(estimated)")
+    line.get_by_role("button", name="Cancel").click()
+    expect(stage.alert).to_contain_text("Taken out of the line")
+    expect(line).to_have_count(0)
+    stop(small, busy)
+    small.wait_for_the_end(busy)
+    assert "kvscope_runs_waiting 0\n" in requests.get(f"{small.url}metrics", timeout=30).text
+
+
+def test_who_started_a_run_deletes_it_and_nobody_else_is_offered_to(
+    stage: Stage, small: Server, new_page: Callable[..., Page]
+) -> None:
+    stage.open()
+    ask_for(stage, "Hello", 3)
+    stage.expect_phase("done")
+    run = stage.page.evaluate("document.documentElement.dataset.run")
+    other = Stage(new_page(), small)
+    other.page.goto(f"{small.url}?run={run}")
+    other.expect_phase("done")
+    button = {"name": "Delete", "exact": True}
+    expect(other.page.get_by_role("button", **button)).to_have_count(0)
+    stage.page.get_by_role("button", **button).click()
+    dialog = stage.page.get_by_role("dialog", name="Delete this run")
+    expect(dialog).to_contain_text("for 90 days, or until what is stored fills 10.0 GB: then the oldest go first")
+    with stage.page.expect_navigation():
+        dialog.get_by_role("button", name="Delete it").click()
+    assert requests.get(f"{small.url}api/runs/{run}", timeout=30).status_code == 404

@@ -1,0 +1,220 @@
+"""`python -m tests.faults.day`: a day of visitors in some minutes, on a small disk, and what a server holds meanwhile.
+
+Visitors start runs and watch them or leave in the middle, branch off, make twins, pause and forget, share, delete what
+they shared or started, bring files back, and open pages. What both processes hold is looked at every few seconds: the
+last third of the time is to be within 5 % of the middle third, in memory, threads, open files and bytes on the disk.
+The model is a tiny random one, but all else is what is served.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import requests
+import socketio.exceptions
+
+from tests.support.live_server import LiveServer, engine_of
+from tests.support.viewer import Viewer
+from tests.support.waiting import eventually
+
+SERVICE = "tests.support.tiny_service:load_service"
+LOOK_S = 2.0
+LOADING_S = 600.0
+DRIFT = 0.05
+"""How far the last third may be from the middle one."""
+SLACK = {"threads": 3.0, "files": 3.0}
+"""Of small counts, by so many is no drift."""
+DOINGS = ("watch", "watch", "vanish", "branch", "twin", "pause", "share", "share", "delete", "file")
+TEXTS = ("The sky is", "Once upon a time there was a small house", "1 + 1 =", "Where does it look? " * 6)
+
+
+@dataclass
+class Visits:
+    """What visitors did, and what they were answered."""
+
+    done: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
+
+
+class Visitor:
+    """One after another, with a token of its own each time."""
+
+    def __init__(self, url: str, seed: int, visits: Visits, over: Event) -> None:
+        self._url, self._chance, self._visits, self._over = url, random.Random(seed), visits, over
+
+    def come_and_go(self) -> None:
+        """Until the day is over."""
+        while not self._over.is_set():
+            with suppress(requests.RequestException, socketio.exceptions.SocketIOError, AssertionError):
+                self._visit()
+
+    def _visit(self) -> None:
+        self._http = requests.Session()
+        self._http.headers["X-KVScope-Client"] = f"{self._chance.getrandbits(128):032x}"
+        self._ask("GET", "")
+        asked = {"prompt": self._chance.choice(TEXTS), "max_new_tokens": self._chance.choice((4, 16, 48))}
+        made = self._start("api/runs", asked)
+        if made is None:
+            return
+        match self._chance.choice(DOINGS):
+            case "watch":
+                viewer = Viewer(self._url)
+                viewer.watch(made["id"])
+                viewer.wait_for_close(30)
+                viewer.leave()
+                self._visits.done["watched to the end"] += 1
+            case "vanish":
+                viewer = Viewer(self._url)
+                viewer.watch(made["id"])
+                viewer.client.eio.ws.sock.close()  # as a tab does that is gone at once
+                self._visits.done["vanished"] += 1
+            case "pause":
+                self._ask("POST", f"api/runs/{made['id']}/control", json={"action": "pause"})
+                self._visits.done["paused and left"] += 1
+            case "delete":
+                self._delete(f"api/runs/{made['id']}", made["delete_token"])
+            case after:
+                if self._ended(made["id"]):
+                    self._go_on(after, made)
+
+    def _go_on(self, after: str, made: dict[str, Any]) -> None:
+        run = made["id"]
+        if after == "twin":
+            self._start(f"api/runs/{run}/twin", {"cache": self._chance.choice(("none", "forgotten"))})
+        elif after == "branch":
+            position = self._ask("GET", f"api/runs/{run}").json()["prompt_tokens"]
+            self._start(f"api/runs/{run}/fork", {"position": position, "token": self._chance.randrange(3, 200)})
+        else:
+            words = {"title": f"{self._chance.random()}", "values": self._chance.choice(("attention", "qkv"))}
+            shared = self._ask("POST", f"api/runs/{run}/share", json=words)
+            if not shared.ok:
+                return
+            self._visits.done["shared"] += 1
+            session = shared.json()
+            if after == "file":
+                file = self._ask("GET", f"api/sessions/{session['id']}.safetensors").content
+                kind = {"Content-Type": "application/octet-stream"}
+                again = self._ask("POST", "api/sessions", data=file, headers=kind)
+                if again.ok:
+                    self._visits.done["brought back"] += 1
+                    self._delete(f"api/sessions/{session['id']}", again.json()["delete_token"])
+            self._ask("GET", f"s/{session['id']}")
+            self._delete(f"api/sessions/{session['id']}", session["delete_token"])
+
+    def _start(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        answer = self._ask("POST", path, json=body)
+        if not answer.ok:
+            self._over.wait(1)
+            return None
+        made: dict[str, Any] = answer.json()
+        self._visits.done["started, in line at first" if answer.status_code == 202 else "started"] += 1
+        while self._ask("GET", f"api/runs/{made['id']}").status_code == 202:
+            self._over.wait(0.3)
+        return made
+
+    def _ended(self, run: str) -> bool:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not self._over.is_set():
+            answer = self._ask("GET", f"api/runs/{run}")
+            if answer.status_code != 200 or answer.json()["status"] == "closed":
+                return answer.status_code == 200
+            self._over.wait(0.3)
+        return False
+
+    def _delete(self, path: str, token: str) -> None:
+        if self._ask("DELETE", path, headers={"Authorization": f"Bearer {token}"}).ok:
+            self._visits.done["deleted"] += 1
+
+    def _ask(self, method: str, path: str, **more: Any) -> requests.Response:
+        answer = self._http.request(method, self._url + path, timeout=60, **more)
+        self._visits.statuses[answer.status_code] += 1
+        return answer
+
+
+def look(server: LiveServer, folder: Path) -> dict[str, float]:
+    """What the server holds now. The web process is the child of the one that was started."""
+    engine = engine_of(server)
+    web = engine.parent()
+    assert web is not None
+    found = {"bytes on the disk": float(sum(file.stat().st_size for file in folder.iterdir() if file.is_file()))}
+    for name, process in (("web", web), ("engine", engine)):
+        found[f"memory of the {name}"] = float(process.memory_info().rss)
+        found[f"threads of the {name}"] = float(process.num_threads())
+        found[f"files of the {name}"] = float(process.num_fds())
+    return found
+
+
+def drifts(looks: Sequence[dict[str, float]]) -> dict[str, tuple[float, float, float, bool]]:
+    """By what was looked at: the medians of each third, and whether the last is too far from the middle one."""
+    third = len(looks) // 3
+    made = {}
+    for name in looks[0]:
+        first, middle, last = (
+            statistics.median(each[name] for each in part)
+            for part in (looks[:third], looks[third : 2 * third], looks[2 * third :])
+        )
+        slack = max(DRIFT * middle, next((slack for word, slack in SLACK.items() if word in name), 0.0))
+        made[name] = (first, middle, last, last - middle > slack)
+    return made
+
+
+def day(minutes: float, visitors: int, disk: str, seed: int) -> tuple[list[dict[str, float]], Visits, str, str]:
+    """Let a day pass; what was seen, what was done, the server's log, and its figures at the end."""
+    visits, over, looks = Visits(), Event(), list[dict[str, float]]()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "data"
+        server = LiveServer(folder, "endless", service=SERVICE, options=("--max-disk", disk))
+        try:
+            eventually(lambda: server.get("readyz").ok, LOADING_S)
+            server.finished(server.start_run(max_new_tokens=4))
+            with ThreadPoolExecutor(visitors) as many:
+                for number in range(visitors):
+                    many.submit(Visitor(server.url, seed + number, visits, over).come_and_go)
+                end = time.monotonic() + 60 * minutes
+                while time.monotonic() < end:
+                    time.sleep(LOOK_S)
+                    looks.append(look(server, folder))
+                over.set()
+            return looks, visits, server.errors, server.get("metrics").text
+        finally:
+            over.set()
+            server.close()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults.day", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--visitors", type=int, default=8)
+    parser.add_argument("--disk", default="20MB", help="as --max-disk takes it")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    looks, visits, errors, metrics = day(options.minutes, options.visitors, options.disk, options.seed)
+    print(f"{options.minutes:g} minutes, {options.visitors} visitors, {options.disk}: {dict(visits.done)}")
+    print(f"answers by status: {dict(sorted(visits.statuses.items()))}")
+    print("".join(f"{line}\n" for line in metrics.splitlines() if "bytes" in line and not line.startswith("#")), end="")
+    print(f"{'':24}{'first third':>14}{'middle':>14}{'last':>14}{'last ÷ middle':>15}")
+    found = drifts(looks)
+    for name, (first, middle, last, too_far) in found.items():
+        print(f"{name:24}{first:>14,.0f}{middle:>14,.0f}{last:>14,.0f}{last / middle:>14.3f}{' !' if too_far else ''}")
+    print(f"tracebacks in the log: {errors.count('Traceback')}")
+    if "Traceback" in errors:
+        print(errors[errors.rindex("Traceback") :][:3000])
+    faults = [status for status in visits.statuses if status >= 500 and status not in (503, 507)]
+    return 1 if faults or "Traceback" in errors or any(too_far for *_, too_far in found.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
