@@ -70,14 +70,14 @@ const SAID = {
     more: `Only the last column, of ${quoted(run.tokens[run.promptLength - 1])}, is asked.`,
   }),
   cache: ({ tokens, promptLength }) => ({
-    title: "It keeps two vectors per token, layer and KV head: the KV cache.",
-    more: `Now only ${quoted(tokens[promptLength])} is computed: decode.`,
+    title: `Of each token it keeps a key and a value: the KV cache. Now only ${quoted(tokens[promptLength])} is computed: decode.`,
+    more: "Two vectors per layer and KV head: all that later tokens ask the earlier ones for. The columns are gone.",
   }),
   without: (run) => {
     const rows = rowsWithoutCache(run);
     return {
-      title: `Without the cache: ${counted(rows.without, "row")} instead of ${integer(rows.cached)}.`,
-      more: `By formula: every token again in each of ${counted(run.steps.length, "step")}. A row is one token through all ${counted(run.layers, "layer")}.`,
+      title: `Without the cache: ${counted(rows.without, "column")} instead of ${integer(rows.cached)}.`,
+      more: `By formula: every token again in each of ${counted(run.steps.length, "step")}. A line is a step, a square one token’s column through all ${counted(run.layers, "layer")}.`,
     };
   },
 };

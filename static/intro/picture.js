@@ -85,7 +85,7 @@ export function Rows({ run, progress }) {
   const shown = Math.ceil(run.steps.length * Math.min(1, progress / 0.7));
   return html`<div class="intro-rows">
     <${Stairs} title="With the cache" rows=${cached} lines=${stairs.with} shown=${shown} said="blue: read from the cache" />
-    <${Stairs} title="Without" rows=${without} lines=${stairs.without} shown=${shown} said="paler: computed again" />
+    <${Stairs} title="Without" rows=${without} lines=${stairs.without} shown=${shown} said="hatched: computed again" />
   </div>`;
 }
 
@@ -103,7 +103,7 @@ function Stairs({ title, rows, lines, shown, said }) {
     [lines, shown, theme, geometry],
   );
   return html`<figure>
-    <figcaption><b>${title}: ${counted(rows, "row")} computed</b> <span>${said}</span></figcaption>
+    <figcaption><b>${title}: ${counted(rows, "column")} computed</b> <span>${said}</span></figcaption>
     <div ref=${ref}>${size && html`<${Surface} width=${size.width} height=${geometry.height} ratio=${ratio} draw=${draw} />`}</div>
   </figure>`;
 }

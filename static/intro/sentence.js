@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { ending } from "../facts/endings.js";
 import { sentenceOf } from "../facts/prose.js";
 import { useScroll } from "../ui/use-scroll.js";
 
@@ -21,7 +22,7 @@ export function Sentence({ run, moment, progress, look, text }) {
         : html`<span key=${position}>${piece}</span>`,
     )}${shown.map((piece, step) => html`<span class=${moment === "choice" || (moment === "cache" && step === 0) ? "is-new" : "is-answer"}>${piece}</span>`)}${
       (!run.close || shown.length < answer.length) && html`<i class="intro-caret" aria-hidden="true"></i>`
-    }</p>`;
+    }${run.close && shown.length === answer.length && html`<small> ${ending(run.close)}</small>`}</p>`;
 }
 
 function answered(moment, progress, length) {

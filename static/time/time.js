@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
-import { counted, milliseconds } from "../facts/format.js";
+import { counted, milliseconds, quoted } from "../facts/format.js";
 import { isAwaited } from "../state/settled.js";
 import { Card } from "../ui/card.js";
 import { Surface } from "../ui/surface.js";
@@ -13,6 +13,7 @@ import { drawBars, hitBars } from "./bars.js";
 import { timeFacts } from "./facts.js";
 
 const NAME = "Time";
+const NAME_CHARS = 12;
 
 export function Time({ state, dispatch }) {
   const { run, settled } = state;
@@ -25,7 +26,10 @@ export function Time({ state, dispatch }) {
   const { prefill, decode } = timeFacts(run, settled);
   const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} of the prompt ${prefill.chunks > 1 ? `(in ${prefill.chunks} passes) ` : ""}took ${milliseconds(prefill.ms)}${run.open.parent ? " in the run this one branched from" : ""}`;
   const told = decode
-    ? { number: milliseconds(decode.here), says: `for one token alone; ${prompt}` }
+    ? {
+        number: milliseconds(decode.here),
+        says: `for ${quoted(run.tokens[run.lastQueryOfStep(settled)], NAME_CHARS)} alone; ${prompt}`,
+      }
     : {
         number: milliseconds(prefill.ms),
         says: html`until the first token (<${Term} id="ttft">TTFT<//>), for ${prefill.tokens === 1 ? "the one token" : `all ${prefill.tokens} tokens`} of the prompt at once`,

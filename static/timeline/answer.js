@@ -9,7 +9,7 @@ import { notedSteps } from "../facts/saved-session.js";
 import { useGradually } from "../turns/later.js";
 import { Memo } from "../ui/memo.js";
 import { useScroll } from "../ui/use-scroll.js";
-import { aboutWord, kindOf, knownStep, stepOfWord, timeOf, typeOf } from "./words.js";
+import { aboutWord, kindOf, knownStep, timeOf, typeOf } from "./words.js";
 
 /** Tokens of a prompt that are rendered in one frame. */
 const TOKENS_AT_ONCE = 80;
@@ -65,7 +65,7 @@ function PromptPart({ run, pieces, begin, split }) {
   });
 }
 
-/** A word per token chosen. One that has not come yet is not there. */
+/** A word per token chosen. One that has not come yet is not there. A click leads to the step that chose it. */
 function Words({ state, split }) {
   const { run, step } = state;
   const { steps } = run;
@@ -76,10 +76,10 @@ function Words({ state, split }) {
   const goesOn = shown.length < steps.length || !run.close;
   return html`<span class="words" role="group" aria-label="Answer"
     >${shown.map(({ data: { token } }, index) => {
-      const isNoted = noted.includes(stepOfWord(steps, index));
+      const isNoted = noted.includes(index);
       return html`<${Memo}
         of=${Word} key=${index} text=${split ? tokenLabel(token, NO_BREAK) : pieces[index]} kind=${kindOf(index, step)} split=${split}
-        step=${stepOfWord(steps, index)} forced=${Boolean(token.forced)} noted=${isNoted} about=${aboutWord(steps, index, known, isNoted)}
+        step=${index} forced=${Boolean(token.forced)} noted=${isNoted} about=${aboutWord(steps, index, known, isNoted)}
         time=${split ? timeOf(steps, index, known) : null}
       />`;
     })}</span

@@ -35,10 +35,7 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
         <${Speed} state=${state} dispatch=${dispatch} />
       </div>`
       }
-      <div class="said">
-        <${Narration} ...${sentencesOf(state)} />
-        ${controls && html`<${Pace} state=${state} dispatch=${dispatch} />`}
-      </div>
+      <${Narration} ...${sentencesOf(state)} />
       <${Branches} state=${state} client=${client} controller=${controller} />
       ${!hides("notes") && html`<${Notes} state=${state} dispatch=${dispatch} />`}
     </section>
@@ -62,6 +59,7 @@ function AnswerActions({ state, dispatch, client, split, onSplit }) {
       >Try your own</button>`
     }
     ${!embed && !file && !run?.saved && html`<${ShareButton} state=${state} dispatch=${dispatch} />`}
+    <${Pace} state=${state} dispatch=${dispatch} />
   </div>`;
 }
 

@@ -41,11 +41,6 @@ export function kindOf(index, step) {
   return index < step ? "past" : "future";
 }
 
-/** @returns {number} where a click on it leads: to the step that fed it, or, where none has, to the one that chose it */
-export function stepOfWord(steps, index) {
-  return index + 1 < steps.length ? index + 1 : index;
-}
-
 /** @returns {string} the time of the step that fed it; before there is one, what share the model gave it */
 export function timeOf(steps, index, known) {
   const { token } = steps[index].data;

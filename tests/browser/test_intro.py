@@ -18,8 +18,8 @@ HEADINGS = [
     "It reads all {prompt} tokens at once: prefill.",
     "Here “it” looks back at “animal”.",
     "At the top: the likeliest next token.",
-    "It keeps two vectors per token, layer and KV head: the KV cache.",
-    "Without the cache: {without} rows instead of {rows}.",
+    "Of each token it keeps a key and a value: the KV cache. Now only “far” is computed: decode.",
+    "Without the cache: {without} columns instead of {rows}.",
 ]
 
 

@@ -131,10 +131,12 @@ def test_the_slider_shows_the_step_it_stands_at(stage: Stage, short_run: str) ->
     assert len(pictures) == 3
 
 
-def test_a_click_on_a_token_goes_to_the_step_that_fed_it(stage: Stage, short_run: str) -> None:
+def test_a_click_on_a_word_goes_to_the_step_that_chose_it(stage: Stage, short_run: str) -> None:
     stage.open_finished(short_run)
     stage.words.nth(2).click()
-    stage.expect_step(3)
+    stage.expect_step(2)
+    word = stage.server.log(short_run).steps[2]["token"]["text"].strip()
+    expect(stage.region("Next token")).to_contain_text(f"“{word}”")
 
 
 def test_playing_changes_the_picture_and_ends_with_the_run(stage: Stage, short_run: str) -> None:

@@ -187,9 +187,11 @@ def test_cache_bytes_are_the_frames_and_the_formulas(stage: Stage, short_run: st
 
 def test_times_are_the_measured_ones(stage: Stage, short_run: str) -> None:
     opened(stage, short_run)
-    prefill, here = (stage.server.log(short_run).steps[step]["ms"]["total"] for step in (0, STEP))
+    log = stage.server.log(short_run)
+    prefill, here = (log.steps[step]["ms"]["total"] for step in (0, STEP))
+    fed = log.steps[STEP - 1]["token"]["text"].strip()
     time = stage.region("Time")
-    expect(time).to_contain_text(f"{written(here)}for one token alone")
+    expect(time).to_contain_text(f"{written(here)}for “{fed}” alone")
     expect(time).to_contain_text(f"of the prompt took {written(prefill)}")
 
 

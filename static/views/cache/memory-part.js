@@ -100,7 +100,7 @@ function growthSeries(run) {
       points: used.map(({ x, y }) => ({ x, y: y * ratio })),
     })),
     { name: "reserved (measured)", kind: "stairs", tone: "reserved", points: reserved },
-    { name: "used (measured)", kind: "line", tone: "cached", points: used },
+    { name: "used (measured)", kind: "stairs", tone: "cached", points: used },
   ];
 }
 

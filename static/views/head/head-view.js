@@ -13,7 +13,8 @@ import { Phases, whySoMany } from "./phases.js";
 const READABLE_TOKENS = 48;
 
 function stillAt(step, sight, layer) {
-  return `This is still step ${step}: step ${sight} has not reached layer ${layer}.`;
+  const before = step < 0 ? "" : `This is still step ${step}: `;
+  return `${before}${before ? "step" : "Step"} ${sight} has not reached layer ${layer}.`;
 }
 
 const isLocked = ({ selection }) => selection.query !== null || selection.key !== null;

@@ -71,7 +71,7 @@ test("with the cache each token is computed once, without it every step has all 
   assert.equal(total(stairs.with, "fresh"), 5);
   assert.equal(total(stairs.with, "again"), 0);
   assert.equal(total(stairs.without, "fresh") + total(stairs.without, "again"), 3 + 4 + 5);
-  assert.equal(saidOf("without", { run, look: null }).title, "Without the cache: 12 rows instead of 5.");
+  assert.equal(saidOf("without", { run, look: null }).title, "Without the cache: 12 columns instead of 5.");
 });
 
 test("every moment is said with the run's own numbers", () => {
@@ -83,7 +83,7 @@ test("every moment is said with the run's own numbers", () => {
     said("look").more,
     new RegExp(`^${Math.round(100 * weightOf(cell(1, 0, 2, 1)))}.% of its attention, in one of 4 heads`),
   );
-  assert.match(said("cache").more, /“d”/);
+  assert.match(said("cache").title, /“d”/);
   assert.match(saidOf("sentence", { run: null, look: null }).title, /A real language model/);
 });
 
