@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.runs import SMALL_RUN
+from tests.support.runs import SMALL_RUN, share
 from tests.support.server import Server
 from tests.support.stage import Stage
 
@@ -28,6 +28,53 @@ def test_a_phone_shows_every_panel_and_never_scrolls_sideways(
         expect(stage.region(name)).to_be_in_viewport(ratio=0.2)
         expect(tab).to_have_attribute("aria-current", "true")
         assert stage.overflow() <= 0
+
+
+CONTROLS = """() => [...document.querySelectorAll("button, a, input, select, textarea, [role=application]")]
+  .filter((control) => {
+    const { left, top, right, bottom } = control.getBoundingClientRect();
+    const inSight = right > Math.max(left, 0) && bottom > Math.max(top, 0) && left < innerWidth && top < innerHeight;
+    const drawn = control.matches("input, select") || control.checkVisibility({ opacityProperty: true });
+    return control.tabIndex >= 0 && inSight && drawn;
+  })
+  .map((control) => control.getAttribute("aria-label") ?? control.textContent)"""
+"""What can be operated and is in sight. A group that arrow keys lead through counts once, as the Tab key has it."""
+
+
+def test_nobody_is_asked_for_many_decisions_at_once(
+    new_page: Callable[..., Page], stage: Stage, short_run: str
+) -> None:
+    newcomer = Stage(new_page(), stage.server)
+    newcomer.page.goto(stage.server.url)
+    expect(newcomer.button("Watch")).to_be_visible()
+    first = newcomer.page.evaluate(CONTROLS)
+    phone = Stage(new_page(**PHONE), stage.server).open_finished(short_run)
+    held = phone.page.evaluate(CONTROLS)
+    whole = stage.open_finished(short_run).rest().page.evaluate(CONTROLS)
+    assert (len(first) <= 15, len(whole) <= 40, len(held) <= 25) == (True, True, True), (first, whole, held)
+    assert min(map(len, (first, whole, held))) > 5
+
+
+@pytest.mark.parametrize(("screen", "path"), [(PHONE, ""), ({"viewport": {"width": 700, "height": 500}}, "embed/")])
+def test_a_small_screen_is_mostly_picture(
+    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any], path: str
+) -> None:
+    page = new_page(**screen)
+    if path:
+        page.goto(f"{server.url}{path}{share(server, short_run).id}?step=2&layer=13&head=2")
+    else:
+        Stage(page, server).open_finished(short_run)
+    expect(page.get_by_role("application", name="Arrow keys choose layer and head")).to_be_attached()
+    page.get_by_role("navigation", name="Panels").get_by_role("button", name="Map").click()
+    answer, steps, panel = (
+        page.locator(one).bounding_box()
+        for one in ("[aria-label='Prompt and answer']", "[aria-label=Playback]", "#panel-map")
+    )
+    assert answer is not None
+    assert steps is not None
+    assert panel is not None
+    assert steps["y"] + steps["height"] - answer["y"] <= 100
+    assert panel["height"] >= 0.55 * screen["viewport"]["height"]
 
 
 LAYOUT_SHIFTS = """window.shifts = [];
