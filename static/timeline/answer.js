@@ -83,7 +83,7 @@ function Words({ state, split }) {
         time=${split ? timeOf(steps, index, known) : null}
       />`;
     })}</span
-  >${goesOn && html`<i class="caret" aria-hidden="true"></i>`}${!goesOn && html`<small class="answer-aside ending"> ${ending(run.close)}</small>`}`;
+  >${goesOn && html`<i class="caret" aria-hidden="true"></i>`}${!goesOn && html`${" "}<small class="answer-aside ending">${ending(run.close)}</small>`}`;
 }
 
 function Word({ text, kind, split, step, forced, noted, about, time }) {
