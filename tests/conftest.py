@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,9 @@ WITHOUT = (
 )
 """Features of Chromium that are not there in tests."""
 BROWSER_TESTS = Path(__file__).parent / "browser"
+
+# Servers that tests start hear of a closed terminal, also where whoever runs the tests does not.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("untimed", deadline=None)

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from kvscope.app.store.rounds import Rounds
 
-ANSWER_S = 20.0
+ANSWER_S = 10.0
 """How long a statement may take. No statement of a server's takes a second."""
 LOOK_S = 2.0
 Value = TypeVar("Value")

@@ -45,10 +45,9 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
 function AnswerActions({ state, dispatch, client, split, onSplit }) {
   const { run, embed, file, sandboxed } = state;
   return html`<div class="answer-actions">
-    ${
-      run?.open &&
-      html`<button class="other-button is-quiet" type="button" aria-pressed=${split} title="Token by token, with times" onClick=${onSplit}>Tokens</button>`
-    }
+    <button
+      class="other-button is-quiet" type="button" disabled=${!run?.open} aria-pressed=${split} title="Token by token, with times" onClick=${onSplit}
+    >Tokens</button>
     ${canAsk(state) && html`<${DeleteRun} state=${state} client=${client} />`}
     ${
       !embed &&
@@ -89,7 +88,8 @@ function Narration({ seen, heard }) {
 /** What the run was asked for, and how much slower than it was it is shown. */
 function Pace({ state, dispatch }) {
   const { run, step, speed, following } = state;
-  if (!run?.open) return null;
+  // Its line is there from the start, or all below it would move when the run comes.
+  if (!run?.open) return html`<div class="pace">${"\u00a0"}</div>`;
   const settings = settingsOfRun(run.open);
   return html`<div class="pace">
     ${

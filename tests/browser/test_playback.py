@@ -49,7 +49,7 @@ def test_keys_walk_the_steps_layers_and_heads(stage: Stage, short_run: str) -> N
 def test_a_step_that_is_shown_is_told_even_if_the_next_follows_at_once(stage: Stage) -> None:
     """The sentence may be ahead of the panels, never behind them; it is read out once the slider rests."""
     stage.open()
-    expect(stage.ending).to_be_visible()
+    stage.skip_to_the_end()
     stage.slider.fill("0")
     stage.expect_step(0)
     seen = stage.page.evaluate(
