@@ -1,6 +1,6 @@
 """`python -m tests.record.pictures`: the README's pictures, of the recorded run that the page opens with.
 
-docs/stage.png is the stage at step 3, docs/intro.webp the first thirty seconds as they play.
+docs/stage.png is the stage in the middle of step 3, docs/intro.webp the first thirty seconds as they play.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from tests.support.chromium import chromium
 from tests.support.server import ROOT, Server
 
 DOCS = ROOT / "docs"
-STAGE = "#step=3&layer=13&head=8&query=8&key=1&view=head"
+LAYER = 13
+STAGE = f"#step=2&layer={LAYER}&head=8&view=head"
 SCREEN = {"width": 1440, "height": 900}
 SMALL = (720, 450)
 FRAME_S = 0.2
@@ -27,9 +28,15 @@ MOST_BYTES = 2_000_000
 
 
 def take_stage(page: Page, server: Server) -> None:
-    """The stage at rest, with the exact values of the chosen cell."""
+    """The stage where a walk through a step stands in one layer, which opens like a lens."""
     page.goto(f"{server.url}{STAGE}")
-    expect(page.get_by_role("region", name="Inspector").get_by_text("softmax over")).to_be_visible(timeout=60_000)
+    inspector = page.get_by_role("region", name="Inspector")
+    expect(inspector.get_by_text("softmax over")).to_be_visible(timeout=60_000)
+    for _ in range(LAYER + 1):
+        page.keyboard.press(".")
+    expect(page.get_by_role("status", name="Step and layer")).to_have_text(f"Step 3, layer {LAYER}")
+    expect(inspector.get_by_text("softmax over")).to_be_visible(timeout=60_000)
+    page.wait_for_load_state("networkidle")
     page.screenshot(path=DOCS / "stage.png")
 
 
