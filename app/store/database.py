@@ -40,7 +40,7 @@ LOG_BYTES = 64 * 1024 * 1024
 """SQLite's log of changes is cut to this size when it has been copied into the database."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its database."""
-CONNECT_S = 10
+CONNECT_S = 5
 """How long to wait for a PostgreSQL that does not answer at all, unless DATABASE_URL has a `connect_timeout`."""
 
 
