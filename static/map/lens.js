@@ -10,8 +10,8 @@ import { drawLens } from "./lens-way.js";
 import { threadsOf } from "./threads.js";
 
 /** Lower lanes than this have no room for a name. */
-/** What both headings between the dots and the shelf need. */
-const BOTH_PX = 300;
+/** What two whole headings between the dots and the shelf need. */
+const BOTH_PX = 260;
 const LEAST_LANE_PX = 9;
 /** Between the column and the weights that follow it there is room for "MLP". */
 const MLP_PX = 44;
@@ -125,11 +125,8 @@ function Words({ run, step, lens, view, geometry, most, reader, slowdown }) {
       html`<text class="lens-muted" x=${column.x1 - left + 5} y=${mlp - top + 4}>MLP</text>`
     }
     <text class="lens-asks" x=${tick - left + 5} y=${inside.y1 - top - 1}>${compact ? "Q" : "Q asks"}</text>
-    <text class="lens-asks" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact ? "weights" : "attention weights"}</text>
-    ${
-      (compact || shelf.x0 - dots.x >= BOTH_PX) &&
-      html`<text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${whichThreads(run, { view, most, reader, compact })}</text>`
-    }
+    <text class="lens-asks" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact || shelf.x0 - dots.x < BOTH_PX ? "weights" : "attention weights"}</text>
+    <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${whichThreads(run, { view, most, reader, compact })}</text>
     <text class=${view.firstQuery === 0 ? "lens-asks" : "lens-kept"} x=${shelf.x0 - left} y=${title}>
       K and V${compact ? "" : ` of ${counted(view.positions, "token")}`}
     </text>

@@ -1,7 +1,7 @@
 /** A prompt of one's own, and the settings of its run in one place. It lies over the stage, which stays as it is. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { highOf, NUMBERS } from "../log/run-request.js";
 import { isAsking } from "../state/asking.js";
 import { Icon } from "../ui/icons.js";
@@ -30,7 +30,8 @@ function Sheet({ state, dispatch, controller }) {
  */
 export function PromptForm({ state, dispatch, controller, onClose, children = null }) {
   const field = useRef(null);
-  useEffect(() => {
+  // At once: whoever asks by a key types on.
+  useLayoutEffect(() => {
     field.current.focus();
     field.current.select();
   }, []);

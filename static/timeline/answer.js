@@ -1,14 +1,13 @@
 /** The prompt and its answer as one reads them, with what is being computed marked; or, on demand, token by token with times. */
 
 import { html } from "htm/preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { ending } from "../facts/endings.js";
 import { counted, integer, tokenLabel } from "../facts/format.js";
 import { sentenceOf } from "../facts/prose.js";
 import { notedSteps } from "../facts/saved-session.js";
 import { useGradually } from "../turns/later.js";
 import { Memo } from "../ui/memo.js";
-import { useScroll } from "../ui/use-scroll.js";
 import { aboutWord, kindOf, knownStep, timeOf, typeOf } from "./words.js";
 
 /** Tokens of a prompt that are rendered in one frame. */
@@ -18,7 +17,9 @@ const NO_BREAK = 24;
 export function Answer({ state, dispatch, split }) {
   const { run, step, settled } = state;
   const text = useRef(null);
-  useScroll(keepInSight, text, [step, run?.steps.length, split]);
+  useLayoutEffect(() => {
+    if (text.current) keepInSight(text.current);
+  }, [step, settled, run?.steps.length, split]);
   if (!run?.open)
     return html`<p class="answer" data-type="large">${state.opening ? "Waiting for the first frame…" : ""}</p>`;
   const hidesPrompt = state.embed?.hide.includes("prompt") ?? false;

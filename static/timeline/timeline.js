@@ -58,7 +58,7 @@ function AnswerActions({ state, dispatch, client, split, onSplit }) {
       >Try your own</button>`
     }
     ${!embed && !file && !run?.saved && html`<${ShareButton} state=${state} dispatch=${dispatch} />`}
-    <${Pace} state=${state} dispatch=${dispatch} />
+    <${Pace} state=${state} />
   </div>`;
 }
 
@@ -86,18 +86,13 @@ function Narration({ seen, heard }) {
 }
 
 /** What the run was asked for, and how much slower than it was it is shown. */
-function Pace({ state, dispatch }) {
+function Pace({ state }) {
   const { run, step, speed, following } = state;
   // Its line is there from the start, or all below it would move when the run comes.
   if (!run?.open) return html`<div class="pace">${"\u00a0"}</div>`;
   const settings = settingsOfRun(run.open);
   return html`<div class="pace">
-    ${
-      canAsk(state)
-        ? html`<button class="settings-button" type="button" title="Change it for a run of your own" onClick=${() => dispatch({ type: "ask", asking: true })}
-            >${settings}</button>`
-        : html`<span>${settings}</span>`
-    }
+    <span>${settings}</span>
     <span class="slowdown" title=${SLOWED}>${following ? "live" : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed)) : ""}</span>
   </div>`;
 }

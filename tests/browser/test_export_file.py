@@ -77,9 +77,11 @@ def test_it_shows_what_the_link_shows(new_page: Callable[..., Page], server: Ser
             stage.expect_step(3)
             stage.expect_view(view)
             expect(stage.region("Look here").get_by_role("button").first).to_be_visible()
-        for name in ("Model map", "Timeline", "Next token", "KV cache", "Time"):
+        for name in ("Model map", "Next token", "KV cache", "Time"):
             # A wide view takes the place of some.
             expect_same_text(mine.region(name), link.region(name))
+        expect_same_text(mine.answer, link.answer)
+        expect_same_text(mine.place, link.place)
         for name in ("Model map", *(["Inspector"] if view in IN_THE_FRAMES else [])):
             tables = [Path(stage.save(name, "CSV").path()).read_text("utf-8") for stage in pages]
             assert tables[0] == tables[1] != "", f"{view}, {name}"

@@ -108,7 +108,7 @@ def test_its_numbers_are_the_logs(newcomer: Intro, log: Log) -> None:
     newcomer.slider.press("End")
     newcomer.expect_moment(5, log)
     sentence = newcomer.main.get_by_role("paragraph").filter(has_text=log.open["prompt"]).first
-    assert sentence.inner_text().strip() == (log.open["prompt"] + answer).strip()
+    assert sentence.inner_text().strip() == f"{log.open['prompt']}{answer} limit of new tokens reached"
 
 
 def test_skipping_leads_to_the_stage_and_is_remembered(newcomer: Intro) -> None:

@@ -49,7 +49,7 @@ def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn(stage: S
     stop(small, busy)
     expect(line).to_have_count(0)
     stage.expect_phase("done")
-    expect(stage.chips).to_have_count(3)
+    expect(stage.words).to_have_count(3)
 
 
 def test_who_waits_can_leave_the_line(stage: Stage, small: Server, complaints: Complaints) -> None:

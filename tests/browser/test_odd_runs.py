@@ -234,7 +234,7 @@ def test_odd_tokens_stay_text_and_keep_their_place(new_page: Callable[..., Page]
     cells = stage.page.get_by_role("group", name="Tokens and ids of this step").get_by_role("row")
     prompt = odd_words.server.log(odd_words.run).open["tokens"]
     expect(cells).to_have_count(1 + len(prompt))
-    shown = ["<img·src=x·onerror=alert(1)>", "שלום·עולם", "x" * 23 + "…", "\\u{202E}abc", "⏎⏎⏎"]
+    shown = ["<img·src=x·onerror=aler…", "שלום·עולם", "x" * 23 + "…", "\\u{202E}abc", "⏎⏎⏎"]
     stage.button("Tokens").click()
     names = stage.page.get_by_role("group", name=f"Prompt, {len(prompt)} tokens").locator("bdi")
     for text, name in zip(shown, names.all(), strict=False):

@@ -160,6 +160,7 @@ def test_pause_stops_the_engine_and_play_lets_it_go_on(stage: Stage) -> None:
     eventually(lambda: stage.server.status(run)["last_seq"] > frames)
     assert stage.server.status(run)["status"] == "running"
     stage.button("Stop").click()
+    stage.skip_to_the_end()
     expect(stage.ending).to_have_text("stopped")
     assert stage.server.status(run)["reason"] == "stopped"
 

@@ -178,7 +178,7 @@ def test_notes_lead_from_step_to_step(new_page: Callable[..., Page], server: Ser
     expect(words.get_by_role("listitem")).to_contain_text(["Last.", "Also here."])
     stage.page.wait_for_url(re.compile("step=4&layer=20&head=2"))
     expect(stage.button("Next note")).to_have_attribute("aria-disabled", "true")
-    expect(stage.page.get_by_title("has a note")).to_have_count(1)
+    expect(stage.page.get_by_title("has a note")).to_have_count(2)
     stage.button("Previous step").click()
     expect(words).to_contain_text("No note on this step. 3 notes on steps 0 and 4.")
 

@@ -23,6 +23,8 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
 
 
 def ask_for_a_run(page: Page) -> None:
+    if not page.get_by_label("Prompt", exact=True).is_visible():
+        page.get_by_role("button", name="Try your own").click()
     page.get_by_label("Prompt", exact=True).fill("abc")
     page.get_by_role("button", name="Run", exact=True).click()
 

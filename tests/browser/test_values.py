@@ -36,7 +36,7 @@ def test_the_matrix_tells_the_weight_under_the_pointer(stage: Stage, short_run: 
     query, key = int(found[1]), int(found[2])
     log = stage.server.log(short_run)
     weight = log.weight(LAYER, HEAD, query, key)
-    expect(stage.matrix.get_by_text(re.compile(r"^weight "))).to_contain_text(f"weight {weight:.3f} ± 0.004")
+    expect(stage.matrix.get_by_text(re.compile(r"^weight \d\."))).to_contain_text(f"weight {weight:.3f} ± 0.004")
     looker, seen = (log.tokens[position]["text"].strip() for position in (query, key))
     expect(stage.matrix.get_by_text(f"“{looker}” looks at “{seen}”")).to_be_visible()
 
@@ -92,7 +92,7 @@ def test_the_map_names_what_is_under_the_pointer(stage: Stage, short_run: str) -
     )
     assert place
     weight = stage.server.log(short_run).weight(layer, head, int(place[1]), int(place[2]))
-    expect(stage.map.get_by_text(re.compile(r"^weight "))).to_contain_text(f"weight {weight:.3f}")
+    expect(stage.map.get_by_text(re.compile(r"^weight \d\."))).to_contain_text(f"weight {weight:.3f}")
     expect(stage.region("Inspector")).to_contain_text(f"Layer {layer} ▸ Head {head}")
     stage.map.click(position={"x": box["width"] * 0.45, "y": box["height"] * 0.4})
     stage.page.wait_for_url(f"**layer={layer}&head={head}*")
@@ -120,7 +120,7 @@ def test_a_what_if_redraws_the_candidates_without_asking_the_server(stage: Stage
     inspector, panel = stage.region("Inspector"), stage.region("Next token")
     inspector.get_by_label("What-if temperature").fill("0.1")
     inspector.get_by_label("What-if top-p").fill("0.05")
-    stage.page.keyboard.press("Escape")
+    stage.page.get_by_role("navigation", name="Zoom").get_by_role("button", name=f"Head {HEAD}", exact=True).click()
     expect(panel).to_contain_text("what if it were drawn so. Nothing is run again.")
     expect(panel.get_by_role("listitem").first).to_contain_text("100.0")
     expect(panel.get_by_role("listitem").nth(1)).to_contain_text("cut by top-p")
@@ -181,7 +181,8 @@ def test_cache_bytes_are_the_frames_and_the_formulas(stage: Stage, short_run: st
     expect(panel).to_contain_text(f"{kv['bytes_used'] / 1000:.0f}\u202fkB")
     expect(panel).to_contain_text(f"{kv['positions']} positions, +{each:,}\u202fB a token✓ the formula agrees")
     old, room = kv["positions"] - 1, 16 * kv["blocks"] - kv["positions"]
-    picture = f"{old} positions read from the cache, 1 position written in this step, {room} places reserved and empty"
+    places = "1 place" if room == 1 else f"{room} places"
+    picture = f"{old} positions read from the cache, 1 position written in this step, {places} reserved and empty"
     expect(panel.get_by_role("img", name=picture)).to_be_visible()
 
 

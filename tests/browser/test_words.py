@@ -157,6 +157,7 @@ def test_a_definition_closes_when_its_word_is_scrolled_away_and_only_then(
 
 def test_a_label_that_is_a_term_still_names_its_field(stage: Stage, short_run: str) -> None:
     stage.open(short_run, PLACE)
+    stage.ask()
     form = stage.page.get_by_role("form", name="New run")
     expect(form.get_by_label("top-k")).to_have_attribute("type", "number")
     form.get_by_text("top-k").hover()

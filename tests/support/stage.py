@@ -175,6 +175,11 @@ class Stage:
         return self.page.get_by_role("slider", name="Step", exact=True)
 
     @property
+    def answer(self) -> Locator:
+        """The prompt and what came after it, as one text."""
+        return self.page.get_by_role("group", name="Prompt and answer", exact=True)
+
+    @property
     def words(self) -> Locator:
         """A piece of the answer per generated token that may be seen."""
         return self.page.get_by_role("group", name="Answer", exact=True).locator("[data-step]")

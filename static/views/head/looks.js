@@ -49,7 +49,7 @@ export function Looks({ run, focus, row, fresh, dispatch }) {
       html`<tfoot>
       <tr>
         <th scope="row">
-          <button type="button" disabled=${preview} title="The whole row, as numbers" onClick=${onAll}>
+          <button type="button" disabled=${preview} tabindex="-1" title="The whole row, as numbers" onClick=${onAll}>
             ${counted(left, "more key", "more keys")} ▸
           </button>
         </th>
