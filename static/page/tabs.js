@@ -25,15 +25,16 @@ export function Tabs({ panels, stage, view, opens }) {
     const onScroll = () => {
       if (element.clientWidth === width) setCurrent(Math.round(element.scrollLeft / width));
     };
-    const onResize = () => {
+    const resized = new ResizeObserver(() => {
+      if (element.clientWidth === width) return;
       width = element.clientWidth;
       element.scrollTo({ left: place.current * width, behavior: "instant" });
-    };
+    });
     element.addEventListener("scroll", onScroll, { passive: true });
-    window.addEventListener("resize", onResize);
+    resized.observe(element);
     return () => {
       element.removeEventListener("scroll", onScroll);
-      window.removeEventListener("resize", onResize);
+      resized.disconnect();
     };
   }, [stage]);
 

@@ -205,9 +205,9 @@ def test_large_type_is_larger_and_points_where_the_pointer_is(
     stage.rest()
     box = stage.matrix.bounding_box()
     assert box is not None
-    stage.matrix.hover(position={"x": box["width"] * 0.4, "y": box["height"] * 0.6})
+    stage.matrix.hover(position={"x": box["width"] * 0.38, "y": box["height"] * 0.85})
     note = stage.matrix.get_by_text(re.compile(r"^query \d+, key \d+$"))
     expect(note).to_be_visible()
     tooltip = note.bounding_box()
     assert tooltip is not None
-    assert abs(tooltip["x"] - (box["x"] + box["width"] * 0.4)) < 60
+    assert abs(tooltip["x"] - (box["x"] + box["width"] * 0.38)) < 60
