@@ -164,8 +164,10 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
         with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view={view}") as page:
             scrubbed = script_per_frame(chromium, page, partial(page.evaluate, SCRUB, 3))
             report_both(f"script per frame, scrubbing, view {view}", scrubbed, page)
-    with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view=head") as page:
+    with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view=tokens") as page:
+        page.get_by_label("What-if temperature").first.wait_for()
         report("temperature slider to painted", Spread(page.evaluate(SLIDE, 40)), page)
+    with visit(chromium, f"{server.url}?run={run}#step=1&layer=13&head=8&view=head") as page:
         report_both("script per frame, playing", script_per_frame(chromium, page, lambda: play(page)), page)
     prompt = prompt_of(server, positions - LIVE_TOKENS)
     live_typed(server, chromium, prompt)
