@@ -114,16 +114,21 @@ function hitAttention(geometry, { positions, prefill }, layer, row, x, y) {
   const { attention, headPitch, heads } = geometry;
   if (x < attention.x0 || x >= attention.x1) return null;
   const head = Math.min(heads - 1, Math.floor((x - attention.x0) / headPitch));
-  const strip = stripOf(geometry, head);
-  const keys = cellsAt(x, strip.x0, strip.x1, positions, positions) ?? [positions - 1, positions - 1];
-  const rows = prefill ? cellsAt(y, row.y0, row.y1, positions, positions) : null;
-  return {
-    group: "attention",
-    layer,
-    head,
-    keys,
-    queries: rows ?? [positions - 1, positions - 1],
-  };
+  return hitStrip(
+    { positions, prefill },
+    { layer, head },
+    { ...stripOf(geometry, head), y0: row.y0, y1: row.y1 },
+    x,
+    y,
+  );
+}
+
+/** The keys under x in a head's strip, and the queries under y in its triangle: the newest one where it has a row alone. */
+export function hitStrip({ positions, prefill }, { layer, head }, { x0, x1, y0, y1 }, x, y) {
+  const newest = [positions - 1, positions - 1];
+  const keys = cellsAt(x, x0, x1, positions, positions) ?? newest;
+  const queries = (prefill ? cellsAt(y, y0, y1, positions, positions) : null) ?? newest;
+  return { group: "attention", layer, head, keys, queries };
 }
 
 function hitCache({ cache, columns, kvHeads }, { positions }, layer, row, x, y) {

@@ -6,7 +6,7 @@
  */
 
 import { cellsAt } from "../draw/pixels.js";
-import { columnOf, rowOf } from "./geometry.js";
+import { columnOf, hitStrip, rowOf } from "./geometry.js";
 
 const HEAD_LINE_PX = 12;
 const LEAST_INNER_PX = 84;
@@ -106,16 +106,7 @@ export function hitLens(lens, geometry, { positions, prefill }, x, y) {
   if (column) return { group: "residual", layer, positions: column };
   if (x >= weights.x0 && x < weights.x1) {
     const head = Math.min(heads - 1, Math.floor((y - inside.y0) / lens.headPitch));
-    const strip = lens.stripOf(head);
-    const keys = cellsAt(x, strip.x0, strip.x1, positions, positions) ?? [positions - 1, positions - 1];
-    const rows = prefill ? cellsAt(y, strip.y0, strip.y1, positions, positions) : null;
-    return {
-      group: "attention",
-      layer,
-      head,
-      keys,
-      queries: rows ?? [positions - 1, positions - 1],
-    };
+    return hitStrip({ positions, prefill }, { layer, head }, lens.stripOf(head), x, y);
   }
   const cells = cellsAt(x, shelf.x0, shelf.x1, columns, positions);
   if (!cells) return null;

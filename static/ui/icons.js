@@ -9,15 +9,11 @@ const PATHS = {
   pause: "M4 3h3v10H4zM9 3h3v10H9z",
   previous: "M12 3v10L4.5 8z",
   next: "M4 3v10l7.5-5z",
-  first: "M3 3h2v10H3zM13 3v10L6 8z",
   layerDown: "M1 1.5h14v2H1zM1 12.5h14v2H1zM7 5h2v3h2.6L8 11.4 4.4 8H7z",
   layerUp: "M1 1.5h14v2H1zM1 12.5h14v2H1zM7 11h2V8h2.6L8 4.6 4.4 8H7z",
-  last: "M11 3h2v10h-2zM3 3v10l7-5z",
   moon: "M13.4 10.2A6 6 0 0 1 5.8 2.6a6 6 0 1 0 7.6 7.6z",
   present: "M1 2h14v1.5h-1V11H8.8v.9l2.6 2.1-.9 1.1L8 13.2l-2.5 1.9-.9-1.1L7.2 12v-1H2V3.5H1zM3.5 3.5v6h9v-6z",
   save: "M7.2 1.5h1.6v6.3l2.3-2.3 1.1 1.1L8 10.8 3.8 6.6l1.1-1.1 2.3 2.3zM2 11h1.6v2h8.8v-2H14v3.5H2z",
-  settings:
-    "M1 3.2h7v1.6H1zM12 3.2h3v1.6h-3zM9 1.8h2v4.4H9zM1 7.2h2v1.6H1zM7 7.2h8v1.6H7zM4 5.8h2v4.4H4zM1 11.2h7v1.6H1zM12 11.2h3v1.6h-3zM9 9.8h2v4.4H9z",
   sun: "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM7.3 1h1.4v2.3H7.3zM7.3 12.7h1.4V15H7.3zM1 7.3h2.3v1.4H1zM12.7 7.3H15v1.4h-2.3zM2.6 3.6l1-1 1.6 1.6-1 1zM10.8 11.8l1-1 1.6 1.6-1 1zM3.6 13.4l-1-1 1.6-1.6 1 1zM11.8 5.2l-1-1 1.6-1.6 1 1z",
 };
 
