@@ -36,7 +36,9 @@ LINKED = ("app", "model")
 """Folders that are subpackages of `kvscope`."""
 MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
-ENTRIES = ("main.js", "gallery.js")
+SHEET = "page/page.css"
+"""Imports the page's style sheets; the bundle has it with those inside."""
+ENTRIES = ("main.js", "gallery.js", SHEET)
 """What the pages name."""
 FOR_OTHER_PAGES = ("static/embed.js",)
 """Scripts that are no module: they are shipped as they are."""
@@ -107,16 +109,17 @@ def link_packages(root: Path) -> None:
 def shipped_files(root: Path, bundle: Path) -> dict[str, str]:
     """Files of static/ and templates/ by absolute path → path in the wheel, where `kvscope.app.paths` looks for them.
 
-    Those of the folder `bundle` take the place of all modules.
+    Those of the folder `bundle` take the place of all modules and of the page's style sheet.
     """
     shipped = {}
     for folder in SHIPPED:
         for path in sorted((root / folder).rglob("*")):
             relative = path.relative_to(root)
             bundled = path.suffix in MODULES and relative.as_posix() not in FOR_OTHER_PAGES
+            bundled |= relative == Path("static", SHEET)
             if path.is_file() and not bundled and NOT_SHIPPED.isdisjoint(relative.parts):
                 shipped[str(path)] = f"kvscope/app/{relative.as_posix()}"
-    for path in sorted(bundle.rglob("*.js")):
+    for path in sorted(path for path in bundle.rglob("*") if path.is_file()):
         shipped[str(path)] = f"kvscope/app/static/{path.relative_to(bundle).as_posix()}"
     return shipped
 
@@ -134,21 +137,21 @@ def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
         *(f"--outdir={bundle}", "--chunk-names=chunks/[name]-[hash]"),
     ]
     with tempfile.TemporaryDirectory(prefix="kvscope-modules-") as folder:
-        copy_modules(static, Path(folder) / "static")
+        copy_sources(static, Path(folder) / "static")
         esbuild = packages.modules / "esbuild" / "bin" / "esbuild"
         done = run_node("node", [str(esbuild), *(f"static/{entry}" for entry in ENTRIES), *arguments], Path(folder))
     if done.returncode:
         raise SystemExit(f"the page could not be bundled by esbuild:\n{done.stderr}")
 
 
-def copy_modules(static: Path, target: Path) -> None:
-    """Copy all modules, `import.meta.url` in them replaced by the address at which a checkout serves the module.
+def copy_sources(static: Path, target: Path) -> None:
+    """Copy all style sheets and modules, `import.meta.url` replaced by the address at which a checkout serves a module.
 
     Code in a bundle has another address, and what it names relative to its own would not be found.
     """
     for path in sorted(static.rglob("*")):
         relative = path.relative_to(static)
-        if path.suffix not in MODULES or not NOT_SHIPPED.isdisjoint(relative.parts):
+        if path.suffix not in (*MODULES, ".css") or not NOT_SHIPPED.isdisjoint(relative.parts):
             continue
         address = f'new URL("/static/{relative.as_posix()}", location.origin).href'
         copy = target / relative

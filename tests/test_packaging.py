@@ -239,7 +239,8 @@ def test_an_archive_without_links_gets_them_before_it_is_built(small_static: Pat
 @pytest.mark.processes
 def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     before = files_of(STATIC)
-    names = set(zipfile.ZipFile(build("wheel", tmp_path / "dist")).namelist())
+    wheel = zipfile.ZipFile(build("wheel", tmp_path / "dist"))
+    names = set(wheel.namelist())
     assert files_of(STATIC) == before
     page = {f"kvscope/app/{folder}/{name}" for folder in ("static", "templates") for name in files_of(ROOT / folder)}
     tools = hatch_build.NOT_SHIPPED
@@ -259,7 +260,11 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     bundled = {name for name in names if name.endswith((*hatch_build.MODULES, ".map"))}
     chunks = {name for name in bundled if re.fullmatch(r"kvscope/app/static/chunks/[\w-]+-[0-9A-Z]{8}\.js", name)}
     entries = {f"kvscope/app/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
-    assert bundled == entries | chunks
+    sheet = f"kvscope/app/static/{hatch_build.SHEET}"
+    assert bundled == entries - {sheet} | chunks
+    looks = wheel.read(sheet).decode()
+    assert "@import" not in looks
+    assert ".timeline" in looks
     views = {path.stem for path in (STATIC / "views").glob("*/*-view.js")}
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"kvscope"}

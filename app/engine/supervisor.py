@@ -20,8 +20,6 @@ from kvscope.app.settings import Settings
 
 FIRST_RESTART_S = 0.1
 SLOWEST_RESTART_S = 30.0
-STORE_AGAIN_S = 1.0
-"""How long after the log could not be written it is tried again, while the engine says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +143,15 @@ class Supervisor:
         """Take the engine's messages until it is gone."""
         while True:
             try:
-                if self._storing.behind and not connection.poll(STORE_AGAIN_S):
-                    with vitals.not_listening():
-                        self._storing.catch_up()
-                    continue
                 message = connection.recv()
             except (EOFError, OSError):
                 return
             vitals.heard()
             match message:
                 case Beat():
-                    pass
+                    if self._storing.behind:
+                        with vitals.not_listening():
+                            self._storing.catch_up()
                 case Frames(frames):
                     with vitals.not_listening():
                         self._storing.take(frames)

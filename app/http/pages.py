@@ -22,7 +22,7 @@ from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
 from kvscope.app.travel.card import read_card
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page import opened
-from kvscope.app.travel.page_source import SHEETS, own_version
+from kvscope.app.travel.page_source import own_version
 from kvscope.app.travel.words import MAX_NOTE_CHARS, MAX_NOTES, MAX_TITLE_CHARS
 from kvscope.model.api import (
     MAX_BEAM_LENGTH,
@@ -80,7 +80,6 @@ def blueprint(
             title=title,
             bootstrap=bootstrap | more,
             importmap=import_map,
-            sheets=SHEETS,
             csp_nonce=g.csp_nonce,
             **named,
         )

@@ -23,7 +23,6 @@ from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.travel import page_source
 from kvscope.app.travel.card import Card, card_of, text_of
 from kvscope.app.travel.file import SessionFile
-from kvscope.app.travel.page_source import SHEETS
 from kvscope.model.log.frames import header
 
 TEMPLATE = "file.html"
@@ -62,7 +61,7 @@ class SessionPage:
     @property
     def tag(self) -> str:
         """Changes whenever the page's text does."""
-        looks = page_source.styles(static_dir(), SHEETS, "")
+        looks = page_source.styles(static_dir(), "")
         shell = (templates_dir() / TEMPLATE).read_text("utf-8")
         asked = json.dumps([self._manifest["id"], self._file.level, self._version, self._code, looks, shell])
         return sha256(asked.encode()).hexdigest()[:32]
@@ -99,7 +98,7 @@ class SessionPage:
         pieces = template.generate(
             title=f"{card.title} · KVScope",
             icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
-            styles=page_source.styles(static, SHEETS, text),
+            styles=page_source.styles(static, text),
             glossary=json.loads((static / "words" / "glossary.json").read_text("utf-8")),
             bootstrap={
                 "version": self._version,

@@ -9,25 +9,18 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
 ENTRY = "main.js"
-SHEETS = (
-    *("page/base", "page/layout", "prompt/own-prompt", "timeline/timeline", "timeline/branches", "ui/ui", "map/map"),
-    *("inspector/inspector", "ui/card", "kv-cache/kv-cache", "time/time", "next-token/next-token"),
-    *("ui/chart", "views/sheet", "words/words", "look-here/look-here", "save-panel/save-panel"),
-    *("share/share", "share/saved", "timeline/notes", "embed/builder", "files/files"),
-    *("views/model/model", "views/block/block", "views/head/head", "views/pair/dimensions", "views/pair/pair"),
-    *("views/tokens/tokens", "views/cache/cache", "views/time/time", "intro/intro"),
-    *("embed/embed", "page/compact", "page/present", "page/print"),
-)
-"""Style sheets of the page, in the order in which later ones win: each by its path under static/, without `.css`."""
+SHEET = "page/page.css"
+"""The style sheet that imports all others of the page, or has them inside: a wheel's."""
 FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-mono/wght.css")
 """Style sheets under static/vendor that have nothing but the faces of the page's fonts."""
 
 _SPECIFIER = re.compile(r"""(\b(?:from|import)\s*\(?\s*)(["'])([^"'\s]+)\2""")
+_IMPORTED = re.compile(r'@import "([^"]+)";')
 _FACE = re.compile(r"@font-face\s*\{[^}]*\}")
 _ADDRESS = re.compile(r"url\(([^)]+)\)")
 _RANGES = re.compile(r"unicode-range:\s*([^;]+);")
@@ -79,10 +72,14 @@ def _beside(static: Path, importer: str, specifier: str) -> str | None:
     return PurePosixPath(path.relative_to(static.resolve())).as_posix() if path.is_file() else None
 
 
-def styles(static: Path, sheets: Iterable[str], text: str) -> str:
+def styles(static: Path, text: str) -> str:
     """All style sheets in one, with the font files inside that `text` and the page's own Latin words need."""
-    own = ((static / f"{sheet}.css").read_text("utf-8") for sheet in sheets)
-    return "\n".join([*_faces(static, text), *own])
+    return "\n".join([*_faces(static, text), _joined(static / SHEET)])
+
+
+def _joined(sheet: Path) -> str:
+    """A style sheet with those that it imports in their places."""
+    return _IMPORTED.sub(lambda match: _joined(sheet.parent / match[1]), sheet.read_text("utf-8"))
 
 
 def _faces(static: Path, text: str) -> Iterator[str]:

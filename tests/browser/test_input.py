@@ -64,6 +64,7 @@ def test_a_number_out_of_bounds_is_named_with_its_limit_and_kept(
 
 def test_run_works_from_a_prompt_of_several_lines(stage: Stage) -> None:
     stage.open()
+    stage.play_at("4×")
     shown = stage.run_id
     stage.set_number("new tokens", 2)
     stage.page.get_by_label("Prompt", exact=True).click()

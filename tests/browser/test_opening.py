@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.server import Server
 from tests.support.stage import Stage
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -34,9 +35,9 @@ def test_a_recorded_run_plays_and_a_prompt_is_held_until_the_model_is_ready(
     stage.page.goto(f"{loading_server.url}#view=head")
     stage.expect_phase("running")
     expect(stage.words.first).to_be_visible()
-    before = stage.picture("Model map")
     expect(stage.slider).not_to_have_value("0")
-    assert stage.picture("Model map") != before
+    before = stage.picture("Model map")
+    eventually(lambda: stage.picture("Model map") != before)
     assert not loading_server.ready
     expect(stage.page.get_by_role("group", name="Model").get_by_role("progressbar")).to_be_visible()
 

@@ -13,6 +13,8 @@ from tests.support.waiting import eventually
 
 LONG = 200
 """New tokens of a run that is still being generated when the test is through with it."""
+PROMPT = " ".join(["It was the best of times, it was the worst of times,"] * 15)
+"""Goes through the model in several passes."""
 
 
 def test_a_typed_prompt_is_run_and_plays_to_its_end_without_another_touch(stage: Stage) -> None:
@@ -53,7 +55,7 @@ def test_the_newest_token_of_a_live_run_is_in_sight(stage: Stage) -> None:
 
 def test_while_a_prompt_goes_through_the_map_has_its_places_and_says_how_far_it_is(stage: Stage) -> None:
     server = stage.server
-    run = server.start_run(" ".join(["It was the best of times, it was the worst of times,"] * 30), max_new_tokens=2)
+    run = server.start_run(PROMPT, max_new_tokens=2)
     rows = r"Prefill: (\d+) of (\d+) prompt rows have gone through the model"
     eventually(lambda: server.status(run)["last_seq"] > 0)
     with server.engine_asleep():
@@ -79,7 +81,7 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
     new_page: Callable[..., Page], stage: Stage
 ) -> None:
     server = stage.server
-    run = server.start_run(" ".join(["It was the best of times, it was the worst of times,"] * 30), max_new_tokens=2)
+    run = server.start_run(PROMPT, max_new_tokens=2)
     eventually(lambda: server.status(run)["last_seq"] > 0)
     viewers = {scheme: Stage(new_page(color_scheme=scheme), server) for scheme in SCHEMES}
     with server.engine_asleep():
@@ -128,7 +130,7 @@ def test_a_head_that_is_linked_to_or_chosen_while_a_prompt_goes_through_stays(
     new_page: Callable[..., Page], stage: Stage
 ) -> None:
     server = stage.server
-    run = server.start_run(" ".join(["It was the best of times, it was the worst of times,"] * 30), max_new_tokens=2)
+    run = server.start_run(PROMPT, max_new_tokens=2)
     eventually(lambda: server.status(run)["last_seq"] > 0)
     linked, chosen = Stage(new_page(), server), Stage(new_page(), server)
     with server.engine_asleep():

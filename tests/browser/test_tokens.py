@@ -89,7 +89,7 @@ def test_a_cut_makes_the_bars_that_are_left_longer_on_one_scale(stage: Stage, sh
     field, slider = table.get_by_label("What-if top-k"), table.get_by_label("Slide top-k")
     box = slider.bounding_box()
     assert box is not None
-    assert box["width"] >= 150
+    assert box["width"] >= 140
     field.fill("5")
     row = table.get_by_role("row").nth(1).get_by_role("cell")
     for stage_of_it in (WARM, TOP_K):

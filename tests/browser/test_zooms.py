@@ -95,6 +95,8 @@ def test_from_the_prompt_to_one_product_without_a_mouse(stage: Stage) -> None:
     press("/")
     press("ControlOrMeta+a")
     stage.page.keyboard.type("The cat sat on the mat")
+    tab_to(stage, stage.page.get_by_label("new tokens"))
+    stage.page.keyboard.type("4")
     tab_to(stage, stage.button("Run"))
     press("Enter")
     expect(stage.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)

@@ -116,10 +116,11 @@ class Stage:
         self.page.evaluate(FRAMES, count)
 
     def open(self, run: str | None = None, hash: str = "") -> Stage:
-        """The front page past its intro, or a run by its link, and wait for a step to look at."""
+        """The front page past its intro, or a run by its link with a step to look at."""
         self.page.goto(f"{self.server.url}?run={run}{hash}" if run else f"{self.server.url}#view=head")
         expect(self.page.locator("html[data-run]")).to_be_attached()
-        expect(self.words.first).to_be_attached()
+        if run:
+            expect(self.words.first).to_be_attached()
         return self
 
     def open_finished(self, run: str) -> Stage:
@@ -150,15 +151,21 @@ class Stage:
         field.fill(str(value))
         field.blur()
 
-    def run(self, prompt: str, new_tokens: int) -> str:
-        """Type a prompt, press Run; the id of the run that was started."""
+    def run(self, prompt: str, new_tokens: int, speed: str = "4×") -> str:
+        """Type a prompt, press Run; the id of the run that was started. It is played at `speed` where there is one."""
         before = self.run_id
+        self.play_at(speed)
         self.type_prompt(prompt)
         self.set_number("new tokens", new_tokens)
         self.button("Run").click()
         expect(self.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)
         expect(self.words.first).to_be_attached()
         return self.run_id
+
+    def play_at(self, speed: str) -> None:
+        """Where there is room for the choice."""
+        if (choice := self.page.get_by_label("Speed")).is_visible():
+            choice.select_option(speed)
 
     @property
     def run_id(self) -> str:
