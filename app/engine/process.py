@@ -35,6 +35,11 @@ CALLS = (
     "values",
 )
 
+ENVIRONMENT = {"OMP_WAIT_POLICY": "passive", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+"""What the service's libraries read when they are imported, unless the operator has said otherwise: threads sleep while
+they wait, and oneDNN and torch's binding to it keep the code made for 64 shapes of a product each, not for 1,024.
+docs/measurements.md says why.
+"""
 NICENESS = 15
 """Of 19. The browser that shows a run is often on the same machine, and both cores are busy with the next step."""
 
@@ -46,6 +51,7 @@ log = logging.getLogger(__name__)
 
 def serve(connection: Connection, service: str, model: str | None, device: str) -> None:
     """Run until the other end of `connection` closes. `service` names the loader, `module:function`."""
+    os.environ.update(ENVIRONMENT | os.environ)
     _step_back()
     calls: SimpleQueue[Call] = SimpleQueue()
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
@@ -69,11 +75,8 @@ def _step_back() -> None:
     """Leave the processors to others, and the terminal's Ctrl-C to the web process, which decides.
 
     Both need a session of its own: Linux shares the processors between sessions first, and a process's own niceness
-    counts only against others of its session, never against a browser. Threads that step back must not spin while they
-    wait for one that is kept from running: unless the operator says otherwise, those of the service, which is imported
-    after this, sleep.
+    counts only against others of its session, never against a browser.
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.setsid()
     os.nice(NICENESS)
     with suppress(OSError):  # macOS, and a Linux without autogroups, where a process's own niceness is what counts

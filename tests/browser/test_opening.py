@@ -39,7 +39,8 @@ def test_a_recorded_run_plays_and_a_prompt_is_held_until_the_model_is_ready(
     before = stage.picture("Model map")
     eventually(lambda: stage.picture("Model map") != before)
     assert not loading_server.ready
-    expect(stage.page.get_by_role("group", name="Model").get_by_role("progressbar")).to_be_visible()
+    # Until the engine's process is up, there is nothing to measure progress by.
+    expect(stage.page.get_by_role("group", name="Model").get_by_role("progressbar")).to_be_visible(timeout=60_000)
 
     recorded = stage.run_id
     stage.type_prompt("The sea is")

@@ -13,7 +13,7 @@ from tests.support.waiting import eventually
 
 LONG = 200
 """New tokens of a run that is still being generated when the test is through with it."""
-PROMPT = " ".join(["It was the best of times, it was the worst of times,"] * 15)
+PROMPT = " ".join(["It was the best of times, it was the worst of times,"] * 20)
 """Goes through the model in several passes."""
 
 

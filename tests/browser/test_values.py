@@ -82,7 +82,7 @@ def test_where_a_token_looks_is_told_alike_whether_the_run_plays_or_rests(stage:
 
 def test_the_map_names_what_is_under_the_pointer(stage: Stage, short_run: str) -> None:
     opened(stage, short_run)
-    box = stage.map.bounding_box()
+    box = stage.rest().map.bounding_box()
     assert box is not None
     stage.map.hover(position={"x": box["width"] * 0.45, "y": box["height"] * 0.4})
     title = stage.map.get_by_text(re.compile(r"^Layer \d+, head \d+: .* looks at "))
