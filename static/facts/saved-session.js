@@ -68,21 +68,20 @@ export function selectionOf({ layer, head }) {
  * @param {string} view in sight
  */
 export function sightOf(note, open, view) {
-  const pinned = selectionOf(note);
   const atStep = note.step === open?.step;
   const atHead = atStep && note.layer === open.layer && note.head === open.head;
   return {
-    ...pinned,
+    ...selectionOf(note),
     query: atStep ? open.query : null,
     key: atHead ? open.key : null,
-    view: viewOf(pinned, open, view),
+    view: viewOf(note, open, view),
   };
 }
 
 /** What a note says of no layer is about what its session opened with. */
 function viewOf({ layer, head }, open, view) {
-  if (head !== undefined) return SHOWS_HEAD.includes(view) ? view : "head";
-  if (layer !== undefined) return SHOWS_LAYER.includes(view) ? view : "block";
+  if (head !== null) return SHOWS_HEAD.includes(view) ? view : "head";
+  if (layer !== null) return SHOWS_LAYER.includes(view) ? view : "block";
   return open?.view ?? view;
 }
 

@@ -26,7 +26,13 @@ WORDS = {
     "notes": [{"step": 0, "layer": None, "head": None, "text": "Look."}],
     "open": {"step": 0, "layer": 0, "head": 0, "query": 0, "key": 0, "view": "head"},
 }
-PICTURE = {"kind": "chances", "tokens": ["</script><script>alert(1)</script>"], "prompt": 0, "shares": [0.5], "most": [0.5]}
+PICTURE = {
+    "kind": "chances",
+    "tokens": ["</script><script>alert(1)</script>"],
+    "prompt": 0,
+    "shares": [0.5],
+    "most": [0.5],
+}
 
 
 def write(folder: Path, name: str = "one", *, id: str | None = None, starts: bool = False) -> str:
