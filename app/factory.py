@@ -126,7 +126,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir, limits))
     app.register_blueprint(oembed.blueprint(sessions))
     app.register_blueprint(
-        pages.blueprint(runs, sessions, budget, engine, desk, live, examples, settings.keep_runs_days)
+        pages.blueprint(runs, sessions, budget, engine, desk, live, examples, gallery.ids, settings.keep_runs_days)
     )
     app.register_blueprint(gallery_page.blueprint(gallery))
     return app

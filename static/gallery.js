@@ -35,7 +35,7 @@ function canvasOf(picture) {
   context.scale(ratio, ratio);
   const how = { key: picture.key, theme, side: SIDE_PX };
   if (picture.kind === "attention") drawTriangle(context, rowsOf(picture), how);
-  else drawBars(context, picture.shares, how);
+  else drawBars(context, picture, how);
   return canvas;
 }
 

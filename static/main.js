@@ -11,13 +11,13 @@ import { upload } from "./log/upload.js";
 import { App } from "./page/app.js";
 import { followAddress, readAddress } from "./state/address.js";
 import { createController } from "./state/controller.js";
+import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./state/delete-tokens.js";
 import { listenToKeys } from "./state/keyboard.js";
 import { presentOfSearch } from "./state/location.js";
 import { beginOf, rememberIntro } from "./state/newcomer.js";
 import { createOwnRuns } from "./state/own-runs.js";
 import { createPlayer } from "./state/player.js";
 import { listenToPrint } from "./state/printing.js";
-import { createRunTokens } from "./state/run-tokens.js";
 import { storageOr } from "./state/storage.js";
 import { createStore } from "./state/store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
@@ -75,7 +75,8 @@ const client = createClient({
     settings,
     bootstrap.examples.map(({ id }) => id),
   ),
-  tokens: createRunTokens(settings),
+  tokens: createDeleteTokens(settings, OF_RUNS),
+  sharings: createDeleteTokens(settings, OF_SHARED),
   delay,
   onWaits: (waits) => store.dispatch({ type: "waits", waits }),
   identity: () => identity,

@@ -63,9 +63,10 @@ def blueprint(
     desk: Desk,
     live: Live,
     examples: list[Example],
+    shipped: frozenset[str],
     keep_days: int,
 ) -> Blueprint:
-    """The routes, over these parts."""
+    """The routes, over these parts. `shipped`: sessions that nobody has a token of."""
     routes = Blueprint("pages", __name__)
     import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
     bootstrap = {
@@ -99,7 +100,8 @@ def blueprint(
             "thumbnail": url_for("sessions.saved.thumbnail", session=session, _external=True),
             "oembed": url_for("oembed.oembed", url=request.url, _external=True),
         }
-        shown = page(f"{card.title} · KVScope", {"session": opened(manifest), **more}, card=card, **addresses)
+        told = {"session": {**opened(manifest), "shipped": session in shipped}, **more}
+        shown = page(f"{card.title} · KVScope", told, card=card, **addresses)
         response = Response(shown)
         response.headers["Cache-Control"] = "no-cache"
         return response

@@ -92,6 +92,8 @@ class Gallery:
 
     def __init__(self, recordings: list[Recording], sessions: SessionStore) -> None:
         self._sessions = sessions
+        self.ids = frozenset(recording.card.id for recording in recordings if recording.card)
+        """Of all that could have a card."""
         self._lock = Lock()
         self._unsaved = sorted(recordings, key=lambda recording: recording.order)
         self._saved: list[Recording] = []

@@ -50,26 +50,72 @@ export function notesOf(notes, step) {
   return notes.filter((note) => note.step === step);
 }
 
+/** Views in which a head is in sight, and those in which its layer is. */
+const SHOWS_HEAD = ["head", "pair"];
+const SHOWS_LAYER = ["block", ...SHOWS_HEAD];
+
 /** @returns {{layer?: number, head?: number}} what a note points at */
 export function selectionOf({ layer, head }) {
   return { ...(layer === null ? {} : { layer }), ...(head === null ? {} : { head }) };
 }
 
 /**
- * The notes before and after the place in sight, by step and then as they were written; several on one place are one.
+ * What is selected when a note is gone to: its layer and head, in a view that shows them. The token that the session opens
+ * with stays in sight at that step, and the one it looks at in that very head; elsewhere the newest token speaks.
+ *
+ * @param {Object} note
+ * @param {Object|null} open of the session
+ * @param {string} view in sight
+ */
+export function sightOf(note, open, view) {
+  const atStep = note.step === open?.step;
+  const atHead = atStep && note.layer === open.layer && note.head === open.head;
+  return {
+    ...selectionOf(note),
+    query: atStep ? open.query : null,
+    key: atHead ? open.key : null,
+    view: viewOf(note, open, view),
+  };
+}
+
+/** What a note says of no layer is about what its session opened with. */
+function viewOf({ layer, head }, open, view) {
+  if (head !== null) return SHOWS_HEAD.includes(view) ? view : "head";
+  if (layer !== null) return SHOWS_LAYER.includes(view) ? view : "block";
+  return open?.view ?? view;
+}
+
+const isAt = (note, selection) => Object.entries(selectionOf(note)).every(([name, value]) => selection[name] === value);
+
+/**
+ * The note that is read: of those on the place in sight the one gone to, or else the first, one that names it before others.
  *
  * @param {Object[]} notes
  * @param {{step: number, selection: {layer: number, head: number}}} sight
- * @returns {{before: Object|undefined, after: Object|undefined}}
+ * @param {Object|null} wanted the note that was gone to last
+ * @returns {Object|undefined}
  */
-export function notesAround(notes, { step, selection }) {
+export function noteInSight(notes, { step, selection }, wanted = null) {
+  const there = notesOf(notes, step).filter((note) => isAt(note, selection));
+  return there.find((note) => note === wanted) ?? there.find(({ layer }) => layer !== null) ?? there[0];
+}
+
+/**
+ * The notes before and after the one that is read, by step and then as they were written, and its number among them, from 1; from a
+ * place without one, those of earlier steps are before it.
+ *
+ * @returns {{before: Object|undefined, after: Object|undefined, number?: number}}
+ */
+export function notesAround(notes, sight, wanted = null) {
   const ordered = notedSteps(notes).flatMap((noted) => notesOf(notes, noted));
-  const isHere = (note) =>
-    note.step === step && Object.entries(selectionOf(note)).every(([name, value]) => selection[name] === value);
-  const [first, last] = [ordered.findIndex(isHere), ordered.findLastIndex(isHere)];
+  const read = noteInSight(notes, sight, wanted);
+  if (read) {
+    const at = ordered.indexOf(read);
+    return { before: ordered[at - 1], after: ordered[at + 1], number: at + 1 };
+  }
   return {
-    before: ordered.findLast((note, at) => (first < 0 ? note.step < step : at < first)),
-    after: ordered.find((note, at) => (last < 0 ? note.step >= step : at > last)),
+    before: ordered.findLast(({ step }) => step < sight.step),
+    after: ordered.find(({ step }) => step >= sight.step),
   };
 }
 

@@ -101,7 +101,10 @@ function Opened({ opened, name }) {
     <fieldset>
       <legend>Its link here</legend>
       <${Copied} name="Link" value=${link} />
-      <p class="share-hint">The delete token is the only key to delete it here again, and it is shown only this once.</p>
+      <p class="share-hint">
+        This browser can delete it again, on the page of the link. From anywhere else the delete token is the only key to that, and it is shown
+        only this once.
+      </p>
       <${Copied} name="Delete token" value=${opened.delete_token} />
     </fieldset>`;
 }

@@ -1,8 +1,9 @@
-/** The picture of a card: a head's attention up to one row, or a bar for each token drawn. Pure but for the canvas handed in. */
+/** The picture of a card: a head's attention up to one row, or a bar for each token drawn, beside the model's favourite. Pure but for the canvas handed in. */
 
 const GAP = 1;
 const MARK_PX = 1.5;
 const LEAST_BAR_PX = 1.5;
+const OUTLINE_PX = 1;
 const BAR_GAP = 0.28;
 
 /**
@@ -34,17 +35,24 @@ export function drawTriangle(context, rows, { key, theme, side }) {
 
 /**
  * @param {CanvasRenderingContext2D} context in CSS pixels
- * @param {number[]} shares 0…1, in the order in which they were drawn
+ * @param {{shares: number[], most: number[]}} chances 0…1 of each token drawn, and of the likeliest one at its step
  * @param {{theme: Object, side: number}} how
  */
-export function drawBars(context, shares, { theme, side }) {
+export function drawBars(context, { shares, most }, { theme, side }) {
   const width = side / shares.length;
   context.clearRect(0, 0, side, side);
   context.fillStyle = theme.line;
   context.fillRect(0, side - 1, side, 1);
   context.fillStyle = theme.output;
+  context.strokeStyle = theme.muted;
+  context.lineWidth = OUTLINE_PX;
   shares.forEach((share, at) => {
+    const [left, wide] = [(at + BAR_GAP / 2) * width, width * (1 - BAR_GAP)];
     const height = Math.max(LEAST_BAR_PX, share * (side - 1));
-    context.fillRect((at + BAR_GAP / 2) * width, side - height, width * (1 - BAR_GAP), height);
+    context.fillRect(left, side - height, wide, height);
+    // Half of a line lies outside of its path.
+    const top = most[at] * (side - 1) - OUTLINE_PX;
+    if (share < most[at])
+      context.strokeRect(left + OUTLINE_PX / 2, side - top - OUTLINE_PX / 2, wide - OUTLINE_PX, top);
   });
 }

@@ -47,11 +47,14 @@ function likely({ tokens, prompt, shares }) {
   }));
 }
 
+function spanOf(shares) {
+  return `between ${percent(Math.min(...shares))} and ${percent(Math.max(...shares))}`;
+}
+
 /** @returns {string} the picture in a sentence, for those who do not see it */
 export function pictureInWords(picture) {
   if (picture.kind === "chances") {
-    const [low, high] = [Math.min(...picture.shares), Math.max(...picture.shares)];
-    return `A bar for each token drawn: the model itself gave them between ${percent(low)} and ${percent(high)}.`;
+    return `A bar for each token drawn: the model itself gave them ${spanOf(picture.shares)}, and its favourites ${spanOf(picture.most)}.`;
   }
   const { tokens, key } = picture;
   const weight = (rowsOf(picture).at(-1)[key] / FULL) ** 2;

@@ -42,6 +42,7 @@ export class Problem extends Error {
  * @param {{add: (run: string, made: string) => void, besides: (run: string) => string[]}|null} parts.own the runs that
  *   only who made them is told of (state/own-runs.js)
  * @param {{add: Function, of: Function, forget: Function}|null} parts.tokens of the runs that this device started
+ * @param {{add: Function, of: Function, forget: Function}|null} parts.sharings the same, of the sessions that it shared
  * @param {(waits: {id: string, place: number, estimate_s: number|null}|null) => void} parts.onWaits hears where a run that
  *   is being started stands in line, and null once it has begun or will not
  * @param {(ms: number) => Promise<void>} parts.delay
@@ -54,6 +55,7 @@ export function createClient({
   saved = null,
   own = null,
   tokens = null,
+  sharings = null,
   onWaits = (_waits) => {},
   delay = async (_ms) => {},
   identity = () => ({}),
@@ -109,6 +111,12 @@ export function createClient({
   const made = async (run, how, body) => {
     const answer = await begun(await post(at(run, how), body));
     own?.add(run, answer.id);
+    return answer;
+  };
+
+  /** A session that this device made, and can delete. */
+  const kept = (answer) => {
+    sharings?.add(answer.id, answer.delete_token);
     return answer;
   };
 
@@ -175,7 +183,7 @@ export function createClient({
     async remove(run) {
       left.add(run);
       await request(at(run), { method: "DELETE", headers: { Authorization: `Bearer ${tokens.of(run)}` } });
-      tokens.forget(run);
+      tokens.forget(run, tokens.of(run));
     },
 
     /** @throws {Problem} */
@@ -247,7 +255,7 @@ export function createClient({
      * @param {{title?: string, notes?: Object[], open?: Object, values?: string}} words
      * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
      */
-    share: (run, words) => post(at(run, "/share"), words),
+    share: async (run, words) => kept(await post(at(run, "/share"), words)),
 
     /**
      * Keeps the session that a file has.
@@ -257,7 +265,7 @@ export function createClient({
      * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
      */
     keep: async (file, options) =>
-      (await answered(() => upload("/api/sessions", file, { ...options, headers: identity() }))).json(),
+      kept(await (await answered(() => upload("/api/sessions", file, { ...options, headers: identity() }))).json()),
 
     /** @returns {Promise<Object>} what a saved session says of itself (docs/sessions.md)  @throws {Problem} */
     manifest: async (id, { signal }) => (await request(ofSession(id), { signal })).json(),
@@ -279,10 +287,14 @@ export function createClient({
      */
     sharing: async (run) => (await request(at(run, "/share"))).json(),
 
+    /** @returns {string|null} the delete token of a session that this device shared, while it keeps one */
+    tokenOf: (id) => sharings?.of(id) ?? null,
+
     /** Takes one sharing of a session back.  @throws {Problem} */
     async withdraw(id, token) {
       const headers = { Authorization: `Bearer ${token}` };
       await request(ofSession(id), { method: "DELETE", headers });
+      sharings?.forget(id, token);
     },
 
     watch: (run, after, handlers) => watch({ run, after, handlers, frames, openSocket, grows: !isSaved(run) }),

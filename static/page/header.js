@@ -5,6 +5,7 @@ import { EmbedButton } from "../embed/button.js";
 import { bytesShort, counted } from "../facts/format.js";
 import { OpenFile } from "../files/open-file.js";
 import { SaveFileButton } from "../files/save-file.js";
+import { DeleteSharedButton } from "../share/delete-shared-button.js";
 import { openHelp } from "../state/keyboard.js";
 import { momentOf } from "../state/moment.js";
 import { Icon } from "../ui/icons.js";
@@ -61,14 +62,15 @@ function toIntro(dispatch) {
 
 /** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */
 function Saved({ saved, moment, alone, client }) {
-  const { id, title } = saved;
+  const { id, title, shipped } = saved;
   return html`
     <div class="saved" role="group" aria-label="Shared run">
       <h2 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
       ${
         alone &&
         html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
-          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a><${SaveFileButton} id=${id} client=${client} />`
+          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a><${SaveFileButton} id=${id} client=${client} />
+          ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`
       }
     </div>
   `;

@@ -42,7 +42,10 @@ export function ShareLink({ shared, title, moment, client, onBack }) {
     </fieldset>
     <fieldset>
       <legend>Taking it back</legend>
-      <p>Keep this delete token if you may want to delete the link later: it is the only key to that, and it is shown only this once.</p>
+      <p>
+        This browser can delete the run later, on the page of the link. From anywhere else its delete token is the only key to that, and it is
+        shown only this once.
+      </p>
       <${Copied} name="Delete token" value=${shared.delete_token} />
       <p class="share-row"><button type="button" aria-disabled=${busy} onClick=${withdraw}>Delete this link</button></p>
       ${problem && html`<p class="share-problem" role="alert">${problem}</p>`}

@@ -77,3 +77,8 @@ export function partOfField(field) {
     ) ?? null
   );
 }
+
+/** @returns {boolean} whether a text could be a delete token: anything else could not even be sent as one */
+export function isToken(text) {
+  return /^[!-~]+$/.test(text);
+}

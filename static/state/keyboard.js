@@ -20,7 +20,7 @@ export const KEYS = [
   { keys: ["ArrowDown"], label: "↓", text: "One layer down", run: select(step("layer", -1)) },
   { keys: ["]"], label: "]", text: "Next head", run: select(step("head", 1)) },
   { keys: ["["], label: "[", text: "Previous head", run: select(step("head", -1)) },
-  { keys: ["+", "="], label: "+", text: "Zoom in: model, block, head, query·key", run: select(zoom(zoomIn)) },
+  { keys: ["+", "="], label: "+", text: "Zoom in: model, layer, head, query·key", run: select(zoom(zoomIn)) },
   { keys: ["-"], label: "−", text: "Zoom out", run: select(zoom(zoomOut)) },
   {
     keys: ["Escape"],

@@ -1,7 +1,7 @@
 /** The prompt and its answer as one reads them, with what is being computed marked; or, on demand, token by token with times. */
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ending } from "../facts/endings.js";
 import { counted, integer, tokenLabel } from "../facts/format.js";
 import { sentenceOf } from "../facts/prose.js";
@@ -13,13 +13,24 @@ import { aboutWord, kindOf, knownStep, timeOf, typeOf } from "./words.js";
 /** Tokens of a prompt that are rendered in one frame. */
 const TOKENS_AT_ONCE = 80;
 const NO_BREAK = 24;
+/** The text has whole lines; a part of a pixel more is no line. */
+const ROUNDING_PX = 2;
+/** What stands under the tokens. */
+const KEY = [
+  ["number", "position"],
+  ["ms", "step that read it"],
+  ["%", "how likely it was"],
+];
 
 export function Answer({ state, dispatch, split }) {
   const { run, step, settled } = state;
   const text = useRef(null);
+  const [whole, setWhole] = useState(false);
+  const isCut = useCut(text, [run, step, run?.steps.length, split, whole]);
+  useEffect(() => setWhole(false), [run]);
   useLayoutEffect(() => {
     if (text.current) keepInSight(text.current);
-  }, [step, settled, run?.steps.length, split]);
+  }, [step, settled, run?.steps.length, split, whole]);
   if (!run?.open)
     return html`<p class="answer" data-type="large">${state.opening ? "Waiting for the first frame…" : ""}</p>`;
   const hidesPrompt = state.embed?.hide.includes("prompt") ?? false;
@@ -28,13 +39,38 @@ export function Answer({ state, dispatch, split }) {
     const at = window.getSelection()?.isCollapsed ? target.closest("[data-step]")?.dataset.step : undefined;
     if (at !== undefined) dispatch({ type: "seek", step: Number(at) });
   };
-  return html`<div
-    class=${`answer${split ? " is-split" : ""}`} data-type=${typeOf(run)} dir="auto" tabindex="0" ref=${text}
+  return html`<div class="answer-frame">
+    <div
+    class=${`answer${split ? " is-split" : ""}${whole ? " is-whole" : ""}`} data-type=${typeOf(run)} dir="auto" tabindex="0" ref=${text}
     role="group" aria-label="Prompt and answer" onClick=${onClick}
   >
     ${!hidesPrompt && html`<${Prompt} run=${run} split=${split} isNow=${step === 0} isSwept=${settled < 0} />`}
     <${Words} state=${state} split=${split} />
+  </div>
+    ${
+      (isCut || whole) &&
+      html`<button
+        class="answer-more" type="button" aria-label="All of the text" title=${whole ? "Show two lines" : "Show all of the text"} aria-expanded=${whole}
+        onClick=${() => setWhole(!whole)}
+      >${whole ? "▴" : "▾"}</button>`
+    }
+    ${split && html`<p class="answer-key">${KEY.map(([sign, meaning], i) => html`${i > 0 && " · "}<b>${sign}</b> ${meaning}`)}</p>`}
   </div>`;
+}
+
+/** @returns {boolean} whether a text has more lines than are shown of it */
+function useCut(text, changes) {
+  const [isCut, setCut] = useState(false);
+  useLayoutEffect(() => {
+    const element = text.current;
+    if (!element) return undefined;
+    const look = () => setCut(element.scrollHeight > element.clientHeight + ROUNDING_PX);
+    const resized = new ResizeObserver(look);
+    resized.observe(element);
+    look();
+    return () => resized.disconnect();
+  }, changes);
+  return isCut;
 }
 
 /** Hundreds of tokens that never change, so they are rendered once per run, and not in one frame. */

@@ -1,19 +1,24 @@
 /** What the sharer of a saved run wrote about the step in sight, and the way to the next note. Plain text only. */
 
 import { html } from "htm/preact";
+import { useState } from "preact/hooks";
 import { counted } from "../facts/format.js";
-import { notedSteps, notesAround, notesOf, placeOf, selectionOf } from "../facts/saved-session.js";
+import { notedSteps, noteInSight, notesAround, notesOf, placeOf, sightOf } from "../facts/saved-session.js";
 
 export function Notes({ state, dispatch }) {
   const { run, step, selection } = state;
+  const [wanted, setWanted] = useState(null);
   const notes = run?.saved?.notes ?? [];
   if (!notes.length || !run.steps.length) return null;
   const steps = notedSteps(notes);
-  const here = theOneInSightFirst(notesOf(notes, step), selection);
-  const { before, after } = notesAround(notes, { step, selection });
+  const read = noteInSight(notes, state, wanted);
+  const here = firstOf(notesOf(notes, step), read);
+  const { before, after, number } = notesAround(notes, state, wanted);
+  const count = `${number} of ${notes.length}`;
   const show = (note) => () => {
+    setWanted(note);
     dispatch({ type: "seek", step: note.step });
-    dispatch({ type: "select", selection: selectionOf(note) });
+    dispatch({ type: "select", selection: sightOf(note, run.saved.open, selection.view) });
   };
   return html`<section class="notes" aria-label="Notes">
     <${Arrow} name="Previous note" to=${before} show=${show}>◂<//>
@@ -22,7 +27,7 @@ export function Notes({ state, dispatch }) {
         here.length
           ? here.map(
               (note, index) =>
-                html`<${Note} key=${`${step}/${index}`} note=${note} selection=${selection} dispatch=${dispatch} />`,
+                html`<${Note} key=${`${step}/${index}`} note=${note} count=${note === read && count} onShow=${show(note)} />`,
             )
           : html`<li class="notes-none">${elsewhere(notes.length, steps)}</li>`
       }
@@ -31,14 +36,9 @@ export function Notes({ state, dispatch }) {
   </section>`;
 }
 
-function isInSight(note, selection) {
-  return Object.entries(selectionOf(note)).every(([name, value]) => selection[name] === value);
-}
-
-/** Where there is room for one note, it is the one that speaks of the cell in sight. */
-function theOneInSightFirst(notes, selection) {
-  const first = notes.find((note) => isInSight(note, selection));
-  return first ? [first, ...notes.filter((note) => note !== first)] : notes;
+/** Where there is room for one note, it is the one that is read. */
+function firstOf(notes, read) {
+  return read ? [read, ...notes.filter((note) => note !== read)] : notes;
 }
 
 function elsewhere(count, steps) {
@@ -53,20 +53,19 @@ function Arrow({ name, to, show, children }) {
   >${children}</button>`;
 }
 
-function Note({ note, selection, dispatch }) {
+/** @param {{note: Object, count: string|false, onShow: () => void}} props `count`: the place among all of the note that is read */
+function Note({ note, count, onShow }) {
   const { layer, head, text } = note;
-  const pinned = selectionOf(note);
   const words = [layer !== null && `layer ${layer}`, head !== null && `head ${head}`].filter(Boolean).join(", ");
-  const there = isInSight(note, selection);
   return html`<li>
     ${
       words
         ? html`<button
-            type="button" class="note-place" aria-pressed=${there} title="Show it"
-            onClick=${() => dispatch({ type: "select", selection: pinned })}
+            type="button" class="note-place" aria-pressed=${Boolean(count)} title="Show it" onClick=${onShow}
           >${words}</button>`
         : html`<span class="note-place">step ${note.step}</span>`
     }
     <bdi class="note-text" dir="auto">${text}</bdi>
+    ${count && html`<small class="note-count">${count}</small>`}
   </li>`;
 }

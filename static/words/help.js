@@ -7,10 +7,10 @@ import { Glossary } from "./term.js";
 
 /** In the order in which they are met. */
 const READING = [
-  ["Timeline", "The prompt in blue, then each word the model wrote. One button is one step: press it, or play."],
+  ["Timeline", "The prompt in blue, then each word the model wrote. One segment is one step: press it, or play."],
   [
-    "Residual stream",
-    "One column per token: the numbers the model holds about it, from the lowest layer up. Hollow: its step is over, and they were not kept.",
+    "Columns",
+    "The residual stream, one column per token: the numbers the model holds about it, from the lowest layer up. Hollow: its step is over, and they were not kept.",
   ],
   [
     "Attention",
@@ -52,19 +52,25 @@ export function Help() {
   return html`
     <dialog id="help" class="help" aria-label="Help">
       <form method="dialog"><button>Close</button></form>
-      <h2>Reading the page</h2>
-      <${Pairs} pairs=${READING} />
-      <h2>Where to find it</h2>
-      <${Pairs} pairs=${ANSWERS} />
-      <h2>Keys</h2>
-      <dl>
-        ${KEYS.map(
-          ({ label, text }) => html`
-            <dt><kbd>${label}</kbd></dt>
-            <dd>${text}</dd>
-          `,
-        )}
-      </dl>
+      <div class="help-first">
+        <div>
+          <h2>Reading the page</h2>
+          <${Pairs} pairs=${READING} />
+          <h2>Where to find it</h2>
+          <${Pairs} pairs=${ANSWERS} />
+        </div>
+        <div>
+          <h2>Keys</h2>
+          <dl>
+            ${KEYS.map(
+              ({ label, text }) => html`
+                <dt><kbd>${label}</kbd></dt>
+                <dd>${text}</dd>
+              `,
+            )}
+          </dl>
+        </div>
+      </div>
       <h2>Glossary</h2>
       <${Pairs} pairs=${terms.map(({ name, text }) => [name, text])} />
     </dialog>

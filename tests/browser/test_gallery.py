@@ -15,6 +15,11 @@ from tests.support.stage import Stage
 
 pytestmark = [pytest.mark.browser, pytest.mark.real]
 
+PAINTED = """all => all.map((canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return data.filter((_, at) => at % 4 === 3).reduce((count, alpha) => count + (alpha > 0), 0) / (data.length / 4);
+})"""
+"""How much of each picture is not the card's own ground."""
 OPENINGS = [pytest.param(recipe, id=recipe["name"]) for recipe in recipes()]
 
 
@@ -78,6 +83,10 @@ def test_pictures_differ_and_are_said_in_words(gallery: Page) -> None:
     drawn = pictures.evaluate_all("all => all.map(canvas => canvas.toDataURL())")
     assert len(set(drawn)) == len(drawn)
     expect(gallery.get_by_role("img", name="“it” puts 75 % on “animal”")).to_have_count(1)
+
+
+def test_no_picture_is_nearly_blank(gallery: Page) -> None:
+    assert min(gallery.get_by_role("img").evaluate_all(PAINTED)) > 0.05
 
 
 def test_a_special_token_has_no_ligature(gallery: Page) -> None:

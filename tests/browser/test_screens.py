@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.runs import SMALL_RUN, share
+from tests.support.screens import violations
 from tests.support.server import Server
 from tests.support.stage import Stage
 
@@ -28,6 +30,20 @@ def test_a_phone_shows_every_panel_and_never_scrolls_sideways(
         expect(stage.region(name)).to_be_in_viewport(ratio=0.2)
         expect(tab).to_have_attribute("aria-current", "true")
         assert stage.overflow() <= 0
+
+
+def test_a_phone_has_one_row_of_panels_whatever_is_open(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    page = new_page(**PHONE)
+    stage = Stage(page, server).open(short_run, "#step=1&view=tokens")
+    stage.expect_view("tokens")
+    for name in ("Next token", "Cache", "Time"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_have_count(1)
+    page.get_by_role("navigation", name="Panels").get_by_role("button", name="Cache").tap()
+    stage.region("KV cache").get_by_role("button", name="Why a cache?").tap()
+    stage.expect_view("cache")
+    expect(stage.region("Inspector").get_by_role("heading", level=2).first).to_be_in_viewport()
 
 
 CONTROLS = """() => [...document.querySelectorAll("button, a, input, select, textarea, [role=application]")]
@@ -98,6 +114,48 @@ def test_nothing_jumps_while_a_run_is_opened(
     expect(page.get_by_role("region", name="Look here").get_by_role("button").first).to_be_visible()
     shifts = page.evaluate("shifts")
     assert sum(shift["value"] for shift in shifts) < GOOD_LAYOUT_SHIFT, shifts
+
+
+def test_a_phone_says_that_there_is_more_text_and_shows_it(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    whole = server.finished_run(
+        "Once upon a time there was a small robot who lived in a house by the sea", max_new_tokens=40
+    )
+    page = new_page(**PHONE)
+    stage = Stage(page, server).open_finished(short_run)
+    more = stage.button("All of the text")
+    expect(more).to_have_count(0)
+    before = stage.answer.bounding_box()
+    stage.open_finished(whole)
+    expect(more).to_have_attribute("aria-expanded", "false")
+    assert stage.answer.bounding_box() == before
+    assert page.evaluate("scrollX") == stage.overflow() == 0
+    more.tap()
+    expect(more).to_have_attribute("aria-expanded", "true")
+    expect(stage.ending).to_be_in_viewport()
+    expect(stage.words.first).to_be_in_viewport()
+    assert violations(page) == []
+    more.tap()
+    expect(more).to_have_attribute("aria-expanded", "false")
+    assert stage.answer.bounding_box() == before
+
+
+@pytest.mark.parametrize("screen", [PHONE, {}], ids=["phone", "desktop"])
+def test_what_stands_under_a_token_has_a_key(
+    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any]
+) -> None:
+    stage = Stage(new_page(**screen), server).open_finished(short_run)
+    key = stage.region("Timeline").get_by_text("number position · ms step that read it · % how likely it was")
+    expect(key).to_have_count(0)
+    stage.button("Tokens").click()
+    expect(key).to_be_visible()
+    box = key.bounding_box()
+    assert box is not None
+    assert box["height"] < 24, "one line"
+    expect(stage.answer).to_contain_text(re.compile(r"\d\sms"))
+    expect(stage.answer).to_contain_text("%")
+    assert violations(stage.page) == []
 
 
 def test_a_phone_runs_a_prompt(new_page: Callable[..., Page], server: Server) -> None:

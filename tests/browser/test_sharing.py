@@ -13,6 +13,7 @@ from playwright.sync_api import Page, Route, expect
 
 from kvscope.app.store.sessions import label_of
 from kvscope.model.log.frames import from_stream, relabel
+from tests.record.__main__ import recipes
 from tests.support.complaints import Complaints
 from tests.support.pixels import colours
 from tests.support.runs import HOSTILE, PLACE, note, share
@@ -177,10 +178,38 @@ def test_notes_lead_from_step_to_step(new_page: Callable[..., Page], server: Ser
     stage.expect_step(4)
     expect(words.get_by_role("listitem")).to_contain_text(["Last.", "Also here."])
     stage.page.wait_for_url(re.compile("step=4&layer=20&head=2"))
+    stage.button("Next note").click()
+    expect(words.get_by_role("listitem")).to_contain_text(["Also here.", "Last."])
     expect(stage.button("Next note")).to_have_attribute("aria-disabled", "true")
     expect(stage.page.get_by_title("has a note")).to_have_count(2)
     stage.button("Previous step").click()
     expect(words).to_contain_text("No note on this step. 3 notes on steps 0 and 4.")
+
+
+def test_on_a_phone_each_note_is_read_by_itself(new_page: Callable[..., Page], server: Server) -> None:
+    """Those of one place too, and the selection and the picture go with them."""
+    recipe = next(recipe for recipe in recipes() if recipe["name"] == "animal")
+    page = new_page(**PHONE)
+    page.goto(f"{server.url}gallery")
+    page.get_by_role("link", name=recipe["title"], exact=True).click()
+    stage = Stage(page, server)
+    note = stage.region("Notes").get_by_role("listitem").filter(visible=True)
+    read = []
+    for number, place in enumerate(
+        ("layer=13&head=8&query=8&key=1", "layer=13&head=8", "layer=21&head=6&query=8", "layer=21&head=6"), 1
+    ):
+        expect(note).to_have_count(1)
+        expect(note).to_contain_text(f"{number} of 4")
+        page.wait_for_url(re.compile(rf"#step={recipe['note'][number - 1]['step']}&{place}"))
+        read.append(note.locator("bdi").inner_text())
+        if number < 4:
+            stage.button("Next note").click()
+    assert len(set(read)) == 4
+    expect(stage.button("Next note")).to_have_attribute("aria-disabled", "true")
+    stage.expect_step(1)
+    stage.button("Previous note").click()
+    expect(note).to_contain_text("3 of 4")
+    stage.expect_step(0)
 
 
 def test_what_a_saved_run_cannot_do_is_said(new_page: Callable[..., Page], server: Server, short_run: str) -> None:

@@ -165,6 +165,18 @@ def test_a_label_that_is_a_term_still_names_its_field(stage: Stage, short_run: s
     expect(form.get_by_label("top-k")).to_have_accessible_name("top-k")
 
 
+def test_the_help_has_the_keys_in_sight_and_the_maps_own_words(stage: Stage, short_run: str) -> None:
+    stage.page.set_viewport_size({"width": 1440, "height": 900})
+    stage.open_finished(short_run)
+    stage.page.keyboard.press("?")
+    help_dialog = stage.page.get_by_role("dialog", name="Help")
+    for key in ("Play or pause", "This list"):
+        expect(help_dialog.get_by_text(key, exact=True)).to_be_in_viewport(ratio=1)
+    for part in ("Columns", "Attention", "KV cache"):
+        expect(stage.region("Model map").get_by_role("button", name=part, exact=True)).to_be_attached()
+        expect(help_dialog.get_by_role("term").filter(has_text=re.compile(f"^{part}$")).first).to_be_in_viewport()
+
+
 def test_the_help_lists_the_glossary(stage: Stage, short_run: str) -> None:
     stage.open(short_run, PLACE)
     stage.button("Help").click()

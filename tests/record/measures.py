@@ -131,11 +131,13 @@ def picture_of(kind: str, place: dict[str, Any], run: Recorded) -> dict[str, Any
     """What a card draws: the run's tokens, and the opening head's rows up to the opening query or a chance per step.
 
     `attention`: `shades` is base64 of U8 rows 0 … query of the head, companded, row q with q + 1 keys.
-    `chances`: `shares` is the raw probability of each token chosen.
+    `chances`: `shares` is the raw probability of each token chosen, `most` that of the likeliest one.
     """
     if kind == "chances":
         shares = [round(step["token"]["raw_prob"], 4) for step in run.steps]
-        return {"kind": kind, "tokens": _texts(run, len(run.tokens)), "prompt": run.prompt_length, "shares": shares}
+        most = [round(run.chance(step, 0), 4) for step in range(len(run.steps))]
+        tokens = _texts(run, len(run.tokens))
+        return {"kind": kind, "tokens": tokens, "prompt": run.prompt_length, "shares": shares, "most": most}
     query, head = place["query"], run.shades[place["layer"], place["head"]]
     rows = b"".join(head[row, : row + 1].tobytes() for row in range(query + 1))
     return {

@@ -26,7 +26,13 @@ WORDS = {
     "notes": [{"step": 0, "layer": None, "head": None, "text": "Look."}],
     "open": {"step": 0, "layer": 0, "head": 0, "query": 0, "key": 0, "view": "head"},
 }
-PICTURE = {"kind": "chances", "tokens": ["</script><script>alert(1)</script>"], "prompt": 0, "shares": [0.5]}
+PICTURE = {
+    "kind": "chances",
+    "tokens": ["</script><script>alert(1)</script>"],
+    "prompt": 0,
+    "shares": [0.5],
+    "most": [0.5],
+}
 
 
 def write(folder: Path, name: str = "one", *, id: str | None = None, starts: bool = False) -> str:
@@ -139,3 +145,15 @@ def test_no_token_of_a_shipped_session_is_known(make_app: Callable[..., Flask], 
     client.get("/gallery")
     assert client.delete(f"/api/sessions/{id}", headers={"Authorization": "Bearer guess"}).status_code == 403
     assert client.get(f"/s/{id}").status_code == 200
+
+
+def test_the_page_is_told_which_sessions_ship(make_app: Callable[..., Flask], settings: Settings) -> None:
+    shipped = write(settings.recordings_dir)
+    app = make_app(settings, ready=False)
+    parts, client = app.extensions["kvscope"], app.test_client()
+    parts.gallery.cards()
+    frames = list(parts.sessions.all_frames(shipped))
+    shared, _token = parts.sessions.keep(WORDS | {"title": "Another"}, lambda: iter(frames))
+    for session in (shipped, shared):
+        carried = re.search(r'id="bootstrap">(.*?)</script>', client.get(f"/s/{session}").text, re.S)
+        assert json.loads(carried[1])["session"]["shipped"] is (session == shipped)  # type: ignore[index]

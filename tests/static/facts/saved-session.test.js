@@ -4,11 +4,13 @@ import {
   isNotStored,
   modelFor,
   notedSteps,
+  noteInSight,
   notesAround,
   notesOf,
   openingOf,
   placeOf,
   selectionOf,
+  sightOf,
 } from "../../../static/facts/saved-session.js";
 
 const note = (step, layer = null, head = null, text = "x") => ({ step, layer, head, text });
@@ -44,10 +46,39 @@ test("the next note is the next on the same step, then on a later one; the one b
   assert.deepEqual(around(5, 0, 0), [2, 3], "on a step without one");
 });
 
-test("several notes on one place are passed together", () => {
-  const notes = [note(1, 2, 3), note(1, 2, 3), note(1)];
-  const { before, after } = notesAround(notes, { step: 1, selection: { layer: 2, head: 3 } });
-  assert.deepEqual([before, after], [undefined, undefined]);
+test("notes on one place, and one on all of its step, are gone through one at a time", () => {
+  const notes = [note(1, 2, 3, "a"), note(1, 2, 3, "b"), note(1, null, null, "c"), note(2)];
+  const sight = { step: 1, selection: { layer: 2, head: 3 } };
+  const passed = [];
+  for (let read = noteInSight(notes, sight); read?.step === 1; read = notesAround(notes, sight, read).after)
+    passed.push([read.text, notesAround(notes, sight, read).number]);
+  assert.deepEqual(passed, [
+    ["a", 1],
+    ["b", 2],
+    ["c", 3],
+  ]);
+  assert.equal(notesAround(notes, sight, notes[2]).before, notes[1]);
+});
+
+test("a note that names the place in sight is read before one on all of its step", () => {
+  const notes = [note(1), note(1, 2, 3)];
+  const at = (layer) => noteInSight(notes, { step: 1, selection: { layer, head: 3 } });
+  assert.equal(at(2), notes[1]);
+  assert.equal(at(4), notes[0]);
+  assert.equal(noteInSight(notes, { step: 2, selection: { layer: 2, head: 3 } }), undefined);
+  assert.equal(noteInSight(notes, { step: 1, selection: { layer: 4, head: 3 } }, notes[1]), notes[0], "left since");
+});
+
+test("a note is gone to where one sees what it speaks of", () => {
+  const open = { step: 0, layer: 13, head: 8, query: 8, key: 1, view: "tokens" };
+  const there = { layer: 13, head: 8 };
+  assert.deepEqual(sightOf(note(0, 13, 8), open, "cache"), { ...there, query: 8, key: 1, view: "head" });
+  assert.deepEqual(sightOf(note(0, 13, 8), open, "pair"), { ...there, query: 8, key: 1, view: "pair" });
+  assert.deepEqual(sightOf(note(0, 21, 6), open, "head"), { layer: 21, head: 6, query: 8, key: null, view: "head" });
+  assert.deepEqual(sightOf(note(4, 13, 8), open, "head"), { ...there, query: null, key: null, view: "head" });
+  assert.deepEqual(sightOf(note(4, 13), open, "time"), { layer: 13, query: null, key: null, view: "block" });
+  assert.deepEqual(sightOf(note(4), open, "head"), { query: null, key: null, view: "tokens" });
+  assert.deepEqual(sightOf(note(4), null, "head"), { query: null, key: null, view: "head" });
 });
 
 test("a note points at its layer and head where it has them", () => {

@@ -55,5 +55,9 @@ test("the picture is said in words", () => {
     shades: Buffer.from([255, 0, 255, 0, 255, 0]).toString("base64"),
   };
   assert.match(pictureInWords(picture), /“it” puts 100.% on “animal”/);
-  assert.match(pictureInWords({ kind: "chances", shares: [0.5, 0.01] }), /between 1\.0.% and 50\.0.%/);
+  const chances = { kind: "chances", shares: [0.5, 0.01], most: [0.5, 0.25] };
+  assert.match(
+    pictureInWords(chances),
+    /gave them between 1\.0.% and 50\.0.%, and its favourites between 25\.0.% and 50\.0.%/,
+  );
 });

@@ -236,6 +236,23 @@ test("a sharing is taken back with its token, in a header", async () => {
   assert.deepEqual(asked, [["DELETE", "/api/sessions/abcdefghij23", { Authorization: "Bearer secret" }]]);
 });
 
+test("what was shared here can be deleted here, until it has been", async () => {
+  const kept = [];
+  const sharings = {
+    add: (id, token) => kept.push([id, token]),
+    of: (id) => kept.find(([its]) => its === id)?.[1] ?? null,
+    forget: (id, token) => kept.splice(kept.indexOf([id, token]), 1),
+  };
+  const shared = { id: "abcdefghij23", url: "/s/abcdefghij23", delete_token: "secret" };
+  const answers = [new Response(JSON.stringify(shared), { status: 201 }), new Response(null, { status: 204 })];
+  const client = createClient({ fetch: async () => answers.shift(), connect: () => null, sharings });
+  assert.equal(client.tokenOf(shared.id), null);
+  assert.deepEqual(await client.share("r1", {}), shared);
+  assert.equal(client.tokenOf(shared.id), "secret");
+  await client.withdraw(shared.id, "secret");
+  assert.equal(client.tokenOf(shared.id), null);
+});
+
 test("a file is sent as it is, and a refusal says why", async () => {
   const sent = [];
   const answers = [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  isToken,
   noteOn,
   partOfField,
   shareRefusal,
@@ -66,4 +67,9 @@ test("a refusal stands by the part of the form its field is in", () => {
   ];
   const parts = ["title", "notes", "notes", "notes", "open", "open", "values", null, null, null, null];
   assert.deepEqual(fields.map(partOfField), parts);
+});
+
+test("what cannot be sent as a token is none", () => {
+  assert.equal(isToken("o1sgosEvk588T7kG7hg9Qb9lNPzHFaWv"), true);
+  for (const text of ["", "two words", "schlüssel", "a\nb"]) assert.equal(isToken(text), false);
 });
