@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gpt2")
+ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gpt2", "by hand")
+_CHOICES = {
+    "norm": ("rms", "layer", "none"),
+    "mlp": ("swiglu", "gelu", "none"),
+    "positions": ("rotary", "learned", "none"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +29,33 @@ class ModelConfig:
     norm: str = "rms"
     norm_eps: float = 1e-5
     mlp: str = "swiglu"
-    rope_theta: float | None = 10_000.0
-    """Base of the rotary angles; None where positions are learned (GPT-2)."""
+    positions: str = "rotary"
+    """Rotary, a learned row added to each embedding (GPT-2), or none."""
+    rope_theta: float = 10_000.0
+    """Base of the rotary angles."""
     rope_scaling: dict[str, Any] | None = None
     qkv_bias: bool = False
     out_bias: bool = False
     mlp_bias: bool = False
     qk_norm: bool = False
     tied: bool = False
+    residual: bool = True
+    """Whether a block adds its changes to the row, or puts them in its place."""
     window: int | None = None
     """Sliding window: a query sees itself and the window − 1 keys before it."""
 
     def __post_init__(self) -> None:
         if self.arch not in ARCHITECTURES:
             raise ValueError(f"architecture {self.arch!r} is not one of {', '.join(ARCHITECTURES)}")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(choices)}")
         for name in ("layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab", "context"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.heads % self.kv_heads:
             raise ValueError(f"{self.heads} query heads cannot share {self.kv_heads} K/V heads evenly")
-        if self.rope_theta is not None and self.head_dim % 2:
+        if self.positions == "rotary" and self.head_dim % 2:
             raise ValueError(f"rotary positions need an even head_dim, not {self.head_dim}")
 
     @property

@@ -160,8 +160,9 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
+        self.residual = config.residual
         self.attn = Attention(config)
-        self.mlp = MLP(config)
+        self.mlp = MLP(config) if config.mlp != "none" else None
         self.resid_in = HookPoint("T D")
         self.resid_mid = HookPoint("T D")
         self.resid_out = HookPoint("T D")
@@ -170,8 +171,12 @@ class Block(nn.Module):
         self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
     ) -> Tensor:
         rows = self.resid_in(rows)
-        rows = self.resid_mid(rows + self.attn(rows, batch, rope, cache, layer))
-        out: Tensor = self.resid_out(rows + self.mlp(rows))
+        change = self.attn(rows, batch, rope, cache, layer)
+        rows = self.resid_mid(rows + change if self.residual else change)
+        if self.mlp is not None:
+            change = self.mlp(rows)
+            rows = rows + change if self.residual else change
+        out: Tensor = self.resid_out(rows)
         return out
 
 
@@ -184,7 +189,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.embed = nn.Embedding(config.vocab, config.d)
-        self.positions = nn.Embedding(config.context, config.d) if config.rope_theta is None else None
+        self.positions = nn.Embedding(config.context, config.d) if config.positions == "learned" else None
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = make_norm(config, config.d)
         self.lm_head = Linear(config.d, config.vocab, bias=False)
@@ -208,7 +213,7 @@ class Transformer(nn.Module):
         if config.tied:
             transformer.lm_head.weight = transformer.embed.weight
         transformer = transformer.to(device).eval().requires_grad_(False)
-        if config.rope_theta is not None:
+        if config.positions == "rotary":
             transformer.inv_freq = rope_frequencies(config).to(device)
         if can_pack(device):
             pack_all(transformer)
@@ -248,6 +253,8 @@ class RMSNorm(nn.Module):
 
 
 def make_norm(config: ModelConfig, width: int) -> nn.Module:
+    if config.norm == "none":
+        return nn.Identity()
     if config.norm == "layer":
         return nn.LayerNorm(width, eps=config.norm_eps)
     return RMSNorm(width, eps=config.norm_eps)
@@ -258,7 +265,6 @@ def rope_frequencies(config: ModelConfig) -> Tensor:
 
     With Llama 3's stretching of long wavelengths where configured.
     """
-    assert config.rope_theta is not None
     inv_freq = 1.0 / config.rope_theta ** (torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim)
     if config.rope_scaling is None:
         return inv_freq

@@ -110,7 +110,7 @@ def _config(header: Header, data: mmap.mmap) -> ModelConfig:
     if f"blk.{layers - 1}.attn_norm.weight" not in tensors:
         raise Malformed(f"is incomplete: it announces {layers} layers, but has no tensors for layer {layers - 1}")
     window = meta.get(f"{arch}.attention.sliding_window") or None
-    theta = real("rope.freq_base", 10000.0) if rms else None
+    theta = real("rope.freq_base", 10000.0)
     return ModelConfig(
         arch=arch,
         layers=layers,
@@ -124,8 +124,9 @@ def _config(header: Header, data: mmap.mmap) -> ModelConfig:
         norm="rms" if rms else "layer",
         norm_eps=real("attention.layer_norm_rms_epsilon" if rms else "attention.layer_norm_epsilon"),
         mlp="swiglu" if rms else "gelu",
+        positions="rotary" if rms else "learned",
         rope_theta=theta,
-        rope_scaling=_rope_scaling(header, data, arch, theta, head_dim),
+        rope_scaling=_rope_scaling(header, data, arch, theta, head_dim) if rms else None,
         qkv_bias="blk.0.attn_qkv.bias" in tensors or "blk.0.attn_q.bias" in tensors,
         out_bias="blk.0.attn_output.bias" in tensors,
         mlp_bias="blk.0.ffn_down.bias" in tensors,
@@ -135,9 +136,7 @@ def _config(header: Header, data: mmap.mmap) -> ModelConfig:
     )
 
 
-def _rope_scaling(
-    header: Header, data: mmap.mmap, arch: str, theta: float | None, head_dim: int
-) -> dict[str, Any] | None:
+def _rope_scaling(header: Header, data: mmap.mmap, arch: str, theta: float, head_dim: int) -> dict[str, Any] | None:
     """The `llama3` scaling behind the frequency divisors that GGUF stores instead of its four parameters.
 
     Llama 3.1 and later share three of the parameters and differ in `factor`, which is the largest divisor. The
@@ -147,7 +146,7 @@ def _rope_scaling(
     if kind not in ("none", "llama3"):
         raise Malformed(f"scales its positions by {kind!r}, which is not supported")
     info = header.tensors.get(_ROPE_FACTORS)
-    if info is None or theta is None:
+    if info is None:
         return None
     stored = np.empty(math.prod(info.shape), dtype=np.float32)
     _decode(info, data, stored.reshape(1, -1))

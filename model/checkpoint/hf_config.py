@@ -90,7 +90,7 @@ def _gpt2(settings: _Settings) -> ModelConfig:
         norm="layer",
         norm_eps=settings.real("layer_norm_epsilon", 1e-5),
         mlp="gelu",
-        rope_theta=None,
+        positions="learned",
         qkv_bias=True,
         out_bias=True,
         mlp_bias=True,

@@ -34,7 +34,7 @@ ReadPart = Callable[[str, torch.Tensor], None]
 def slots(config: ModelConfig) -> list[Slot]:
     """Every weight of the model, in order. Linear weights are [out, in]."""
     found = [_slot("embed.weight", (config.vocab, config.d))]
-    if config.rope_theta is None:
+    if config.positions == "learned":
         found.append(_slot("positions.weight", (config.context, config.d)))
     for layer in range(config.layers):
         found += _block(config, f"blocks.{layer}.")
@@ -53,6 +53,8 @@ def _block(config: ModelConfig, prefix: str) -> Iterator[Slot]:
         yield _slot(f"{prefix}attn.q_norm.weight", (config.head_dim,))
         yield _slot(f"{prefix}attn.k_norm.weight", (config.head_dim,))
     yield from _linear(f"{prefix}attn.", "out", (("out", config.d),), q_rows, config.out_bias)
+    if config.mlp == "none":
+        return
     yield from _norm(config, f"{prefix}mlp.norm")
     if config.mlp == "swiglu":
         gate_up = (("gate", config.d_mlp), ("up", config.d_mlp))
@@ -67,6 +69,8 @@ def _slot(name: str, shape: tuple[int, ...]) -> Slot:
 
 
 def _norm(config: ModelConfig, name: str) -> Iterator[Slot]:
+    if config.norm == "none":
+        return
     yield _slot(f"{name}.weight", (config.d,))
     if config.norm == "layer":
         yield _slot(f"{name}.bias", (config.d,))

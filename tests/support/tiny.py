@@ -37,7 +37,7 @@ _OF_ARCH: dict[str, dict[str, Any]] = {
         "kv_heads": 4,
         "norm": "layer",
         "mlp": "gelu",
-        "rope_theta": None,
+        "positions": "learned",
         "qkv_bias": True,
         "out_bias": True,
         "mlp_bias": True,

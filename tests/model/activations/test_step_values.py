@@ -137,7 +137,7 @@ def test_frames_say_what_they_hold(arch: str) -> None:
             assert arrays["k"].shape == arrays["v"].shape == (info["kv_heads"], rows, info["head_dim"])
             assert {arrays[name].dtype for name in "qkv"} == {np.dtype(np.float32)}
             points = set(OF_BLOCK) - (set() if config.mlp == "swiglu" else {"mlp.gate"})
-            expected = points | ({"rope"} if config.rope_theta else set()) if level == "block" else set()
+            expected = points | ({"rope"} if config.positions == "rotary" else set()) if level == "block" else set()
             assert set(arrays) - set("qkv") == expected
             assert {arrays[name].dtype for name in expected - {"rope"}} <= {np.dtype(np.float16)}
         lens = made.lens(want.ids, want.token)

@@ -44,7 +44,7 @@ def test_every_weight_has_its_name_and_shape(tmp_path: Path, arch: str) -> None:
     assert config.qk_norm == (arch == "qwen3")
     assert config.qkv_bias == (arch in ("qwen2", "gpt2"))
     assert config.out_bias == config.mlp_bias == (arch == "gpt2")
-    assert (config.rope_theta is None) == (config.norm == "layer") == (config.mlp == "gelu") == (arch == "gpt2")
+    assert (config.positions == "learned") == (config.norm == "layer") == (config.mlp == "gelu") == (arch == "gpt2")
 
 
 def test_q_and_k_rows_of_llama_are_put_back_in_order(tmp_path: Path) -> None:

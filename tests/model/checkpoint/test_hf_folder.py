@@ -53,7 +53,8 @@ def test_the_configuration_is_the_saved_models(tmp_path: Path, arch: str) -> Non
     assert config.head_dim == (128 if arch == "qwen3" else 8)
     assert config.d_mlp == (128 if arch == "gpt2" else 48)
     assert config.norm_eps == (saved.layer_norm_epsilon if arch == "gpt2" else saved.rms_norm_eps)
-    assert config.rope_theta == (None if arch == "gpt2" else 10000.0)
+    assert config.positions == ("learned" if arch == "gpt2" else "rotary")
+    assert config.rope_theta == 10000.0
     assert config.qkv_bias == (arch in ("gpt2", "qwen2"))
     assert config.out_bias == config.mlp_bias == (arch == "gpt2")
     assert config.qk_norm == (arch == "qwen3")

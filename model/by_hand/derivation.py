@@ -1,0 +1,174 @@
+"""What a worked example gives: two passes of the ordinary engine with a cache, and one without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kvscope.model.activations.observe import observe
+from kvscope.model.by_hand.examples import Example, Head, Matrix
+from kvscope.model.config import ModelConfig
+from kvscope.model.engine.engine import Engine
+from kvscope.model.kv_cache import BLOCK_SIZE
+from kvscope.model.transformer import Transformer
+
+_ATTENTION = ("q", "k", "v", "scores", "weights", "mixed", "change")
+_POINTS = ("embedded", *(f"blocks.0.attn.{name}" for name in _ATTENTION), "final")
+MOST = 1_000.0
+"""Of any number of an example."""
+MOST_TOKENS, MOST_WIDTH = BLOCK_SIZE - 1, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass: n new rows (all of the prompt, or the one new token) of t in all. Float32 arrays."""
+
+    x: np.ndarray
+    """[n, d]"""
+    q: np.ndarray
+    """[heads, n, d_k]"""
+    k: np.ndarray
+    """[heads, t, d_k]: of the rows before, those of the cache"""
+    v: np.ndarray
+    """[heads, t, d_k]"""
+    scaled: np.ndarray
+    """[heads, n, t]: q · k ÷ √d_k, of keys that are masked too"""
+    weights: np.ndarray
+    """[heads, n, t]"""
+    mixed: np.ndarray
+    """[heads, n, d_k]: weights × v"""
+    output: np.ndarray | None
+    """[n, d]: the heads beside each other × W_O"""
+    logits: np.ndarray | None
+    """[vocabulary], of the last row"""
+    probabilities: np.ndarray | None
+    """[vocabulary]: softmax of logits ÷ temperature"""
+    projections: int
+    """Rows that went through one of a head's W_Q, W_K and W_V"""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """An example from its prompt to the step after it."""
+
+    prefill: Step
+    token: int
+    """The likeliest token, or the one that was given."""
+    decode: Step
+    without_cache: Step
+    """The same step with every row computed again."""
+
+
+def derive(example: Example) -> Derivation:
+    """Raises ValueError, naming the part, for shapes that do not fit and for numbers that are too large or none."""
+    check(example)
+    engine, prompt = Engine(_model(example), capacity=4 * BLOCK_SIZE), list(example.prompt)
+    prefill = _step(engine, example, prompt, 0)
+    token = example.given if prefill.probabilities is None else int(prefill.probabilities.argmax())
+    assert token is not None
+    decode = _step(engine, example, [*prompt, token], len(prompt))
+    again = _step(Engine(engine.transformer, capacity=4 * BLOCK_SIZE), example, [*prompt, token], 0)
+    return Derivation(prefill, token, decode, again)
+
+
+def check(example: Example) -> None:
+    """Raises ValueError, naming the part."""
+    d, width = len(example.embeddings[0]), len(example.heads[0].w_q[0])
+    if not 1 <= len(example.prompt) <= MOST_TOKENS:
+        raise ValueError(f"prompt: {len(example.prompt)} tokens; there may be 1 to {MOST_TOKENS}")
+    if (example.lm_head is None) == (example.given is None):
+        raise ValueError("given: the next token is either given or chosen by an LM head")
+    for id in (*example.prompt, *((example.given,) if example.given is not None else ())):
+        if not 0 <= id < len(example.words):
+            raise ValueError(f"prompt: there is no token {id}")
+    parts: dict[str, tuple[Matrix | None, tuple[int, int]]] = {
+        "embeddings": (example.embeddings, (len(example.words), d)),
+        "positions": (example.positions, (len(example.prompt) + 1, d)),
+        "w_o": (example.w_o, (len(example.heads) * width, d)),
+        "lm_head": (example.lm_head, (len(example.words), d)),
+    }
+    for number, head in enumerate(example.heads):
+        parts |= {f"heads[{number}].{name}": (getattr(head, name), (d, width)) for name in Head.__slots__}
+    for name, (matrix, shape) in parts.items():
+        if matrix is not None:
+            _check(name, matrix, shape)
+    if not 0 < example.temperature <= MOST:
+        raise ValueError(f"temperature: {example.temperature}; it must be above 0 and at most {MOST:,.0f}")
+
+
+def _check(name: str, matrix: Matrix, shape: tuple[int, int]) -> None:
+    rows, columns = shape
+    if len(matrix) != rows or any(len(row) != columns for row in matrix):
+        raise ValueError(f"{name}: it must have {rows} rows of {columns} numbers")
+    if max(shape) > MOST_TOKENS + 1 or columns > MOST_WIDTH:
+        raise ValueError(f"{name}: it may have at most {MOST_WIDTH} columns")
+    for row in matrix:
+        for value in row:
+            if not abs(value) <= MOST:  # NaN is not
+                raise ValueError(f"{name}: {value} is not a number from −{MOST:,.0f} to {MOST:,.0f}")
+
+
+def _model(example: Example) -> Transformer:
+    """What an example has no weights for is left out of the model. (W_O and the LM head cannot be: without them, what
+    they give is not looked at.)"""
+    d, heads, width = len(example.embeddings[0]), len(example.heads), len(example.heads[0].w_q[0])
+    config = ModelConfig(
+        arch="by hand",
+        layers=1,
+        heads=heads,
+        kv_heads=heads,
+        head_dim=width,
+        d=d,
+        d_mlp=1,
+        vocab=len(example.words),
+        context=len(example.positions or example.embeddings) + MOST_TOKENS,
+        norm="none",
+        mlp="none",
+        positions="none" if example.positions is None else "learned",
+        residual=False,
+        tied=example.lm_head is None,
+    )
+    projections = [matrix for name in Head.__slots__ for matrix in (getattr(head, name) for head in example.heads)]
+    weights = {
+        "embed.weight": _tensor(example.embeddings),
+        "blocks.0.attn.qkv.weight": torch.cat([_tensor(matrix).T for matrix in projections]).contiguous(),
+        "blocks.0.attn.out.weight": torch.zeros(d, heads * width) if example.w_o is None else _tensor(example.w_o).T,
+    }
+    if example.positions is not None:
+        table = torch.zeros(config.context, d)
+        table[: len(example.positions)] = _tensor(example.positions)
+        weights["positions.weight"] = table
+    if example.lm_head is not None:
+        weights["lm_head.weight"] = _tensor(example.lm_head)
+    return Transformer.from_weights(config, {name: weight.contiguous() for name, weight in weights.items()})
+
+
+def _tensor(matrix: Matrix) -> Tensor:
+    return torch.tensor(matrix, dtype=torch.float32)
+
+
+def _step(engine: Engine, example: Example, ids: list[int], first: int) -> Step:
+    seen = observe(engine, ids, first, _POINTS, cache_of=(0,), keep=True)
+    block = {name.removeprefix("attn."): value for name, value in seen.block(0).items()}
+    k, v = seen.cache[0]
+    new, rows = len(ids) - first, len(block["q"])
+    logits = probabilities = None
+    if example.lm_head is not None:
+        logits = engine.transformer.lm_head(seen.values["final"])[-1]
+        probabilities = (logits / example.temperature).softmax(0).numpy()
+    return Step(
+        x=seen.values["embedded"].numpy(),
+        q=block["q"].transpose(0, 1).numpy(),
+        k=k.numpy(),
+        v=v.numpy(),
+        scaled=block["scores"].reshape(len(example.heads), new, len(ids)).numpy(),
+        weights=block["weights"].reshape(len(example.heads), new, len(ids)).numpy(),
+        mixed=block["mixed"].transpose(0, 1).numpy(),
+        output=None if example.w_o is None else block["change"].numpy(),
+        logits=None if logits is None else logits.numpy(),
+        probabilities=probabilities,
+        projections=3 * rows,
+    )

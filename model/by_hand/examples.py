@@ -1,0 +1,81 @@
+"""The two worked examples, and what one is made of.
+
+Published with each are the figures that `shared`, the tests' copy of the documents, has; only some of B's weights are.
+Those that are not were chosen here, with two decimals at most, so that what they give is what was published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Matrix = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """[d, d_k] each: a row of Q is a row of X times `w_q`."""
+
+    w_q: Matrix
+    w_k: Matrix
+    w_v: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One block of attention, without a norm, an MLP or a residual stream."""
+
+    words: tuple[str, ...]
+    """The vocabulary."""
+    embeddings: Matrix
+    """[vocabulary, d]"""
+    prompt: tuple[int, ...]
+    """Ids."""
+    heads: tuple[Head, ...]
+    positions: Matrix | None = None
+    """[positions, d], added to the embeddings; None where there are none."""
+    w_o: Matrix | None = None
+    """[heads · d_k, d]; None where the example ends with the heads' output."""
+    lm_head: Matrix | None = None
+    """[vocabulary, d]; None where the next token is given."""
+    given: int | None = None
+    """The next token where no LM head chooses one."""
+    temperature: float = 1.0
+
+
+A = Example(
+    words=("the", "cat", "sat", "new"),
+    embeddings=((1, 0), (0, 1), (1, 1), (0.5, 0.5)),
+    prompt=(0, 1, 2),
+    heads=(Head(w_q=((1, 0), (0, 1)), w_k=((0, 1), (1, 0)), w_v=((1, 1), (1, -1))),),
+    given=3,
+)
+"""One head, d = 2: “the cat sat”, and a fourth token."""
+
+B = Example(
+    words=("<PAD>", "I", "love", "AI", "<EOS>"),
+    embeddings=((0, 0, 0, 0), (0.8, 0.3, -0.2, 0.5), (0.4, 0.6, 0.7, -0.3), (0.5, -0.4, 0.6, 0.8), (0, 0, 0, 0)),
+    positions=((0, 1, 0, 1), (0.8, 0.5, 0.1, 1), (0.9, -0.4, 0.2, 1)),
+    prompt=(1, 2),
+    heads=(
+        Head(
+            w_q=((0.2, 0.3), (0.1, 0.4), (0.3, 0.2), (0.4, 0.1)),
+            w_k=((0.4, 0.1), (-0.2, 0.2), (0.4, 0.4), (0.5, 0.7)),
+            w_v=((0.2, 0.2), (0.6, 0.3), (0.1, 0.3), (0.3, 0.2)),
+        ),
+        Head(
+            w_q=((0.1, 0), (0.5, 0.2), (0.35, 0.4), (0.1, 0.5)),
+            w_k=((0.5, 0.35), (0, 0.2), (0.25, 0.05), (0.4, 0.5)),
+            w_v=((0.4, 0.35), (0.45, 0.35), (0, 0.2), (0.25, 0.15)),
+        ),
+    ),
+    w_o=((0.4, 0.35, 0.25, 0), (-0.25, 0.3, -0.2, 0.25), (0.05, 0.3, 0.2, 0.65), (0.57, -0.02, 0.47, -0.02)),
+    lm_head=(
+        (-0.15, 0.5, 0, 0.55),
+        (0, 0.35, 0, 0.64),
+        (0.25, 0.3, 0.1, 0.29),
+        (0, 0.55, 0.15, 0.57),
+        (-0.15, 0.5, 0, 0.55),
+    ),
+)
+"""Two heads, d = 4, a vocabulary of five: “I love”, which “AI” follows. W_Q of the first head is published."""
+EXAMPLES = {"a": A, "b": B}
