@@ -22,5 +22,5 @@ export function noteOf(run, locked, sight) {
   if (last > newest) return `${quoted(run.tokens[last], 12)} comes in step ${run.stepOfQuery(last)}`;
   const made = query === null ? step : run.stepOfQuery(query);
   if (made === step) return null;
-  return `computed in step ${made}; step ${step} only reads its K and V`;
+  return `of step ${made}: only its K and V are read now`;
 }

@@ -19,7 +19,7 @@ export function Lock({ state, focus, dispatch }) {
   return html`<p class="lock">
     <span class="lock-what">locked on <b>${lockedInWords(run, selection)}</b></span>
     <button type="button" onClick=${letGo}>let go</button>
-    ${note && html`<span class="lock-note">${note}</span>`}
+    ${note && html`<span class="lock-note lock-when" title=${note}>${note}</span>`}
     ${view !== "block" && html`<${Strongest} run=${run} cell=${selection} focus=${focus} dispatch=${dispatch} />`}
   </p>`;
 }
@@ -31,9 +31,10 @@ function Strongest({ run, cell, focus, dispatch }) {
   const top = useMemo(() => (isThere ? strongestOn(run, query, key) : null), [run, isThere, query, key]);
   if (!top) return null;
   const { layer, head, share } = top;
-  const most = `looked at most of all ${counted(run.layers * run.heads, "head")} by`;
-  if (layer === focus.layer && head === focus.head) return html`<span class="lock-note">${most} this one</span>`;
-  return html`<span class="lock-note">
-    ${most} <button type="button" onClick=${() => dispatch({ type: "select", selection: { layer, head } })}>layer ${layer}, head ${head}</button>: ${percent(share, 0)}
+  const all = `Of all ${counted(run.layers * run.heads, "head")} of the model`;
+  if (layer === focus.layer && head === focus.head)
+    return html`<span class="lock-note" title=${all}>strongest head: this one</span>`;
+  return html`<span class="lock-note" title=${all}>
+    strongest head: <button type="button" onClick=${() => dispatch({ type: "select", selection: { layer, head } })}>layer ${layer}, head ${head}</button>, ${percent(share, 0)}
   </span>`;
 }

@@ -62,11 +62,12 @@ function Settings({ state, dispatch }) {
   const { sampling, problem, limits } = state;
   const greedy = sampling.strategy === "greedy";
   const values = { ...sampling, max_new_tokens: state.maxNewTokens };
-  const onSampling = (name, value) => dispatch({ type: "sampling", patch: { [name]: value } });
-  const onNumber = (name, value) =>
+  const onSampling = (patch) => dispatch({ type: "sampling", patch });
+  // Whoever gives a temperature wants the token drawn with it.
+  const onNumber = ({ name, drawn }, value) =>
     name === "max_new_tokens"
       ? dispatch({ type: "settings", patch: { maxNewTokens: value } })
-      : onSampling(name, value);
+      : onSampling({ [name]: value, ...(drawn && { strategy: "sample" }) });
   return html`
     <div class="settings">
       <label>
@@ -79,7 +80,7 @@ function Settings({ state, dispatch }) {
       </label>
       <label>
         <${Term} id="greedy" stop=${false}>choose<//>
-        <select value=${sampling.strategy} onChange=${(event) => onSampling("strategy", event.target.value)}>
+        <select value=${sampling.strategy} onChange=${(event) => onSampling({ strategy: event.target.value })}>
           <option value="greedy">greedy</option>
           <option value="sample">sample</option>
         </select>
@@ -91,7 +92,7 @@ function Settings({ state, dispatch }) {
             key=${name}
             label=${label}
             term=${term}
-            title=${drawn && greedy ? "Greedy choice does not use it" : title}
+            title=${drawn && greedy ? "Greedy choice does not use it; a change of it has the token drawn instead" : title}
             idle=${drawn && greedy}
             min=${low}
             max=${highOf(setting, limits)}
@@ -99,7 +100,7 @@ function Settings({ state, dispatch }) {
             width=${width}
             value=${values[name]}
             bad=${problem?.field === name}
-            onChange=${(value) => onNumber(name, value)}
+            onChange=${(value) => onNumber(setting, value)}
           />
         `;
       })}

@@ -106,6 +106,17 @@ def test_a_prompt_is_never_markup(stage: Stage, prompt: str) -> None:
     expect(stage.prompt).to_have_value(prompt)
 
 
+def test_a_temperature_given_to_a_greedy_run_has_its_tokens_drawn(stage: Stage) -> None:
+    stage.open()
+    stage.set_number("new tokens", 2)
+    choice = stage.page.get_by_role("form", name="New run").get_by_label("choose")
+    expect(choice).to_have_value("greedy")
+    stage.set_number("temperature", 0.5)
+    expect(choice).to_have_value("sample")
+    sampling = stage.server.log(stage.run("The sky", 2)).open["sampling"]
+    assert (sampling["strategy"], sampling["temperature"]) == ("sample", 0.5)
+
+
 def test_a_number_half_typed_survives_what_else_the_page_shows(stage: Stage) -> None:
     stage.open()
     stage.ask()

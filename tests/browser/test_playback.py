@@ -109,11 +109,11 @@ def test_a_link_between_tokens_is_told_only_where_the_step_has_both(stage: Stage
     newest = len(stage.server.log(short_run).open["tokens"]) + LAST - 1
     stage.open(short_run, f"#step={LAST}&layer=13&head=8&query={newest}&key=1")
     inspector = stage.region("Inspector")
-    expect(inspector).to_contain_text("looked at most")
+    expect(inspector).to_contain_text("strongest head")
     stage.page.keyboard.press("Home")
     stage.expect_step(0)
     expect(inspector).to_contain_text(f"comes in step {LAST}")
-    expect(inspector).not_to_contain_text("looked at most")
+    expect(inspector).not_to_contain_text("strongest head")
 
 
 def test_the_slider_shows_the_step_it_stands_at(stage: Stage, short_run: str) -> None:

@@ -33,7 +33,7 @@ def test_a_typed_prompt_is_run_and_plays_to_its_end_without_another_touch(stage:
 def test_the_newest_token_of_a_live_run_is_in_sight(stage: Stage) -> None:
     stage.page.set_viewport_size({"width": 390, "height": 844})
     stage.open()
-    stage.run("Once upon a time there was a small robot", 48)
+    stage.run("Once upon a time there was a small robot", 96)
     stage.button("Live").click()
     seen = stage.page.evaluate(
         """() => new Promise((done) => {

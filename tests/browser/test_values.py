@@ -98,6 +98,16 @@ def test_the_map_names_what_is_under_the_pointer(stage: Stage, short_run: str) -
     stage.page.wait_for_url(f"**layer={layer}&head={head}*")
 
 
+def test_a_cell_that_is_clicked_stays_under_the_pointer(stage: Stage, short_run: str) -> None:
+    stage.open(short_run, f"#step={STEP}&layer={LAYER}&head={HEAD}&view=head")
+    stage.expect_step(STEP)
+    before = stage.rest().matrix.bounding_box()
+    assert before
+    stage.page.mouse.click(before["x"] + before["width"] * 0.3, before["y"] + before["height"] * 0.6)
+    expect(stage.region("Inspector")).to_contain_text("locked on")
+    assert stage.rest().matrix.bounding_box() == before
+
+
 def test_candidates_are_the_softmax_of_the_stored_logits(stage: Stage, short_run: str) -> None:
     opened(stage, short_run)
     log = stage.server.log(short_run)

@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import { integer, percent, quoted } from "../../facts/format.js";
 import { WhatIf } from "../../next-token/what-if.js";
 import { Badge } from "../../ui/badge.js";
+import { OpenView } from "../../ui/open-view.js";
 import { BeamSearch } from "./beam-search.js";
 import { PathTable } from "./path-table.js";
 import { pathRows, tokenPath } from "./token-path.js";
@@ -26,6 +27,7 @@ export function TokensView({ state, dispatch, controller, client }) {
   return html`
     <div class="tokens-head">
       <h2>${headline(path, shown.data)} <${Badge} origin="computed" /></h2>
+      <${OpenView} view="model" dispatch=${dispatch}>What would each layer have said?<//>
       <${WhatIf} settings=${settings} used=${used} next=${sampling} dispatch=${dispatch} />
     </div>
     <${PathTable}

@@ -14,7 +14,7 @@ test("what is locked is named: a cell, a row, or a key of whichever row is newes
 
 test("a locked row of another step is told to be of that step", () => {
   assert.equal(noteOf(run, at(2, 1), { newest: 2, step: 0 }), null);
-  assert.equal(noteOf(run, at(2, 1), { newest: 3, step: 1 }), "computed in step 0; step 1 only reads its K and V");
+  assert.equal(noteOf(run, at(2, 1), { newest: 3, step: 1 }), "of step 0: only its K and V are read now");
   assert.equal(noteOf(run, at(3, 1), { newest: 2, step: 0 }), "“was” comes in step 1");
   assert.equal(noteOf(run, at(null, 1), { newest: 3, step: 1 }), null);
 });
