@@ -11,6 +11,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from threading import Lock, RLock
 from typing import Any
 from urllib.parse import parse_qs
@@ -21,6 +22,8 @@ from engineio import packet
 from engineio.async_drivers._websocket_wsgi import SimpleWebSocketWSGI
 from engineio.payload import Payload
 from flask import Flask
+from simple_websocket import ConnectionClosed
+from wsproto.utilities import LocalProtocolError
 
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import network_of
@@ -68,8 +71,14 @@ class WebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]
         message = super().wait()
         if message is None or is_packet(message, FROM_CLIENTS):
             return message
-        self.ws.close(PROTOCOL_ERROR, UNREADABLE)
+        with suppress(ConnectionClosed, LocalProtocolError):
+            self.ws.close(PROTOCOL_ERROR, UNREADABLE)
         return None
+
+    def close(self) -> None:
+        """Also while the other thread or the client closes it."""
+        with suppress(ConnectionClosed, LocalProtocolError):
+            super().close()
 
 
 def is_packet(message: str | bytes, kinds: Iterable[int]) -> bool:

@@ -15,9 +15,10 @@ import websocket
 from flask import Flask
 from socketio.packet import ACK, EVENT
 from socketio.packet import Packet as SocketPacket
+from wsproto.utilities import LocalProtocolError
 
 from kvscope.app.http import socket_guard
-from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, MOST_UNREADABLE
+from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, MOST_UNREADABLE, WebSocket
 from tests.support.live_server import LiveServer
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
@@ -41,6 +42,25 @@ UNREADABLE = ["4", "49", "4a", "42", "42[]", "42{}", "42[null]", "42[[1]]", "42"
 UNREADABLE += ['4599999999999-["x"]', '42["connect"]', "b!!!"]
 NO_PACKETS = ["", "9", "x", "0", "6", "\ud7ff", "4" + "[" * 9000, "4" + "x" * 20_000]
 NOT_POLLED = ["9", "x", "0", "2probe", "6", "\x1e\x1e", "4" + "[" * 9000, b"\xff\xfe", "4\x1e" * 40]
+
+
+class Closing:
+    """A websocket that the client closes in this very moment."""
+
+    connected = True
+
+    def close(self, *_: object) -> None:
+        raise LocalProtocolError("cannot be sent in state ConnectionState.LOCAL_CLOSING")
+
+    def receive(self) -> str:
+        return "9"
+
+
+def test_a_socket_that_both_sides_close_at_once_is_closed() -> None:
+    socket = WebSocket(None, None)
+    socket.ws = Closing()
+    assert socket.wait() is None
+    socket.close()
 
 
 @pytest.fixture(scope="module")
