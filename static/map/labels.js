@@ -60,7 +60,7 @@ function Titles({ geometry, prefill }) {
       group: "attention",
       term: "attention",
       title: "Attention",
-      subtitle: prefill ? `${heads} look back, a triangle each` : `${heads} look back`,
+      subtitle: prefill ? `${heads} look back, a triangle each` : `${heads} look back: not kept`,
       short: `${heads} look back`,
     },
     { group: "cache", term: "kv-cache", title: "KV cache", subtitle: "kept: K above V", short: "K above V" },
