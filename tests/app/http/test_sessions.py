@@ -290,7 +290,8 @@ def test_the_page_of_a_session_says_what_to_open(client: FlaskClient) -> None:
     response = client.get(shared["url"])
     manifest = client.get(f"/api/sessions/{shared['id']}").json
     carried = bootstrap(response.text)
-    assert carried["session"] == {name: manifest[name] for name in ("id", "title", "notes", "open", "run", "values")}
+    told = {name: manifest[name] for name in ("id", "title", "notes", "open", "run", "values")}
+    assert carried["session"] == told | {"shipped": False}
     assert {name: value for name, value in carried.items() if name != "session"} == bootstrap(client.get("/").text)
     assert "<title>Where it looks · KVScope</title>" in response.text
     assert response.headers["Cache-Control"] == "no-cache"
