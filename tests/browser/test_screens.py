@@ -64,7 +64,7 @@ def test_nobody_is_asked_for_many_decisions_at_once(
     newcomer.page.goto(stage.server.url)
     expect(newcomer.button("Watch")).to_be_visible()
     first = newcomer.page.evaluate(CONTROLS)
-    phone = Stage(new_page(**PHONE), stage.server).open_finished(short_run)
+    phone = Stage(new_page(**PHONE), stage.server).open_finished(short_run).rest()
     held = phone.page.evaluate(CONTROLS)
     whole = stage.open_finished(short_run).rest().page.evaluate(CONTROLS)
     assert (len(first) <= 15, len(whole) <= 40, len(held) <= 25) == (True, True, True), (first, whole, held)

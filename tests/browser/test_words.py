@@ -85,7 +85,7 @@ def test_for_a_locked_cell_the_head_that_gives_it_the_most_is_named_where_it_is_
     before = [item.bounding_box() for item in items.all()]
     stage.look_at("#step=3&layer=2&head=1&query=9&key=6&view=head")
     layer, head, share = strongest(attention(stage.server, short_run)[:, :, 9, 6])
-    expect(stage.region("Inspector")).to_contain_text(f"by layer {layer}, head {head}: {100 * share:.0f}")
+    expect(stage.region("Inspector")).to_contain_text(f"strongest head: layer {layer}, head {head}, {100 * share:.0f}")
     assert [item.bounding_box() for item in items.all()] == before
 
 

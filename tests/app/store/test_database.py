@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Barrier, Thread, Timer
 
 import pytest
+import requests
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -259,7 +261,9 @@ def test_a_postgresql_that_freezes_holds_nobody_up(
         run = server.start_run(max_new_tokens=256)
         with cluster.frozen():
             with ThreadPoolExecutor(20) as many:  # more than there are connections
-                answers = list(many.map(lambda _: server.get("api/runs/nobody"), range(20)))
+                # A statement, and a connection twice: 20 s. The machine may be busy besides.
+                ask = partial(requests.get, f"{server.url}api/runs/nobody", timeout=60)
+                answers = [asked.result() for asked in [many.submit(ask) for _ in range(20)]]
             assert {answer.status_code for answer in answers} == {503}
             assert server.get("healthz").ok
         eventually(lambda: server.get(f"api/runs/{run}").json()["status"] == "closed", 60)
