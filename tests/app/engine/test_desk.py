@@ -26,7 +26,7 @@ def test_the_open_frame_is_stored_when_a_start_returns(engine_side: Started) -> 
 
 
 def test_a_call_without_answer_ends_and_leaves_no_run(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.5", call_timeout_s=0.1)
+    engine = engine_side(model="delay=4", call_timeout_s=1)
     engine.start("a", max_new_tokens=256)
     with pytest.raises(EngineUnavailable, match="in time"):  # the engine is in the middle of a step
         engine.start("b", max_new_tokens=256)
