@@ -57,16 +57,15 @@ CONTROLS = """() => [...document.querySelectorAll("button, a, input, select, tex
 """What can be operated and is in sight. A group that arrow keys lead through counts once, as the Tab key has it."""
 
 
-def test_nobody_is_asked_for_many_decisions_at_once(
-    new_page: Callable[..., Page], stage: Stage, short_run: str
-) -> None:
+def test_nobody_is_asked_for_many_decisions_at_once(new_page: Callable[..., Page], stage: Stage) -> None:
+    run = stage.server.finished_run(SMALL_RUN, max_new_tokens=6)  # nobody has branched off it
     newcomer = Stage(new_page(), stage.server)
     newcomer.page.goto(stage.server.url)
     expect(newcomer.button("Watch")).to_be_visible()
     first = newcomer.page.evaluate(CONTROLS)
-    phone = Stage(new_page(**PHONE), stage.server).open_finished(short_run).rest()
+    phone = Stage(new_page(**PHONE), stage.server).open_finished(run).rest()
     held = phone.page.evaluate(CONTROLS)
-    whole = stage.open_finished(short_run).rest().page.evaluate(CONTROLS)
+    whole = stage.open_finished(run).rest().page.evaluate(CONTROLS)
     assert (len(first) <= 15, len(whole) <= 40, len(held) <= 25) == (True, True, True), (first, whole, held)
     assert min(map(len, (first, whole, held))) > 5
 
