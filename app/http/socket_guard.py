@@ -71,14 +71,13 @@ class WebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]
         message = super().wait()
         if message is None or is_packet(message, FROM_CLIENTS):
             return message
-        with suppress(ConnectionClosed, LocalProtocolError):
-            self.ws.close(PROTOCOL_ERROR, UNREADABLE)
+        self.close(PROTOCOL_ERROR, UNREADABLE)
         return None
 
-    def close(self) -> None:
-        """Also while the other thread or the client closes it."""
+    def close(self, *why: int | str) -> None:
+        """Close it for a reason, a code and words, or none; also while the other thread or the client does."""
         with suppress(ConnectionClosed, LocalProtocolError):
-            super().close()
+            self.ws.close(*why)
 
 
 def is_packet(message: str | bytes, kinds: Iterable[int]) -> bool:

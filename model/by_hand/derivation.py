@@ -64,7 +64,7 @@ class Derivation:
 
 def derive(example: Example) -> Derivation:
     """Raises ValueError, naming the part, for shapes that do not fit and for numbers that are too large or none."""
-    check(example)
+    _check(example)
     engine, prompt = Engine(_model(example), capacity=4 * BLOCK_SIZE), list(example.prompt)
     prefill = _step(engine, example, prompt, 0)
     token = example.given if prefill.probabilities is None else int(prefill.probabilities.argmax())
@@ -74,7 +74,7 @@ def derive(example: Example) -> Derivation:
     return Derivation(prefill, token, decode, again)
 
 
-def check(example: Example) -> None:
+def _check(example: Example) -> None:
     """Raises ValueError, naming the part."""
     d, width = len(example.embeddings[0]), len(example.heads[0].w_q[0])
     if not 1 <= len(example.prompt) <= MOST_TOKENS:
@@ -94,17 +94,17 @@ def check(example: Example) -> None:
         parts |= {f"heads[{number}].{name}": (getattr(head, name), (d, width)) for name in Head.__slots__}
     for name, (matrix, shape) in parts.items():
         if matrix is not None:
-            _check(name, matrix, shape)
+            _check_matrix(name, matrix, shape)
     if not 0 < example.temperature <= MOST:
         raise ValueError(f"temperature: {example.temperature}; it must be above 0 and at most {MOST:,.0f}")
 
 
-def _check(name: str, matrix: Matrix, shape: tuple[int, int]) -> None:
+def _check_matrix(name: str, matrix: Matrix, shape: tuple[int, int]) -> None:
     rows, columns = shape
     if len(matrix) != rows or any(len(row) != columns for row in matrix):
         raise ValueError(f"{name}: it must have {rows} rows of {columns} numbers")
     if max(shape) > MOST_TOKENS + 1 or columns > MOST_WIDTH:
-        raise ValueError(f"{name}: it may have at most {MOST_WIDTH} columns")
+        raise ValueError(f"{name}: it may have at most {MOST_TOKENS + 1} rows of {MOST_WIDTH} numbers")
     for row in matrix:
         for value in row:
             if not abs(value) <= MOST:  # NaN is not
@@ -124,23 +124,21 @@ def _model(example: Example) -> Transformer:
         d=d,
         d_mlp=1,
         vocab=len(example.words),
-        context=len(example.positions or example.embeddings) + MOST_TOKENS,
+        context=len(example.prompt) + 1,
         norm="none",
         mlp="none",
         positions="none" if example.positions is None else "learned",
         residual=False,
         tied=example.lm_head is None,
     )
-    projections = [matrix for name in Head.__slots__ for matrix in (getattr(head, name) for head in example.heads)]
+    projections = [_tensor(getattr(head, name)).T for name in Head.__slots__ for head in example.heads]
     weights = {
         "embed.weight": _tensor(example.embeddings),
-        "blocks.0.attn.qkv.weight": torch.cat([_tensor(matrix).T for matrix in projections]).contiguous(),
+        "blocks.0.attn.qkv.weight": torch.cat(projections),
         "blocks.0.attn.out.weight": torch.zeros(d, heads * width) if example.w_o is None else _tensor(example.w_o).T,
     }
     if example.positions is not None:
-        table = torch.zeros(config.context, d)
-        table[: len(example.positions)] = _tensor(example.positions)
-        weights["positions.weight"] = table
+        weights["positions.weight"] = _tensor(example.positions)
     if example.lm_head is not None:
         weights["lm_head.weight"] = _tensor(example.lm_head)
     return Transformer.from_weights(config, {name: weight.contiguous() for name, weight in weights.items()})
@@ -154,7 +152,7 @@ def _step(engine: Engine, example: Example, ids: list[int], first: int) -> Step:
     seen = observe(engine, ids, first, _POINTS, cache_of=(0,), keep=True)
     block = {name.removeprefix("attn."): value for name, value in seen.block(0).items()}
     k, v = seen.cache[0]
-    new, rows = len(ids) - first, len(block["q"])
+    new = len(block["q"])
     logits = probabilities = None
     if example.lm_head is not None:
         logits = engine.transformer.lm_head(seen.values["final"])[-1]
@@ -170,5 +168,5 @@ def _step(engine: Engine, example: Example, ids: list[int], first: int) -> Step:
         output=None if example.w_o is None else block["change"].numpy(),
         logits=None if logits is None else logits.numpy(),
         probabilities=probabilities,
-        projections=3 * rows,
+        projections=3 * new,
     )

@@ -1,7 +1,7 @@
 """The two worked examples, and what one is made of.
 
-Published with each are the figures that `shared`, the tests' copy of the documents, has; only some of B's weights are.
-Those that are not were chosen here, with two decimals at most, so that what they give is what was published.
+Of B's weights only W_Q of the first head was published. The others were chosen here, with two decimals at most, so that
+what they give is what was published of Q, K, V, the output and the logits (tests/model/by_hand has those figures).
 """
 
 from __future__ import annotations
@@ -77,5 +77,4 @@ B = Example(
         (-0.15, 0.5, 0, 0.55),
     ),
 )
-"""Two heads, d = 4, a vocabulary of five: “I love”, which “AI” follows. W_Q of the first head is published."""
-EXAMPLES = {"a": A, "b": B}
+"""Two heads, d = 4, a vocabulary of five: “I love”, which “AI” follows."""

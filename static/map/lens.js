@@ -9,9 +9,9 @@ import { lensParts, lensSize, paintLensPart } from "./lens-cells.js";
 import { drawLens } from "./lens-way.js";
 import { threadsOf } from "./threads.js";
 
-/** Lower lanes than this have no room for a name. */
 /** What two whole headings between the dots and the shelf need. */
 const BOTH_PX = 260;
+/** Lower lanes than this have no room for a name. */
 const LEAST_LANE_PX = 9;
 /** Between the column and the weights that follow it there is room for "MLP". */
 const MLP_PX = 44;

@@ -41,12 +41,12 @@ export function Answer({ state, dispatch, split }) {
   };
   return html`<div class="answer-frame">
     <div
-    class=${`answer${split ? " is-split" : ""}${whole ? " is-whole" : ""}`} data-type=${typeOf(run)} dir="auto" tabindex="0" ref=${text}
-    role="group" aria-label="Prompt and answer" onClick=${onClick}
-  >
-    ${!hidesPrompt && html`<${Prompt} run=${run} split=${split} isNow=${step === 0} isSwept=${settled < 0} />`}
-    <${Words} state=${state} split=${split} />
-  </div>
+      class=${`answer${split ? " is-split" : ""}${whole ? " is-whole" : ""}`} data-type=${typeOf(run)} dir="auto" tabindex="0" ref=${text}
+      role="group" aria-label="Prompt and answer" onClick=${onClick}
+    >
+      ${!hidesPrompt && html`<${Prompt} run=${run} split=${split} isNow=${step === 0} isSwept=${settled < 0} />`}
+      <${Words} state=${state} split=${split} />
+    </div>
     ${
       (isCut || whole) &&
       html`<button

@@ -18,12 +18,8 @@ PLACE = "#step=3&layer=13&head=2&query=8&key=1&view="
 
 
 def open_view(stage: Stage, run: str, view: str) -> Stage:
-    """A view at rest, of the page that is open or a new one: what it fetches is there, what moves has moved."""
-    if stage.page.url.startswith(stage.server.url):
-        stage.look_at(PLACE + view)
-    else:
-        stage.open(run, PLACE + view)
-    stage.expect_step(3)
+    """A view at rest: what it fetches is there, what moves has moved."""
+    stage.show(run, PLACE + view).expect_step(3)
     expect(stage.region("Look here").get_by_role("button").first).to_be_visible()
     stage.expect_view(view)
     return stage.rest()

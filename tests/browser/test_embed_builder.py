@@ -18,7 +18,7 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 from tests.support.runs import share
 from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
 from tests.support.server import Server
-from tests.support.stage import Stage, open_link, share_dialog
+from tests.support.stage import Stage, open_link, share_by_dialog
 
 pytestmark = [pytest.mark.browser, pytest.mark.real]
 
@@ -148,10 +148,7 @@ def test_every_place_has_its_own_text_and_it_is_copied(
 def test_a_link_just_made_is_embedded_from_its_dialog(stage: Stage, short_run: str) -> None:
     stage.open(short_run, "#step=2&layer=3&head=1&view=head")
     stage.expect_step(2)
-    stage.button("Share").click()
-    form = share_dialog(stage.page)
-    form.get_by_label("Title").fill(TITLE)
-    form.get_by_role("button", name="Make link").click()
+    form = share_by_dialog(stage, TITLE)
     made = form.get_by_label("Link", exact=True).input_value().rpartition("/")[2]
     form.get_by_role("button", name="Embed…").click()
     assert f"/embed/{made}?step=2&amp;layer=3&amp;head=1" in pasted(builder(stage.page))

@@ -135,11 +135,7 @@ def crumb(stage: Stage) -> Locator:
 
 def look(stage: Stage, odd: Odd, view: str, step: int) -> Locator:
     """Open a view at a step of a run and wait for the values it fetches; the inspector."""
-    place = f"#step={step}&layer=0&head=0&view={view}"
-    if stage.page.url.startswith(f"{stage.server.url}?run={odd.run}"):
-        stage.look_at(place)
-    else:
-        stage.open(odd.run, place)
+    stage.show(odd.run, f"#step={step}&layer=0&head=0&view={view}")
     inspector = stage.region("Inspector")
     expect(stage.page.locator("html[data-step]")).to_have_attribute("data-step", str(step))
     expect(crumb(stage)).to_have_count(1)

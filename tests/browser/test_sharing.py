@@ -19,7 +19,7 @@ from tests.support.pixels import colours
 from tests.support.runs import HOSTILE, PLACE, note, share
 from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
 from tests.support.server import Server
-from tests.support.stage import Stage, expect_same_text, open_link, share_dialog
+from tests.support.stage import Stage, expect_same_text, open_link, share_by_dialog, share_dialog
 from tests.support.traffic import sockets_of
 from tests.support.waiting import eventually
 
@@ -77,10 +77,7 @@ def test_the_link_is_copied_and_deleted_again(
 ) -> None:
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     stage = Stage(page, server).open(short_run, "#step=1")
-    stage.button("Share").click()
-    form = share_dialog(page)
-    form.get_by_label("Title").fill("To be deleted")
-    form.get_by_role("button", name="Make link").click()
+    form = share_by_dialog(stage, "To be deleted")
     link = form.get_by_label("Link", exact=True).input_value()
     form.get_by_role("button", name="Copy link").click()
     expect(form.get_by_role("button", name="Copied link")).to_be_visible()

@@ -14,7 +14,7 @@ from tests.support.complaints import Complaints
 from tests.support.runs import share
 from tests.support.screens import DESKTOP, PHONE, violations
 from tests.support.server import Server
-from tests.support.stage import Stage, open_link, share_dialog
+from tests.support.stage import Stage, open_link, share_by_dialog
 
 
 def ask_to_delete(stage: Stage) -> Locator:
@@ -60,10 +60,7 @@ def test_the_browser_that_shared_it_has_the_token(
     complaints.allow("status of 410")
     page = new_page()
     stage = Stage(page, server).open(short_run, "#step=1")
-    stage.button("Share").click()
-    form = share_dialog(page)
-    form.get_by_label("Title").fill("Kept by the browser")
-    form.get_by_role("button", name="Make link").click()
+    form = share_by_dialog(stage, "Kept by the browser")
     link = form.get_by_label("Link", exact=True).input_value()
     token = form.get_by_label("Delete token").input_value()
     manifest = requests.get(link.replace("/s/", "/api/sessions/"), timeout=60).json()

@@ -94,6 +94,15 @@ def share_dialog(page: Page) -> Locator:
     return page.get_by_role("dialog", name="Share this run")
 
 
+def share_by_dialog(stage: Stage, title: str) -> Locator:
+    """Share the run in sight; the dialog, which has its link."""
+    stage.button("Share").click()
+    form = share_dialog(stage.page)
+    form.get_by_label("Title").fill(title)
+    form.get_by_role("button", name="Make link").click()
+    return form
+
+
 class Stage:
     """One viewer of one server."""
 
@@ -242,6 +251,13 @@ class Stage:
         """Until no canvas has changed over a number of animation frames: what was to be painted or to move has been."""
         self.page.evaluate(PAINTED, STILL_FRAMES)
         return self
+
+    def show(self, run: str, place: str) -> Stage:
+        """A place in a run: gone to where the page has that run already, opened by its link where not."""
+        if self.page.url.startswith(f"{self.server.url}?run={run}"):
+            self.look_at(place)
+            return self
+        return self.open(run, place)
 
     def look_at(self, hash: str) -> None:
         """Go to another place in the run that is open, as by its link, without loading the page again."""
