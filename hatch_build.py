@@ -36,9 +36,9 @@ LINKED = ("app", "model")
 """Folders that are subpackages of `kvscope`."""
 MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
-SHEET = "page/page.css"
-"""Imports the page's style sheets; the bundle has it with those inside."""
-ENTRIES = ("main.js", "gallery.js", SHEET)
+SHEETS = ("page/page.css", "by-hand/by-hand.css")
+"""Import a page's style sheets; the bundle has them with those inside."""
+ENTRIES = ("main.js", "gallery.js", "by-hand.js", *SHEETS)
 """What the pages name."""
 FOR_OTHER_PAGES = ("static/embed.js",)
 """Scripts that are no module: they are shipped as they are."""
@@ -109,14 +109,14 @@ def link_packages(root: Path) -> None:
 def shipped_files(root: Path, bundle: Path) -> dict[str, str]:
     """Files of static/ and templates/ by absolute path → path in the wheel, where `kvscope.app.paths` looks for them.
 
-    Those of the folder `bundle` take the place of all modules and of the page's style sheet.
+    Those of the folder `bundle` take the place of all modules and of the pages' style sheets.
     """
     shipped = {}
     for folder in SHIPPED:
         for path in sorted((root / folder).rglob("*")):
             relative = path.relative_to(root)
             bundled = path.suffix in MODULES and relative.as_posix() not in FOR_OTHER_PAGES
-            bundled |= relative == Path("static", SHEET)
+            bundled |= relative in [Path("static", sheet) for sheet in SHEETS]
             if path.is_file() and not bundled and NOT_SHIPPED.isdisjoint(relative.parts):
                 shipped[str(path)] = f"kvscope/app/{relative.as_posix()}"
     for path in sorted(path for path in bundle.rglob("*") if path.is_file()):

@@ -15,6 +15,7 @@ from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http import (
     access,
+    by_hand,
     compression,
     files,
     frame_compression,
@@ -129,6 +130,7 @@ def build(settings: Settings) -> Flask:
         pages.blueprint(runs, sessions, budget, engine, desk, live, examples, gallery.ids, settings.keep_runs_days)
     )
     app.register_blueprint(gallery_page.blueprint(gallery))
+    app.register_blueprint(by_hand.blueprint(calls, recorded))
     return app
 
 

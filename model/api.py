@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from kvscope.model.by_hand.examples import Example
 
 MAX_PROMPT_CHARS = 8192
 MAX_PROMPT_TOKENS = 512
@@ -237,6 +240,10 @@ class Service(Protocol):
 
         JSON-able data (docs/frames.md, On demand). Raises Refused.
         """
+        ...
+
+    def by_hand(self, example: Example) -> dict[str, Any]:
+        """What a worked example gives, as JSON-able data (docs/frames.md, By hand). Raises Refused."""
         ...
 
     def values(self, request: ValuesRequest) -> list[Frame]:

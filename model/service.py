@@ -29,6 +29,8 @@ from kvscope.model.api import (
     TwinRequest,
     ValuesRequest,
 )
+from kvscope.model.by_hand.derivation import derive
+from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
@@ -267,6 +269,10 @@ class ModelService:
         _among("token", token, self.info["vocab"])
         with _refusing_when_full():
             return self._lens(lens_rows(self.engine, ids, token), token)
+
+    def by_hand(self, example: Example) -> dict[str, Any]:
+        """What a worked example gives. It has a model, an engine and a cache of its own. Raises Refused."""
+        return derive(example).told()
 
     def values(self, request: ValuesRequest) -> list[Frame]:
         """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""

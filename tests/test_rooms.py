@@ -52,6 +52,8 @@ ROOMS = {
             "static/embed",
             "static/share",
             "static/timeline",
+            "static/by-hand",
+            "static/by-hand.js",
         ),
         *("static/prompt", "static/intro", "static/page", "static/main.js"),
     ),

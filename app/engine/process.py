@@ -32,6 +32,7 @@ CALLS = (
     "algebra",
     "candidates",
     "lens",
+    "by_hand",
     "values",
 )
 

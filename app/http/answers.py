@@ -241,6 +241,48 @@ class Session(TypedDict):
     values: NotRequired[StoredValues | None]
 
 
+Numbers = list[float]
+Rows = list[Numbers]
+
+
+class WorkedExample(TypedDict):
+    """What a worked example is made of: `parts` are its matrices by name."""
+
+    words: list[str]
+    prompt: list[Count]
+    given: Count | None
+    temperature: float
+    parts: dict[str, Rows]
+
+
+class WorkedStep(TypedDict):
+    """One pass of it: docs/frames.md, By hand."""
+
+    x: Rows
+    q: list[Rows]
+    k: list[Rows]
+    v: list[Rows]
+    scores: list[Rows]
+    scaled: list[Rows]
+    weights: list[Rows]
+    mixed: list[Rows]
+    output: Rows | None
+    logits: Numbers | None
+    probabilities: Numbers | None
+    projections: Positive
+
+
+class Worked(TypedDict):
+    """`difference`: the largest between what the heads give with the cache and without."""
+
+    example: WorkedExample
+    prefill: WorkedStep
+    token: Count
+    decode: WorkedStep
+    without_cache: WorkedStep
+    difference: float
+
+
 class OEmbed(TypedDict):
     """https://oembed.com"""
 

@@ -142,6 +142,24 @@ class PageQuery(Query):
     level: Level | None = Field(None, description="how much of what is stored is in it; all when absent")
 
 
+class ByHandQuery(Query):
+    """What is changed of a worked example. An empty text is as if it were not there."""
+
+    prompt: str = Field("", max_length=64, description="ids, a comma between them")
+    given: str = Field("", max_length=8, description="id of the token after the prompt, where no LM head chooses one")
+    temperature: str = Field("", max_length=40)
+    embeddings: str = Field("", max_length=4096, description="rows with a semicolon between them, numbers with a comma")
+    positions: str = Field("", max_length=4096, description="as embeddings, and so are the rest")
+    w_q1: str = Field("", max_length=4096, description="of the first head")
+    w_k1: str = Field("", max_length=4096)
+    w_v1: str = Field("", max_length=4096)
+    w_q2: str = Field("", max_length=4096, description="of the second head")
+    w_k2: str = Field("", max_length=4096)
+    w_v2: str = Field("", max_length=4096)
+    w_o: str = Field("", max_length=4096)
+    lm_head: str = Field("", max_length=4096)
+
+
 class OEmbedQuery(Query):
     maxwidth: int | None = Field(None, ge=1, le=999_999_999)
     maxheight: int | None = Field(None, ge=1, le=999_999_999)

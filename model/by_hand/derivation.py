@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from kvscope.model.activations.observe import observe
-from kvscope.model.by_hand.examples import Example, Head, Matrix
+from kvscope.model.api import Refused
+from kvscope.model.by_hand.examples import MOST, MOST_TOKENS, MOST_WIDTH, Example, Head, Matrix
 from kvscope.model.config import ModelConfig
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import BLOCK_SIZE
@@ -17,9 +19,8 @@ from kvscope.model.transformer import Transformer
 
 _ATTENTION = ("q", "k", "v", "scores", "weights", "mixed", "change")
 _POINTS = ("embedded", *(f"blocks.0.attn.{name}" for name in _ATTENTION), "final")
-MOST = 1_000.0
-"""Of any number of an example."""
-MOST_TOKENS, MOST_WIDTH = BLOCK_SIZE - 1, 8
+LEAST_TEMPERATURE = 0.01
+"""With logits of the largest numbers, what is divided by it stays finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,10 @@ class Step:
     """[heads, t, d_k]: of the rows before, those of the cache"""
     v: np.ndarray
     """[heads, t, d_k]"""
+    scores: np.ndarray
+    """[heads, n, t]: q · k, of keys that are masked too; worked out from `q` and `k`, as the engine scales at once"""
     scaled: np.ndarray
-    """[heads, n, t]: q · k ÷ √d_k, of keys that are masked too"""
+    """[heads, n, t]: q · k ÷ √d_k"""
     weights: np.ndarray
     """[heads, n, t]"""
     mixed: np.ndarray
@@ -61,9 +64,24 @@ class Derivation:
     without_cache: Step
     """The same step with every row computed again."""
 
+    def told(self) -> dict[str, Any]:
+        """JSON-able: arrays as lists."""
+        return {
+            "token": self.token,
+            "prefill": _told(self.prefill),
+            "decode": _told(self.decode),
+            "without_cache": _told(self.without_cache),
+            "difference": float(abs(self.decode.mixed[:, 0] - self.without_cache.mixed[:, -1]).max()),
+        }
+
+
+def _told(step: Step) -> dict[str, Any]:
+    values = {field.name: getattr(step, field.name) for field in fields(step)}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
 
 def derive(example: Example) -> Derivation:
-    """Raises ValueError, naming the part, for shapes that do not fit and for numbers that are too large or none."""
+    """Raises Refused, naming the part, for shapes that do not fit and for numbers that are too large or none."""
     _check(example)
     engine, prompt = Engine(_model(example), capacity=4 * BLOCK_SIZE), list(example.prompt)
     prefill = _step(engine, example, prompt, 0)
@@ -75,40 +93,41 @@ def derive(example: Example) -> Derivation:
 
 
 def _check(example: Example) -> None:
-    """Raises ValueError, naming the part."""
+    """Raises Refused, naming the part."""
     d, width = len(example.embeddings[0]), len(example.heads[0].w_q[0])
     if not 1 <= len(example.prompt) <= MOST_TOKENS:
-        raise ValueError(f"prompt: {len(example.prompt)} tokens; there may be 1 to {MOST_TOKENS}")
+        said = f"prompt: {len(example.prompt)} tokens; there may be 1 to {MOST_TOKENS}."
+        raise Refused("prompt", said, limit=MOST_TOKENS)
     if (example.lm_head is None) == (example.given is None):
-        raise ValueError("given: the next token is either given or chosen by an LM head")
-    for id in (*example.prompt, *((example.given,) if example.given is not None else ())):
-        if not 0 <= id < len(example.words):
-            raise ValueError(f"prompt: there is no token {id}")
-    parts: dict[str, tuple[Matrix | None, tuple[int, int]]] = {
-        "embeddings": (example.embeddings, (len(example.words), d)),
-        "positions": (example.positions, (len(example.prompt) + 1, d)),
-        "w_o": (example.w_o, (len(example.heads) * width, d)),
-        "lm_head": (example.lm_head, (len(example.words), d)),
+        raise Refused("given", "given: the next token is either given or chosen by an LM head.")
+    for name, ids in {"prompt": example.prompt, "given": () if example.given is None else (example.given,)}.items():
+        for id in ids:
+            if not 0 <= id < len(example.words):
+                raise Refused(name, f"{name}: there is no token {id}.", limit=[0, len(example.words) - 1])
+    shapes = {
+        "embeddings": (len(example.words), d),
+        "positions": (len(example.prompt) + 1, d),
+        "w_o": (len(example.heads) * width, d),
+        "lm_head": (len(example.words), d),
     }
-    for number, head in enumerate(example.heads):
-        parts |= {f"heads[{number}].{name}": (getattr(head, name), (d, width)) for name in Head.__slots__}
-    for name, (matrix, shape) in parts.items():
-        if matrix is not None:
-            _check_matrix(name, matrix, shape)
-    if not 0 < example.temperature <= MOST:
-        raise ValueError(f"temperature: {example.temperature}; it must be above 0 and at most {MOST:,.0f}")
+    for name, matrix in example.parts.items():
+        _check_matrix(name, matrix, shapes.get(name, (d, width)))
+    if not LEAST_TEMPERATURE <= example.temperature <= MOST:
+        said = f"temperature: {example.temperature:g}; it must be from {LEAST_TEMPERATURE} to {MOST:,.0f}."
+        raise Refused("temperature", said, limit=[LEAST_TEMPERATURE, MOST])
 
 
 def _check_matrix(name: str, matrix: Matrix, shape: tuple[int, int]) -> None:
     rows, columns = shape
     if len(matrix) != rows or any(len(row) != columns for row in matrix):
-        raise ValueError(f"{name}: it must have {rows} rows of {columns} numbers")
-    if max(shape) > MOST_TOKENS + 1 or columns > MOST_WIDTH:
-        raise ValueError(f"{name}: it may have at most {MOST_TOKENS + 1} rows of {MOST_WIDTH} numbers")
+        raise Refused(name, f"{name}: it must have {rows} rows of {columns} numbers.")
+    if rows > MOST_TOKENS + 1 or columns > MOST_WIDTH:
+        raise Refused(name, f"{name}: it may have at most {MOST_TOKENS + 1} rows of {MOST_WIDTH} numbers.")
     for row in matrix:
         for value in row:
             if not abs(value) <= MOST:  # NaN is not
-                raise ValueError(f"{name}: {value} is not a number from −{MOST:,.0f} to {MOST:,.0f}")
+                said = f"{name}: {value:g} is not a number from −{MOST:,.0f} to {MOST:,.0f}."
+                raise Refused(name, said, limit=[-MOST, MOST])
 
 
 def _model(example: Example) -> Transformer:
@@ -162,6 +181,7 @@ def _step(engine: Engine, example: Example, ids: list[int], first: int) -> Step:
         q=block["q"].transpose(0, 1).numpy(),
         k=k.numpy(),
         v=v.numpy(),
+        scores=(block["q"].transpose(0, 1) @ k.transpose(1, 2)).numpy(),
         scaled=block["scores"].reshape(len(example.heads), new, len(ids)).numpy(),
         weights=block["weights"].reshape(len(example.heads), new, len(ids)).numpy(),
         mixed=block["mixed"].transpose(0, 1).numpy(),

@@ -6,8 +6,12 @@ what they give is what was published of Q, K, V, the output and the logits (test
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+MOST = 1_000.0
+"""Of any number of an example."""
+MOST_TOKENS, MOST_WIDTH = 15, 8
 Matrix = tuple[tuple[float, ...], ...]
 
 
@@ -40,6 +44,32 @@ class Example:
     given: int | None = None
     """The next token where no LM head chooses one."""
     temperature: float = 1.0
+
+    @property
+    def parts(self) -> dict[str, Matrix]:
+        """Its matrices by name: embeddings, positions, w_q1 … w_v1 of the first head and so on, w_o, lm_head."""
+        heads = {
+            f"{name}{number}": getattr(head, name)
+            for number, head in enumerate(self.heads, 1)
+            for name in Head.__slots__
+        }
+        ends = {"embeddings": self.embeddings, "positions": self.positions}, {"w_o": self.w_o, "lm_head": self.lm_head}
+        return {name: matrix for name, matrix in {**ends[0], **heads, **ends[1]}.items() if matrix is not None}
+
+    def with_parts(self, parts: Mapping[str, Matrix]) -> Example:
+        """The same with others in place of these matrices."""
+        heads = tuple(
+            Head(*(parts.get(f"{name}{number}", getattr(head, name)) for name in Head.__slots__))
+            for number, head in enumerate(self.heads, 1)
+        )
+        return replace(
+            self,
+            heads=heads,
+            embeddings=parts.get("embeddings", self.embeddings),
+            positions=parts.get("positions", self.positions),
+            w_o=parts.get("w_o", self.w_o),
+            lm_head=parts.get("lm_head", self.lm_head),
+        )
 
 
 A = Example(
@@ -78,3 +108,5 @@ B = Example(
     ),
 )
 """Two heads, d = 4, a vocabulary of five: “I love”, which “AI” follows."""
+
+EXAMPLES: Mapping[str, Example] = {"a": A, "b": B}

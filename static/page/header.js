@@ -9,6 +9,7 @@ import { DeleteSharedButton } from "../share/delete-shared-button.js";
 import { openHelp } from "../state/keyboard.js";
 import { momentOf } from "../state/moment.js";
 import { Icon } from "../ui/icons.js";
+import { Places } from "../ui/places.js";
 import { ThemeButton } from "../ui/theme-button.js";
 
 const GALLERY = "/gallery";
@@ -22,11 +23,9 @@ export function Header({ state, dispatch, controller, client }) {
       ${
         state.run?.saved
           ? html`<${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
-          : html`<nav class="places" aria-label="Pages">
-                <b aria-current="page">Stage</b>
+          : html`<${Places} here="stage" alone=${state.file}>
                 ${state.run && html`<button type="button" onClick=${() => toIntro(dispatch)}>Tour</button>`}
-                ${!state.file && html`<a href=${GALLERY}>Gallery</a>`}
-              </nav>
+              <//>
               <div class="openers">
                 <${Recorded} state=${state} dispatch=${dispatch} controller=${controller} />
                 ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}

@@ -452,3 +452,18 @@ def test_without_scripts_the_run_is_told(new_page: Callable[..., Page], server: 
             "The animal didn't cross the street because it was too"
         )
         expect(page.get_by_role("listitem")).to_have_text("step 3, layer 13, head 8: Look at the row of it.")
+
+
+def test_a_worked_example_works_in_a_sandboxed_frame_that_is_as_high_as_it(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server
+) -> None:
+    address = f"{server.url}embed/by-hand/a?w_v1=1,1;1,2.5"
+    body = f'<iframe src="{address}" width="900" height="300" sandbox="allow-scripts allow-popups"></iframe>'
+    shown = course(new_page(), body)
+    expect(shown.embed.locator('[data-cell="mixed1:3:1"]')).to_have_text("2.313")
+    shown.embed.get_by_role("textbox", name="W_V, row 2, column 2").fill("-1")
+    expect(shown.embed.locator('[data-cell="mixed1:3:1"]')).to_have_text("0.000")
+    eventually(lambda: shown.height > 700)
+    assert shown.inside.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    link = shown.embed.get_by_role("link", name="Open in KVScope")
+    expect(link).to_have_attribute("href", re.compile(r"/by-hand/a\?w_v1=1,1;1,-1&"))

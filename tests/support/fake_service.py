@@ -25,6 +25,7 @@ from kvscope.model.api import (
     TwinRequest,
     ValuesRequest,
 )
+from kvscope.model.by_hand.examples import Example
 from kvscope.model.log.frames import encode, header, relabel, token_ids
 
 LAYERS, HEADS, HEAD_DIM, VOCAB = 2, 3, 4, 1000
@@ -195,6 +196,12 @@ class FakeService:
         chosen = {"prob": 1.0, "rank": 0}
         layers = [{"layer": layer, "top": [_token(ids[-1])], "chosen": chosen} for layer in range(LAYERS)]
         return {"token": _token(token), "layers": layers}
+
+    def by_hand(self, example: Example) -> dict[str, Any]:
+        """The real one, whose torch is loaded when it is first asked for."""
+        from kvscope.model.by_hand.derivation import derive
+
+        return derive(example).told()
 
     def values(self, request: ValuesRequest) -> list[Frame]:
         """Each number says which position it is of, but those of v which call this is: no two are the same."""

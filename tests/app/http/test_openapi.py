@@ -25,7 +25,17 @@ from tests.support.live_server import FAKE
 from tests.support.over_http import delete, finished, share, start, started
 from tests.support.waiting import eventually
 
-PAGES = ("/", "/s/{session}", "/embed/{session}", "/gallery", "/static/{filename}")
+PAGES = (
+    "/",
+    "/s/{session}",
+    "/embed/{session}",
+    "/gallery",
+    "/by-hand",
+    "/by-hand/",
+    "/by-hand/{example}",
+    "/embed/by-hand/{example}",
+    "/static/{filename}",
+)
 """What a browser opens, and what the page is made of."""
 ACCEPTED = ("2xx", "304", "401", "403", "404", "409", "410", "422", "429")
 """What a request that the document allows may be answered with."""

@@ -1,0 +1,129 @@
+"""`/by-hand/<example>`, `/embed/by-hand/<example>` and `/api/by-hand/<example>`: the worked examples.
+
+Whatever was changed of an example is in the address: the page's, and that of the one request that works it out. Nothing
+is stored, and it takes no run's place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from flask import Blueprint, Response, g, jsonify, redirect, render_template, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from kvscope.app.engine.calls import Calls
+from kvscope.app.http.answers import Worked
+from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.problems import unknown
+from kvscope.app.http.requests import ByHandQuery, query
+from kvscope.app.paths import static_dir
+from kvscope.app.store.gallery import Recording
+from kvscope.model.api import Refused
+from kvscope.model.by_hand.examples import EXAMPLES, MOST, Example, Matrix
+
+NUMBER = re.compile(r"[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,3})?", re.IGNORECASE | re.ASCII)
+ID = re.compile(r"[0-9]{1,3}", re.ASCII)
+NAMES = ("prompt", "given", "temperature")
+"""Parameters that are no matrix."""
+
+
+def blueprint(calls: Calls, recorded: Sequence[Recording]) -> Blueprint:
+    """The routes. The first of the recordings that opens at a head shows the same of the real model."""
+    routes = Blueprint("by_hand", __name__)
+    import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
+    real = next(
+        (
+            {"id": each.card.id, "look": each.example.look, "picture": each.card.picture}
+            for each in recorded
+            if each.card and each.example and each.example.look
+        ),
+        None,
+    )
+
+    def page(example: str, framed: bool) -> Response:
+        if example not in EXAMPLES:
+            text = "There are two: A, of two numbers a token, and B, of four."
+            told = render_template("message.html", heading="There is no such example", text=text, framed=framed)
+            return Response(told, 404)
+        bootstrap = {"example": example, "framed": framed, "real": real}
+        return Response(
+            render_template("by-hand.html", bootstrap=bootstrap, importmap=import_map, csp_nonce=g.csp_nonce)
+        )
+
+    @routes.get("/by-hand")
+    @routes.get("/by-hand/")
+    def first() -> AnyResponse:
+        return redirect(url_for("by_hand.alone", example="a"))
+
+    @routes.get("/by-hand/<example>")
+    def alone(example: str) -> Response:
+        return page(example, framed=False)
+
+    @routes.get("/embed/by-hand/<example>")
+    def embedded(example: str) -> Response:
+        return page(example, framed=True)
+
+    @routes.get("/api/by-hand/<example>")
+    @describe(
+        "Work out a worked example, with other numbers where the address has some",
+        {200: json_answer("every number of it", Worked)},
+        *(404, 422, 503),
+        query=ByHandQuery,
+    )
+    def worked(example: str) -> Response:
+        if example not in EXAMPLES:
+            raise unknown("example", example)
+        asked = changed(EXAMPLES[example], query(ByHandQuery))
+        response = jsonify(example=_told(asked), **calls.call("by_hand", asked))
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+    return routes
+
+
+def changed(example: Example, asked: ByHandQuery) -> Example:
+    """The example with what the address has in place of it. Raises Refused for what is no number, or not part of it."""
+    texts = {name: text for name, text in asked.model_dump().items() if text}
+    for name in texts.keys() - {"prompt", "temperature"} - example.parts.keys():
+        if name != "given" or example.given is None:
+            raise Refused(name, f"This example has no {name}.", limit=[*example.parts, "prompt", "temperature"])
+    matrices = {name: _matrix(name, text) for name, text in texts.items() if name not in NAMES}
+    return replace(
+        example.with_parts(matrices),
+        prompt=tuple(_id("prompt", text) for text in texts["prompt"].split(","))
+        if "prompt" in texts
+        else example.prompt,
+        given=_id("given", texts["given"]) if "given" in texts else example.given,
+        temperature=_number("temperature", texts["temperature"]) if "temperature" in texts else example.temperature,
+    )
+
+
+def _matrix(name: str, text: str) -> Matrix:
+    """Rows with a semicolon between them, numbers with a comma."""
+    return tuple(tuple(_number(name, number) for number in row.split(",")) for row in text.split(";"))
+
+
+def _number(name: str, text: str) -> float:
+    if not NUMBER.fullmatch(text):
+        said = f"{name}: “{text[:40]}” is not a number from −{MOST:,.0f} to {MOST:,.0f}."
+        raise Refused(name, said, limit=[-MOST, MOST])
+    return float(text.replace("−", "-"))
+
+
+def _id(name: str, text: str) -> int:
+    if not ID.fullmatch(text):
+        raise Refused(name, f"{name}: “{text[:40]}” is not the id of a token.")
+    return int(text)
+
+
+def _told(example: Example) -> dict[str, object]:
+    return {
+        "words": example.words,
+        "prompt": example.prompt,
+        "given": example.given,
+        "temperature": example.temperature,
+        "parts": example.parts,
+    }

@@ -1,0 +1,37 @@
+/** The inputs that are no matrix: which tokens the prompt has, the one that follows where it is given, the temperature. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+
+/** @param {{answer: Object, wrong: Object|null, actions: Object}} props */
+export function Inputs({ answer, wrong, actions }) {
+  const { words, prompt, given, temperature } = answer.example;
+  const put = (at, id) => actions.put("prompt", prompt.map((each, place) => (place === at ? id : each)).join(","));
+  return html`<div class="by-hand-inputs">
+    <span>Tokens</span>
+    ${prompt.map((id, at) => html`<${Token} key=${at} label=${`Token ${at + 1}`} words=${words} id=${id} choose=${(next) => put(at, next)} />`)}
+    ${
+      given !== null &&
+      html`<span>then</span><${Token} label="The token after" words=${words} id=${given} choose=${(next) => actions.put("given", next)} />`
+    }
+    ${answer.prefill.logits && html`<${Temperature} value=${temperature} wrong=${wrong?.cell === "temperature"} actions=${actions} />`}
+  </div>`;
+}
+
+function Token({ label, words, id, choose }) {
+  return html`<select aria-label=${label} value=${id} onChange=${(event) => choose(event.currentTarget.value)}>
+    ${words.map((word, at) => html`<option key=${at} value=${at}>${word}</option>`)}
+  </select>`;
+}
+
+function Temperature({ value, wrong, actions }) {
+  const [draft, setDraft] = useState(null);
+  const put = (event) => {
+    setDraft(event.currentTarget.value);
+    actions.put("temperature", event.currentTarget.value.trim().replace(",", ".") || " ");
+  };
+  return html`<label>Temperature
+    <input
+      inputmode="decimal" autocomplete="off" aria-invalid=${wrong ? "true" : null} aria-describedby=${wrong ? "wrong" : null}
+      value=${wrong ? draft : String(value)} onChange=${put} /></label>`;
+}

@@ -1,0 +1,131 @@
+/** The worked examples: a derivation whose every number opens, and whose every input can be changed. */
+
+import { html } from "htm/preact";
+import { Places } from "../ui/places.js";
+import { ThemeButton } from "../ui/theme-button.js";
+import { Inputs } from "./inputs.js";
+import { Matrix, Title } from "./matrix.js";
+import { Misprints } from "./misprint-card.js";
+import { Predict } from "./predict-card.js";
+import { Projections } from "./projections.js";
+import { RealHead } from "./real-head.js";
+import { SharePrint } from "./share-print.js";
+import { operandsOf, sayCell, workingOf } from "./table.js";
+import { useExample } from "./use-example.js";
+import { Working } from "./working.js";
+
+const HEADINGS = {
+  a: ["Check attention with a pencil: “the cat sat”", "A · 2 numbers"],
+  b: ["Check a whole step with a pencil: “I love” → “AI”", "B · 4 numbers, 2 heads"],
+};
+
+/** @param {{example: "a"|"b", framed: boolean, real: Object|null, theme: string, setTheme: Function}} props */
+export function Page({ example, framed, real, theme, setTheme }) {
+  const { shown, open, waiting, predict, search, actions } = useExample({
+    example,
+    window,
+    keepAddress: framed,
+  });
+  return html`
+    ${!framed && html`<${Header} theme=${theme} setTheme=${setTheme} />`}
+    <main class="by-hand">
+      <${Heading} ...${{ example, framed, shown, predict, search, actions }} />
+      ${shown ? html`<${Derivation} ...${{ shown, open, predict, real, theme, framed, actions }} />` : html`<p class="by-hand-waits" role="status">${waiting || "The engine works it out…"}</p>`}
+    </main>
+  `;
+}
+
+function Header({ theme, setTheme }) {
+  return html`<header class="header">
+    <p class="wordmark">KV<span>Scope</span></p>
+    <${Places} here="by-hand" />
+    <div class="header-end"><${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>
+  </header>`;
+}
+
+function Heading({ example, framed, shown, predict, search, actions }) {
+  const [title] = HEADINGS[example];
+  const base = framed ? "/embed/by-hand/" : "/by-hand/";
+  return html`<div class="by-hand-heading">
+    <div>
+      <h1>${title}</h1>
+      <p>One row is one token, read left to right. <b>Below a matrix, each cell is its row times its column.</b></p>
+    </div>
+    <div class="by-hand-tools">
+      <nav class="choice" aria-label="Examples">
+        ${Object.entries(HEADINGS).map(([name, [, label]]) =>
+          name === example ? html`<b aria-current="page">${label}</b>` : html`<a href=${`${base}${name}`}>${label}</a>`,
+        )}
+      </nav>
+      <div class="choice" role="group" aria-label="What is shown">
+        <button type="button" aria-pressed=${predict === null} onClick=${() => actions.predict(false)}>All numbers</button>
+        <button type="button" aria-pressed=${predict !== null} onClick=${() => actions.predict(true)}>Predict it</button>
+      </div>
+      <button type="button" class="plain-button" disabled=${!shown?.canUndo} onClick=${actions.undo}>Undo</button>
+      <button type="button" class="plain-button" disabled=${!shown || shown.plain} onClick=${actions.reset}>Reset</button>
+      ${
+        framed
+          ? html`<a class="plain-button" target="_blank" rel="noopener" href=${`/by-hand/${example}${search}`}>Open in KVScope</a>`
+          : html`<${SharePrint} example=${example} title=${title} search=${search} />`
+      }
+    </div>
+  </div>`;
+}
+
+function Derivation({ shown: bare, open, predict, real, theme, framed, actions }) {
+  const { table, moment, cell, answer } = bare;
+  const solid = new Set(operandsOf(workingOf(table, cell)));
+  const dashed = new Set([...solid].flatMap((each) => operandsOf(workingOf(table, each))));
+  const shown = { ...bare, solid, dashed };
+  const newest = table.words[table.prompt];
+  return html`
+    <div class="by-hand-moment">
+      <div class="choice is-moment" role="group" aria-label="Step">
+        <button type="button" aria-pressed=${moment === "prefill"} onClick=${() => actions.toMoment("prefill")}><b>Prefill</b> ${table.words.slice(0, table.prompt).join(", ")} together</button>
+        <button type="button" class="is-decode" aria-pressed=${moment === "decode"} onClick=${() => actions.toMoment("decode")}><b>Decode</b> one new row: ${newest}</button>
+      </div>
+      <${Said} wrong=${shown.wrong} table=${table} moment=${moment} />
+      <${Inputs} answer=${answer} wrong=${shown.wrong} actions=${actions} />
+      <p class="by-hand-key"><span class="key-input">an input: type in it</span> <span class="key-computed">computed: open it</span>${shown.changed.size > 0 && html` <span class="key-changed">${shown.changed.size} numbers changed</span>`}</p>
+    </div>
+    <div class="by-hand-lines">
+      ${table.lines.map(
+        ({ title, columns }) => html`<section key=${title} class="by-hand-line" aria-label=${title || "Attention"}>
+          ${title && html`<h2>${title}</h2>`}
+          <div class="by-hand-columns">
+            ${columns.map(
+              ({ sign, over, under }, at) => html`
+                ${sign && html`<span class="by-hand-sign" aria-hidden="true"><${Title} text=${sign} /></span>`}
+                <div class="by-hand-column" key=${under.name}>
+                  ${over && html`<${Matrix} block=${over} first=${false} shown=${shown} actions=${actions} />`}
+                  <${Matrix} block=${under} first=${at === 0} shown=${shown} actions=${actions} />
+                </div>
+              `,
+            )}
+          </div>
+        </section>`,
+      )}
+    </div>
+    <${Working} open=${open} shown=${shown} actions=${actions} />
+    <div class="by-hand-cards">
+      ${predict !== null && html`<${Predict} names=${shown.names} shown=${shown} actions=${actions} />`}
+      <${Projections} answer=${answer} table=${table} moment=${moment} />
+      <${Misprints} shown=${shown} actions=${actions} framed=${framed} />
+      ${real && html`<${RealHead} real=${real} theme=${theme} framed=${framed} d=${answer.example.parts.embeddings[0].length} />`}
+    </div>
+  `;
+}
+
+/** What this step computes; in its place, what is wrong with what was typed: nothing moves from under the pointer. */
+function Said({ wrong, table, moment }) {
+  if (wrong) {
+    const where = wrong.cell?.includes(":") ? `${sayCell(table, wrong.cell)}: ` : "";
+    const text = where ? wrong.text.replace(/^\w+: /, "") : wrong.text;
+    return html`<p class="by-hand-wrong" id="wrong" role="alert">${where}${text}</p>`;
+  }
+  return html`<p>${
+    moment === "prefill"
+      ? html`Now: <b class="is-computed">every row</b> of the prompt is computed, in one pass.`
+      : html`Now: the <b class="is-computed">amber</b> row is all this step computes. K and V of the rows above are <b class="is-kept">blue</b>: kept, and read again.`
+  }</p>`;
+}

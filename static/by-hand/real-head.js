@@ -1,0 +1,36 @@
+/** The same picture in the real model: a recorded head, and the way to it. */
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { readTheme } from "../draw/theme.js";
+import { percent } from "../facts/format.js";
+import { drawTriangle } from "../gallery/drawing.js";
+import { pictureInWords, rowsOf } from "../gallery/picture.js";
+
+const SIDE_PX = 108;
+const FULL = 255;
+
+/** @param {{real: {id: string, look: Object, picture: Object}, theme: string, framed: boolean, d: number}} props */
+export function RealHead({ real, theme, framed, d }) {
+  const { id, look, picture } = real;
+  const canvas = useRef(null);
+  useEffect(() => {
+    const ratio = Math.max(1, window.devicePixelRatio);
+    canvas.current.width = canvas.current.height = Math.round(SIDE_PX * ratio);
+    const context = canvas.current.getContext("2d");
+    context.scale(ratio, ratio);
+    const colours = readTheme(getComputedStyle(document.documentElement));
+    drawTriangle(context, rowsOf(picture), { key: picture.key, theme: colours, side: SIDE_PX });
+  }, [picture, theme]);
+  const rows = rowsOf(picture);
+  const weight = (rows.at(-1)[picture.key] / FULL) ** 2;
+  const target = framed ? "_blank" : null;
+  return html`<section class="by-hand-card real-head" aria-label="In the real model">
+    <div>
+      <h2><a target=${target} rel=${target && "noopener"} href=${`/s/${id}?view=head&layer=${look.layer}&head=${look.head}`}>The same picture in a real model: layer ${look.layer}, head ${look.head}</a></h2>
+      <p>Only the sizes change: many more numbers a token than ${d}, and ${rows.length} tokens up to this row. There “${picture.tokens.at(-1).trim()}”
+        looks at “${picture.tokens[picture.key].trim()}” with about ${percent(weight, 0)}.</p>
+    </div>
+    <canvas ref=${canvas} role="img" aria-label=${pictureInWords(picture)}></canvas>
+  </section>`;
+}

@@ -1,0 +1,48 @@
+/** Which values each panel saves as a table. Fetched when somebody saves one. */
+
+import { headFocus } from "../inspector/focus.js";
+import {
+  cacheTable,
+  candidatesTable,
+  lensTable,
+  mapTable,
+  matrixTable,
+  pairTable,
+  tensorsTable,
+  timeTable,
+} from "./tables.js";
+
+const nextToken = ({ run, step, whatIf }) => candidatesTable(run, step, whatIf ?? run.open.sampling);
+
+/** The inspector's table is about what its view shows; some of that has to be asked for. */
+const VIEW_TABLES = {
+  model: async ({ run, step }, client) => lensTable(await client.lens({ run: run.id, step })),
+  block: async (state, client) => {
+    const { layer, query } = headFocus(state);
+    const { run } = state;
+    return tensorsTable(await client.block({ run: run.id, step: run.stepOfQuery(query), layer, position: query }));
+  },
+  head: (state) => matrixTable(state.run, state.step, headFocus(state)),
+  pair: async (state, client) => {
+    const { layer, head, query, key } = headFocus(state);
+    const { run } = state;
+    const step = run.stepOfQuery(query);
+    return pairTable(await client.head({ run: run.id, step, layer, head }), run.rowInStep(query), key);
+  },
+  tokens: nextToken,
+  cache: ({ run }) => cacheTable(run),
+  time: ({ run }) => timeTable(run),
+};
+
+const TABLES = {
+  "Model map": ({ run, step }) => mapTable(run, step),
+  Inspector: (state, client) => VIEW_TABLES[state.selection.view](state, client),
+  "Next token": nextToken,
+  "KV cache": VIEW_TABLES.cache,
+  Time: VIEW_TABLES.time,
+};
+
+/** @returns {Object|Promise<Object>} the values of a panel, {header, rows} */
+export function tableOfPanel(panel, state, client) {
+  return TABLES[panel](state, client);
+}

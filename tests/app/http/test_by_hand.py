@@ -1,0 +1,82 @@
+"""Worked examples over HTTP: the address has all that was changed, and what cannot be taken is named."""
+
+from __future__ import annotations
+
+import pytest
+from flask.testing import FlaskClient
+from numpy.testing import assert_allclose
+
+from kvscope.app.http.requests import ByHandQuery
+from kvscope.model.by_hand.examples import EXAMPLES
+
+
+def test_the_examples_come_as_published(client: FlaskClient) -> None:
+    a, b = (client.get(f"/api/by-hand/{name}").json for name in EXAMPLES)
+    assert_allclose(a["prefill"]["weights"][0][2], [0.248, 0.248, 0.503], atol=5e-4)
+    assert_allclose(a["decode"]["mixed"][0][0], [1.322, 0], atol=5e-4)
+    assert a["prefill"]["logits"] is None
+    assert (a["decode"]["projections"], a["without_cache"]["projections"]) == (3, 12)
+    assert b["example"]["words"][b["token"]] == "AI"
+    assert b["difference"] < 1e-6
+
+
+def test_what_the_address_has_takes_the_place_of_the_example(client: FlaskClient) -> None:
+    told = client.get("/api/by-hand/a?w_v1=1,1;1,2.5&prompt=2,1,0&given=1").json
+    assert told["example"]["parts"]["w_v1"] == [[1, 1], [1, 2.5]]
+    assert told["example"]["prompt"] == [2, 1, 0]
+    assert told["token"] == 1
+    assert_allclose(told["prefill"]["v"][0], [[2, 3.5], [1, 2.5], [1, 1]])
+    # Nothing of it stays.
+    assert client.get("/api/by-hand/a").json["example"]["parts"]["w_v1"] == [[1, 1], [1, -1]]
+
+
+def test_the_temperature_evens_the_chances_out(client: FlaskClient) -> None:
+    plain, hot = (client.get(f"/api/by-hand/b?temperature={t}").json["prefill"]["probabilities"] for t in ("1", "5e1"))
+    assert max(plain) - min(plain) > 10 * (max(hot) - min(hot))
+
+
+@pytest.mark.parametrize(
+    ("address", "field", "said"),
+    [
+        ("a?w_v1=1,1;1,abc", "w_v1", "“abc” is not a number"),
+        ("a?w_v1=1,1;1,", "w_v1", "“” is not a number"),
+        ("a?w_v1=1,1;1,nan", "w_v1", "“nan” is not a number"),
+        ("a?w_v1=1,1;1,1e999", "w_v1", "inf is not a number"),
+        ("a?w_v1=1,1;1,1001", "w_v1", "1001 is not a number from −1,000 to 1,000"),
+        ("a?w_v1=1,1;1,%D9%A1", "w_v1", "is not a number"),
+        ("a?w_v1=1,1", "w_v1", "must have 2 rows of 2"),
+        ("a?w_v1=1,1;1", "w_v1", "must have 2 rows of 2"),
+        ("a?w_o=1", "w_o", "This example has no w_o."),
+        ("b?given=1", "given", "This example has no given."),
+        ("a?prompt=0,9", "prompt", "there is no token 9"),
+        ("a?prompt=,", "prompt", "is not the id"),
+        ("a?prompt=" + ",".join("0" * 16), "prompt", "16 tokens"),
+        ("b?prompt=1,2,3", "positions", "must have 4 rows"),
+        ("b?temperature=0", "temperature", "must be from 0.01"),
+        ("a?embeddings=" + "1," * 5000, "embeddings", "characters"),
+    ],
+)
+def test_what_cannot_be_taken_is_named(client: FlaskClient, address: str, field: str, said: str) -> None:
+    refused = client.get(f"/api/by-hand/{address}")
+    assert refused.status_code in (413, 422)
+    assert refused.json["field"] == field
+    assert said in refused.json["detail"]
+
+
+def test_another_example_is_not_found(client: FlaskClient) -> None:
+    assert client.get("/api/by-hand/c").status_code == 404
+    page = client.get("/by-hand/c")
+    assert page.status_code == 404
+    assert "There are two" in page.text
+
+
+def test_the_page_may_be_framed_below_embed_only(client: FlaskClient) -> None:
+    assert client.get("/by-hand").location == "/by-hand/a"
+    policies = [client.get(path).headers["Content-Security-Policy"] for path in ("/by-hand/a", "/embed/by-hand/a")]
+    assert "frame-ancestors 'self'" in policies[0]
+    assert "frame-ancestors *" in policies[1]
+
+
+def test_every_matrix_of_an_example_can_be_asked_for() -> None:
+    for example in EXAMPLES.values():
+        assert example.parts.keys() <= ByHandQuery.model_fields.keys()
