@@ -1,0 +1,110 @@
+/**
+ * A pasted config.json, in the form of Hugging Face, as a model of the calculator; or what is wrong with it, and with which
+ * field. Pure.
+ */
+
+import { FAMILIES, llama } from "./config-families.js";
+import { Fields, Refused, shown } from "./config-fields.js";
+import { problemOf } from "./limits.js";
+
+const MOST_CHARACTERS = 200_000;
+
+/** Fields of models whose layers do not all keep keys and values, or not for every token. */
+const OTHER_CACHES = [
+  ...["ssm_cfg", "state_size", "mamba_d_state", "attn_layer_period", "layers_block_type", "hybrid_override_pattern"],
+  ...["linear_num_value_heads", "linear_attn_config", "attention_chunk_size", "compress_ratios", "index_topk"],
+];
+const EXPERTS = [
+  "num_local_experts",
+  "num_experts",
+  "n_routed_experts",
+  "moe_intermediate_size",
+  "num_experts_per_tok",
+];
+
+/**
+ * @param {string} text
+ * @returns {{model: import("./parameters.js").Model, notes: string[]}|{problem: import("./limits.js").Problem}}
+ *   `notes`: what was assumed or left out, in sentences
+ */
+export function readConfig(text) {
+  try {
+    return read(text);
+  } catch (error) {
+    if (error instanceof Refused) return { problem: { field: error.field, text: error.message } };
+    throw error;
+  }
+}
+
+function read(text) {
+  const outer = objectOf(parsed(text), "config.json");
+  const inner = outer.text_config === undefined ? outer : objectOf(outer.text_config, "text_config");
+  const fields = new Fields(inner);
+  const notes = inner === outer ? [] : ["Only the text model is counted, not what reads pictures or sound."];
+  if (fields.flag("is_encoder_decoder", false)) {
+    throw new Refused(
+      "is_encoder_decoder",
+      "is_encoder_decoder is true: a decoder that reads an encoder keeps other caches too.",
+    );
+  }
+  const kind = inner.model_type ?? outer.model_type;
+  const reader = typeof kind === "string" ? FAMILIES.get(kind) : undefined;
+  const model = reader ? reader(fields, kind) : taken(fields, kind, notes);
+  if (fields.has("quantization_config")) {
+    notes.push("The weights of this config are stored quantized: choose their dtype.");
+  }
+  if (fields.has("num_nextn_predict_layers") && inner.num_nextn_predict_layers > 0) {
+    notes.push("The layers that guess further tokens (num_nextn_predict_layers) are not counted.");
+  }
+  tooLarge(model);
+  return { model, notes };
+}
+
+function parsed(text) {
+  if (text.length > MOST_CHARACTERS) {
+    throw new Refused(
+      "config.json",
+      `This is ${text.length} characters long; a config.json has less than ${MOST_CHARACTERS}.`,
+    );
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Refused("config.json", `This is not JSON: ${error.message}.`);
+  }
+}
+
+function objectOf(value, field) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new Refused(field, `${field} is ${shown(value)}, not an object with fields.`);
+  }
+  return value;
+}
+
+/** A family that is not known, by the names that Llama gives its sizes. */
+function taken(fields, kind, notes) {
+  const named =
+    typeof kind === "string" ? `The family ${shown(kind)} is not known` : "The config names no family (model_type)";
+  const missing = ["num_hidden_layers", "hidden_size", "num_attention_heads"].find((field) => !fields.has(field));
+  if (missing) throw new Refused("model_type", `${named}, and ${missing}, which Llama has, is missing.`);
+  const other = [...OTHER_CACHES, "kv_lora_rank"].find((field) => fields.has(field));
+  if (other) throw new Refused(other, `${named}, and ${other} says that its cache is not like Llama's.`);
+  const experts = EXPERTS.find((field) => fields.has(field));
+  if (experts)
+    throw new Refused(
+      experts,
+      `${named}, and ${experts} says that it has experts, which are not counted alike in all.`,
+    );
+  const model = llama(fields, "llama", {});
+  notes.push(`${named}: its layers are taken to be those of Llama, all of which keep every token.`);
+  return model;
+}
+
+/** Sizes that are each possible, but not together. */
+function tooLarge(model) {
+  const one = { context: 1, requests: 1, prefix: 0, gpus: 1, gpu: { memory: 1, bandwidth: 1, flops: 1 } };
+  const stored = { dtype: "fp32" };
+  if (problemOf({ ...one, cache: stored, weights: stored }, model)) {
+    throw new Refused("config.json", "These sizes make a model of more than 9 PB, which is not counted here.");
+  }
+}

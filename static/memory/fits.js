@@ -1,0 +1,108 @@
+/**
+ * What fits into the memory of GPUs, weights included. Weights and cache are taken to divide evenly among the GPUs; what a server
+ * keeps beside them (activations, its own code, room lost between blocks) is not counted. The memory of gpus.json is the vendor's
+ * figure, in units of 10^9 bytes; drivers report a little more. Pure.
+ *
+ * @typedef {import("./arithmetic.js").Result} Result
+ * @typedef {import("./parameters.js").Model} Model
+ *
+ * @typedef {Object} Inputs as `problemOf` takes them
+ * @property {number} context
+ * @property {number} requests
+ * @property {number} prefix
+ * @property {import("./dtypes.js").Stored} cache
+ * @property {import("./dtypes.js").Stored} weights
+ * @property {{memory: number, bandwidth: number, flops: number}} gpu
+ * @property {number} gpus
+ *
+ * @typedef {"weights"|"memory"|"context"|"limit"} Stop what ends it: the weights alone do not fit, the memory is full, the
+ *   longest context of the model's config, or the largest number that is counted with
+ *
+ * @typedef {{value: number, unit: string, stop: Stop, room: Result, cache: Result|null}} Most `cache`: that of the answer,
+ *   null where it is 0
+ */
+
+import { joined, opened, term } from "./arithmetic.js";
+import { LIMITS } from "./limits.js";
+import { batchBytes, weightBytes } from "./sizes.js";
+
+/** @returns {Result} B: GPUs × memory */
+export function memoryBytes({ gpu, gpus }) {
+  return joined("×", "B", [term("GPUs", gpus), term("memory", gpu.memory)]);
+}
+
+/**
+ * What is left for the cache: GPUs × memory − weights. Below 0 the weights alone do not fit.
+ *
+ * @param {Model} model
+ * @param {Inputs} inputs
+ * @returns {Result} B
+ */
+export function roomForCache(model, inputs) {
+  return joined("−", "B", [
+    opened("memory", memoryBytes(inputs)),
+    opened("weights", weightBytes(model, inputs.weights)),
+  ]);
+}
+
+/**
+ * What is in use: weights + the batch's cache.
+ *
+ * @param {Model} model
+ * @param {Inputs} inputs
+ * @returns {Result} B
+ */
+export function usedBytes(model, inputs) {
+  return joined("+", "B", [
+    opened("weights", weightBytes(model, inputs.weights)),
+    opened("cache", batchBytes(model, inputs, inputs.cache)),
+  ]);
+}
+
+/**
+ * @param {Model} model
+ * @param {Inputs} inputs
+ * @returns {boolean}
+ */
+export function fits(model, inputs) {
+  return usedBytes(model, inputs).value <= memoryBytes(inputs).value;
+}
+
+/**
+ * The longest context that so many requests can have: the largest for which the batch's cache ≤ the room that the weights leave.
+ *
+ * @param {Model} model
+ * @param {Inputs} inputs its context is not looked at
+ * @returns {Most}
+ */
+export function mostTokens(model, inputs) {
+  const longest = Math.min(model.context ?? LIMITS.context, LIMITS.context);
+  const batch = (context) =>
+    batchBytes(model, { ...inputs, context, prefix: Math.min(inputs.prefix, context) }, inputs.cache);
+  return most("tokens", roomForCache(model, inputs), longest, batch, longest === model.context ? "context" : "limit");
+}
+
+/**
+ * The most requests of this context at once: the largest number for which the batch's cache ≤ the room that the weights leave.
+ *
+ * @param {Model} model
+ * @param {Inputs} inputs its requests are not looked at
+ * @returns {Most}
+ */
+export function mostRequests(model, inputs) {
+  const batch = (requests) => batchBytes(model, { ...inputs, requests }, inputs.cache);
+  return most("requests", roomForCache(model, inputs), LIMITS.requests, batch, "limit");
+}
+
+/** The largest number whose bytes fit, by halving: they never fall as it grows. */
+function most(unit, room, highest, batch, atHighest) {
+  if (room.value < 0) return { value: 0, unit, stop: "weights", room, cache: null };
+  let [low, high] = [0, highest];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (batch(middle).value <= room.value) low = middle;
+    else high = middle - 1;
+  }
+  const stop = low === highest ? atHighest : "memory";
+  return { value: low, unit, stop, room, cache: low ? batch(low) : null };
+}

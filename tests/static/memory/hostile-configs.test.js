@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readConfig } from "../../../static/memory/config.js";
+import { BITS } from "../../../static/memory/dtypes.js";
+import { cacheBytesPerToken, weightBytes } from "../../../static/memory/sizes.js";
+import { CONFIGS } from "./configs.js";
+
+function refused(text) {
+  const read = readConfig(text);
+  assert.ok("problem" in read, text.slice(0, 200));
+  const { field, text: said } = read.problem;
+  assert.ok(field.length > 0 && said.endsWith(".") && said.length < 300, said);
+  return read.problem;
+}
+
+const pasted = (config) => refused(JSON.stringify(config));
+
+test("what is not an object of JSON is refused", () => {
+  for (const text of [
+    "",
+    " ",
+    "{",
+    "{'a': 1}",
+    '{"hidden_size": NaN}',
+    '{"hidden_size": Infinity}',
+    "hidden_size: 8",
+  ]) {
+    assert.match(refused(text).text, /^This is not JSON/);
+  }
+  for (const text of ["[]", "null", "1", '"{}"', "true", "[{}]"]) {
+    assert.match(refused(text).text, /^config.json is .*, not an object with fields/);
+  }
+  assert.match(refused("{}").text, /names no family/);
+  assert.match(refused(`{"a": "${"a".repeat(200_000)}"}`).text, /characters long/);
+});
+
+test("an object in an object in an object does no harm", () => {
+  const depth = 30_000;
+  assert.match(refused(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`).text, /names no family|not JSON/);
+  const nested = `{"model_type":"llama","hidden_size":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+  refused(nested);
+  assert.equal(pasted({ text_config: { text_config: CONFIGS["llama-3-8b"] } }).field, "model_type");
+  assert.equal(pasted({ text_config: [CONFIGS["llama-3-8b"]] }).field, "text_config");
+});
+
+const WRONG = [
+  ...["32", "", [32], [], {}, true, -1, 0, -0, 1.5, 1e308, -1e308, 5e-324, 2 ** 53, 1e9, "__proto__"],
+  ...["9".repeat(400), { valueOf: 32 }],
+];
+
+test("every size of every family is refused by name when it is no size", () => {
+  const sizes = {
+    "llama-3-8b": [
+      "num_hidden_layers",
+      "hidden_size",
+      "num_attention_heads",
+      "num_key_value_heads",
+      "intermediate_size",
+    ],
+    "qwen3-0.6b": ["head_dim", "vocab_size", "max_position_embeddings"],
+    "mistral-7b-v0.1": ["sliding_window"],
+    "gemma-3-1b": ["sliding_window_pattern", "sliding_window"],
+    "mixtral-8x7b": ["num_local_experts", "num_experts_per_tok"],
+    gpt2: ["n_layer", "n_head", "n_embd", "vocab_size", "n_positions"],
+    santacoder: ["n_inner"],
+    "falcon-7b": ["n_layer", "n_head", "hidden_size"],
+    "deepseek-v3": [
+      ...["kv_lora_rank", "q_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim", "n_routed_experts"],
+      ...["moe_intermediate_size", "num_experts_per_tok"],
+    ],
+  };
+  for (const [id, fields] of Object.entries(sizes)) {
+    for (const field of fields) {
+      for (const value of WRONG) {
+        const problem = pasted({ ...CONFIGS[id], [field]: value });
+        assert.equal(problem.field, field, `${id}: ${JSON.stringify(value)}`);
+        assert.ok(problem.text.startsWith(field), problem.text);
+      }
+    }
+  }
+});
+
+test("a size that is missing is named", () => {
+  for (const field of ["num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size"]) {
+    const { [field]: _missing, ...rest } = CONFIGS["llama-3-8b"];
+    assert.deepEqual(pasted(rest), {
+      field,
+      text: `${field} is missing, and the size of the cache or of the weights needs it.`,
+    });
+  }
+});
+
+test("sizes that contradict each other are refused, and the sentence has both", () => {
+  const llama = CONFIGS["llama-3-8b"];
+  assert.match(pasted({ ...llama, num_key_value_heads: 5 }).text, /is 5, which does not divide the 32 query heads/);
+  assert.match(pasted({ ...llama, num_key_value_heads: 64 }).text, /is 64, which does not divide the 32/);
+  assert.match(pasted({ ...llama, num_attention_heads: 33, num_key_value_heads: 33 }).text, /divide the 4096 numbers/);
+  assert.match(pasted({ ...CONFIGS["mixtral-8x7b"], num_experts_per_tok: 9 }).text, /is 9, of 8 experts/);
+  assert.match(pasted({ ...CONFIGS["deepseek-v3"], first_k_dense_replace: 62 }).text, /is 62, with 61 layers/);
+  assert.match(pasted({ ...CONFIGS["deepseek-v3"], moe_layer_freq: 2 }).text, /only some of the later layers/);
+  assert.match(pasted({ ...llama, tie_word_embeddings: "no" }).text, /neither true nor false/);
+});
+
+test("sizes that are each possible but make no model together are refused", () => {
+  const huge = { num_hidden_layers: 10_000, hidden_size: 1_000_000, intermediate_size: 1_000_000 };
+  assert.match(pasted({ ...CONFIGS["llama-3-8b"], ...huge, head_dim: 1_000_000 }).text, /more than 9 PB/);
+});
+
+/** The same numbers each time (Lehmer). */
+function chance(seed) {
+  let state = seed;
+  return (below) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % below;
+  };
+}
+
+test("a config with any field changed is either read into whole sizes or refused", () => {
+  const below = chance(7);
+  const values = [...WRONG, null, 1, 2, 3, 8, 64, 128, 1000, false, "sliding_attention", ["full_attention"]];
+  let read = 0;
+  for (const config of Object.values(CONFIGS)) {
+    for (let round = 0; round < 150; round++) {
+      const changed = { ...config };
+      for (let change = below(3); change >= 0; change--) {
+        const fields = Object.keys(changed);
+        changed[fields[below(fields.length)]] = values[below(values.length)];
+      }
+      const found = readConfig(JSON.stringify(changed));
+      if ("problem" in found) continue;
+      read += 1;
+      for (const dtype of Object.keys(BITS)) {
+        const sizes = [cacheBytesPerToken(found.model, { dtype }), weightBytes(found.model, { dtype })];
+        for (const { value } of sizes) assert.ok(Number.isSafeInteger(value) && value > 0, JSON.stringify(changed));
+      }
+    }
+  }
+  assert.ok(read > 300);
+});
