@@ -29,6 +29,22 @@ Action = Literal["pause", "resume", "step", "stop"]
 Caching = Literal["kept", "none", "forgotten"]
 """What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.engine.Engine.admit)."""
 
+Weights = Literal[
+    "attn.norm",
+    "attn.q",
+    "attn.k",
+    "attn.v",
+    "attn.q_norm",
+    "attn.k_norm",
+    "attn.rope",
+    "attn.out",
+    "mlp.norm",
+    "mlp.gate",
+    "mlp.up",
+    "mlp.down",
+]
+"""Learned weights of a block. `attn.q` is W_Q, `mlp.norm` what the norm multiplies with; no model has them all."""
+
 ValueLevel = Literal["qkv", "block"]
 """How much of a step's exact values is kept: the rows of Q, K and V, or also the activations of each block."""
 
@@ -240,6 +256,14 @@ class Service(Protocol):
 
         JSON-able data (docs/frames.md, On demand). Raises Refused.
         """
+        ...
+
+    def weights(self, layer: int, of: str, index: int) -> bytes:
+        """What makes number `index` of `of` in a block, as safetensors (docs/frames.md, On demand). Raises Refused."""
+        ...
+
+    def matrix(self, layer: int, of: str) -> bytes:
+        """A weight matrix of a block as a picture, as safetensors. Raises Refused."""
         ...
 
     def by_hand(self, example: Example) -> dict[str, Any]:

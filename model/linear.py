@@ -25,6 +25,13 @@ class Linear(nn.Linear):
         self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), None)
         del self.weight
 
+    def dense(self) -> Tensor:
+        """The weight [out, in], laid out plainly; of a packed one a copy."""
+        if self.packed is None:
+            return self.weight
+        plain: Tensor = self.packed.to_dense()
+        return plain
+
     def forward(self, rows: Tensor) -> Tensor:
         if self.packed is None:
             return F.linear(rows, self.weight, self.bias)

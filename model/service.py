@@ -12,6 +12,7 @@ import torch
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
 from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.step_values import step_values
+from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.api import (
     MAX_BEAM_LENGTH,
     MAX_BEAMS,
@@ -269,6 +270,16 @@ class ModelService:
         _among("token", token, self.info["vocab"])
         with _refusing_when_full():
             return self._lens(lens_rows(self.engine, ids, token), token)
+
+    def weights(self, layer: int, of: str, index: int) -> bytes:
+        """What makes one number of a block (docs/frames.md, On demand). Raises Refused."""
+        _among("layer", layer, self.info["layers"])
+        return weight_row(self.engine.transformer, layer, of, index)
+
+    def matrix(self, layer: int, of: str) -> bytes:
+        """A weight matrix of a block as a picture (docs/frames.md, On demand). Raises Refused."""
+        _among("layer", layer, self.info["layers"])
+        return weight_picture(self.engine.transformer, layer, of)
 
     def by_hand(self, example: Example) -> dict[str, Any]:
         """What a worked example gives. It has a model, an engine and a cache of its own. Raises Refused."""

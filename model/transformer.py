@@ -78,10 +78,12 @@ class Attention(nn.Module):
         heads, kv_heads, head_dim = config.heads, config.kv_heads, config.head_dim
         self.norm = make_norm(config, config.d)
         self.qkv = Linear(config.d, (heads + 2 * kv_heads) * head_dim, bias=config.qkv_bias)
-        self.q_norm = make_norm(config, head_dim) if config.qk_norm else nn.Identity()
-        self.k_norm = make_norm(config, head_dim) if config.qk_norm else nn.Identity()
         self.out = Linear(heads * head_dim, config.d, bias=config.out_bias)
         self.normed = HookPoint("T D")
+        if config.qk_norm:
+            self.q_norm, self.k_norm = make_norm(config, head_dim), make_norm(config, head_dim)
+            self.q_raw = HookPoint("T H Dh")
+            self.k_raw = HookPoint("T Hkv Dh")
         self.q = HookPoint("T H Dh")
         self.k = HookPoint("T Hkv Dh")
         self.v = HookPoint("T Hkv Dh")
@@ -99,7 +101,9 @@ class Attention(nn.Module):
         sizes = (config.heads, config.kv_heads, config.kv_heads)
         qkv = self.qkv(self.normed(self.norm(rows)))  # T D -> T (H+2Hkv)*Dh
         q, k, v = qkv.view(len(rows), sum(sizes), config.head_dim).split(sizes, dim=1)  # T H Dh, T Hkv Dh, T Hkv Dh
-        q, k, v = self.q(self.q_norm(q)), self.k(self.k_norm(k)), self.v(v)
+        if config.qk_norm:
+            q, k = self.q_norm(self.q_raw(q)), self.k_norm(self.k_raw(k))
+        q, k, v = self.q(q), self.k(k), self.v(v)
         if rope is not None:
             q, k = rotate(q, *rope), rotate(k, *rope)
         q, k = self.q_rot(q), self.k_rot(k)

@@ -32,6 +32,8 @@ CALLS = (
     "algebra",
     "candidates",
     "lens",
+    "weights",
+    "matrix",
     "by_hand",
     "values",
 )

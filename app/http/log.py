@@ -19,7 +19,9 @@ from kvscope.app.http.requests import (
     BlockQuery,
     CandidateQuery,
     HeadQuery,
+    MatrixQuery,
     StepQuery,
+    WeightsQuery,
     query,
 )
 from kvscope.model.log.frames import to_stream
@@ -36,7 +38,8 @@ class LogRoutes:
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
-        for route in (self.frames, self.head, self.block, self.algebra, self.candidates, self.lens):
+        exact = (self.head, self.block, self.algebra, self.candidates, self.lens)
+        for route in (self.frames, *exact, self.weights, self.matrix):
             routes.get(f"/<log>/{route.__name__}")(route)
 
     @describe(
@@ -126,6 +129,32 @@ class LogRoutes:
         steps = self._lookup.steps(log)
         step = query(StepQuery, steps.bounds).step
         return self._exact(log, steps, "lens", steps.before(step), steps.chosen[step][1])
+
+    @describe(
+        "The learned weights that one number in a layer is made with",
+        {200: binary_answer("a safetensors file")},
+        *EXACT_PROBLEMS,
+        query=WeightsQuery,
+        revalidated=True,
+    )
+    def weights(self, log: str) -> Response:
+        """`GET …/weights?layer=&of=&index=`"""
+        steps = self._lookup.steps(log)
+        asked = query(WeightsQuery, steps.bounds)
+        return self._exact(log, steps, "weights", asked.layer, asked.of, asked.index)
+
+    @describe(
+        "A weight matrix of a layer, each weight a shade",
+        {200: binary_answer("a safetensors file")},
+        *EXACT_PROBLEMS,
+        query=MatrixQuery,
+        revalidated=True,
+    )
+    def matrix(self, log: str) -> Response:
+        """`GET …/matrix?layer=&of=`"""
+        steps = self._lookup.steps(log)
+        asked = query(MatrixQuery, steps.bounds)
+        return self._exact(log, steps, "matrix", asked.layer, asked.of)
 
     def _exact(self, log: str, steps: Steps, what: str, *wanted: Any) -> Response:
         """What the engine says. Values that never change: what a cache holds is never asked of the engine again."""

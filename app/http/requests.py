@@ -32,6 +32,7 @@ from kvscope.model.api import (
     RunRequest,
     Sampling,
     Strategy,
+    Weights,
 )
 
 MAX_BODY_BYTES = 128 * 1024
@@ -40,6 +41,8 @@ ID_CHARS = 32
 MAX_KNOWN = 64
 MAX_SEQ = 2**31
 """What a database's column takes, and more than a log can have."""
+MAX_ROWS = 2**20
+"""More than a weight matrix of a layer has; the model says how many it has."""
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
 """No underscores, spaces or digits of other scripts, which `int` takes."""
 PLAIN_RUN, PLAIN_SAMPLING = RunRequest("", ""), Sampling()
@@ -118,6 +121,15 @@ class AlgebraQuery(HeadQuery):
 class BlockQuery(StepQuery):
     layer: Index
     position: Index = Field(description="which token, counted from the first of the prompt")
+
+
+class MatrixQuery(Query):
+    layer: Index
+    of: Weights
+
+
+class WeightsQuery(MatrixQuery):
+    index: int = Field(ge=0, le=MAX_ROWS, description="which number of those that these weights make")
 
 
 class CandidateQuery(StepQuery):

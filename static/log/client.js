@@ -226,6 +226,12 @@ export function createClient({
       exact(run, `/block?step=${step}&layer=${layer}&position=${position}`),
     ),
 
+    /** The learned weights that one number in a layer is made with (docs/frames.md, On demand).  @throws {Problem} */
+    weights: ({ run, layer, of, index }) => exact(run, `/weights?layer=${layer}&of=${of}&index=${index}`),
+
+    /** A weight matrix of a layer, each weight a shade.  @throws {Problem} */
+    matrix: ({ run, layer, of }) => exact(run, `/matrix?layer=${layer}&of=${of}`),
+
     /** One head's decode step with and without the cache (docs/frames.md, On demand).  @throws {Problem} */
     algebra: ({ run, step, layer, head }) => exact(run, `/algebra?step=${step}&layer=${layer}&head=${head}`),
 

@@ -189,6 +189,12 @@ class FakeService:
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
         return f"algebra {ids} {layer} {head}".encode()
 
+    def weights(self, layer: int, of: str, index: int) -> bytes:
+        return f"weights {layer} {of} {index}".encode()
+
+    def matrix(self, layer: int, of: str) -> bytes:
+        return f"matrix {layer} {of}".encode()
+
     def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
         return {"candidates": [{**_token(ids[-1]), "text": text}]}
 

@@ -8,6 +8,7 @@ import { Badge } from "../../ui/badge.js";
 import { BlockControls } from "./controls.js";
 import { BlockDrawing } from "./drawing.js";
 import { BlockNumbers } from "./numbers.js";
+import { Opened } from "./opened.js";
 import { blockScene } from "./scene.js";
 import { sentence } from "./words.js";
 
@@ -18,14 +19,23 @@ export function BlockView({ state, focus, dispatch, client }) {
   const { scene, status, stored } = useScene({ state, client, layer, query });
   const [centre, setCentre] = useState(null);
   const around = centre?.query === scene.query ? centre.position : (selection.key ?? scene.query);
+  const [opened, setOpened] = useState(null);
   const onMove = useCallback((position) => setCentre({ query: scene.query, position }), [scene.query]);
   return html`
     <${BlockControls} run=${run} scene=${scene} newest=${focus.newest} locked=${selection.query !== null} dispatch=${dispatch} />
     <${Note} status=${status} stored=${stored} />
     <${BlockDrawing}
       scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover}
-      dispatch=${dispatch}
+      onOpen=${setOpened} dispatch=${dispatch}
     />
+    ${
+      opened &&
+      scene.exact &&
+      opened.tensor in scene.values &&
+      html`<${Opened}
+        place=${opened} scene=${scene} state=${state} client=${client} onOpen=${setOpened} onClose=${() => setOpened(null)} dispatch=${dispatch}
+      />`
+    }
     <${Sentence} scene=${scene} />
     <${BlockNumbers} scene=${scene} />
   `;

@@ -45,7 +45,7 @@ function useGeometry({ dims, positions, query }, size, centre) {
   }, [size, heads, kvHeads, headDim, d, mlp, gated, rotary, positions, query, centre]);
 }
 
-function Drawing({ scene, waiting, centre, onMove, hover, size, dispatch }) {
+function Drawing({ scene, waiting, centre, onMove, onOpen, hover, size, dispatch }) {
   const theme = useTheme();
   const ratio = useRatio();
   const geometry = useGeometry(scene, size, centre);
@@ -98,8 +98,16 @@ function Drawing({ scene, waiting, centre, onMove, hover, size, dispatch }) {
     const at = pointInside(event);
     const place = hitBlock(geometry, at.x, at.y);
     if (place) cursor.put(place);
-    const selection = place && chosenBy(scene, place);
+    if (place) go(place);
+  };
+  const go = (place) => {
+    const selection = chosenBy(scene, place);
     if (selection) dispatch({ type: "select", selection });
+    else if (place.key === null) onOpen(place);
+  };
+  const onKeyDown = (event) => {
+    if (event.key === "Enter" && cursor.place) go(cursor.place);
+    else cursor.onKeyDown(event);
   };
   const beside = pointer ?? (pointed && placeUnder(geometry, pointed));
 
@@ -113,9 +121,9 @@ function Drawing({ scene, waiting, centre, onMove, hover, size, dispatch }) {
       <${BlockMarks} geometry=${geometry} scene=${scene} pointed=${pointed} hover=${hover} />
       <div
         class="block-cursor" role="application" tabindex="0" aria-roledescription="values of the layer"
-        aria-label="Arrow keys walk over the values, Page Up and Page Down over the vectors"
+        aria-label="Arrow keys walk over the values, Page Up and Page Down over the vectors, Enter opens one"
         aria-describedby="block-value"
-        onKeyDown=${cursor.onKeyDown} onFocus=${cursor.onFocus} onBlur=${cursor.onBlur}
+        onKeyDown=${onKeyDown} onFocus=${cursor.onFocus} onBlur=${cursor.onBlur}
       ></div>
       <p id="block-value" class="visually-hidden" aria-live="polite">
         ${cursor.place && inWords(valueFacts(scene, cursor.place))}
@@ -148,13 +156,12 @@ function lightUp(place, hover, dispatch) {
   if (!same) dispatch({ type: "hover", hover: place });
 }
 
-/** Where a click leads: a weight or score to its arithmetic, a q or a mix to its head. */
+/** Where a click leads: a weight or score to its own view, a column of the shelf to its token. All others are opened here. */
 function chosenBy(scene, { tensor, part, key }) {
   const { layer, query, run } = scene;
   if (tensor === "attn.scores" || tensor === "attn.weights") {
     return key > query ? null : { layer, head: part, query, key, view: "pair" };
   }
-  if (tensor === "attn.q_rot" || tensor === "attn.mixed") return { layer, head: part, query, view: "head" };
   if (!tensor.startsWith("cache.") || key > query) return null;
   return { key, head: readersOf(run, part)[0] };
 }

@@ -318,6 +318,8 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
     assert first.data == b"head [97, 98, 99] 0 1 2"
     assert client.get(f"/api/runs/{run}/head?step=2&layer=1&head=2").data == b"head [97, 98, 99, 100, 101] 4 1 2"
     assert client.get(f"/api/runs/{run}/block?step=1&layer=0&position=3").data == b"block [97, 98, 99, 100] 0 3"
+    assert client.get(f"/api/runs/{run}/weights?layer=1&of=attn.q&index=7").data == b"weights 1 attn.q 7"
+    assert client.get(f"/api/runs/{run}/matrix?layer=1&of=mlp.down").data == b"matrix 1 mlp.down"
     candidates = client.get(f"/api/runs/{run}/candidates?step=1&text=%22a%20%0A").json["candidates"]
     assert [(each["id"], each["text"]) for each in candidates] == [(100, '"a \n')]
     lens = client.get(f"/api/runs/{run}/lens?step=1").json
@@ -349,6 +351,11 @@ def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatc
         ("head?step=0&layer=0&head=x", "head"),
         ("block?step=0&layer=0&position=3", "position"),
         ("block?step=0&layer=2&position=0", "layer"),
+        ("weights?layer=2&of=attn.q&index=0", "layer"),
+        ("weights?layer=0&of=W_Q&index=0", "of"),
+        ("weights?layer=0&of=attn.q&index=-1", "index"),
+        ("weights?layer=0&of=attn.q", "index"),
+        ("matrix?layer=0", "of"),
         ("candidates?step=9&text=a", "step"),
         ("candidates?step=0", "text"),
         ("candidates?step=0&text=", "text"),

@@ -1,0 +1,90 @@
+"""The learned weights of one block: a row of a matrix, exactly, or a whole matrix as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from torch import Tensor
+
+from kvscope.model.api import Refused
+from kvscope.model.linear import Linear
+from kvscope.model.transformer import Transformer
+
+ZERO, STEPS = 128, 127
+"""The shade of a weight of 0, and how many there are on either side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of a matrix, [rows, columns] or [rows] for what a norm multiplies with; `bias` [rows], if it has one."""
+
+    weight: Tensor
+    bias: Tensor | None = None
+    eps: float | None = None
+    """What a norm adds to the mean square, or to the variance."""
+
+
+def weight_row(transformer: Transformer, layer: int, of: str, index: int) -> bytes:
+    """`row` F32: what makes number `index` of `of`, [columns] of a matrix, [1] of a norm; `bias` F32 [1] if it has one,
+    `eps` F32 [1] of a norm. `attn.rope`: the angle by which pair `index` of q and k is turned for each position.
+
+    Raises Refused for what the model does not have.
+    """
+    part = part_of(transformer, layer, of)
+    last = len(part.weight) - 1
+    if index > last:
+        raise Refused("index", f"index is {index}; it must be 0 to {last:,}.", limit=[0, last])
+    tensors = {"row": part.weight[index].reshape(-1)}
+    if part.bias is not None:
+        tensors["bias"] = part.bias[index].reshape(1)
+    if part.eps is not None:
+        tensors["eps"] = torch.tensor([part.eps])
+    return save({name: tensor.float().cpu().contiguous() for name, tensor in tensors.items()})
+
+
+def weight_picture(transformer: Transformer, layer: int, of: str) -> bytes:
+    """`shades` U8 [rows, columns]: 128 ± √(|weight| ÷ largest) × 127; `largest` F32 [1], the largest size.
+
+    The root lets small weights be seen: most are far smaller than the largest.
+
+    Raises Refused for what the model does not have, or is no matrix.
+    """
+    weight = part_of(transformer, layer, of).weight
+    if weight.dim() != 2:
+        raise Refused("of", f"{of} is a vector: it has no picture.")
+    largest = weight.abs().max()
+    shades = (weight.sign() * (weight.abs() / largest).sqrt() * STEPS + ZERO).round().to(torch.uint8).cpu()
+    return save({"shades": shades.contiguous(), "largest": largest.float().reshape(1).cpu()})
+
+
+def part_of(transformer: Transformer, layer: int, of: str) -> Part:
+    """What `of` of a block is: `attn.q`, `mlp.down`, … Raises Refused."""
+    config = transformer.config
+    block: Any = transformer.blocks[layer]
+    heads, kv_heads = config.heads * config.head_dim, config.kv_heads * config.head_dim
+    gated = config.mlp == "swiglu"
+    places: dict[str, tuple[Any, int, int | None]] = {
+        "attn.norm": (block.attn.norm, 0, None),
+        "attn.q": (block.attn.qkv, 0, heads),
+        "attn.k": (block.attn.qkv, heads, heads + kv_heads),
+        "attn.v": (block.attn.qkv, heads + kv_heads, None),
+        "attn.out": (block.attn.out, 0, None),
+        "mlp.norm": (block.mlp.norm, 0, None),
+        "mlp.up": (block.mlp.gate_up, config.d_mlp, None) if gated else (block.mlp.up, 0, None),
+        "mlp.down": (block.mlp.down, 0, None),
+    }
+    if gated:
+        places["mlp.gate"] = (block.mlp.gate_up, 0, config.d_mlp)
+    if config.qk_norm:
+        places |= {"attn.q_norm": (block.attn.q_norm, 0, None), "attn.k_norm": (block.attn.k_norm, 0, None)}
+    if of == "attn.rope" and transformer.inv_freq is not None:
+        return Part(transformer.inv_freq)
+    if of not in places:
+        raise Refused("of", f"This model has no {of}.", limit=list(places))
+    module, first, end = places[of]
+    weight = module.dense() if isinstance(module, Linear) else module.weight
+    bias = getattr(module, "bias", None)
+    return Part(weight[first:end], None if bias is None else bias[first:end], getattr(module, "eps", None))
