@@ -31,6 +31,8 @@ export function blockScene(run, { layer, query }, values) {
       mlp,
       gated: values ? "mlp.gate" in values : arch !== "gpt2",
       rotary: arch !== "gpt2",
+      /** q and k of each head have a norm of their own (Qwen3, arXiv:2505.09388). */
+      headNorms: arch === "qwen3",
     },
   };
 }

@@ -51,7 +51,10 @@ export function makingOf(scene, at) {
   if (!values[tensor]) return null;
   if (tensor in SUMS) return sum(scene, at);
   if (tensor in NORMS) return norm(scene, at, NORMS[tensor]);
-  if (tensor in HEAD_NORMS && HEAD_NORMS[tensor][1] in values) return norm(scene, at, HEAD_NORMS[tensor]);
+  if (tensor in HEAD_NORMS && dims.headNorms) {
+    // A stored run does not have them.
+    return HEAD_NORMS[tensor][1] in values ? norm(scene, at, HEAD_NORMS[tensor]) : null;
+  }
   if (tensor in TURNED) return dims.rotary ? turned(scene, at) : same(scene, at, TURNED[tensor]);
   if (tensor in LINEAR) return linear(scene, at);
   if (tensor === "attn.scores") return score(scene, at);

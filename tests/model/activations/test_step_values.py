@@ -102,8 +102,10 @@ def test_the_page_makes_every_value_of_a_block_within_16_bits(arch: str) -> None
     exactly = {"attn.q", "attn.k", "attn.v", "attn.q_rot", "attn.k_rot", "attn.scores", "attn.weights", "attn.mixed"}
     for (layer, position), answer in zip(places, found, strict=True):
         exact = safetensors.numpy.load(made.block(ids, layer, position))
-        assert answer.keys() == exact.keys()
-        for name, values in exact.items():
+        # Before a norm of their own, q and k cannot be made of what is stored.
+        assert answer.keys() == exact.keys() - {"attn.q_raw", "attn.k_raw"}
+        for name in answer:
+            values = exact[name]
             assert answer[name].shape == values.shape, name
             if name in exactly or name.startswith("cache."):
                 np.testing.assert_allclose(answer[name], values, rtol=2e-5, atol=2e-5, err_msg=f"{arch} {name}")

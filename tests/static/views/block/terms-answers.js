@@ -32,6 +32,6 @@ function sceneOf(model, query, layer, values) {
   const gpt2 = arch === "gpt2";
   return {
     ...{ query, layer, values, exact: true, run: { heads, kvHeads } },
-    dims: { heads, kvHeads, headDim, d, mlp, gated: !gpt2, rotary: !gpt2 },
+    dims: { heads, kvHeads, headDim, d, mlp, gated: !gpt2, rotary: !gpt2, headNorms: arch === "qwen3" },
   };
 }
