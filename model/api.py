@@ -45,6 +45,9 @@ Weights = Literal[
 ]
 """Learned weights of a block. `attn.q` is W_Q, `mlp.norm` what the norm multiplies with; no model has them all."""
 
+CacheDtype = Literal["float32", "bfloat16", "int8", "int4"]
+"""What K and V can be stored as."""
+
 ValueLevel = Literal["qkv", "block"]
 """How much of a step's exact values is kept: the rows of Q, K and V, or also the activations of each block."""
 
@@ -253,6 +256,13 @@ class Service(Protocol):
 
     def lens(self, ids: list[int], token: int) -> dict[str, Any]:
         """What the last row of `ids` says after each layer, and where `token`, chosen next, stands there.
+
+        JSON-able data (docs/frames.md, On demand). Raises Refused.
+        """
+        ...
+
+    def smaller(self, ids: list[int], steps: int, dtype: CacheDtype, kv_heads: int) -> dict[str, Any]:
+        """What the last `steps` rows of `ids` lose with K and V stored otherwise.
 
         JSON-able data (docs/frames.md, On demand). Raises Refused.
         """

@@ -36,9 +36,8 @@ class KVCache:
     def __init__(self, config: ModelConfig, blocks: int, device: str = "cpu", dtype: torch.dtype = torch.float32):
         self.block_size = BLOCK_SIZE
         self.blocks = blocks
-        self.pool = torch.empty(
-            (config.layers, 2, config.kv_heads, blocks * BLOCK_SIZE, config.head_dim), device=device, dtype=dtype
-        )
+        shape = (config.layers, 2, config.kv_heads, blocks * BLOCK_SIZE, config.head_dim)
+        self.pool = torch.empty(shape, device=device, dtype=dtype)
         self.refcounts = [0] * blocks
         self._free = list(range(blocks - 1, -1, -1))
         self._offsets = torch.arange(BLOCK_SIZE, device=device)
@@ -118,6 +117,10 @@ class KVCache:
         """K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
         return self.pool.index_select(3, slots)
 
+    @property
+    def _stored(self) -> list[Tensor]:
+        return [self.pool]
+
     def _take(self) -> int:
         block = self._free.pop()
         self.refcounts[block] = 1
@@ -131,6 +134,7 @@ class KVCache:
     def _unshare(self, sequence: Sequence, index: int) -> None:
         old, new = sequence.table[index], self._take()
         size = self.block_size
-        self.pool[:, :, :, new * size : (new + 1) * size] = self.pool[:, :, :, old * size : (old + 1) * size]
+        for stored in self._stored:
+            stored[:, :, :, new * size : (new + 1) * size] = stored[:, :, :, old * size : (old + 1) * size]
         self._give(old)
         sequence.table[index] = new

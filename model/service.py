@@ -11,6 +11,7 @@ import torch
 
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
 from kvscope.model.activations.lens import LensRow, lens_rows, standings
+from kvscope.model.activations.smaller import compared
 from kvscope.model.activations.step_values import step_values
 from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.api import (
@@ -20,6 +21,7 @@ from kvscope.model.api import (
     MAX_PROMPT_CHARS,
     MAX_PROMPT_TOKENS,
     BeamRequest,
+    CacheDtype,
     ForkRequest,
     Frame,
     Progress,
@@ -40,8 +42,11 @@ from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
 from kvscope.model.log import frames
 from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
 from kvscope.model.log.recorder import Recorder, values_frames
+from kvscope.model.small_cache import Form
 from kvscope.model.transformer import Transformer
 
+MOST_COMPARED = 256
+"""Positions of a run that is run again with a smaller cache: all of them in one pass, twice."""
 CAPACITY_POSITIONS = 8192
 CAPACITY_BYTES = 2 << 30
 """The cache pool holds `CAPACITY_POSITIONS`, fewer where that would take more bytes than this."""
@@ -280,6 +285,29 @@ class ModelService:
         """A weight matrix of a block as a picture (docs/frames.md, On demand). Raises Refused."""
         _among("layer", layer, self.info["layers"])
         return weight_picture(self.engine.transformer, layer, of)
+
+    def smaller(self, ids: list[int], steps: int, dtype: CacheDtype, kv_heads: int) -> dict[str, Any]:
+        """What the last `steps` rows of `ids` lose with K and V stored otherwise (docs/frames.md, On demand).
+
+        Raises Refused.
+        """
+        heads = self.info["kv_heads"]
+        if heads % kv_heads:
+            choices = [count for count in range(1, heads + 1) if heads % count == 0]
+            raise Refused("kv_heads", f"{heads} KV heads cannot be merged to {kv_heads}.", limit=choices)
+        if len(ids) > MOST_COMPARED:
+            message = (
+                f"The run has {len(ids):,} positions; at most {MOST_COMPARED} are compared: others wait meanwhile."
+            )
+            raise Refused("run", message, limit=MOST_COMPARED)
+        form = Form(dtype, kv_heads)
+        loss = compared(self.engine.transformer, ids, steps, form, self.info["device"])
+        likeliest = [[self.tokenizer.token(token) for token in pair] for pair in loss.likeliest]
+        return {
+            **asdict(loss),
+            "likeliest": likeliest,
+            "per_position": form.position_bytes(self.engine.transformer.config),
+        }
 
     def by_hand(self, example: Example) -> dict[str, Any]:
         """What a worked example gives. It has a model, an engine and a cache of its own. Raises Refused."""

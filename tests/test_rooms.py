@@ -21,7 +21,14 @@ Imports = dict[str, set[str]]
 ROOMS = {
     "model": (
         *("model/api.py", "model/config.py", "model/companding.py", "model/hooks.py", "model/linear.py"),
-        *("model/kv_cache.py", "model/transformer.py", "model/checkpoint", "model/engine", "model/activations"),
+        *(
+            "model/kv_cache.py",
+            "model/small_cache.py",
+            "model/transformer.py",
+            "model/checkpoint",
+            "model/engine",
+            "model/activations",
+        ),
         *("model/by_hand", "model/log", "model/service.py"),
     ),
     "app": (

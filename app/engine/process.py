@@ -32,6 +32,7 @@ CALLS = (
     "algebra",
     "candidates",
     "lens",
+    "smaller",
     "weights",
     "matrix",
     "by_hand",

@@ -241,6 +241,27 @@ class Session(TypedDict):
     values: NotRequired[StoredValues | None]
 
 
+class Look(TypedDict):
+    """One attention weight, as it was and as it became."""
+
+    layer: Count
+    head: Count
+    query: Count
+    key: Count
+    was: float
+    became: float
+
+
+class Smaller(TypedDict):
+    """docs/frames.md, On demand."""
+
+    bytes: Positive
+    per_position: Positive
+    furthest: Look
+    kl: list[float]
+    likeliest: list[list[Token]]
+
+
 Numbers = list[float]
 Rows = list[Numbers]
 

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.http.answers import Candidates, Lens
+from kvscope.app.http.answers import Candidates, Lens, Smaller
 from kvscope.app.http.lookup import Log, RunLookup, Steps
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.requests import (
@@ -20,6 +20,7 @@ from kvscope.app.http.requests import (
     CandidateQuery,
     HeadQuery,
     MatrixQuery,
+    SmallerQuery,
     StepQuery,
     WeightsQuery,
     query,
@@ -38,7 +39,7 @@ class LogRoutes:
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
-        exact = (self.head, self.block, self.algebra, self.candidates, self.lens)
+        exact = (self.head, self.block, self.algebra, self.candidates, self.lens, self.smaller)
         for route in (self.frames, *exact, self.weights, self.matrix):
             routes.get(f"/<log>/{route.__name__}")(route)
 
@@ -129,6 +130,19 @@ class LogRoutes:
         steps = self._lookup.steps(log)
         step = query(StepQuery, steps.bounds).step
         return self._exact(log, steps, "lens", steps.before(step), steps.chosen[step][1])
+
+    @describe(
+        "The same tokens with K and V stored in fewer bits, or of fewer heads",
+        {200: json_answer("what that loses", Smaller)},
+        *EXACT_PROBLEMS,
+        query=SmallerQuery,
+        revalidated=True,
+    )
+    def smaller(self, log: str) -> Response:
+        """`GET …/smaller?dtype=&kv_heads=`"""
+        steps = self._lookup.steps(log)
+        asked, last = query(SmallerQuery), len(steps.chosen) - 1
+        return self._exact(log, steps, "smaller", steps.before(last), last + 1, asked.dtype, asked.kv_heads)
 
     @describe(
         "The learned weights that one number in a layer is made with",

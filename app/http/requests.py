@@ -28,6 +28,7 @@ from kvscope.model.api import (
     MAX_TEMPERATURE,
     MAX_TOP_K,
     Action,
+    CacheDtype,
     Refused,
     RunRequest,
     Sampling,
@@ -121,6 +122,11 @@ class AlgebraQuery(HeadQuery):
 class BlockQuery(StepQuery):
     layer: Index
     position: Index = Field(description="which token, counted from the first of the prompt")
+
+
+class SmallerQuery(Query):
+    dtype: CacheDtype
+    kv_heads: int = Field(ge=1, le=MAX_ROWS, description="of how many heads K and V are kept: a part of what there are")
 
 
 class MatrixQuery(Query):

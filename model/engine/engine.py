@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 class Engine:
     """`capacity`: positions the cache pool holds; `eos`: ids that end a run.
 
+    `cache`: another one, of at least that capacity.
+
     `reserve`: positions of the pool that are kept out of admissions, so that a running run can be looked into.
     """
 
@@ -46,10 +48,11 @@ class Engine:
         eos: Iterable[int] = (),
         device: str = "cpu",
         prefill_chunk: int = PREFILL_CHUNK,
+        cache: KVCache | None = None,
     ):
         self.transformer = transformer
         self.eos = frozenset(eos)
-        self.cache = KVCache(transformer.config, -(-capacity // BLOCK_SIZE), device)
+        self.cache = cache or KVCache(transformer.config, -(-capacity // BLOCK_SIZE), device)
         self.scheduler = Scheduler(self.cache, reserve, prefill_chunk)
         self.runner = Runner(transformer, self.cache, device)
 

@@ -229,6 +229,15 @@ export function createClient({
     /** The learned weights that one number in a layer is made with (docs/frames.md, On demand).  @throws {Problem} */
     weights: ({ run, layer, of, index }) => exact(run, `/weights?layer=${layer}&of=${of}&index=${index}`),
 
+    /**
+     * The same tokens with K and V stored in fewer bits, or of fewer heads (docs/frames.md, On demand).
+     *
+     * @returns {Promise<{bytes: number, per_position: number, furthest: Object, kl: number[], likeliest: Object[][]}>}
+     * @throws {Problem}
+     */
+    smaller: async ({ run, dtype, kvHeads }) =>
+      (await request(at(run, `/smaller?dtype=${dtype}&kv_heads=${kvHeads}`))).json(),
+
     /** A weight matrix of a layer, each weight a shade.  @throws {Problem} */
     matrix: ({ run, layer, of }) => exact(run, `/matrix?layer=${layer}&of=${of}`),
 

@@ -11,6 +11,7 @@ import requests
 from playwright.sync_api import Locator, expect
 
 from kvscope.model.log import frames as codec
+from tests.support.screens import violations
 from tests.support.server import Log, Server
 from tests.support.stage import Stage
 from tests.support.waiting import eventually
@@ -236,3 +237,29 @@ def short_bytes(count: int) -> str:
     size, unit = (1e6, "MB") if count >= 1e6 else (1e3, "kB")
     value = count / size
     return f"{value:,.0f}\u202f{unit}" if value >= 100 else f"{value:.{1 if value >= 10 else 2}f}\u202f{unit}"
+
+
+def test_smaller_caches_are_really_stored_and_what_they_lose_is_told(stage: Stage, run: str) -> None:
+    opened(stage, run)
+    stage.button("Measure on this run").click()
+    expect(stage.button("Measure again")).to_be_enabled(timeout=60_000)
+    table = stage.region("What smaller caches lose").get_by_role("table")
+    positions = len(stage.server.log(run).open["tokens"]) + 5
+    for form, dtype, heads, each in (
+        ("bf16", "bfloat16", 3, 23_040),
+        ("int8", "int8", 3, 11_880),
+        ("int4", "int4", 3, 6_120),
+        ("float32, 3 KV heads merged to 1", "float32", 1, 15_360),
+    ):
+        told = requests.get(
+            f"{stage.server.url}api/runs/{run}/smaller?dtype={dtype}&kv_heads={heads}", timeout=60
+        ).json()
+        shown = cells(table, form)
+        assert told["bytes"] == positions * each
+        assert shown[:2] == [f"{each:,} B", f"{positions * each:,} B"]
+        look = told["furthest"]
+        assert f"{abs(look['was'] - look['became']):.3f}" in shown[3]
+        assert f"layer {look['layer']}, head {look['head']}" in shown[3]
+        parts = [step for step, (was, now) in enumerate(told["likeliest"]) if was["id"] != now["id"]]
+        assert (f"parts at step {parts[0]}" if parts else "the same in 6 steps") in shown[5]
+    assert violations(stage.page) == []

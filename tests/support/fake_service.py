@@ -189,6 +189,11 @@ class FakeService:
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
         return f"algebra {ids} {layer} {head}".encode()
 
+    def smaller(self, ids: list[int], steps: int, dtype: str, kv_heads: int) -> dict[str, Any]:
+        look = {"layer": 0, "head": 0, "query": len(ids) - 1, "key": 0, "was": 1.0, "became": 1.0}
+        pairs = [[_token(0), _token(0)]] * steps
+        return {"bytes": len(ids), "per_position": 1, "furthest": look, "kl": [0.0] * steps, "likeliest": pairs}
+
     def weights(self, layer: int, of: str, index: int) -> bytes:
         return f"weights {layer} {of} {index}".encode()
 

@@ -78,7 +78,8 @@ def open_link(page: Page, server: Server, session: str, hash: str = "") -> Stage
     """A shared run, by its link."""
     page.goto(f"{server.url}s/{session}{hash}")
     stage = Stage(page, server)
-    expect(stage.ending).to_be_attached()
+    # It plays as slowly as it was made, on a machine that may have been busy.
+    expect(stage.ending).to_be_attached(timeout=60_000)
     return stage
 
 

@@ -50,7 +50,7 @@ function Sheet({ state, focus, dispatch, client, controller }) {
         <${Forgotten} run=${run} twin=${forgotten} ready=${ready} dispatch=${dispatch} />`,
     )}
     ${part("step", due > 1 && html`<${StepAlgebra} state=${state} focus=${focus} client=${client} dispatch=${dispatch} />`)}
-    ${part("memory", due > 2 && html`<${MemoryPart} run=${run} step=${step} dispatch=${dispatch} />`)}
+    ${part("memory", due > 2 && html`<${MemoryPart} run=${run} step=${step} ready=${ready} client=${client} dispatch=${dispatch} />`)}
   </div>`;
 }
 

@@ -6,8 +6,9 @@ import { bytes, bytesShort, counted, fixed, percent } from "../../facts/format.j
 import { cacheAccount, cacheBytes, cacheGrowth, otherCaches } from "../../kv-cache/facts.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
+import { Smaller } from "./smaller.js";
 
-export function MemoryPart({ run, step, dispatch }) {
+export function MemoryPart({ run, step, ready, client, dispatch }) {
   const account = cacheAccount(run, step);
   const { model } = run.open;
   const onPick = (to) => dispatch({ type: "seek", step: to });
@@ -17,6 +18,7 @@ export function MemoryPart({ run, step, dispatch }) {
     </p>
     <${Formula} model=${model} account=${account} />
     <${Growth} run=${run} step=${step} onPick=${onPick} />
+    <${Smaller} key=${run.id} run=${run} ready=${ready} client=${client} dispatch=${dispatch} />
     <h4>The blocks they lie in <${Badge} origin="measured" /></h4>
     <${Blocks} account=${account} newest=${run.steps[step].rows} />`;
 }

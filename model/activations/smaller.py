@@ -1,0 +1,87 @@
+"""What a run loses when K and V are stored in fewer bits, or of fewer heads: both ways are run, and compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from kvscope.model.activations.observe import observe
+from kvscope.model.engine.engine import Engine
+from kvscope.model.kv_cache import BLOCK_SIZE
+from kvscope.model.small_cache import Form, SmallCache
+from kvscope.model.transformer import Transformer
+
+LOOKED_AT = 64
+"""Rows whose attention is compared: the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One attention weight, and what it became."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    was: float
+    became: float
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """`kl`: by step, Σ p · ln(p ÷ q) of the next token's chances, in nats; `likeliest`: by step, before and after."""
+
+    bytes: int
+    """Of all positions, read off the tensors"""
+    furthest: Look
+    """The attention weight that changed most."""
+    kl: list[float]
+    likeliest: list[tuple[int, int]]
+
+
+def compared(transformer: Transformer, ids: list[int], steps: int, form: Form, device: str = "cpu") -> Loss:
+    """What the last `steps` rows of `ids` say with K and V stored in this form, beside what they say in float32.
+
+    The same tokens go through both, so a greedy text parts from the other at the first step whose likeliest token is
+    another one.
+    """
+    blocks = -(-len(ids) // BLOCK_SIZE)
+    capacity = blocks * BLOCK_SIZE
+    plain = _look(Engine(transformer, capacity=capacity, device=device), ids, steps)
+    cache = SmallCache(transformer.config, blocks, form, device)
+    small = _look(Engine(transformer, capacity=capacity, device=device, cache=cache), ids, steps)
+    before, after = (logits.log_softmax(-1) for _, logits in (plain, small))
+    kl = (before.exp() * (before - after)).sum(-1).clamp_min(0)
+    return Loss(
+        bytes=len(ids) * cache.position_bytes,
+        furthest=_furthest(plain[0], small[0]),
+        kl=kl.tolist(),
+        likeliest=list(zip(before.argmax(-1).tolist(), after.argmax(-1).tolist(), strict=True)),
+    )
+
+
+def _look(engine: Engine, ids: list[int], steps: int) -> tuple[list[Tensor], Tensor]:
+    """Attention [H, rows, T] of each layer, of its last rows; logits [steps, V] in float64."""
+    config = engine.transformer.config
+    names = [f"blocks.{layer}.attn.weights" for layer in range(config.layers)]
+    last = f"blocks.{config.layers - 1}.resid_out"
+
+    def form(name: str, value: Tensor) -> Tensor:
+        return value[-steps:] if name == last else value.reshape(config.heads, *value.shape[-2:])[:, -LOOKED_AT:]
+
+    seen = observe(engine, ids, 0, [*names, last], form=form)
+    weights, rows = [seen.values[name] for name in names], seen.values[last]
+    with torch.inference_mode():
+        return weights, engine.transformer.decode_rows(rows).double()
+
+
+def _furthest(before: list[Tensor], after: list[Tensor]) -> Look:
+    changes = [(b - a).abs() for b, a in zip(before, after, strict=True)]
+    layer = max(range(len(changes)), key=lambda at: float(changes[at].max()))
+    _, rows, keys = before[layer].shape
+    head, rest = divmod(int(changes[layer].argmax()), rows * keys)
+    row, key = divmod(rest, keys)
+    was, became = (float(each[layer][head, row, key]) for each in (before, after))
+    return Look(layer, head, keys - rows + row, key, was, became)
