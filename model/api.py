@@ -268,6 +268,14 @@ class Service(Protocol):
         """
         ...
 
+    def mask(self, ids: list[int]) -> dict[str, Any]:
+        """What the last of `ids` changes of the rows before it, with the mask and without. Raises Refused."""
+        ...
+
+    def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
+        """What a position changes of a token that stands alone. Raises Refused."""
+        ...
+
     def weights(self, layer: int, of: str, index: int) -> bytes:
         """What makes number `index` of `of` in a block, as safetensors (docs/frames.md, On demand). Raises Refused."""
         ...

@@ -14,6 +14,7 @@ from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.smaller import compared
 from kvscope.model.activations.step_values import step_values
 from kvscope.model.activations.weights import weight_picture, weight_row
+from kvscope.model.activations.what_if import appended, turned
 from kvscope.model.api import (
     MAX_BEAM_LENGTH,
     MAX_BEAMS,
@@ -46,7 +47,7 @@ from kvscope.model.small_cache import Form
 from kvscope.model.transformer import Transformer
 
 MOST_COMPARED = 256
-"""Positions of a run that is run again with a smaller cache: all of them in one pass, twice."""
+"""Positions of a run that is run again otherwise: all of them in one pass, twice."""
 CAPACITY_POSITIONS = 8192
 CAPACITY_BYTES = 2 << 30
 """The cache pool holds `CAPACITY_POSITIONS`, fewer where that would take more bytes than this."""
@@ -276,6 +277,30 @@ class ModelService:
         with _refusing_when_full():
             return self._lens(lens_rows(self.engine, ids, token), token)
 
+    def mask(self, ids: list[int]) -> dict[str, Any]:
+        """What the last of `ids` changes of the rows before it, with the causal mask and without (docs/frames.md).
+
+        Raises Refused.
+        """
+        if len(ids) < 2:
+            raise Refused("step", "Before its only token there is none that it could change.")
+        self._few_enough(ids)
+        told = {}
+        for name, masked in (("with_mask", True), ("without", False)):
+            found = appended(self.engine.transformer, ids, masked=masked, device=self.info["device"])
+            chances = found.logits.softmax(-1)
+            likeliest = int(chances.argmax())
+            token = {**self.tokenizer.token(likeliest), "prob": float(chances[likeliest])}
+            told[name] = {"by_layer": found.by_layer, "by_position": found.by_position, "likeliest": token}
+        return told
+
+    def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
+        """What a position changes of a token that stands alone (docs/frames.md, On demand). Raises Refused."""
+        _among("layer", layer, self.info["layers"])
+        _among("head", head, self.info["heads"])
+        device = self.info["device"]
+        return asdict(turned(self.engine.transformer, token, (position, other), layer, head, device))
+
     def weights(self, layer: int, of: str, index: int) -> bytes:
         """What makes one number of a block (docs/frames.md, On demand). Raises Refused."""
         _among("layer", layer, self.info["layers"])
@@ -295,11 +320,7 @@ class ModelService:
         if heads % kv_heads:
             choices = [count for count in range(1, heads + 1) if heads % count == 0]
             raise Refused("kv_heads", f"{heads} KV heads cannot be merged to {kv_heads}.", limit=choices)
-        if len(ids) > MOST_COMPARED:
-            message = (
-                f"The run has {len(ids):,} positions; at most {MOST_COMPARED} are compared: others wait meanwhile."
-            )
-            raise Refused("run", message, limit=MOST_COMPARED)
+        self._few_enough(ids)
         form = Form(dtype, kv_heads)
         loss = compared(self.engine.transformer, ids, steps, form, self.info["device"])
         likeliest = [[self.tokenizer.token(token) for token in pair] for pair in loss.likeliest]
@@ -325,6 +346,12 @@ class ModelService:
             layers, rows = step_values(self.engine, ids, request.first_query, request.level, request.token)
         window = self.engine.transformer.config.window
         return values_frames(request, self.info, window, layers, self._lens(rows, request.token))
+
+    @staticmethod
+    def _few_enough(ids: list[int]) -> None:
+        if len(ids) > MOST_COMPARED:
+            message = f"There are {len(ids):,} positions; at most {MOST_COMPARED} are run again: others wait meanwhile."
+            raise Refused("run", message, limit=MOST_COMPARED)
 
     def _lens(self, rows: list[LensRow], token: int) -> dict[str, Any]:
         layers = [

@@ -33,6 +33,8 @@ CALLS = (
     "candidates",
     "lens",
     "smaller",
+    "mask",
+    "positions",
     "weights",
     "matrix",
     "by_hand",

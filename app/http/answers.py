@@ -262,6 +262,22 @@ class Smaller(TypedDict):
     likeliest: list[list[Token]]
 
 
+class Appended(TypedDict):
+    by_layer: list[float]
+    by_position: list[float]
+    likeliest: Token
+
+
+class Masked(TypedDict):
+    with_mask: Appended
+    without: Appended
+
+
+class Turned(TypedDict):
+    changes: dict[str, float]
+    pairs: list[list[list[float]]]
+
+
 Numbers = list[float]
 Rows = list[Numbers]
 

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.http.answers import Candidates, Lens, Smaller
+from kvscope.app.http.answers import Candidates, Lens, Masked, Smaller, Turned
 from kvscope.app.http.lookup import Log, RunLookup, Steps
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.requests import (
@@ -20,6 +20,7 @@ from kvscope.app.http.requests import (
     CandidateQuery,
     HeadQuery,
     MatrixQuery,
+    PositionsQuery,
     SmallerQuery,
     StepQuery,
     WeightsQuery,
@@ -39,8 +40,8 @@ class LogRoutes:
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
-        exact = (self.head, self.block, self.algebra, self.candidates, self.lens, self.smaller)
-        for route in (self.frames, *exact, self.weights, self.matrix):
+        exact = (self.head, self.block, self.algebra, self.candidates, self.lens)
+        for route in (self.frames, *exact, self.smaller, self.mask, self.positions, self.weights, self.matrix):
             routes.get(f"/<log>/{route.__name__}")(route)
 
     @describe(
@@ -143,6 +144,34 @@ class LogRoutes:
         steps = self._lookup.steps(log)
         asked, last = query(SmallerQuery), len(steps.chosen) - 1
         return self._exact(log, steps, "smaller", steps.before(last), last + 1, asked.dtype, asked.kv_heads)
+
+    @describe(
+        "What a step's newest token changes of the rows before it, with the causal mask and without",
+        {200: json_answer("by layer and by position", Masked)},
+        *EXACT_PROBLEMS,
+        query=StepQuery,
+        revalidated=True,
+    )
+    def mask(self, log: str) -> Response:
+        """`GET …/mask?step=`"""
+        steps = self._lookup.steps(log)
+        return self._exact(log, steps, "mask", steps.before(query(StepQuery, steps.bounds).step))
+
+    @describe(
+        "One token alone at two positions",
+        {200: json_answer("what that changes of q, k and v", Turned)},
+        *EXACT_PROBLEMS,
+        query=PositionsQuery,
+        revalidated=True,
+    )
+    def positions(self, log: str) -> Response:
+        """`GET …/positions?layer=&head=&position=&other=`"""
+        steps = self._lookup.steps(log)
+        ids = steps.before(len(steps.chosen) - 1)
+        places = (0, len(ids) - 1)
+        asked = query(PositionsQuery, {**steps.bounds, "position": places, "other": places})
+        token = ids[asked.position]
+        return self._exact(log, steps, "positions", token, asked.position, asked.other, asked.layer, asked.head)
 
     @describe(
         "The learned weights that one number in a layer is made with",

@@ -129,6 +129,13 @@ class SmallerQuery(Query):
     kv_heads: int = Field(ge=1, le=MAX_ROWS, description="of how many heads K and V are kept: a part of what there are")
 
 
+class PositionsQuery(Query):
+    layer: Index
+    head: Index
+    position: Index = Field(description="which token of the run, and where it stands first")
+    other: Index = Field(description="where it stands then")
+
+
 class MatrixQuery(Query):
     layer: Index
     of: Weights

@@ -238,6 +238,13 @@ export function createClient({
     smaller: async ({ run, dtype, kvHeads }) =>
       (await request(at(run, `/smaller?dtype=${dtype}&kv_heads=${kvHeads}`))).json(),
 
+    /** What a step's newest token changes of the rows before it, with the causal mask and without.  @throws {Problem} */
+    mask: async ({ run, step }) => (await request(at(run, `/mask?step=${step}`))).json(),
+
+    /** A token of the run alone at two positions.  @throws {Problem} */
+    positions: async ({ run, layer, head, position, other }) =>
+      (await request(at(run, `/positions?layer=${layer}&head=${head}&position=${position}&other=${other}`))).json(),
+
     /** A weight matrix of a layer, each weight a shade.  @throws {Problem} */
     matrix: ({ run, layer, of }) => exact(run, `/matrix?layer=${layer}&of=${of}`),
 

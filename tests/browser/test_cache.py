@@ -263,3 +263,34 @@ def test_smaller_caches_are_really_stored_and_what_they_lose_is_told(stage: Stag
         parts = [step for step, (was, now) in enumerate(told["likeliest"]) if was["id"] != now["id"]]
         assert (f"parts at step {parts[0]}" if parts else "the same in 6 steps") in shown[5]
     assert violations(stage.page) == []
+
+
+def test_without_the_mask_every_row_before_would_change(stage: Stage, run: str) -> None:
+    opened(stage, run)
+    stage.button("Run it without the mask").click()
+    told = requests.get(f"{stage.server.url}api/runs/{run}/mask?step={STEP}", timeout=60).json()
+    rows = len(told["without"]["by_position"])
+    said = stage.region("One step, operation by operation").get_by_role("status").filter(has_text="was appended")
+    # Some processors add up other numbers of rows in another order.
+    expect(said).to_contain_text(
+        re.compile("With the mask the rows before it changed by (exactly 0|at most [0-9] × 10⁻)")
+    )
+    expect(said).to_contain_text(f"Without it {rows} of {rows} rows changed")
+    expect(said).to_contain_text(f"by {round(100 * max(told['without']['by_position']))}")
+    assert max(told["with_mask"]["by_layer"]) < 1e-5
+
+
+def test_a_token_elsewhere_turns_q_and_k_and_not_v(stage: Stage, run: str) -> None:
+    opened(stage, run)
+    stage.button("Run it at both").click()
+    table = stage.region("One step, operation by operation").get_by_role("table", name="What the place changes")
+    expect(table).to_be_visible()
+    assert [cells(table, name)[0] for name in ("q, before RoPE", "k, before RoPE", "v")] == ["0", "0", "0"]
+    position = len(stage.server.log(run).open["tokens"]) + STEP - 1
+    path = f"api/runs/{run}/positions?layer={LAYER}&head={HEAD}&position={position}&other=0"
+    told = requests.get(stage.server.url + path, timeout=60).json()
+    assert cells(table, "q, as it asks") == [f"{100 * told['changes']['attn.q_rot']:.1f} %".replace(" ", " ")]
+    # The first pair is turned by one radian a position.
+    degrees = round(np.degrees(position) % 360)
+    expect(stage.page.get_by_role("img", name=f"pair 0: turned by {degrees}° at position {position}")).to_be_visible()
+    assert violations(stage.page) == []

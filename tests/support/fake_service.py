@@ -194,6 +194,13 @@ class FakeService:
         pairs = [[_token(0), _token(0)]] * steps
         return {"bytes": len(ids), "per_position": 1, "furthest": look, "kl": [0.0] * steps, "likeliest": pairs}
 
+    def mask(self, ids: list[int]) -> dict[str, Any]:
+        told = {"by_layer": [0.0] * LAYERS, "by_position": [0.0] * (len(ids) - 1), "likeliest": _token(ids[-1])}
+        return {"with_mask": told, "without": told}
+
+    def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
+        return {"changes": {"attn.v": 0.0}, "pairs": [[[token, 0], [position, 0], [other, 0]]]}
+
     def weights(self, layer: int, of: str, index: int) -> bytes:
         return f"weights {layer} {of} {index}".encode()
 

@@ -8,6 +8,7 @@ import { useStages } from "../../ui/use-stages.js";
 import { Forgotten } from "./forgotten.js";
 import { MemoryPart } from "./memory-part.js";
 import { StepAlgebra } from "./step-algebra.js";
+import { WhatIf } from "./what-if.js";
 import { WhyCache } from "./why-cache.js";
 
 const PARTS = [
@@ -49,7 +50,12 @@ function Sheet({ state, focus, dispatch, client, controller }) {
         <h4>And if it forgets?</h4>
         <${Forgotten} run=${run} twin=${forgotten} ready=${ready} dispatch=${dispatch} />`,
     )}
-    ${part("step", due > 1 && html`<${StepAlgebra} state=${state} focus=${focus} client=${client} dispatch=${dispatch} />`)}
+    ${part(
+      "step",
+      due > 1 &&
+        html`<${StepAlgebra} state=${state} focus=${focus} client=${client} dispatch=${dispatch} />
+          <${WhatIf} key=${step} state=${state} focus=${focus} ready=${ready} client=${client} />`,
+    )}
     ${part("memory", due > 2 && html`<${MemoryPart} run=${run} step=${step} ready=${ready} client=${client} dispatch=${dispatch} />`)}
   </div>`;
 }

@@ -320,6 +320,9 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
     assert client.get(f"/api/runs/{run}/block?step=1&layer=0&position=3").data == b"block [97, 98, 99, 100] 0 3"
     assert client.get(f"/api/runs/{run}/weights?layer=1&of=attn.q&index=7").data == b"weights 1 attn.q 7"
     assert client.get(f"/api/runs/{run}/matrix?layer=1&of=mlp.down").data == b"matrix 1 mlp.down"
+    assert len(client.get(f"/api/runs/{run}/mask?step=1").json["without"]["by_position"]) == 3
+    turned = client.get(f"/api/runs/{run}/positions?layer=0&head=1&position=1&other=4").json
+    assert turned["pairs"] == [[[98, 0], [1, 0], [4, 0]]]
     smaller = client.get(f"/api/runs/{run}/smaller?dtype=int8&kv_heads=1").json
     assert (smaller["furthest"]["query"], len(smaller["kl"])) == (4, 3)
     candidates = client.get(f"/api/runs/{run}/candidates?step=1&text=%22a%20%0A").json["candidates"]
@@ -358,6 +361,9 @@ def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatc
         ("weights?layer=0&of=attn.q&index=-1", "index"),
         ("weights?layer=0&of=attn.q", "index"),
         ("matrix?layer=0", "of"),
+        ("mask?step=3", "step"),
+        ("positions?layer=0&head=0&position=5&other=0", "position"),
+        ("positions?layer=0&head=0&position=0&other=5", "other"),
         ("smaller?dtype=int2&kv_heads=1", "dtype"),
         ("smaller?dtype=int8&kv_heads=0", "kv_heads"),
         ("candidates?step=9&text=a", "step"),

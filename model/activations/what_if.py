@@ -1,0 +1,94 @@
+"""What would be otherwise in another model: each is really run, beside the run as it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.hooks import Observer, hook_points, observing
+from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
+from kvscope.model.transformer import Transformer
+
+PAIRS = 4
+"""Of a head's numbers, that are told one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What the last token changed of the rows before it: ‖change‖ ÷ ‖row‖ of a row of K or V, the largest."""
+
+    by_layer: list[float]
+    by_position: list[float]
+    logits: Tensor
+    """[V], of the last row"""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """One token alone at two positions. `changes`: by hook point, ‖difference‖ ÷ ‖value‖ in one head; `pairs`: what the
+    first pairs of its q, (i, i + Dh/2), are before and at either position.
+    """
+
+    changes: dict[str, float]
+    pairs: list[tuple[tuple[float, float], tuple[float, float], tuple[float, float]]]
+
+
+def appended(transformer: Transformer, ids: list[int], *, masked: bool, device: str = "cpu") -> Appended:
+    """What the last of `ids` changes of the rows before it; without the mask they may look at it."""
+    (before, _), (after, logits) = (_whole_pass(transformer, each, masked, device) for each in (ids[:-1], ids))
+    change = (after[:, :, :, :-1] - before).norm(dim=-1) / before.norm(dim=-1).clamp_min(1e-12)  # L 2 Hkv T
+    return Appended(change.amax(dim=(1, 2, 3)).tolist(), change.amax(dim=(0, 1, 2)).tolist(), logits)
+
+
+def _whole_pass(transformer: Transformer, ids: list[int], masked: bool, device: str) -> tuple[Tensor, Tensor]:
+    """K and V of every layer [L, 2, Hkv, T, Dh], and the last row's logits [V]."""
+    cache, sequence = KVCache(transformer.config, -(-len(ids) // BLOCK_SIZE), device), Sequence()
+    entry = Entry(ids, 0, cache.extend(sequence, len(ids)), cache.slots(sequence))
+    batch, _, _ = make_batch([entry], device, transformer.config.window)
+    if not masked:
+        batch = replace(batch, groups=tuple(replace(group, visible=None) for group in batch.groups))
+    logits: Tensor = transformer(batch, cache)
+    return cache.read_all(cache.slots(sequence)), logits[-1]
+
+
+def turned(
+    transformer: Transformer, token: int, positions: tuple[int, int], layer: int, head: int, device: str = "cpu"
+) -> Turned:
+    """What a position changes of a token that stands alone: of q and k where they are turned, and of v."""
+    config = transformer.config
+    kv_head = head // config.group
+    first, second = (_alone(transformer, token, position, layer, device) for position in positions)
+    heads = {name: kv_head if name in ("attn.k", "attn.k_rot", "attn.v") else head for name in first}
+    mine = [{name: each[name][0, heads[name]] for name in each} for each in (first, second)]
+    changes = {
+        name: float((value - mine[1][name]).norm() / value.norm().clamp_min(1e-12)) for name, value in mine[0].items()
+    }
+    half = config.head_dim // 2
+    told = (mine[0]["attn.q"], mine[0]["attn.q_rot"], mine[1]["attn.q_rot"])
+    pairs = [tuple((float(q[at]), float(q[at + half])) for q in told) for at in range(min(PAIRS, half))]
+    return Turned(changes, pairs)  # type: ignore[arg-type]
+
+
+def _alone(transformer: Transformer, token: int, position: int, layer: int, device: str) -> dict[str, Tensor]:
+    """One layer's q, k and v [1, heads, Dh] of a token that sees itself alone, at a position of a text."""
+    cache, sequence = KVCache(transformer.config, 1, device), Sequence()
+    entry = Entry([token], 0, cache.extend(sequence, 1), cache.slots(sequence), forgotten=position)
+    batch, _, _ = make_batch([entry], device)
+    seen: dict[str, Tensor] = {}
+
+    def observer(name: str) -> Observer:
+        def take(value: Tensor) -> None:
+            seen[name] = value.clone()
+
+        return take
+
+    names = ("attn.q", "attn.k", "attn.q_rot", "attn.k_rot", "attn.v")
+    with (
+        torch.inference_mode(),
+        observing(hook_points(transformer), {f"blocks.{layer}.{name}": observer(name) for name in names}),
+    ):
+        transformer(batch, cache)
+    return seen
