@@ -33,6 +33,7 @@ CALLS = (
     "candidates",
     "lens",
     "by_hand",
+    "measure",
     "values",
 )
 
