@@ -42,7 +42,7 @@ ROOMS = {
     "kvscope": ("model", "app", "kvscope/reader", "kvscope/__init__.py", "kvscope/__main__.py"),
     "static": (
         *("static/draw", "static/log", "static/turns", "static/facts", "static/state", "static/loading"),
-        *("static/words", "static/ui", "static/memory", "static/gallery", "static/gallery.js", "static/map"),
+        *("static/words", "static/ui", "static/gallery", "static/gallery.js", "static/map"),
         *("static/look-here", "static/next-token", "static/kv-cache", "static/time", "static/views"),
         *(
             "static/inspector",
@@ -54,6 +54,8 @@ ROOMS = {
             "static/timeline",
             "static/by-hand",
             "static/by-hand.js",
+            "static/memory",
+            "static/memory.js",
         ),
         *("static/prompt", "static/intro", "static/page", "static/main.js"),
     ),

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 const PLACES = [
   { id: "stage", name: "Stage", href: "/" },
   { id: "by-hand", name: "By hand", href: "/by-hand/a" },
+  { id: "memory", name: "Memory", href: "/memory" },
   { id: "gallery", name: "Gallery", href: "/gallery" },
 ];
 
