@@ -43,7 +43,7 @@ export function understand(texts, { models, gpus }) {
   if (wrong.length) return unknown(wrong[0], texts[wrong[0]]);
   const numbers = {};
   for (const field of NUMBERS) {
-    const text = texts[field].trim().replace(BETWEEN, "");
+    const text = withoutBetween(texts[field]);
     if (!WHOLE.test(text)) {
       const said = text ? `“${text.slice(0, SHOWN)}” is not a whole number` : "is empty";
       return { problem: { field, text: `${NAMES[field]}: ${said}.` } };
@@ -55,6 +55,11 @@ export function understand(texts, { models, gpus }) {
   const problem = problemOf(/** @type {*} */ (inputs), model);
   if (problem) return { problem };
   return { understood: { model, notes: read.notes, inputs: /** @type {*} */ (inputs) } };
+}
+
+/** @returns {string} without what stands between thousands */
+export function withoutBetween(text) {
+  return text.trim().replace(BETWEEN, "");
 }
 
 function unknown(field, text) {

@@ -39,7 +39,8 @@ export function Figure({ name, drawing, table }) {
   }, []);
   useEffect(() => {
     // A copy: the library writes into what it is given.
-    if (plotly) plotly.react(place.current, structuredClone(drawing.traces), structuredClone(drawing.layout), CONFIG);
+    const config = { ...CONFIG, toImageButtonOptions: { filename: `kvscope ${name}`, scale: 2 } };
+    if (plotly) plotly.react(place.current, structuredClone(drawing.traces), structuredClone(drawing.layout), config);
   }, [plotly, drawing]);
   useEffect(() => () => plotly?.purge(place.current), [plotly]);
   return html`<figure class="memory-figure" aria-label=${name}>

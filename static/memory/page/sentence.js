@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { integer } from "../../facts/format.js";
-import { DTYPES } from "../asked.js";
+import { DTYPES, withoutBetween } from "../asked.js";
 
 const CUSTOM = "";
 /** Of a field, in characters. */
@@ -39,21 +39,28 @@ function fault(name, problem) {
   return problem?.field === name ? { "aria-invalid": "true", "aria-describedby": "memory-wrong" } : {};
 }
 
-/** A whole number; its thousands stand apart while nobody types. */
+/** A whole number, its thousands apart. What is typed stays as it is until the field is left. */
 function Whole({ name, label, text, problem, put }) {
-  const [typing, setTyping] = useState(false);
+  const [draft, setDraft] = useState(null);
+  const type = (typed) => {
+    setDraft(typed);
+    const digits = withoutBetween(typed);
+    put(PLAIN.test(digits) ? digits : typed);
+  };
   const step = (event) => {
     const up = { ArrowUp: 1, ArrowDown: -1 }[event.key];
     if (!up || !PLAIN.test(text)) return;
     event.preventDefault();
+    setDraft(null);
     put(String(Math.max(0, Number(text) + up)));
   };
-  const shown = !typing && PLAIN.test(text) ? integer(Number(text)) : text;
+  const digits = withoutBetween(text);
+  const shown = draft ?? (PLAIN.test(digits) ? integer(Number(digits)) : text);
   const characters = Math.min(WIDEST, Math.max(NARROWEST, shown.length));
   return html`<input
     type="text" inputmode="numeric" autocomplete="off" spellcheck=${false} aria-label=${label} value=${shown}
-    style=${{ width: `calc(${characters}ch + 20px)` }} ...${fault(name, problem)} onFocus=${() => setTyping(true)} onBlur=${() => setTyping(false)}
-    onInput=${(event) => put(event.currentTarget.value)} onKeyDown=${step} />`;
+    style=${{ width: `calc(${characters}ch + 20px)` }} ...${fault(name, problem)} onBlur=${() => setDraft(null)}
+    onInput=${(event) => type(event.currentTarget.value)} onKeyDown=${step} />`;
 }
 
 function Choice({ name, label, text, options, problem, put }) {
