@@ -1,7 +1,7 @@
 /** Curves of the calculator's charts, as numbers: no library's words, no colours. Pure. */
 
 import { requestBytes } from "./sizes.js";
-import { attainable, prefillFlops, prefillIntensity, stepIntensity } from "./speed.js";
+import { attainable, prefillFlops, prefillIntensity, stepFlops, stepIntensity } from "./speed.js";
 
 const POINTS = 60;
 /** FLOP/B, from below what any step has to above what any prompt reaches. */
@@ -43,7 +43,8 @@ export function roof(machine) {
 }
 
 /**
- * @typedef {{name: string, intensity: number, perSecond: number}} Expected
+ * @typedef {{name: string, intensity: number, perSecond: number, seconds: number, bound: "bandwidth"|"the peak"}} Expected
+ *   `seconds`: what it takes at best, by whichever of the two bounds it
  *
  * @param {import("./parameters.js").Model} model
  * @param {import("./fits.js").Inputs} inputs
@@ -51,9 +52,15 @@ export function roof(machine) {
  */
 export function expected(model, inputs) {
   const machine = { bandwidth: inputs.gpus * inputs.gpu.bandwidth, flops: inputs.gpus * inputs.gpu.flops };
-  const at = (name, intensity) => ({ name, intensity, perSecond: attainable(intensity, machine).value });
+  /** @returns {Expected} */
+  const at = (name, flops, intensity) => {
+    const perSecond = attainable(intensity, machine).value;
+    const bound = intensity < machine.flops / machine.bandwidth ? "bandwidth" : "the peak";
+    return { name, intensity, perSecond, seconds: flops / perSecond, bound };
+  };
+  const { context } = inputs;
   return [
-    at("decode", stepIntensity(model, inputs).value),
-    at("prefill", prefillIntensity(model, inputs.context, inputs).value),
+    at("decode", stepFlops(model, inputs).value, stepIntensity(model, inputs).value),
+    at("prefill", prefillFlops(model, context).value, prefillIntensity(model, context, inputs).value),
   ];
 }

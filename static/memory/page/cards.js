@@ -1,7 +1,8 @@
 /** What the numbers come out at: bytes, what fits, how fast it could be. Each opens to its arithmetic. */
 
 import { html } from "htm/preact";
-import { integer } from "../../facts/format.js";
+import { integer, milliseconds } from "../../facts/format.js";
+import { expected } from "../curves.js";
 import { mostRequests, mostTokens, roomForCache, usedBytes } from "../fits.js";
 import { batchBytes, cacheBytesPerToken, layerBytesPerToken, requestBytes, weightBytes } from "../sizes.js";
 import { timePerToken, timeToFirstToken } from "../speed.js";
@@ -37,6 +38,7 @@ export function Fits({ understood: { model, inputs } }) {
 
 export function Speed({ understood: { model, inputs } }) {
   const step = timePerToken(model, inputs);
+  const [decode, prefill] = expected(model, inputs);
   return html`<section class="memory-card" aria-label="Speed">
     <h2>How fast at best</h2>
     <${Opened} name="time per token" result=${step} />
@@ -44,5 +46,7 @@ export function Speed({ understood: { model, inputs } }) {
     <${Opened} name=${`time to the first token of a prompt of ${integer(inputs.context)}`} result=${timeToFirstToken(model, inputs.context, inputs)} />
     <p class="quiet">Each step reads all weights and caches once: bandwidth bounds it. Prefill multiplies every weight by every token: the peak
       bounds it (${inputs.gpu.flops_of}, whatever the dtype here). Nothing of this is measured.</p>
+    ${decode.bound === "the peak" && html`<p><b>With so many at once the peak bounds a step</b> before bandwidth does: at best ${milliseconds(1000 * decode.seconds)}.</p>`}
+    ${prefill.bound === "bandwidth" && html`<p><b>So short a prompt is bound by bandwidth</b> before the peak: reading weights and cache takes ${milliseconds(1000 * prefill.seconds)} at best.</p>`}
   </section>`;
 }

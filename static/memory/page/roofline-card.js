@@ -48,7 +48,7 @@ export function Roofline({ understood, gpuName, run, measuring, framed, theme })
     ]),
   ];
   return html`<section class="memory-card is-chart" aria-label="Roofline">
-    <h2>Prefill is bound by the peak, decode by bandwidth</h2>
+    <h2>What bounds it: bandwidth or the peak</h2>
     <p>A roof slopes as far as memory bounds, then it is flat. ${readOut(best, gpuName)} Hollow points are <em class="estimated">estimated</em>, filled ones are real steps, <b class="is-output">measured</b>.</p>
     <${Figure} name="Roofline" drawing=${drawing} table=${{ head: ["", "FLOP/B", "FLOP/s", "time"], rows }} />
     <${OfRun} run=${run} shared=${shared} points=${points} machine=${machine} />
@@ -56,8 +56,11 @@ export function Roofline({ understood, gpuName, run, measuring, framed, theme })
   </section>`;
 }
 
-function readOut([decode, prefill], gpuName) {
-  return `On ${gpuName}, a step of decode does ${significant(decode.intensity)} FLOP for each byte that it reads, prefill ${significant(prefill.intensity)}.`;
+function readOut(best, gpuName) {
+  const [decode, prefill] = best.map(
+    ({ intensity, bound }) => `${significant(intensity)} FLOP for each byte that it reads, so ${bound} bounds it`,
+  );
+  return `On ${gpuName} a step of decode does ${decode}; a prefill does ${prefill}.`;
 }
 
 function tracesOf({ understood: { model, inputs }, gpuName, best: [decode, prefill], machine, points, name, colours }) {

@@ -6,7 +6,7 @@ import { barOf } from "../bar.js";
 import { mostRequests, mostTokens } from "../fits.js";
 
 const PERCENT = 100;
-/** Requests that are smaller are not marked in what is left. */
+/** Of what is left; requests that are smaller are not marked there. */
 const LEAST_SHARE = 0.004;
 
 /** @param {{understood: import("../asked.js").Understood, gpuName: string}} props */
@@ -55,9 +55,14 @@ function Bar({ bar, inputs }) {
     <span class="bar-piece is-weights" style=${share(bar.weights)}>weights</span>
     ${bar.prefix > 0 && html`<span class="bar-piece is-prefix" style=${share(bar.prefix)}></span>`}
     ${Array.from({ length: bar.pieces }, (_, at) => html`<span key=${at} class="bar-piece is-cache" style=${share(each)}></span>`)}
-    ${bar.left > 0 && html`<span class="bar-piece is-free" style=${{ ...share(bar.left), "--each": `${PERCENT * Math.max(bar.each / bar.left, LEAST_SHARE)}%` }}></span>`}
+    ${bar.left > 0 && html`<span class="bar-piece is-free" style=${{ ...share(bar.left), "--each": `${PERCENT * marked(bar)}%` }}></span>`}
     ${bar.left < 0 && html`<span class="bar-over" style=${{ left: `${card}%`, width: `${PERCENT - card}%` }}></span>`}
   </div>`;
+}
+
+/** How much of what is left another request would take; 1, and no mark, where they would be too thin to be told apart. */
+function marked({ each, left }) {
+  return each / left < LEAST_SHARE ? 1 : each / left;
 }
 
 function inWords(bar, { requests }) {

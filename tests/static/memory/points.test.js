@@ -11,6 +11,7 @@ import {
 } from "../../../static/memory/curves.js";
 import { lengthsOf, pointsOf, shapeOf } from "../../../static/memory/points.js";
 import { requestBytes } from "../../../static/memory/sizes.js";
+import { timePerToken, timeToFirstToken } from "../../../static/memory/speed.js";
 import { gpuOf, modelOf, small } from "./known.js";
 
 const step = (number, position, changes = {}) => ({
@@ -89,4 +90,25 @@ test("a roof bends at the ridge, and what is expected lies on it", () => {
   const [decode, prefill] = expected(modelOf("llama-3-8b"), inputs);
   assert.equal(decode.perSecond, decode.intensity * 2 * gpu.bandwidth);
   assert.equal(prefill.perSecond, 2 * gpu.flops);
+  assert.deepEqual([decode.bound, prefill.bound], ["bandwidth", "the peak"]);
+});
+
+test("where one bound alone holds, the estimate is that of speed.js, and a short prompt is bound by what is read", () => {
+  const model = modelOf("llama-3-8b");
+  const stored = { dtype: "bf16" };
+  const inputs = {
+    context: 8192,
+    requests: 8,
+    prefix: 0,
+    cache: stored,
+    weights: stored,
+    gpu: gpuOf("h100-sxm"),
+    gpus: 1,
+  };
+  const [decode, prefill] = expected(model, inputs);
+  assert.ok(Math.abs(decode.seconds / timePerToken(model, inputs).value - 1) < 1e-12);
+  assert.ok(Math.abs(prefill.seconds / timeToFirstToken(model, 8192, inputs).value - 1) < 1e-12);
+  const [many, short] = expected(model, { ...inputs, context: 64, requests: 4000 });
+  assert.deepEqual([many.bound, short.bound], ["the peak", "bandwidth"]);
+  assert.ok(short.seconds > timeToFirstToken(model, 64, inputs).value);
 });
