@@ -190,6 +190,13 @@ def test_a_config_that_cannot_be_read_says_why_and_the_model_stays(
     assert "config=" not in page.url
 
 
+def short(value: float) -> str:
+    """Three digits and a prefix, as the page writes it."""
+    size, prefix = next((size, prefix) for size, prefix in ((1e9, "G"), (1e6, "M")) if value >= size)
+    digits = 0 if value >= 100 * size else 1 if value >= 10 * size else 2
+    return f"{value / size:.{digits}f}\u202f{prefix}FLOP/s"
+
+
 def charts(page: Page) -> None:
     """Brings every chart into sight, where it is drawn."""
     for name in ("Roofline", "Cache against length", "Attention against length"):
@@ -212,10 +219,9 @@ def test_charts_are_drawn_when_they_come_into_sight_and_can_be_handled(
     roofline.get_by_text("The numbers of this chart").click()
     steps = server.log(short_run).steps
     for step in steps:
-        intensity, each = step["flops"] / step["bytes_read"], step["flops"] / step["ms"]["forward"] * 1000
         row = table.filter(has_text=f"step {step['step']}, ")
-        expect(row).to_contain_text(f"{intensity:.{3 if intensity < 1 else 2}f}")
-        expect(row).to_contain_text(f"{each / 1e9:.{1 if 10e9 <= each < 100e9 else 2 if each < 10e9 else 0}f}")
+        expect(row).to_contain_text(f"{step['flops'] / step['bytes_read']:.2f}")
+        expect(row).to_contain_text(short(1000 * step["flops"] / step["ms"]["forward"]))
     expect(roofline.locator(".modebar-btn")).to_have_count(6)
     assert not roofline.locator('[data-title*="hare"]').count(), "nothing is sent to the library's makers"
     ticks = roofline.locator(".xaxislayer-above .xtick text")
