@@ -304,6 +304,24 @@ def test_the_stage_leads_to_the_memory_of_its_run_and_back(
     page.wait_for_url(re.compile(rf"run={short_run}"))
 
 
+def test_steps_of_a_run_that_goes_on_come_as_they_are_made(memory: Callable[..., Page], server: Server) -> None:
+    run = server.start_run("Once upon a time", max_new_tokens=40)
+    page = memory(f"memory?run={run}")
+    roofline = page.get_by_role("region", name="Roofline")
+    expect(roofline).to_contain_text("still going on")
+    expect(roofline).to_contain_text("40 steps of the run", timeout=60_000)
+    expect(roofline).not_to_contain_text("still going on")
+
+
+def test_a_link_and_an_embed_have_what_was_chosen(memory: Callable[..., Page], server: Server) -> None:
+    page = memory("memory?gpus=2")
+    page.get_by_role("button", name="Share, print").click()
+    expect(page.get_by_role("textbox", name="Link")).to_have_value(f"{server.url}memory?gpus=2")
+    expect(page.get_by_role("textbox", name="Text to paste into a page")).to_have_value(
+        re.compile(re.escape(f"{server.url}embed/memory?gpus=2"))
+    )
+
+
 def test_a_run_that_there_is_not_is_told_and_nothing_else_is_missing(
     memory: Callable[..., Page], complaints: Any
 ) -> None:

@@ -4,6 +4,8 @@ import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { loadPlotly } from "./plotly.js";
 
+/** While a number is being slid, charts wait: drawing one takes longer than the next notch. */
+const SETTLED_MS = 100;
 /** Nothing leaves the page: by itself the library offers to send a chart to its makers. */
 const CONFIG = {
   showSendToCloud: false,
@@ -38,9 +40,13 @@ export function Figure({ name, drawing, table }) {
     return () => seen.disconnect();
   }, []);
   useEffect(() => {
-    // A copy: the library writes into what it is given.
+    if (!plotly) return undefined;
     const config = { ...CONFIG, toImageButtonOptions: { filename: `kvscope ${name}`, scale: 2 } };
-    if (plotly) plotly.react(place.current, structuredClone(drawing.traces), structuredClone(drawing.layout), config);
+    const draw = () =>
+      // Copies: the library writes into what it is given.
+      plotly.react(place.current, structuredClone(drawing.traces), structuredClone(drawing.layout), config);
+    const timer = setTimeout(draw, SETTLED_MS);
+    return () => clearTimeout(timer);
   }, [plotly, drawing]);
   useEffect(() => () => plotly?.purge(place.current), [plotly]);
   return html`<figure class="memory-figure" aria-label=${name}>
