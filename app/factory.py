@@ -20,6 +20,7 @@ from kvscope.app.http import (
     files,
     frame_compression,
     hosts,
+    memory,
     oembed,
     openapi,
     pages,
@@ -131,6 +132,7 @@ def build(settings: Settings) -> Flask:
     )
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(calls, recorded))
+    app.register_blueprint(memory.blueprint(calls, limits, recorded))
     return app
 
 

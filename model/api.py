@@ -22,6 +22,7 @@ MAX_SEED = 2**31 - 1
 MAX_CANDIDATE_CHARS = 64
 MAX_BEAMS = 8
 MAX_BEAM_LENGTH = 32
+BUSY = "A run is being computed: the machine is measured while it has nothing else to do. Try again when it has ended."
 
 Strategy = Literal["greedy", "sample"]
 Action = Literal["pause", "resume", "step", "stop"]
@@ -286,6 +287,13 @@ class Service(Protocol):
 
     def by_hand(self, example: Example) -> dict[str, Any]:
         """What a worked example gives, as JSON-able data (docs/frames.md, By hand). Raises Refused."""
+        ...
+
+    def measure(self) -> dict[str, Any]:
+        """The machine's memory bandwidth and peak, as JSON-able data (docs/frames.md, Measured).
+
+        Raises Refused while a run goes on.
+        """
         ...
 
     def values(self, request: ValuesRequest) -> list[Frame]:

@@ -16,6 +16,7 @@ from kvscope.model.activations.step_values import step_values
 from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.activations.what_if import appended, turned
 from kvscope.model.api import (
+    BUSY,
     MAX_BEAM_LENGTH,
     MAX_BEAMS,
     MAX_NEW_TOKENS,
@@ -43,6 +44,7 @@ from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
 from kvscope.model.log import frames
 from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
 from kvscope.model.log.recorder import Recorder, values_frames
+from kvscope.model.measure import measure
 from kvscope.model.small_cache import Form
 from kvscope.model.transformer import Transformer
 
@@ -333,6 +335,12 @@ class ModelService:
     def by_hand(self, example: Example) -> dict[str, Any]:
         """What a worked example gives. It has a model, an engine and a cache of its own. Raises Refused."""
         return derive(example).told()
+
+    def measure(self) -> dict[str, Any]:
+        """The machine's memory bandwidth and peak. Raises Refused while a run goes on: each would slow the other."""
+        if self.busy:
+            raise Refused("run", BUSY, status=409)
+        return measure(self.engine.runner.device)
 
     def values(self, request: ValuesRequest) -> list[Frame]:
         """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""

@@ -4,7 +4,8 @@ import { html } from "htm/preact";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Page } from "./by-hand/page.js";
-import { embedOfSearch, sizeMessages } from "./embed/protocol.js";
+import { embedOfSearch } from "./embed/protocol.js";
+import { tellHeight } from "./embed/tell-height.js";
 import { storageOr } from "./state/storage.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
 
@@ -22,19 +23,8 @@ function Whole() {
     rememberTheme(settings, next);
     setTheme(next);
   };
-  useEffect(tellHeight, []);
+  useEffect(() => (framed ? tellHeight() : undefined), []);
   return html`<${Page} example=${example} framed=${framed} real=${real} theme=${theme} setTheme=${choose} />`;
-}
-
-/** Tells the page around an embed how high its frame would have to be. */
-function tellHeight() {
-  if (!framed) return undefined;
-  const tell = () => {
-    for (const message of sizeMessages(Math.ceil(document.body.scrollHeight))) window.parent.postMessage(message, "*");
-  };
-  const resized = new ResizeObserver(tell);
-  resized.observe(document.body);
-  return () => resized.disconnect();
 }
 
 render(html`<${Whole} />`, document.getElementById("page"));

@@ -258,13 +258,13 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
         f"kvscope/app/recordings/{path.name}" for path in (ROOT / "app" / "recordings").glob("*.safetensors")
     } <= names
     bundled = {name for name in names if name.endswith((*hatch_build.MODULES, ".map"))}
-    chunks = {name for name in bundled if re.fullmatch(r"kvscope/app/static/chunks/[\w-]+-[0-9A-Z]{8}\.js", name)}
+    chunks = {name for name in bundled if re.fullmatch(r"kvscope/app/static/chunks/[\w.-]+-[0-9A-Z]{8}\.js", name)}
     entries = {f"kvscope/app/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
     sheets = [f"kvscope/app/static/{sheet}" for sheet in hatch_build.SHEETS]
     assert bundled == entries - set(sheets) | chunks
     looks = [wheel.read(sheet).decode() for sheet in sheets]
     assert not any("@import" in look for look in looks)
-    assert [".timeline" in looks[0], ".matrix" in looks[1]] == [True, True]
+    assert all(name in look for name, look in zip((".timeline", ".matrix", ".verdict"), looks, strict=True))
     views = {path.stem for path in (STATIC / "views").glob("*/*-view.js")}
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"kvscope"}

@@ -21,15 +21,8 @@ Imports = dict[str, set[str]]
 ROOMS = {
     "model": (
         *("model/api.py", "model/config.py", "model/companding.py", "model/hooks.py", "model/linear.py"),
-        *(
-            "model/kv_cache.py",
-            "model/small_cache.py",
-            "model/transformer.py",
-            "model/checkpoint",
-            "model/engine",
-            "model/activations",
-        ),
-        *("model/by_hand", "model/log", "model/service.py"),
+        *("model/kv_cache.py", "model/small_cache.py", "model/transformer.py", "model/checkpoint", "model/engine"),
+        *("model/activations", "model/by_hand", "model/log", "model/measure.py", "model/service.py"),
     ),
     "app": (
         *("model", "app/paths.py", "app/settings.py", "app/store", "app/engine", "app/bodies.py", "app/travel"),
@@ -49,7 +42,7 @@ ROOMS = {
     "kvscope": ("model", "app", "kvscope/reader", "kvscope/__init__.py", "kvscope/__main__.py"),
     "static": (
         *("static/draw", "static/log", "static/turns", "static/facts", "static/state", "static/loading"),
-        *("static/words", "static/ui", "static/memory", "static/gallery", "static/gallery.js", "static/map"),
+        *("static/words", "static/ui", "static/gallery", "static/gallery.js", "static/map"),
         *("static/look-here", "static/next-token", "static/kv-cache", "static/time", "static/views"),
         *(
             "static/inspector",
@@ -61,6 +54,8 @@ ROOMS = {
             "static/timeline",
             "static/by-hand",
             "static/by-hand.js",
+            "static/memory",
+            "static/memory.js",
         ),
         *("static/prompt", "static/intro", "static/page", "static/main.js"),
     ),

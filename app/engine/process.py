@@ -38,6 +38,7 @@ CALLS = (
     "weights",
     "matrix",
     "by_hand",
+    "measure",
     "values",
 )
 

@@ -320,6 +320,36 @@ class Worked(TypedDict):
     difference: float
 
 
+Milliseconds = Annotated[float, Field(gt=0)]
+PerSecond = Annotated[float, Field(gt=0)]
+
+
+class Bandwidth(TypedDict):
+    """`bytes`: read in each take; `per_second`: in the shortest one."""
+
+    bytes: Positive
+    per_second: PerSecond
+    takes_ms: list[Milliseconds]
+
+
+class Peak(TypedDict):
+    """`flops`: multiply-adds × 2 of each take; `per_second`: in the shortest one."""
+
+    flops: Positive
+    per_second: PerSecond
+    takes_ms: list[Milliseconds]
+
+
+class Measured(TypedDict):
+    """What the engine's machine can do at best: docs/frames.md, Measured. `threads` is null on a GPU."""
+
+    device: str
+    threads: Positive | None
+    dtype: str
+    bandwidth: Bandwidth
+    peak: Peak
+
+
 class OEmbed(TypedDict):
     """https://oembed.com"""
 

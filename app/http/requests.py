@@ -96,6 +96,10 @@ class Beam(Body):
     length: int = Field(ge=1, le=MAX_BEAM_LENGTH)
 
 
+class Measure(Body):
+    """Nothing to be said: JSON is asked for, which a page elsewhere cannot send without being let."""
+
+
 class Query(BaseModel):
     """Parameters of an address: those of other names are passed over."""
 

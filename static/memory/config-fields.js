@@ -27,9 +27,12 @@ export class Refused extends Error {
 export class Fields {
   constructor(raw) {
     this.raw = raw;
+    /** @type {Set<string>} the fields that were looked at */
+    this.seen = new Set();
   }
 
   has(field) {
+    this.seen.add(field);
     return Object.hasOwn(this.raw, field) && this.raw[field] !== null;
   }
 

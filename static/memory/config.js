@@ -24,8 +24,9 @@ const EXPERTS = [
 
 /**
  * @param {string} text
- * @returns {{model: import("./parameters.js").Model, notes: string[]}|{problem: import("./limits.js").Problem}}
- *   `notes`: what was assumed or left out, in sentences
+ * @returns {{model: import("./parameters.js").Model, notes: string[], matters: string}|
+ *   {problem: import("./limits.js").Problem}} `notes`: what was assumed or left out, in sentences; `matters`: a config of the
+ *   fields that were looked at, which reads the same
  */
 export function readConfig(text) {
   try {
@@ -57,7 +58,15 @@ function read(text) {
     notes.push("The layers that guess further tokens (num_nextn_predict_layers) are not counted.");
   }
   tooLarge(model);
-  return { model, notes };
+  return { model, notes, matters: matters(fields, kind, inner !== outer) };
+}
+
+/** Short enough for an address: what an object says in full is not looked at. */
+function matters({ raw, seen }, kind, inside) {
+  const fields = [...seen].filter((field) => Object.hasOwn(raw, field));
+  const plain = (value) => (typeof value === "object" && value !== null && !Array.isArray(value) ? {} : value);
+  const kept = { model_type: kind, ...Object.fromEntries(fields.map((field) => [field, plain(raw[field])])) };
+  return JSON.stringify(inside ? { text_config: kept } : kept);
 }
 
 function parsed(text) {

@@ -23,7 +23,7 @@ export function Header({ state, dispatch, controller, client }) {
       ${
         state.run?.saved
           ? html`<${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
-          : html`<${Places} here="stage" alone=${state.file}>
+          : html`<${Places} here="stage" alone=${state.file} run=${state.run?.id}>
                 ${state.run && html`<button type="button" onClick=${() => toIntro(dispatch)}>Tour</button>`}
               <//>
               <div class="openers">

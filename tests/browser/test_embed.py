@@ -467,3 +467,19 @@ def test_a_worked_example_works_in_a_sandboxed_frame_that_is_as_high_as_it(
     assert shown.inside.evaluate("document.documentElement.scrollHeight <= innerHeight")
     link = shown.embed.get_by_role("link", name="Open in KVScope")
     expect(link).to_have_attribute("href", re.compile(r"/by-hand/a\?w_v1=1,1;1,-1&"))
+
+
+def test_the_memory_calculator_works_in_a_sandboxed_frame(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server
+) -> None:
+    body = (
+        f'<iframe src="{server.url}embed/memory?gpus=2" width="900" height="300" sandbox="allow-scripts allow-popups">'
+    )
+    shown = course(new_page(), f"{body}</iframe>")
+    expect(shown.embed.get_by_role("region", name="Does it fit")).to_contain_text("of the 160")
+    shown.embed.get_by_role("textbox", name="Number of GPUs").fill("1")
+    expect(shown.embed.get_by_role("region", name="Does it fit")).to_contain_text("59 people")
+    expect(shown.embed.get_by_role("button", name="Measure this machine")).to_have_count(0)
+    figure = shown.embed.get_by_role("figure", name="Cache against length")
+    figure.scroll_into_view_if_needed()
+    expect(figure.locator(".main-svg").first).to_be_visible()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kvscope.model.api import (
+    BUSY,
     BeamRequest,
     ForkRequest,
     Frame,
@@ -220,6 +221,18 @@ class FakeService:
         from kvscope.model.by_hand.derivation import derive
 
         return derive(example).told()
+
+    def measure(self) -> dict[str, Any]:
+        if self.busy:
+            raise Refused("run", BUSY, status=409)
+        takes = [2.0, 1.0, 4.0]
+        return {
+            "device": "cpu",
+            "threads": 2,
+            "dtype": "float32",
+            "bandwidth": {"bytes": 10**7, "per_second": 1e10, "takes_ms": takes},
+            "peak": {"flops": 10**8, "per_second": 1e11, "takes_ms": takes},
+        }
 
     def values(self, request: ValuesRequest) -> list[Frame]:
         """Each number says which position it is of, but those of v which call this is: no two are the same."""

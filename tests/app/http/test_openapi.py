@@ -34,6 +34,8 @@ PAGES = (
     "/by-hand/",
     "/by-hand/{example}",
     "/embed/by-hand/{example}",
+    "/memory",
+    "/embed/memory",
     "/static/{filename}",
 )
 """What a browser opens, and what the page is made of."""

@@ -1,0 +1,58 @@
+"""`/memory` and `/embed/memory`, the memory calculator, and `POST /api/measure`: what this machine can do.
+
+The calculator's state is its address, and the page works everything out by itself. Only the machine is measured here,
+when somebody asks for it; nothing of it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from flask import Blueprint, Response, g, jsonify, render_template, request
+
+from kvscope.app.engine.calls import Calls
+from kvscope.app.http.answers import Measured
+from kvscope.app.http.limits import Limits
+from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.requests import Measure, body
+from kvscope.app.http.visitors import client_of
+from kvscope.app.paths import static_dir
+from kvscope.app.store.gallery import Recording
+
+
+def blueprint(calls: Calls, limits: Limits, recorded: Sequence[Recording]) -> Blueprint:
+    """The routes. Steps of the first of the recordings stand in the charts where the address names no run."""
+    routes = Blueprint("memory", __name__)
+    import_map, models, gpus = (
+        json.loads((static_dir() / name).read_text("utf-8"))
+        for name in ("importmap.json", "memory/models.json", "memory/gpus.json")
+    )
+    session = next((each.card.id for each in recorded if each.card), None)
+    known = {"models": models, "gpus": gpus, "session": session}
+
+    def page(framed: bool) -> str:
+        bootstrap = {**known, "framed": framed}
+        return render_template("memory.html", bootstrap=bootstrap, importmap=import_map, csp_nonce=g.csp_nonce)
+
+    @routes.get("/memory")
+    def alone() -> str:
+        return page(framed=False)
+
+    @routes.get("/embed/memory")
+    def embedded() -> str:
+        return page(framed=True)
+
+    @routes.post("/api/measure")
+    @describe(
+        "Measure the memory bandwidth and the peak of the engine's machine; takes a few seconds",
+        {200: json_answer("the best of several takes, and all of them", Measured)},
+        *(400, 401, 409, 413, 415, 422, 429, 503),
+        body=Measure,
+    )
+    def measure() -> Response:
+        body(Measure)
+        limits.take(client_of(request), "runs")
+        return jsonify(**calls.call("measure"))
+
+    return routes

@@ -1,0 +1,67 @@
+"""What this machine can do at best: bytes read a second and multiply-adds a second, measured as the engine works.
+
+A step of one run multiplies a row by every weight once, so the bandwidth is that of a matrix which is larger than any
+cache of the machine, times a vector. Prefill multiplies many rows at a time: the peak is that of a product of two
+matrices. Both in float32, on the engine's device, with all of torch's threads. Others may use the machine too, so the
+best of several takes counts, and all are told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+READ_SIDE = 11_584
+"""Rows and columns of the matrix that is read: 512 MB, twice the largest cache that was met (260 MiB)."""
+PRODUCT_SIDE = {"cpu": 2048, "cuda": 8192}
+"""Rows and columns of a product, by kind of device: its matrices stay in the caches of a CPU and fill a GPU."""
+LEAST_TAKES, MOST_TAKES = 3, 12
+ENOUGH_S = 1.0
+"""No further take after this long, once there are the least."""
+
+
+def measure(device: str, *, read_side: int = READ_SIDE, product_side: int | None = None) -> dict[str, Any]:
+    """Both, as JSON-able data (docs/frames.md, Measured). Takes a few seconds and 512 MB."""
+    return {
+        "device": device,
+        "threads": torch.get_num_threads() if device == "cpu" else None,
+        "dtype": "float32",
+        "bandwidth": _bandwidth(device, read_side),
+        "peak": _peak(device, product_side or PRODUCT_SIDE[device.partition(":")[0]]),
+    }
+
+
+def _bandwidth(device: str, side: int) -> dict[str, Any]:
+    # Filled, not empty: pages that were never written are all the same page, which stays in the cache.
+    matrix, row = torch.full((side, side), 0.5, device=device), torch.full((side,), 0.5, device=device)
+    return {"bytes": matrix.nbytes, **_best(matrix.nbytes, _takes(lambda: torch.mv(matrix, row), device))}
+
+
+def _peak(device: str, side: int) -> dict[str, Any]:
+    left, right = torch.full((side, side), 0.5, device=device), torch.full((side, side), 0.5, device=device)
+    flops = 2 * side**3
+    return {"flops": flops, **_best(flops, _takes(lambda: torch.mm(left, right), device))}
+
+
+def _best(amount: int, takes: list[float]) -> dict[str, Any]:
+    return {"per_second": amount / min(takes), "takes_ms": [1000 * take for take in takes]}
+
+
+def _takes(work: Callable[[], Any], device: str) -> list[float]:
+    """Seconds of each take. What the first one has to set up is done before."""
+    _timed(work, device)
+    takes: list[float] = []
+    while len(takes) < LEAST_TAKES or (len(takes) < MOST_TAKES and sum(takes) < ENOUGH_S):
+        takes.append(_timed(work, device))
+    return takes
+
+
+def _timed(work: Callable[[], Any], device: str) -> float:
+    started = time.perf_counter()
+    work()
+    if device != "cpu":
+        torch.cuda.synchronize(device)
+    return time.perf_counter() - started

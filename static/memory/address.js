@@ -1,0 +1,44 @@
+/** What the address of the calculator says: each field as it was typed, a pasted config, the run whose steps are shown. Pure. */
+
+/** What stands in each field when the address does not say otherwise. */
+export const FIRST = {
+  model: "llama-3-8b",
+  config: "",
+  requests: "8",
+  context: "8192",
+  prefix: "0",
+  cache: "bf16",
+  weights: "bf16",
+  gpu: "h100-sxm",
+  gpus: "1",
+};
+
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * @typedef {typeof FIRST} Texts
+ *
+ * @param {string} search with or without its `?`
+ * @returns {{texts: Texts, run: string|null, session: string|null}} texts as they are there, whether they can be used or not
+ */
+export function readSearch(search) {
+  const given = new URLSearchParams(search);
+  const texts = Object.fromEntries(Object.entries(FIRST).map(([name, first]) => [name, given.get(name) ?? first]));
+  const [run, session] = ["run", "session"].map((name) => (ID.test(given.get(name) ?? "") ? given.get(name) : null));
+  return { texts: /** @type {Texts} */ (texts), run, session };
+}
+
+/** @returns {string} "" or with its `?`: what is not as it is at first; a config takes the place of a model */
+export function searchOf({ texts, run, session }) {
+  const said = { ...texts, model: texts.config ? FIRST.model : texts.model };
+  const changed = Object.entries(said).filter(([name, text]) => text !== FIRST[name]);
+  const parts = [...changed, ["run", run], ["session", session]]
+    .filter(([, text]) => text !== null)
+    .map(([name, text]) => `${name}=${readable(text)}`);
+  return parts.length ? `?${parts.join("&")}` : "";
+}
+
+/** Encoded, but for the signs of JSON that an address may have as they are. */
+function readable(text) {
+  return encodeURIComponent(text).replace(/%(2C|3A|2F)/g, decodeURIComponent);
+}

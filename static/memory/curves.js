@@ -1,0 +1,66 @@
+/** Curves of the calculator's charts, as numbers: no library's words, no colours. Pure. */
+
+import { requestBytes } from "./sizes.js";
+import { attainable, prefillFlops, prefillIntensity, stepFlops, stepIntensity } from "./speed.js";
+
+const POINTS = 60;
+/** FLOP/B, from below what any step has to above what any prompt reaches. */
+const INTENSITIES = [0.1, 100_000];
+
+/** @returns {number[]} whole numbers from 1 to `most`, evenly on a logarithmic scale, each once */
+export function lengthsUpTo(most) {
+  const all = Array.from({ length: POINTS }, (_, at) => Math.round(most ** (at / (POINTS - 1))));
+  return [...new Set(all)];
+}
+
+/** @returns {{x: number[], y: number[]}} bytes of one request's cache by its tokens */
+export function cacheCurve(model, stored, most) {
+  const x = lengthsUpTo(most);
+  return { x, y: x.map((tokens) => requestBytes(model, tokens, stored).value) };
+}
+
+/** @returns {{x: number[], y: number[]}} operations of attention alone in a prefill of so many tokens */
+export function attentionCurve(model, most) {
+  const x = lengthsUpTo(most);
+  return { x, y: x.map((tokens) => attentionFlops(model, tokens)) };
+}
+
+/** @returns {number} FLOP of all that attention does for a prompt, without the projections, which grow with its length only */
+export function attentionFlops(model, tokens) {
+  const { terms } = prefillFlops(model, tokens);
+  return terms.filter(({ name }) => name !== "weights").reduce((sum, { value }) => sum + value, 0);
+}
+
+/** @returns {number} FLOP of a pair of a query and a key in every head of every layer, without a window */
+export function pairCost(model) {
+  return attentionFlops({ ...model, window: null }, 1);
+}
+
+/** @returns {{x: number[], y: number[]}} a roof: up to the ridge memory bounds it, then the peak */
+export function roof(machine) {
+  const x = [INTENSITIES[0], machine.flops / machine.bandwidth, INTENSITIES[1]].sort((a, b) => a - b);
+  return { x, y: x.map((intensity) => attainable(intensity, machine).value) };
+}
+
+/**
+ * @typedef {{name: string, intensity: number, perSecond: number, seconds: number, bound: "bandwidth"|"the peak"}} Expected
+ *   `seconds`: what it takes at best, by whichever of the two bounds it
+ *
+ * @param {import("./parameters.js").Model} model
+ * @param {import("./fits.js").Inputs} inputs
+ * @returns {[Expected, Expected]} where a step of decode and a prefill would be at best
+ */
+export function expected(model, inputs) {
+  const machine = { bandwidth: inputs.gpus * inputs.gpu.bandwidth, flops: inputs.gpus * inputs.gpu.flops };
+  /** @returns {Expected} */
+  const at = (name, flops, intensity) => {
+    const perSecond = attainable(intensity, machine).value;
+    const bound = intensity < machine.flops / machine.bandwidth ? "bandwidth" : "the peak";
+    return { name, intensity, perSecond, seconds: flops / perSecond, bound };
+  };
+  const { context } = inputs;
+  return [
+    at("decode", stepFlops(model, inputs).value, stepIntensity(model, inputs).value),
+    at("prefill", prefillFlops(model, context).value, prefillIntensity(model, context, inputs).value),
+  ];
+}

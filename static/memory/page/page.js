@@ -1,0 +1,65 @@
+/** The memory calculator: what a model's cache and weights take, on which GPUs they fit, and how fast it could be. */
+
+import { html } from "htm/preact";
+import { bytesShort, integer } from "../../facts/format.js";
+import { Places } from "../../ui/places.js";
+import { ThemeButton } from "../../ui/theme-button.js";
+import { cacheBytesPerToken } from "../sizes.js";
+import { Bytes, Fits, Speed } from "./cards.js";
+import { Lengths } from "./length-cards.js";
+import { Heads, Printed, Sources } from "./more-cards.js";
+import { Paste } from "./paste.js";
+import { Roofline } from "./roofline-card.js";
+import { Sentence } from "./sentence.js";
+import { Share } from "./share.js";
+import { Sliders } from "./sliders.js";
+import { useCalculator } from "./use-calculator.js";
+import { useMeasured } from "./use-measured.js";
+import { useRun } from "./use-run.js";
+import { Verdict } from "./verdict.js";
+
+/**
+ * @param {{known: {models: Object[], gpus: Object[], session: string|null}, framed: boolean, identity: () => Object,
+ *   theme: string, setTheme: Function}} props
+ */
+export function Page({ known, framed, identity, theme, setTheme }) {
+  const { texts, understood, problem, pasted, run, session, search, actions } = useCalculator({
+    known,
+    window,
+    framed,
+  });
+  const shown = useRun({ run, session: run ? null : (session ?? known.session) });
+  const measuring = useMeasured(identity);
+  const { model, inputs } = understood;
+  const gpuName = inputs.gpu.name.replace("NVIDIA ", "");
+  const of = { understood, gpuName };
+  return html`
+    ${!framed && html`<${Header} theme=${theme} setTheme=${setTheme} />`}
+    <main class="memory">
+      <div class="memory-heading">
+        <h1>Every token leaves its keys and values in memory. What fits?</h1>
+        <div class="memory-tools">
+          <button type="button" class="plain-button" disabled=${search === ""} onClick=${actions.reset}>Reset</button>
+          ${framed ? html`<a class="plain-button" target="_blank" rel="noopener" href=${`/memory${search}`}>Open in KVScope</a>` : html`<${Share} search=${search} />`}
+        </div>
+      </div>
+      <${Sentence} texts=${texts} known=${known} modelName=${model.name} problem=${problem} actions=${actions} />
+      <${Verdict} ...${of} />
+      <${Sliders} inputs=${inputs} put=${actions.put} />
+      <p class="memory-stage">Blue is K and V, <a href=${run ? `/?run=${run}` : "/"} target=${framed ? "_blank" : null}>the same vectors as on the Stage</a>: each token adds <b class="number is-cache">${bytesShort(cacheBytesPerToken(model, inputs.cache).value)}</b>, from ${integer(model.layers)} layers.</p>
+      <${Paste} pasted=${pasted} config=${texts.config} understood=${understood} paste=${actions.paste} />
+      <div class="memory-cards"><${Bytes} ...${of} /><${Fits} ...${of} /><${Speed} ...${of} /></div>
+      <${Roofline} ...${of} run=${shown} measuring=${measuring} framed=${framed} theme=${theme} />
+      <${Lengths} understood=${understood} run=${shown} theme=${theme} />
+      <div class="memory-cards"><${Heads} ...${of} /><${Printed} models=${known.models} /><${Sources} model=${model} gpu=${inputs.gpu} pasted=${texts.config !== ""} /></div>
+    </main>
+  `;
+}
+
+function Header({ theme, setTheme }) {
+  return html`<header class="header">
+    <p class="wordmark">KV<span>Scope</span></p>
+    <${Places} here="memory" />
+    <div class="header-end"><${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>
+  </header>`;
+}

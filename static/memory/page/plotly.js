@@ -1,0 +1,35 @@
+/**
+ * Plotly, fetched when the first chart comes into sight.
+ *
+ * Measured with plotly.js-basic-dist-min 4.1.1 under our Content-Security-Policy, which lets no style be written into the page:
+ * it asks for no eval; the `<style>` that it puts into the head is refused, with an error in the console and, for each of its
+ * 60 rules, a warning. Where an element of that id has the class `no-inline-styles` it leaves its rules to the page, so the
+ * element below has, and plotly.css holds them. What it sets on elements goes through the CSSOM, which is allowed. Only markup
+ * in a text (`<sup>`, `<b>`) becomes a style attribute, which is refused: texts of charts have none but `<br>`, and axes write
+ * powers as extended SI prefixes, since from 10¹⁵ on plain SI falls back to `<sup>`. Pictures to download are data: and blob: addresses, which the policy has for images.
+ */
+
+const STYLED_BY_US = "plotly.js-style-global";
+
+let loading = null;
+
+/** @returns {Promise<*>} the library; a failed fetch is tried again the next time */
+export function loadPlotly() {
+  if (!document.getElementById(STYLED_BY_US)) {
+    const mark = document.createElement("meta");
+    mark.id = STYLED_BY_US;
+    mark.className = "no-inline-styles";
+    document.head.append(mark);
+  }
+  loading ??= fetched().catch((error) => {
+    loading = null;
+    throw error;
+  });
+  return loading;
+}
+
+/** As a script of its own it is there by its name alone; a bundler may take that for a module's export. */
+async function fetched() {
+  await import("plotly.js-basic-dist-min");
+  return /** @type {*} */ (window).Plotly;
+}

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FIRST, readSearch, searchOf } from "../../../static/memory/address.js";
+
+test("what is as at first is not said, and an address is read back as it was written", () => {
+  assert.equal(searchOf({ texts: FIRST, run: null, session: null }), "");
+  const said = {
+    texts: { ...FIRST, model: "qwen2.5-72b", context: "131,072", cache: "int4-32" },
+    run: "ab12",
+    session: null,
+  };
+  const search = searchOf(said);
+  assert.equal(search, "?model=qwen2.5-72b&context=131,072&cache=int4-32&run=ab12");
+  assert.deepEqual(readSearch(search), said);
+});
+
+test("a pasted config takes the place of a model", () => {
+  const texts = { ...FIRST, model: "gpt2", config: '{"n_layer":2}' };
+  const search = searchOf({ texts, run: null, session: null });
+  assert.equal(search, "?config=%7B%22n_layer%22:2%7D");
+  assert.equal(readSearch(search).texts.config, texts.config);
+});
+
+test("what was typed stays as it is, and what is no id is no run", () => {
+  const { texts, run, session } = readSearch("?context=1e12&gpus=&run=../../etc&session=a%20b&evil=1");
+  assert.deepEqual([texts.context, texts.gpus, run, session], ["1e12", "", null, null]);
+  assert.equal("evil" in texts, false);
+});

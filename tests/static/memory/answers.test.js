@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { barOf, MOST_PIECES } from "../../../static/memory/bar.js";
+import { readConfig } from "../../../static/memory/config.js";
+import { variants } from "../../../static/memory/heads.js";
+import { misprints, shareOf } from "../../../static/memory/printed.js";
+import { batchBytes, weightBytes } from "../../../static/memory/sizes.js";
+import { CONFIGS } from "./configs.js";
+import { gpuOf, MODELS, modelOf, small } from "./known.js";
+import { assertOpens } from "./opens.js";
+
+const BF16 = { dtype: "bf16" };
+const INPUTS = { context: 8192, requests: 8, prefix: 0, cache: BF16, weights: BF16, gpu: gpuOf("h100-sxm"), gpus: 1 };
+
+test("the pieces of the bar are what is in use, and the rest is left", () => {
+  const model = modelOf("llama-3-8b");
+  const bar = barOf(model, INPUTS);
+  assert.deepEqual([bar.each, bar.prefix, bar.pieces], [1_073_741_824, 0, 8]);
+  assert.equal(bar.weights + 8 * bar.each, bar.used);
+  assert.equal(bar.used + bar.left, 80e9);
+  const shared = barOf(model, { ...INPUTS, prefix: 4096 });
+  assert.equal(shared.prefix, shared.each);
+  assert.equal(shared.weights + shared.prefix + 8 * shared.each, shared.used);
+});
+
+test("of a model with a window the pieces add up too", () => {
+  const model = modelOf("gemma-2-2b");
+  const inputs = { ...INPUTS, prefix: 6000, requests: 5 };
+  const bar = barOf(model, inputs);
+  assert.equal(bar.prefix + 5 * bar.each, batchBytes(model, inputs, BF16).value);
+  assert.equal(bar.weights, weightBytes(model, BF16).value);
+});
+
+test("what does not fit makes the bar longer than the card, and many requests are one piece", () => {
+  const bar = barOf(modelOf("llama-3-8b"), { ...INPUTS, requests: MOST_PIECES + 1 });
+  assert.ok(bar.left < 0);
+  assert.deepEqual([bar.scale, bar.pieces], [bar.used, 1]);
+});
+
+test("KV heads merged and apart, each once", () => {
+  const told = (id) => variants(modelOf(id), BF16).map(({ name, own, bytes }) => [name, own, bytes.value]);
+  assert.deepEqual(told("llama-3-8b"), [
+    ["MHA", false, 524_288],
+    ["GQA", true, 131_072],
+    ["MQA", false, 16_384],
+  ]);
+  assert.deepEqual(
+    told("gpt2").map(([name, own]) => [name, own]),
+    [
+      ["MHA", true],
+      ["MQA", false],
+    ],
+  );
+  assert.deepEqual(
+    told("falcon-7b").map(([name, own]) => [name, own]),
+    [
+      ["MHA", false],
+      ["MQA", true],
+    ],
+  );
+  const [mha, mla, mqa] = told("deepseek-v3");
+  assert.deepEqual(mha, ["MHA", false, 61 * 128 * (192 + 128) * 2]);
+  assert.deepEqual(mla, ["MLA", true, 61 * (512 + 64) * 2]);
+  assert.equal(mqa[2], mha[2] / 128);
+  for (const { bytes } of [...variants(modelOf("deepseek-v3"), BF16), ...variants(small(), BF16)]) assertOpens(bytes);
+});
+
+test("a misprint is what its mistake gives, rounded, and stands beside what the formula gives", () => {
+  const printed = new Map(misprints(MODELS).map((each) => [`${each.model} ${each.printed}`, each]));
+  const sizes = { "536 MB": [536_870_912, 1_073_741_824], "4 GB": [4_294_967_296, 1_073_741_824] };
+  for (const [text, [slip, right]] of Object.entries(sizes)) {
+    const each = printed.get(`llama-3-8b ${text}`);
+    assert.deepEqual([each.slip, each.right.value], [slip, right]);
+  }
+  const of = (name) => [printed.get(name).slip, printed.get(name).right.value];
+  assert.deepEqual(of("llama-3-8b 524 MB"), [524_288_000, 131_072_000]);
+  assert.deepEqual(of("llama-3-70b 1.34 GB"), [1_342_177_280, 2_684_354_560]);
+  assert.deepEqual(of("llama-3-70b 160 KB"), [163_840, 327_680]);
+  assert.deepEqual(of("qwen2.5-72b 21.5 GB"), [21_474_836_480, 42_949_672_960]);
+  for (const { right } of printed.values()) assertOpens(right);
+  assert.equal(shareOf("fp32", "int8"), 1 / 4);
+});
+
+test("the fields that matter read as the whole config does, and are fewer", () => {
+  for (const [id, config] of Object.entries(CONFIGS)) {
+    const text = JSON.stringify({ ...config, architectures: ["X"], torch_dtype: "bfloat16", eos_token_id: 2 });
+    const { model, notes, matters } = readConfig(text);
+    const again = readConfig(matters);
+    assert.deepEqual([again.model, again.notes, again.matters], [model, notes, matters], id);
+    assert.ok(!matters.includes("eos_token_id") && matters.length < text.length, id);
+  }
+});
+
+test("of a config around a text model, and of what is stored quantized, it stays so", () => {
+  const text_config = { ...CONFIGS["llama-3-8b"], quantization_config: { bits: 4, scheme: "x".repeat(500) } };
+  const { notes, matters } = readConfig(JSON.stringify({ model_type: "llava", text_config }));
+  assert.equal(notes.length, 2);
+  assert.deepEqual(readConfig(matters).notes, notes);
+  assert.ok(matters.length < 500);
+});

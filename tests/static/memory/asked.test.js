@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FIRST } from "../../../static/memory/address.js";
+import { DTYPES, understand } from "../../../static/memory/asked.js";
+import { CONFIGS } from "./configs.js";
+import { GPUS, MODELS } from "./known.js";
+
+const KNOWN = { models: MODELS, gpus: GPUS };
+const asked = (changes) => understand({ ...FIRST, ...changes }, KNOWN);
+const problemOf = (changes) => {
+  const answer = asked(changes);
+  assert.ok("problem" in answer, JSON.stringify(changes));
+  return answer.problem;
+};
+
+test("what stands there at first can be counted with", () => {
+  const { understood } = asked({});
+  assert.equal(understood.model.name, "Llama-3-8B");
+  const { requests, context, prefix, gpus, cache, weights, gpu } = understood.inputs;
+  assert.deepEqual([requests, context, prefix, gpus, gpu.id], [8, 8192, 0, 1, "h100-sxm"]);
+  assert.deepEqual(
+    [cache, weights],
+    [
+      { dtype: "bf16", group: 0 },
+      { dtype: "bf16", group: 0 },
+    ],
+  );
+});
+
+test("thousands may stand apart, and a dtype may have scales", () => {
+  const { inputs } = asked({ context: " 131,072 ", requests: "1_000", cache: "int4-32" }).understood;
+  assert.deepEqual([inputs.context, inputs.requests, inputs.cache], [131_072, 1000, { dtype: "int4", group: 32 }]);
+  assert.ok(DTYPES.includes("int8-128") && !DTYPES.includes("fp32-32"));
+});
+
+test("what is no number is told with its field", () => {
+  for (const text of ["", "abc", "NaN", "1.5", "-3", "1e12", "Infinity", "٣", "8,", "0x10"]) {
+    const { field, text: said } = problemOf({ context: text });
+    assert.equal(field, "context");
+    assert.match(said, text ? /is not a whole number/ : /is empty/);
+  }
+  assert.match(problemOf({ requests: "0" }).text, /at least 1/);
+  assert.match(problemOf({ context: "1000000000000" }).text, /at most 100,000,000/);
+  assert.match(problemOf({ context: "9".repeat(400) }).text, /whole number|at most/);
+  assert.equal(problemOf({ prefix: "9000" }).field, "prefix");
+  assert.ok(problemOf({ gpus: "x".repeat(500) }).text.length < 120);
+});
+
+test("a model, GPU or dtype that is not there is told with its field", () => {
+  for (const field of ["model", "gpu", "cache", "weights"]) {
+    for (const text of ["nope", "__proto__", "bf16-32", "toString"])
+      assert.equal(problemOf({ [field]: text }).field, field);
+  }
+});
+
+test("a config is read in place of the model, and one that cannot be is told", () => {
+  const { understood } = asked({ config: JSON.stringify(CONFIGS["llama-3-8b"]), model: "nope" });
+  assert.deepEqual([understood.model.name, understood.model.kv_heads], ["Your model", 8]);
+  assert.equal(problemOf({ config: "{" }).field, "config");
+});

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  attentionCurve,
+  attentionFlops,
+  cacheCurve,
+  expected,
+  lengthsUpTo,
+  pairCost,
+  roof,
+} from "../../../static/memory/curves.js";
+import { lengthsOf, pointsOf, shapeOf } from "../../../static/memory/points.js";
+import { requestBytes } from "../../../static/memory/sizes.js";
+import { timePerToken, timeToFirstToken } from "../../../static/memory/speed.js";
+import { gpuOf, modelOf, small } from "./known.js";
+
+const step = (number, position, changes = {}) => ({
+  ...{
+    step: number,
+    phase: number ? "decode" : "prefill",
+    position,
+    rows_computed: number ? 1 : position + 1,
+    batch: 1,
+  },
+  ...{ ms: { forward: 20, total: 90 }, flops: 4e8, bytes_read: 2e8 },
+  kv: { positions: position + 1, bytes_used: 32 * (position + 1) },
+  ...changes,
+});
+
+test("a step stands at its operations a byte, as high as its time made it", () => {
+  const { points, shared } = pointsOf([step(0, 9), step(1, 10), step(2, 11, { batch: 3 })]);
+  assert.equal(shared, 1);
+  assert.deepEqual(points[0], {
+    ...{ step: 0, phase: "prefill", tokens: 10, rows: 10, ms: 20, flops: 4e8, bytes: 2e8 },
+    ...{ intensity: 2, perSecond: 2e10 },
+  });
+  const { rows_computed: _rows, ...older } = step(1, 10);
+  assert.equal(pointsOf([older]).points[0].rows, 1);
+});
+
+test("cache and pairs after each step are on the curves of their formulas", () => {
+  const model = small();
+  const lengths = lengthsOf([step(0, 9), step(1, 10), step(2, 11)]);
+  assert.deepEqual(
+    lengths.map(({ tokens, pairs }) => [tokens, pairs]),
+    [
+      [10, 55],
+      [11, 66],
+      [12, 78],
+    ],
+  );
+  for (const { tokens, bytes, pairs } of lengths) {
+    assert.equal(bytes, requestBytes(model, tokens, { dtype: "bf16" }).value);
+    assert.equal(pairs * pairCost(model), attentionFlops(model, tokens));
+  }
+});
+
+test("the shape of a run's model is enough for its curves", () => {
+  const { name: _name, context: _context, ...sizes } = modelOf("smollm2-135m");
+  const shape = shapeOf({ ...sizes, name: "SmolLM2", arch: "llama", context: 8192 });
+  assert.equal(cacheCurve(shape, { dtype: "fp32" }, 26).y.at(-1), 26 * 46_080);
+  assert.equal(attentionFlops(shape, 2), 3 * pairCost(shape));
+});
+
+test("lengths are whole, rise, and end where they are to", () => {
+  for (const most of [2, 10, 8192, 100_000_000]) {
+    const lengths = lengthsUpTo(most);
+    assert.deepEqual([lengths[0], lengths.at(-1)], [1, most]);
+    assert.ok(lengths.every((each, at) => Number.isInteger(each) && (at === 0 || each > lengths[at - 1])));
+  }
+});
+
+test("cache grows evenly, attention with the square", () => {
+  const model = modelOf("llama-3-8b");
+  const at = (curve) => [curve.y[0], curve.y.at(-1)];
+  const [first, last] = at(cacheCurve(model, { dtype: "bf16" }, 8192));
+  assert.equal(last / first, 8192);
+  const [one, all] = at(attentionCurve(model, 8192));
+  assert.equal(all / one, (8192 * 8193) / 2);
+});
+
+test("a roof bends at the ridge, and what is expected lies on it", () => {
+  const gpu = gpuOf("h100-sxm");
+  const { x, y } = roof(gpu);
+  assert.equal(x[1], gpu.flops / gpu.bandwidth);
+  assert.ok(Math.abs(y[1] / gpu.flops - 1) < 1e-12 && y[2] === gpu.flops);
+  assert.equal(y[0], 0.1 * gpu.bandwidth);
+  const stored = { dtype: "bf16" };
+  const inputs = { context: 8192, requests: 8, prefix: 0, cache: stored, weights: stored, gpu, gpus: 2 };
+  const [decode, prefill] = expected(modelOf("llama-3-8b"), inputs);
+  assert.equal(decode.perSecond, decode.intensity * 2 * gpu.bandwidth);
+  assert.equal(prefill.perSecond, 2 * gpu.flops);
+  assert.deepEqual([decode.bound, prefill.bound], ["bandwidth", "the peak"]);
+});
+
+test("where one bound alone holds, the estimate is that of speed.js, and a short prompt is bound by what is read", () => {
+  const model = modelOf("llama-3-8b");
+  const stored = { dtype: "bf16" };
+  const inputs = {
+    context: 8192,
+    requests: 8,
+    prefix: 0,
+    cache: stored,
+    weights: stored,
+    gpu: gpuOf("h100-sxm"),
+    gpus: 1,
+  };
+  const [decode, prefill] = expected(model, inputs);
+  assert.ok(Math.abs(decode.seconds / timePerToken(model, inputs).value - 1) < 1e-12);
+  assert.ok(Math.abs(prefill.seconds / timeToFirstToken(model, 8192, inputs).value - 1) < 1e-12);
+  const [many, short] = expected(model, { ...inputs, context: 64, requests: 4000 });
+  assert.deepEqual([many.bound, short.bound], ["the peak", "bandwidth"]);
+  assert.ok(short.seconds > timeToFirstToken(model, 64, inputs).value);
+});
