@@ -258,6 +258,24 @@ class Service(Protocol):
         """
         ...
 
+    def losses(self, ids: list[int]) -> dict[str, Any]:
+        """What every position of `ids` says of the next token, held against the one that came.
+
+        JSON-able data (docs/frames.md, On demand). Raises Refused.
+        """
+        ...
+
+    def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
+        """How a prompt is cut into tokens, as JSON-able data (docs/frames.md, Of the vocabulary). Raises Refused."""
+        ...
+
+    def embedding(self, token: int) -> dict[str, Any]:
+        """A token's row of the embedding table, and the rows nearest to it.
+
+        JSON-able data (docs/frames.md, Of the vocabulary). Raises Refused.
+        """
+        ...
+
     def weights(self, layer: int, of: str, index: int) -> bytes:
         """What makes number `index` of `of` in a block, as safetensors (docs/frames.md, On demand). Raises Refused."""
         ...
