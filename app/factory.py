@@ -27,6 +27,7 @@ from kvscope.app.http import (
     problems,
     security,
     studies,
+    vocabulary,
 )
 from kvscope.app.http import gallery as gallery_page
 from kvscope.app.http import runs as run_routes
@@ -133,6 +134,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(calls, recorded))
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
+    app.register_blueprint(vocabulary.blueprint(calls))
     return app
 
 

@@ -269,12 +269,30 @@ class Service(Protocol):
         """
         ...
 
+    def losses(self, ids: list[int]) -> dict[str, Any]:
+        """What every position of `ids` says of the next token, held against the one that came.
+
+        JSON-able data (docs/frames.md, On demand). Raises Refused.
+        """
+        ...
+
     def mask(self, ids: list[int]) -> dict[str, Any]:
         """What the last of `ids` changes of the rows before it, with the mask and without. Raises Refused."""
         ...
 
     def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
         """What a position changes of a token that stands alone. Raises Refused."""
+        ...
+
+    def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
+        """How a prompt is cut into tokens, as JSON-able data (docs/frames.md, Of the vocabulary). Raises Refused."""
+        ...
+
+    def embedding(self, token: int) -> dict[str, Any]:
+        """A token's row of the embedding table, and the rows nearest to it.
+
+        JSON-able data (docs/frames.md, Of the vocabulary). Raises Refused.
+        """
         ...
 
     def weights(self, layer: int, of: str, index: int) -> bytes:

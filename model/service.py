@@ -10,7 +10,9 @@ from typing import Any
 import torch
 
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
+from kvscope.model.activations.embedding import neighbourhood
 from kvscope.model.activations.lens import LensRow, lens_rows, standings
+from kvscope.model.activations.losses import prompt_losses
 from kvscope.model.activations.smaller import compared
 from kvscope.model.activations.step_values import step_values
 from kvscope.model.activations.weights import weight_picture, weight_row
@@ -89,11 +91,9 @@ class ModelService:
 
     def start(self, request: RunRequest) -> list[Frame]:
         """Tokenize and admit a run; returns its `open` frame. Raises Refused."""
-        if len(request.prompt) > MAX_PROMPT_CHARS:
-            message = f"The prompt has {len(request.prompt):,} characters; the limit is {MAX_PROMPT_CHARS:,}."
-            raise Refused("prompt", message, limit=MAX_PROMPT_CHARS, status=413)
-        ids = self._encode(request)
-        most = min(MAX_PROMPT_TOKENS, self.max_positions - 1)
+        _not_too_long(request.prompt)
+        ids = self._encode(request.prompt, request.chat)
+        most = self._most_tokens
         if len(ids) > most:
             message = f"The prompt is {len(ids):,} tokens long; the limit is {most:,}."
             raise Refused("prompt", message, limit=most, status=413)
@@ -303,6 +303,41 @@ class ModelService:
         device = self.info["device"]
         return asdict(turned(self.engine.transformer, token, (position, other), layer, head, device))
 
+    def losses(self, ids: list[int]) -> dict[str, Any]:
+        """What each position of `ids` says of the next token, held against the one that came. Raises Refused."""
+        with _refusing_when_full():
+            found = prompt_losses(self.engine, ids)
+        positions = [
+            {
+                "best": {**self.tokenizer.token(each.best), "prob": each.best_prob},
+                "came": None if each.loss is None else {"prob": each.prob, "rank": each.rank, "loss": each.loss},
+            }
+            for each in found.predictions
+        ]
+        kept = {"logits": found.logits_bytes, "last_logits": found.last_logits_bytes, "kv": found.kv_bytes}
+        return {"positions": positions, "loss": found.mean, "perplexity": found.perplexity, "bytes": kept}
+
+    def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
+        """How a prompt is cut: all that a run may have, and how many there would be. Raises Refused."""
+        _not_too_long(prompt)
+        ids, most = self._encode(prompt, chat), self._most_tokens
+        return {"tokens": [self.tokenizer.token(token) for token in ids[:most]], "count": len(ids), "limit": most}
+
+    def embedding(self, token: int) -> dict[str, Any]:
+        """A token's row of the embedding table among all others (docs/frames.md, Of the vocabulary). Raises Refused."""
+        _among("token", token, self.info["vocab"])
+        found = neighbourhood(self.engine.transformer.embed.weight, token)
+        nearest = [{**self.tokenizer.token(other), "cosine": cosine} for other, cosine in found.nearest]
+        return {
+            "token": self.tokenizer.token(token),
+            "row": found.row,
+            "length": found.length,
+            "nearest": nearest,
+            "plane": {"points": found.points, "kept": found.kept},
+            "vocab": self.info["vocab"],
+            "tied": self.engine.transformer.config.tied,
+        }
+
     def weights(self, layer: int, of: str, index: int) -> bytes:
         """What makes one number of a block (docs/frames.md, On demand). Raises Refused."""
         _among("layer", layer, self.info["layers"])
@@ -382,11 +417,16 @@ class ModelService:
             message = f"The run was made by {opened['model']['name']}, and {self.info['name']} is loaded."
             raise Refused("model", message, status=409)
 
-    def _encode(self, request: RunRequest) -> list[int]:
-        if request.chat:
-            text = self.tokenizer.chat([{"role": "user", "content": request.prompt}])
+    def _encode(self, prompt: str, chat: bool) -> list[int]:
+        if chat:
+            text = self.tokenizer.chat([{"role": "user", "content": prompt}])
             return self.tokenizer.encode(text, special=True)
-        return self.tokenizer.encode(request.prompt)
+        return self.tokenizer.encode(prompt)
+
+    @property
+    def _most_tokens(self) -> int:
+        """Of a prompt: one at least is to follow."""
+        return min(MAX_PROMPT_TOKENS, self.max_positions - 1)
 
     def _warm_up(self) -> None:
         ids = list(range(min(8, self.info["vocab"], self.info["context"])))
@@ -430,6 +470,12 @@ def pick_device(device: str) -> str:
     if int(index or 0) >= torch.cuda.device_count():
         raise Refused("device", f"device is {device!r}, and torch sees {torch.cuda.device_count()} CUDA devices here.")
     return device
+
+
+def _not_too_long(prompt: str) -> None:
+    if len(prompt) > MAX_PROMPT_CHARS:
+        message = f"The prompt has {len(prompt):,} characters; the limit is {MAX_PROMPT_CHARS:,}."
+        raise Refused("prompt", message, limit=MAX_PROMPT_CHARS, status=413)
 
 
 def _within(field: str, value: int, low: int, high: int, given: str = "") -> None:

@@ -43,7 +43,14 @@ ROOMS = {
     "static": (
         *("static/draw", "static/log", "static/turns", "static/facts", "static/state", "static/loading"),
         *("static/words", "static/ui", "static/gallery", "static/gallery.js", "static/map"),
-        *("static/look-here", "static/next-token", "static/kv-cache", "static/time", "static/views"),
+        *(
+            "static/look-here",
+            "static/vocabulary",
+            "static/next-token",
+            "static/kv-cache",
+            "static/time",
+            "static/views",
+        ),
         *(
             "static/inspector",
             "static/save-panel",

@@ -158,6 +158,65 @@ class Lens(TypedDict):
     layers: list[LensLayer]
 
 
+class Came(TypedDict):
+    """The token that really came next: how likely it was, how many tokens were likelier, −ln of its probability."""
+
+    prob: float
+    rank: Count
+    loss: float
+
+
+class Prediction(TypedDict):
+    """What one position says of the next token; `came` is null of the last one."""
+
+    best: Token
+    came: Came | None
+
+
+class KeptBytes(TypedDict):
+    """Of all positions' logits, of the last one's, of the K and V of all."""
+
+    logits: Positive
+    last_logits: Positive
+    kv: Positive
+
+
+class Losses(TypedDict):
+    """`loss`: the mean of all, null of a prompt of one token; `perplexity`: e to it."""
+
+    positions: list[Prediction]
+    loss: float | None
+    perplexity: float | None
+    bytes: KeptBytes
+
+
+class Cut(TypedDict):
+    """A prompt's tokens, at most `limit` of them; `count`: how many there are."""
+
+    tokens: list[Token]
+    count: Count
+    limit: Positive
+
+
+class Plane(TypedDict):
+    """Two coordinates of the token and then of each of the nearest; `kept`: the share of their variance."""
+
+    points: list[list[float]]
+    kept: Annotated[float, Field(ge=0)]
+
+
+class Embedding(TypedDict):
+    """`nearest` are those with the largest `cosine` among the `vocab` rows; `tied`: the LM head is the same table."""
+
+    token: Token
+    row: list[float]
+    length: float
+    nearest: list[Token]
+    plane: Plane
+    vocab: Positive
+    tied: bool
+
+
 class ShareChoice(TypedDict):
     bytes: Count
     estimated: bool

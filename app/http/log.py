@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.http.answers import Candidates, Lens, Masked, Smaller, Turned
+from kvscope.app.http.answers import Candidates, Lens, Losses, Masked, Smaller, Turned
 from kvscope.app.http.lookup import Log, RunLookup, Steps
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.requests import (
@@ -40,8 +40,9 @@ class LogRoutes:
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
-        exact = (self.head, self.block, self.algebra, self.candidates, self.lens)
-        for route in (self.frames, *exact, self.smaller, self.mask, self.positions, self.weights, self.matrix):
+        exact = (self.head, self.block, self.algebra, self.candidates, self.lens, self.losses)
+        otherwise = (self.smaller, self.mask, self.positions)
+        for route in (self.frames, *exact, *otherwise, self.weights, self.matrix):
             routes.get(f"/<log>/{route.__name__}")(route)
 
     @describe(
@@ -172,6 +173,17 @@ class LogRoutes:
         asked = query(PositionsQuery, {**steps.bounds, "position": places, "other": places})
         token = ids[asked.position]
         return self._exact(log, steps, "positions", token, asked.position, asked.other, asked.layer, asked.head)
+
+    @describe(
+        "What each position of the prompt says of the next token, and its loss",
+        {200: json_answer("a prediction per position, and what is kept for them", Losses)},
+        *EXACT_PROBLEMS,
+        revalidated=True,
+    )
+    def losses(self, log: str) -> Response:
+        """`GET …/losses`"""
+        steps = self._lookup.steps(log)
+        return self._exact(log, steps, "losses", steps.before(0))
 
     @describe(
         "The learned weights that one number in a layer is made with",

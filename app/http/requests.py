@@ -43,7 +43,7 @@ MAX_KNOWN = 64
 MAX_SEQ = 2**31
 """What a database's column takes, and more than a log can have."""
 MAX_ROWS = 2**20
-"""More than a weight matrix of a layer has; the model says how many it has."""
+"""More than a weight matrix has; the model says how many it has."""
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
 """No underscores, spaces or digits of other scripts, which `int` takes."""
 PLAIN_RUN, PLAIN_SAMPLING = RunRequest("", ""), Sampling()
@@ -58,9 +58,12 @@ def _not_too_long(value: Any) -> Any:
     return value
 
 
-class NewRun(Body):
+class Prompt(Body):
     prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), Encodable, BeforeValidator(_not_too_long)]
     chat: bool = Field(PLAIN_RUN.chat, description="wrap the prompt in the model's chat template")
+
+
+class NewRun(Prompt):
     max_new_tokens: int = Field(PLAIN_RUN.max_new_tokens, ge=1, le=MAX_NEW_TOKENS)
     strategy: Strategy = PLAIN_SAMPLING.strategy
     temperature: float = Field(PLAIN_SAMPLING.temperature, gt=0, le=MAX_TEMPERATURE)
@@ -151,6 +154,10 @@ class WeightsQuery(MatrixQuery):
 
 class CandidateQuery(StepQuery):
     text: str = Field(min_length=1, max_length=MAX_CANDIDATE_CHARS)
+
+
+class EmbeddingQuery(Query):
+    token: int = Field(ge=0, le=MAX_ROWS, description="its id in the vocabulary")
 
 
 class FamilyQuery(Query):

@@ -17,7 +17,7 @@ import { WaysOn } from "./ways-on.js";
 /** Of 256 shades of K and V, the one that stands for them. */
 const KEPT = 190;
 
-export function Intro({ state, dispatch, controller }) {
+export function Intro({ state, dispatch, controller, client }) {
   const { run, look, embed, theme } = state;
   const asks = isAsking(state);
   const text = useRef(null);
@@ -43,7 +43,7 @@ export function Intro({ state, dispatch, controller }) {
       ${run?.open && !asks && html`<${Sentence} ...${shown} />`}
       ${moment === "sentence" && !asks && html`<${Said} said=${said} />`}
       ${moment === "sentence" && !asks && html`<${Start} state=${state} controller=${controller} own=${own} />`}
-      ${asks && html`<div class="intro-own"><${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} onClose=${() => dispatch({ type: "ask", asking: false })} /></div>`}
+      ${asks && html`<div class="intro-own"><${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} client=${client} onClose=${() => dispatch({ type: "ask", asking: false })} /></div>`}
     </div>
     ${moment === "choice" && html`<${Candidates} run=${run} progress=${progress} />`}
     ${moment === "cache" && html`<${Legend} run=${run} />`}

@@ -248,6 +248,15 @@ export function createClient({
     /** A weight matrix of a layer, each weight a shade.  @throws {Problem} */
     matrix: ({ run, layer, of }) => exact(run, `/matrix?layer=${layer}&of=${of}`),
 
+    /** How a prompt is cut into tokens (docs/frames.md, Of the vocabulary).  @throws {Problem} */
+    tokens: (asked) => post("/api/tokens", asked),
+
+    /** A token's learned row, and those nearest to it.  @throws {Problem} */
+    embedding: async ({ token }) => (await request(`/api/embedding?token=${token}`)).json(),
+
+    /** What every position of the prompt says of the next token, held against the one that came.  @throws {Problem} */
+    losses: async ({ run }) => (await request(at(run, "/losses"))).json(),
+
     /** One head's decode step with and without the cache (docs/frames.md, On demand).  @throws {Problem} */
     algebra: ({ run, step, layer, head }) => exact(run, `/algebra?step=${step}&layer=${layer}&head=${head}`),
 

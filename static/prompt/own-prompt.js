@@ -8,28 +8,29 @@ import { Icon } from "../ui/icons.js";
 import { Term } from "../words/term.js";
 import { PromptField } from "./prompt-field.js";
 
-export function OwnPrompt({ state, dispatch, controller }) {
-  return isAsking(state) && html`<${Sheet} state=${state} dispatch=${dispatch} controller=${controller} />`;
+export function OwnPrompt(props) {
+  return isAsking(props.state) && html`<${Sheet} ...${props} />`;
 }
 
-function Sheet({ state, dispatch, controller }) {
+function Sheet({ state, dispatch, controller, client }) {
   const close = () => {
     dispatch({ type: "ask", asking: false });
     document.getElementById("ask")?.focus();
   };
   return html`<div class="own-prompt">
-    <${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} onClose=${state.run && close}>
+    <${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} client=${client} onClose=${state.run && close}>
       <${Settings} state=${state} dispatch=${dispatch} />
     <//>
   </div>`;
 }
 
 /**
- * @param {{state: Object, dispatch: Function, controller: Object, onClose: null|(() => void), children?: *}} props `onClose`:
+ * @param {{state: Object, dispatch: Function, controller: Object, client: Object, onClose: null|(() => void), children?: *}} props `onClose`:
  *   null where there is nothing to go back to; `children`: what stands between the prompt and the buttons
  */
-export function PromptForm({ state, dispatch, controller, onClose, children = null }) {
+export function PromptForm({ state, dispatch, controller, client, onClose, children = null }) {
   const field = useRef(null);
+  const AsTyped = useAsTyped();
   // At once: whoever asks by a key types on.
   useLayoutEffect(() => {
     field.current.focus();
@@ -50,12 +51,20 @@ export function PromptForm({ state, dispatch, controller, onClose, children = nu
       state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
       placeholder="Begin a sentence, and the model goes on with it" field=${field}
     />
+    ${AsTyped && html`<${AsTyped} state=${state} client=${client} />`}
     ${children}
     <div class="own-prompt-actions">
       <button class="run-button" type="submit"><${Icon} name="play" />${held || opening ? "Waiting…" : "Run"}</button>
       ${onClose && html`<button class="other-button" type="button" onClick=${onClose}>Cancel</button>`}
     </div>
   </form>`;
+}
+
+/** The code of what the tokens are shown with, fetched once a prompt is being typed; it is done without where it cannot be had. */
+function useAsTyped() {
+  const [code, setCode] = useState(null);
+  useEffect(() => void import("../vocabulary/as-typed.js").then(setCode, () => {}), []);
+  return code?.AsTyped;
 }
 
 function Settings({ state, dispatch }) {

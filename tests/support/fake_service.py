@@ -216,6 +216,29 @@ class FakeService:
         layers = [{"layer": layer, "top": [_token(ids[-1])], "chosen": chosen} for layer in range(LAYERS)]
         return {"token": _token(token), "layers": layers}
 
+    def losses(self, ids: list[int]) -> dict[str, Any]:
+        positions = [
+            {
+                "best": {**_token(number + 1), "prob": 0.5},
+                "came": {"prob": 0.25, "rank": 1, "loss": 1.4} if place + 1 < len(ids) else None,
+            }
+            for place, number in enumerate(ids)
+        ]
+        told = {"loss": 1.4, "perplexity": 4.0} if len(ids) > 1 else {"loss": None, "perplexity": None}
+        return {"positions": positions, **told, "bytes": {"logits": 4 * len(ids), "last_logits": 4, "kv": len(ids)}}
+
+    def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
+        ids = [ord(character) % VOCAB for character in (f"<{prompt}>" if chat else prompt)]
+        return {"tokens": [_token(number) for number in ids[:MOST_TOKENS]], "count": len(ids), "limit": MOST_TOKENS}
+
+    def embedding(self, token: int) -> dict[str, Any]:
+        if token >= VOCAB:
+            raise Refused("token", f"token is {token}; it must be 0 to {VOCAB - 1}.", limit=VOCAB - 1)
+        nearest = [{**_token((token + 1) % VOCAB), "cosine": 0.5}]
+        plane = {"points": [[0.5, 0.0], [-0.5, 0.0]], "kept": 1.0}
+        told = {"row": [1.0, -1.0], "length": 1.4, "nearest": nearest, "plane": plane, "vocab": VOCAB, "tied": True}
+        return {"token": _token(token), **told}
+
     def by_hand(self, example: Example) -> dict[str, Any]:
         """The real one, whose torch is loaded when it is first asked for."""
         from kvscope.model.by_hand.derivation import derive

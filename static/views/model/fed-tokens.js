@@ -2,15 +2,16 @@
 
 import { html } from "htm/preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { counted } from "../../facts/format.js";
+import { counted, tokenText } from "../../facts/format.js";
 import { Token } from "../../ui/token.js";
 import { useScroll } from "../../ui/use-scroll.js";
+import { walkButtons } from "../../ui/walk-buttons.js";
 
 /** More rows than this are shown when they are asked for. */
 const SHOWN = 40;
 
-/** @param {{run: Object, step: number, flow: Object}} props `flow` as `flowOf` gives it */
-export function FedTokens({ run, step, flow }) {
+/** @param {{run: Object, step: number, flow: Object, onOpen: (token: Object) => void}} props `flow` as `flowOf` gives it */
+export function FedTokens({ run, step, flow, onOpen }) {
   const list = useRef(null);
   const [all, setAll] = useState(false);
   const end = flow.first + flow.rows;
@@ -21,14 +22,16 @@ export function FedTokens({ run, step, flow }) {
         const position = start + index;
         return html`<tr key=${position} class=${position < flow.first ? "is-cached" : "is-fed"}>
           <td>${position}</td>
-          <td><${Token} token=${token} limit=${11} /></td>
+          <td><button
+            type="button" tabindex="-1" class="part-word" aria-label=${`${tokenText(token)}: its row in the embedding table`} onClick=${() => onOpen(token)}
+          ><${Token} token=${token} limit=${11} /></button></td>
           <td>${token.id}</td>
         </tr>`;
       }),
-    [run, start, end, flow.first],
+    [run, start, end, flow.first, onOpen],
   );
   useScroll(toTheEnd, list, [run, step]);
-  return html`<div class="fed" ref=${list} role="group" aria-label="Tokens and ids of this step" tabindex="0">
+  return html`<div class="fed" ref=${list} role="group" aria-label="Tokens and ids of this step" tabindex="0" onKeyDown=${walkButtons}>
     ${start > 0 && html`<button type="button" class="part-word" onClick=${() => setAll(true)}>Show ${counted(start, "token")} before</button>`}
     <table>
       <thead>

@@ -1,12 +1,13 @@
 /** Zoom "model": the six steps from text to the next token as one picture, with this step's shapes, and the loop. */
 
 import { html } from "htm/preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { bytesShort, counted, integer, milliseconds, quoted } from "../../facts/format.js";
 import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
 import { useSize } from "../../ui/use-size.js";
+import { EmbeddingDialog } from "../../vocabulary/embedding-dialog.js";
 import { Term } from "../../words/term.js";
 import { Choice, howChosen } from "./choice.js";
 import { flowOf, partsOf } from "./facts.js";
@@ -32,12 +33,13 @@ export function ModelView({ state, dispatch, client, controller }) {
   const layout = LAYOUTS.find(({ from }) => size && size.width >= from) ?? ONE_COLUMN;
   const wide = layout !== ONE_COLUMN;
   const columns = `--inputs:${layout.inputs}px;--between:${layout.wire}px;--outputs:${layout.outputs}px`;
+  const [opened, setOpened] = useState(null);
   const go = (view) => () => dispatch({ type: "select", selection: { view } });
   return html`
     <h2>${headline(run, step, flow)}</h2>
     <div class="model-picture" data-layout=${layout.name} data-wide=${wide} style=${columns} ref=${ref}>
       ${wide && goesRound(run, step) && html`<${LoopLine} ...${size} from=${layout.outputs / 2} />`}
-      <${Inputs} run=${run} step=${step} flow=${flow} parts=${parts} />
+      <${Inputs} run=${run} step=${step} flow=${flow} parts=${parts} onOpen=${setOpened} />
       <${Blocks}
         state=${state} flow=${flow} parts=${parts} lens=${lens} layout=${layout.name} dispatch=${dispatch} go=${go}
       />
@@ -50,6 +52,7 @@ export function ModelView({ state, dispatch, client, controller }) {
         }
       </div>
     </div>
+    ${opened && html`<${EmbeddingDialog} token=${opened} state=${state} client=${client} onClose=${() => setOpened(null)} />`}
   `;
 }
 
@@ -70,7 +73,7 @@ function headline(run, step, { rows, cached }) {
   return `Step ${step}: only ${name} goes through the model, in ${time}; ${counted(cached, "token")} before it rest in the cache`;
 }
 
-function Inputs({ run, step, flow, parts }) {
+function Inputs({ run, step, flow, parts, onOpen }) {
   const { vocab, d, element_bytes: elementBytes } = run.open.model;
   const { rows, first } = flow;
   const chosen = step > 0 && rows === 1;
@@ -85,11 +88,11 @@ function Inputs({ run, step, flow, parts }) {
             : html`The text is cut into <${Term} id="token">tokens<//>, pieces that each have an id in a list of ${integer(vocab)}.`
         }
       </p>
-      <${FedTokens} run=${run} step=${step} flow=${flow} />
+      <${FedTokens} run=${run} step=${step} flow=${flow} onOpen=${onOpen} />
     <//>
     <${Wire} place="ids" shape=${[rows]} rows=${rows} unit=${rows === 1 ? "id" : "ids"} />
     <${Part} number=${2} name="Embed" place="embed">
-      <p>Each id picks one row of a learned table: its <${Term} id="embedding">embedding<//>.</p>
+      <p>Each id picks one row of a learned table: its <${Term} id="embedding">embedding<//>. Press a token to see it.</p>
       <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} elementBytes=${elementBytes} />
     <//>
     <${Wire} place="embedded" shape=${[rows, d]} rows=${rows} />

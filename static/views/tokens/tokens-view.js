@@ -1,4 +1,4 @@
-/** The next token, large: the path from logits to the pick, why a token was or was not taken, and beam search. */
+/** The next token, large: the path from logits to the pick, why a token was or was not taken, beam search, and training beside it. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -9,6 +9,7 @@ import { OpenView } from "../../ui/open-view.js";
 import { BeamSearch } from "./beam-search.js";
 import { PathTable } from "./path-table.js";
 import { pathRows, tokenPath } from "./token-path.js";
+import { Training } from "./training.js";
 import { useAsked } from "./use-asked.js";
 import { Why } from "./why.js";
 
@@ -39,6 +40,7 @@ export function TokensView({ state, dispatch, controller, client }) {
       onText=${onText} onAsk=${onAsk} onBranch=${controller.branch}
     />
     <${BeamSearch} state=${state} client=${client} />
+    <${Training} key=${run.id} state=${state} client=${client} />
   `;
 }
 

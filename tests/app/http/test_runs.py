@@ -171,7 +171,8 @@ def test_another_content_type_is_not_read(client: FlaskClient, content_type: str
 
 
 @pytest.mark.parametrize(
-    "rest", ["", "/frames", "/head?step=0&layer=0&head=0", "/block?step=0&layer=0&position=0", "/lens?step=0"]
+    "rest",
+    ["", "/frames", "/head?step=0&layer=0&head=0", "/block?step=0&layer=0&position=0", "/lens?step=0", "/losses"],
 )
 def test_an_unknown_run_is_not_found(client: FlaskClient, rest: str) -> None:
     problem(client.get(f"/api/runs/nobody{rest}"), 404, "run")
@@ -330,6 +331,8 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
     lens = client.get(f"/api/runs/{run}/lens?step=1").json
     assert lens["layers"][0]["top"][0]["id"] == 100
     assert lens["token"]["id"] == 101
+    losses = client.get(f"/api/runs/{run}/losses").json
+    assert [each["best"]["id"] for each in losses["positions"]] == [98, 99, 100]
 
 
 def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

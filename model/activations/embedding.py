@@ -1,0 +1,59 @@
+"""A token's learned row, the rows of the whole vocabulary that point the same way, and a plane through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+NEAREST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A row of the embedding table among those nearest to it."""
+
+    row: list[float]
+    length: float
+    nearest: list[tuple[int, float]]
+    """The other tokens with the largest cosine, that first; none of a row of length 0, which has no direction."""
+    points: list[tuple[float, float]]
+    """Where the row itself, and then each of `nearest`, lies in the plane that keeps most of their variance."""
+    kept: float
+    """The share of the variance that the plane keeps, 0 to 1."""
+
+
+def neighbourhood(table: Tensor, token: int) -> Neighbourhood:
+    """Row `token` of the embedding table [V, D], against every other."""
+    row = table[token].float()
+    length = float(row.norm())
+    nearest = _nearest(table, token) if length else []
+    points, kept = plane(table[[token, *(other for other, _ in nearest)]])
+    return Neighbourhood(row.tolist(), length, nearest, points, kept)
+
+
+def plane(rows: Tensor) -> tuple[list[tuple[float, float]], float]:
+    """Coordinates of rows [n, D] along their first two principal axes, and the share of their variance that these keep.
+
+    An axis may point either way: here the row furthest along it lies on its positive side.
+    """
+    centred = (rows.double() - rows.double().mean(dim=0)).cpu()
+    axes, sizes, _ = torch.linalg.svd(centred, full_matrices=False)
+    variance = float((sizes**2).sum())
+    if not variance:
+        return [(0.0, 0.0)] * len(rows), 1.0
+    along = axes[:, :2] * sizes[:2]  # n 2
+    furthest = along.gather(0, along.abs().argmax(dim=0, keepdim=True))
+    x, y = (along * furthest.sign()).T.tolist()
+    return list(zip(x, y, strict=True)), float((sizes[:2] ** 2).sum()) / variance
+
+
+def _nearest(table: Tensor, token: int) -> list[tuple[int, float]]:
+    wide = table.float()
+    lengths = wide.norm(dim=1)
+    cosines = (wide @ wide[token]) / (lengths * lengths[token])
+    cosines[lengths == 0] = -1  # without a direction
+    cosines[token] = -torch.inf
+    best = cosines.topk(min(NEAREST, len(table) - 1))
+    return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
