@@ -39,8 +39,8 @@ export function understand(texts, { models, gpus }) {
   if (!read.model) return unknown("model", texts.model);
   const gpu = gpus.find(({ id }) => id === texts.gpu);
   if (!gpu) return unknown("gpu", texts.gpu);
-  const wrong = [...["cache", "weights"].filter((field) => !DTYPES.includes(texts[field]))];
-  if (wrong.length) return unknown(wrong[0], texts[wrong[0]]);
+  const wrong = ["cache", "weights"].find((field) => !DTYPES.includes(texts[field]));
+  if (wrong) return unknown(wrong, texts[wrong]);
   const numbers = {};
   for (const field of NUMBERS) {
     const text = withoutBetween(texts[field]);
