@@ -280,6 +280,10 @@ class Service(Protocol):
         """What the last of `ids` changes of the rows before it, with the mask and without. Raises Refused."""
         ...
 
+    def everything(self, ids: list[int]) -> dict[str, Any]:
+        """What the rows before the last of `ids` left behind, and what is kept of it. Raises Refused."""
+        ...
+
     def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
         """What a position changes of a token that stands alone. Raises Refused."""
         ...

@@ -16,7 +16,7 @@ from kvscope.model.activations.losses import prompt_losses
 from kvscope.model.activations.smaller import compared
 from kvscope.model.activations.step_values import step_values
 from kvscope.model.activations.weights import weight_picture, weight_row
-from kvscope.model.activations.what_if import appended, turned
+from kvscope.model.activations.what_if import appended, everything, turned
 from kvscope.model.api import (
     BUSY,
     MAX_BEAM_LENGTH,
@@ -295,6 +295,14 @@ class ModelService:
             token = {**self.tokenizer.token(likeliest), "prob": float(chances[likeliest])}
             told[name] = {"by_layer": found.by_layer, "by_position": found.by_position, "likeliest": token}
         return told
+
+    def everything(self, ids: list[int]) -> dict[str, Any]:
+        """What the rows before the last of `ids` left, and what is kept of it (docs/frames.md). Raises Refused."""
+        if len(ids) < 2:
+            raise Refused("step", "Before its only token there is none that left anything.")
+        self._few_enough(ids)
+        with _refusing_when_full():
+            return asdict(everything(self.engine, ids))
 
     def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
         """What a position changes of a token that stands alone (docs/frames.md, On demand). Raises Refused."""

@@ -34,6 +34,7 @@ CALLS = (
     "lens",
     "smaller",
     "mask",
+    "everything",
     "positions",
     "losses",
     "tokens",

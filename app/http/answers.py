@@ -332,6 +332,15 @@ class Masked(TypedDict):
     without: Appended
 
 
+class Everything(TypedDict):
+    """Bytes, and milliseconds that reading them takes."""
+
+    everything: Count
+    kv: Count
+    everything_ms: float
+    kv_ms: float
+
+
 class Turned(TypedDict):
     changes: dict[str, float]
     pairs: list[list[list[float]]]

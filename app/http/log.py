@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.http.answers import Candidates, Lens, Losses, Masked, Smaller, Turned
+from kvscope.app.http.answers import Candidates, Everything, Lens, Losses, Masked, Smaller, Turned
 from kvscope.app.http.lookup import Log, RunLookup, Steps
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.requests import (
@@ -41,7 +41,7 @@ class LogRoutes:
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
         exact = (self.head, self.block, self.algebra, self.candidates, self.lens, self.losses)
-        otherwise = (self.smaller, self.mask, self.positions)
+        otherwise = (self.smaller, self.mask, self.everything, self.positions)
         for route in (self.frames, *exact, *otherwise, self.weights, self.matrix):
             routes.get(f"/<log>/{route.__name__}")(route)
 
@@ -157,6 +157,18 @@ class LogRoutes:
         """`GET …/mask?step=`"""
         steps = self._lookup.steps(log)
         return self._exact(log, steps, "mask", steps.before(query(StepQuery, steps.bounds).step))
+
+    @describe(
+        "What the rows before a step's newest token left behind, and what is kept of it",
+        {200: json_answer("bytes, and what reading them takes", Everything)},
+        *EXACT_PROBLEMS,
+        query=StepQuery,
+        revalidated=True,
+    )
+    def everything(self, log: str) -> Response:
+        """`GET …/everything?step=`"""
+        steps = self._lookup.steps(log)
+        return self._exact(log, steps, "everything", steps.before(query(StepQuery, steps.bounds).step))
 
     @describe(
         "One token alone at two positions",

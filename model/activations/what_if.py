@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from kvscope.model.activations.observe import observe
 from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
 from kvscope.model.transformer import Transformer
 
+TAKES = 3
 PAIRS = 4
 """Of a head's numbers, that are told one by one."""
 
@@ -34,6 +38,16 @@ class Turned:
 
     changes: dict[str, float]
     pairs: list[tuple[tuple[float, float], tuple[float, float], tuple[float, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Bytes, and milliseconds that merely reading them takes."""
+
+    everything: int
+    kv: int
+    everything_ms: float
+    kv_ms: float
 
 
 def appended(transformer: Transformer, ids: list[int], *, masked: bool, device: str = "cpu") -> Appended:
@@ -92,3 +106,28 @@ def _alone(transformer: Transformer, token: int, position: int, layer: int, devi
     ):
         transformer(batch, cache)
     return seen
+
+
+def everything(engine: Engine, ids: list[int]) -> Kept:
+    """What all the rows before the last of `ids` left at every hook point, and K and V of them. Raises CacheFull."""
+    old = ids[:-1]
+    sizes: dict[str, int] = {}
+
+    def size(name: str, value: Tensor) -> Tensor:
+        sizes[name] = value.nbytes
+        return value.new_zeros(0)
+
+    observe(engine, old, 0, engine.runner.points, form=size)
+    everything, kv = sum(sizes.values()), len(old) * engine.cache.position_bytes
+    return Kept(everything, kv, *(_reading_ms(count, engine.cache.pool.device) for count in (everything, kv)))
+
+
+def _reading_ms(count: int, device: torch.device) -> float:
+    """What reading so many bytes takes, once: the best of three."""
+    held = torch.ones(max(1, count // 4), device=device)
+    times = []
+    for _ in range(TAKES):
+        started = time.perf_counter()
+        held.sum().item()
+        times.append((time.perf_counter() - started) * 1000)
+    return min(times)

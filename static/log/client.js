@@ -241,6 +241,9 @@ export function createClient({
     /** What a step's newest token changes of the rows before it, with the causal mask and without.  @throws {Problem} */
     mask: async ({ run, step }) => (await request(at(run, `/mask?step=${step}`))).json(),
 
+    /** What the rows before a step's newest token left behind, and what is kept of it.  @throws {Problem} */
+    everything: async ({ run, step }) => (await request(at(run, `/everything?step=${step}`))).json(),
+
     /** A token of the run alone at two positions.  @throws {Problem} */
     positions: async ({ run, layer, head, position, other }) =>
       (await request(at(run, `/positions?layer=${layer}&head=${head}&position=${position}&other=${other}`))).json(),

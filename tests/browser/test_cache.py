@@ -294,3 +294,15 @@ def test_a_token_elsewhere_turns_q_and_k_and_not_v(stage: Stage, run: str) -> No
     degrees = round(np.degrees(position) % 360)
     expect(stage.page.get_by_role("img", name=f"pair 0: turned by {degrees}° at position {position}")).to_be_visible()
     assert violations(stage.page) == []
+
+
+def test_k_and_v_are_weighed_against_all_that_was_computed(stage: Stage, run: str) -> None:
+    opened(stage, run)
+    stage.button("Weigh it").click()
+    said = stage.region("One step, operation by operation").get_by_role("status").filter(has_text="every operation")
+    told = requests.get(f"{stage.server.url}api/runs/{run}/everything?step={STEP}", timeout=60).json()
+    positions = len(stage.server.log(run).open["tokens"]) + STEP - 1
+    assert told["kv"] == positions * 46_080
+    expect(said).to_contain_text(
+        f"K and V are {told['kv']:,}\u202fB of it, {100 * told['kv'] / told['everything']:.1f}"
+    )

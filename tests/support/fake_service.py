@@ -199,6 +199,9 @@ class FakeService:
         told = {"by_layer": [0.0] * LAYERS, "by_position": [0.0] * (len(ids) - 1), "likeliest": _token(ids[-1])}
         return {"with_mask": told, "without": told}
 
+    def everything(self, ids: list[int]) -> dict[str, Any]:
+        return {"everything": 10 * len(ids), "kv": len(ids), "everything_ms": 1.0, "kv_ms": 0.1}
+
     def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
         return {"changes": {"attn.v": 0.0}, "pairs": [[[token, 0], [position, 0], [other, 0]]]}
 

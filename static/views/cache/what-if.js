@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { counted, percent, quoted, withExponent } from "../../facts/format.js";
+import { bytes, counted, milliseconds, percent, quoted, withExponent } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
 
@@ -18,6 +18,12 @@ export function WhatIf({ state, focus, ready, client }) {
       say="With the mask a token never looks at a later one: what was computed for it stays, and can be kept. Without it every row before would change with each new token."
       name="Run it without the mask" ready=${ready} ask=${() => client.mask({ run: run.id, step })}
       show=${(told) => html`<${Unmasked} told=${told} run=${run} newest=${newest} />`}
+    />
+    <h4>What if everything blue were kept? <${Badge} origin="measured" /></h4>
+    <${Asked}
+      say="All that was computed for the tokens before stays as it is. Why keep K and V of it and nothing else?"
+      name="Weigh it" ready=${ready} ask=${() => client.everything({ run: run.id, step })}
+      show=${(told) => html`<${Everything} told=${told} before=${newest} />`}
     />
     ${
       other !== position &&
@@ -77,6 +83,15 @@ function Unmasked({ told, run, newest }) {
       label="Largest change of a row of K or V before the newest token, by layer" x=${{ name: "layer" }}
       y=${{ name: "change ÷ length", format: (share) => percent(share, 0) }} series=${series} height=${180}
     />`;
+}
+
+function Everything({ told, before }) {
+  const { everything, kv, everything_ms: allMs, kv_ms: kvMs } = told;
+  return html`<p class="sheet-say" role="status">
+    For the ${counted(before, "token")} before, every operation of every layer left <b>${bytes(everything)}</b>; K and V are <b>${bytes(kv)}</b> of it,
+    ${" "}${percent(kv / everything)}. Nothing else of an old token is ever read by a new one, so the rest would buy nothing: merely reading it took
+    ${" "}${milliseconds(allMs)} here, K and V ${milliseconds(kvMs)}.
+  </p>`;
 }
 
 function pointsOf(shares) {

@@ -322,6 +322,7 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
     assert client.get(f"/api/runs/{run}/weights?layer=1&of=attn.q&index=7").data == b"weights 1 attn.q 7"
     assert client.get(f"/api/runs/{run}/matrix?layer=1&of=mlp.down").data == b"matrix 1 mlp.down"
     assert len(client.get(f"/api/runs/{run}/mask?step=1").json["without"]["by_position"]) == 3
+    assert client.get(f"/api/runs/{run}/everything?step=1").json["kv"] == 4
     turned = client.get(f"/api/runs/{run}/positions?layer=0&head=1&position=1&other=4").json
     assert turned["pairs"] == [[[98, 0], [1, 0], [4, 0]]]
     smaller = client.get(f"/api/runs/{run}/smaller?dtype=int8&kv_heads=1").json

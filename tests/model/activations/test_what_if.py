@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from kvscope.model.activations.what_if import appended, turned
-from tests.support.tiny import prompt, shared_model, whole_logits
+from kvscope.model.activations.what_if import appended, everything, turned
+from tests.support.tiny import prompt, shared_model, tiny_engine, whole_logits
 
 
 @pytest.mark.parametrize("arch", ["llama", "mistral", "qwen3", "gpt2"])
@@ -42,3 +42,16 @@ def test_with_rope_a_place_turns_q_and_k_and_leaves_v(arch: str, group: int) -> 
 
 def test_with_learned_positions_a_place_changes_v_too() -> None:
     assert turned(shared_model("gpt2"), 7, (0, 5), layer=0, head=1).changes["attn.v"] > 0.01
+
+
+def test_k_and_v_are_a_small_part_of_what_a_pass_leaves_behind() -> None:
+    engine = tiny_engine()
+    told, config = everything(engine, prompt(11)), engine.transformer.config
+    assert told.kv == 10 * 2 * config.layers * config.kv_heads * config.head_dim * 4
+    d, heads, width, mlp = config.d, config.heads, config.head_dim, config.d_mlp
+    row = 3 * d + 2 * heads * width + 3 * config.kv_heads * width + heads * width + 2 * d + 2 * d + 3 * mlp
+    scores = 2 * heads * 10
+    assert told.everything == pytest.approx(10 * 4 * (config.layers * (row + scores) + 2 * d), rel=0.1)
+    assert told.everything > 5 * told.kv
+    assert min(told.everything_ms, told.kv_ms) > 0
+    assert engine.cache.free_blocks == engine.cache.blocks
