@@ -43,14 +43,8 @@ ROOMS = {
     "static": (
         *("static/draw", "static/log", "static/turns", "static/facts", "static/state", "static/loading"),
         *("static/words", "static/ui", "static/gallery", "static/gallery.js", "static/map"),
-        *(
-            "static/look-here",
-            "static/vocabulary",
-            "static/next-token",
-            "static/kv-cache",
-            "static/time",
-            "static/views",
-        ),
+        *("static/look-here", "static/vocabulary", "static/next-token", "static/kv-cache", "static/time"),
+        "static/views",
         *(
             "static/inspector",
             "static/save-panel",

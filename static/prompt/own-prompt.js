@@ -4,9 +4,12 @@ import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { highOf, NUMBERS } from "../log/run-request.js";
 import { isAsking } from "../state/asking.js";
+import { Fetched } from "../ui/fetched.js";
 import { Icon } from "../ui/icons.js";
 import { Term } from "../words/term.js";
 import { PromptField } from "./prompt-field.js";
+
+const AS_TYPED = async () => (await import("../vocabulary/as-typed.js")).AsTyped;
 
 export function OwnPrompt(props) {
   return isAsking(props.state) && html`<${Sheet} ...${props} />`;
@@ -30,7 +33,6 @@ function Sheet({ state, dispatch, controller, client }) {
  */
 export function PromptForm({ state, dispatch, controller, client, onClose, children = null }) {
   const field = useRef(null);
-  const AsTyped = useAsTyped();
   // At once: whoever asks by a key types on.
   useLayoutEffect(() => {
     field.current.focus();
@@ -51,20 +53,13 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
       state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
       placeholder="Begin a sentence, and the model goes on with it" field=${field}
     />
-    ${AsTyped && html`<${AsTyped} state=${state} client=${client} />`}
+    <${Fetched} of=${AS_TYPED} state=${state} client=${client} />
     ${children}
     <div class="own-prompt-actions">
       <button class="run-button" type="submit"><${Icon} name="play" />${held || opening ? "Waiting…" : "Run"}</button>
       ${onClose && html`<button class="other-button" type="button" onClick=${onClose}>Cancel</button>`}
     </div>
   </form>`;
-}
-
-/** The code of what the tokens are shown with, fetched once a prompt is being typed; it is done without where it cannot be had. */
-function useAsTyped() {
-  const [code, setCode] = useState(null);
-  useEffect(() => void import("../vocabulary/as-typed.js").then(setCode, () => {}), []);
-  return code?.AsTyped;
 }
 
 function Settings({ state, dispatch }) {

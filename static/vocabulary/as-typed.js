@@ -4,10 +4,11 @@ import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { counted, integer, tokenText } from "../facts/format.js";
 import { useModelValues } from "../loading/use-model-values.js";
+import { Fetched } from "../ui/fetched.js";
 import { Token } from "../ui/token.js";
 import { walkButtons } from "../ui/walk-buttons.js";
-import { EmbeddingDialog } from "./embedding-dialog.js";
 
+const DIALOG = async () => (await import("./embedding-dialog.js")).EmbeddingDialog;
 const LABEL_CHARS = 24;
 /** What is typed is of no run: the model that is there is meant. */
 const NO_RUN = { saved: null };
@@ -41,7 +42,7 @@ export function AsTyped({ state, client }) {
         )}
       </div>`
     }
-    ${opened && html`<${EmbeddingDialog} token=${opened} state=${here} client=${client} onClose=${() => setOpened(null)} />`}
+    ${opened && html`<${Fetched} of=${DIALOG} token=${opened} state=${here} client=${client} onClose=${() => setOpened(null)} />`}
   </section>`;
 }
 

@@ -5,12 +5,14 @@ import { useCallback, useMemo, useState } from "preact/hooks";
 import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
+import { Fetched } from "../../ui/fetched.js";
 import { BlockControls } from "./controls.js";
 import { BlockDrawing } from "./drawing.js";
 import { BlockNumbers } from "./numbers.js";
-import { Opened } from "./opened.js";
 import { blockScene } from "./scene.js";
 import { sentence } from "./words.js";
+
+const OPENED = async () => (await import("./opened.js")).Opened;
 
 export function BlockView({ state, focus, dispatch, client }) {
   const { run, selection } = state;
@@ -32,8 +34,8 @@ export function BlockView({ state, focus, dispatch, client }) {
       opened &&
       scene.exact &&
       opened.tensor in scene.values &&
-      html`<${Opened}
-        place=${opened} scene=${scene} state=${state} client=${client} onOpen=${setOpened} onClose=${() => setOpened(null)} dispatch=${dispatch}
+      html`<${Fetched}
+        of=${OPENED} place=${opened} scene=${scene} state=${state} client=${client} onOpen=${setOpened} onClose=${() => setOpened(null)} dispatch=${dispatch}
       />`
     }
     <${Sentence} scene=${scene} />

@@ -2,8 +2,10 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { pixels } from "../../draw/pixels.js";
 import { significant } from "../../facts/format.js";
 import { useModelValues } from "../../loading/use-model-values.js";
+import { imageOf } from "../../ui/surface.js";
 import { pointInside } from "../../ui/use-size.js";
 import { useTheme } from "../../ui/use-theme.js";
 
@@ -36,10 +38,9 @@ function Picture({ name, row, shades, largest }) {
   const [rows, columns] = shades.shape;
   useEffect(() => {
     const context = canvas.current.getContext("2d");
-    const image = context.createImageData(columns, rows);
-    const colours = new Uint32Array(image.data.buffer);
-    for (let each = 0; each < colours.length; each++) colours[each] = theme.signed.packed[shades.data[each]];
-    context.putImageData(image, 0, 0);
+    const picture = pixels(columns, rows);
+    for (let each = 0; each < picture.data.length; each++) picture.data[each] = theme.signed.packed[shades.data[each]];
+    context.drawImage(imageOf(picture), 0, 0);
     context.fillStyle = theme.ink;
     context.fillRect(0, row - 1, columns, 1);
     context.fillRect(0, row + 1, columns, 1);

@@ -6,8 +6,8 @@ import { bytesShort, counted, integer, milliseconds, quoted } from "../../facts/
 import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
+import { Fetched } from "../../ui/fetched.js";
 import { useSize } from "../../ui/use-size.js";
-import { EmbeddingDialog } from "../../vocabulary/embedding-dialog.js";
 import { Term } from "../../words/term.js";
 import { Choice, howChosen } from "./choice.js";
 import { flowOf, partsOf } from "./facts.js";
@@ -16,6 +16,8 @@ import { LayerStack } from "./layer-stack.js";
 import { lensSentence, readingSentence } from "./lens.js";
 import { goesRound, Loop, LoopLine } from "./loop.js";
 import { Part, shapeText, Weights, Wire } from "./part.js";
+
+const DIALOG = async () => (await import("../../vocabulary/embedding-dialog.js")).EmbeddingDialog;
 
 /** From these widths on the parts stand side by side: the columns before the blocks, of a wire, and after the blocks. */
 const LAYOUTS = [
@@ -52,7 +54,7 @@ export function ModelView({ state, dispatch, client, controller }) {
         }
       </div>
     </div>
-    ${opened && html`<${EmbeddingDialog} token=${opened} state=${state} client=${client} onClose=${() => setOpened(null)} />`}
+    ${opened && html`<${Fetched} of=${DIALOG} token=${opened} state=${state} client=${client} onClose=${() => setOpened(null)} />`}
   `;
 }
 
