@@ -15,6 +15,7 @@ pytestmark = pytest.mark.processes
 
 INTERFACE = (
     "api.",
+    "by_hand.examples.",
     "log.frames",
     "log.archive",
     "log.check",

@@ -169,7 +169,7 @@ class Stage:
         self.set_number("new tokens", new_tokens)
         self.button("Run").click()
         expect(self.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)
-        expect(self.words.first).to_be_attached()
+        expect(self.words.first).to_be_attached(timeout=60_000)
         return self.run_id
 
     def play_at(self, speed: str) -> None:

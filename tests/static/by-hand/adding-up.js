@@ -3,6 +3,8 @@
 import { readFileSync } from "node:fs";
 import { cellsOf, numberIn, tableOf, workingOf } from "../../../static/by-hand/table.js";
 
+const LEAST = 1e-30;
+
 const answers = JSON.parse(readFileSync(0, "utf-8"));
 process.stdout.write(JSON.stringify(answers.map((answer) => offOf(tableOf(answer)))));
 
@@ -17,7 +19,14 @@ function off(table, name) {
   const terms = termsOf(table, workingOf(table, name));
   const gives = terms.reduce((sum, term) => sum + term, 0);
   if (is === gives) return 0;
-  return Math.abs(is - gives) / terms.reduce((sum, term) => sum + Math.abs(term), 0);
+  // What is smaller than any share in 32 bits is 0 there.
+  return (
+    Math.abs(is - gives) /
+    Math.max(
+      LEAST,
+      terms.reduce((sum, term) => sum + Math.abs(term), 0),
+    )
+  );
 }
 
 /** @returns {number[]} what adds up to the number of a cell */
