@@ -10,8 +10,8 @@ export function Misprints({ shown, actions, framed }) {
   if (example === "a") {
     const target = framed ? "_blank" : null;
     return html`<section class="by-hand-card is-misprint" aria-label="Misprints">
-      <h2>Often printed 0.503: its own Q and K give 0.516</h2>
-      <p>In example B the second head’s weights are often printed as 0.503 and 0.497. Work them out from the Q and K beside them.${" "}
+      <h2>Example B, head 2: often printed 0.503, its own Q and K give 0.516</h2>
+      <p>There the weights of “love” are often printed as 0.503 and 0.497. Work them out from the Q and K beside them.${" "}
         <a target=${target} rel=${target && "noopener"} href="/by-hand/b?cell=weights2:1:0&step=decode">Open example B at this cell</a></p>
     </section>`;
   }

@@ -17,13 +17,14 @@ export function Projections({ answer, table, moment }) {
     </section>`;
   }
   return html`<section class="by-hand-card projections" aria-label="Projections">
-    <h2>Projections in this step: <b class="is-computed">${decode.projections}</b> with the cache, <b class="is-again">${without.projections}</b> without${per}</h2>
+    <h2>Projections in this step: <b class="is-computed">${decode.projections}</b> with the cache, <b class="is-again">${without.projections}</b> without${per}: ${without.projections - decode.projections} saved</h2>
     <p class="quiet">A projection is one row of X times one W.</p>
     <div class="projection-grids">
       <${Grid} words=${table.words} first=${table.prompt} title="With the cache" />
       <${Grid} words=${table.words} first=${0} title="Without: everything again" />
     </div>
     <p>Both ways were run: their outputs differ by at most ${difference === 0 ? "0" : withExponent(difference)}. Prefill made ${prefill.projections}.
+      An old Q is not kept: it was used by its own row alone, and no later token asks for it.
       For the hundredth token it is still ${LETTERS.length}, against ${100 * LETTERS.length}.</p>
   </section>`;
 }

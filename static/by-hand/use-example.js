@@ -65,7 +65,8 @@ export function useExample({ example, window, keepAddress }) {
             edited: cell,
           },
           history: undone ?? (table && !goesOn ? [...history, asked] : history),
-          before: goesOn ? before : table,
+          // What was undone is as it was: nothing of it is new.
+          before: undone ? null : goesOn ? before : table,
         });
         return;
       }

@@ -3,8 +3,6 @@
 import { html } from "htm/preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../ui/icons.js";
-import { toCsv } from "./csv.js";
-import { copyPicture, download, pngOf, svgOf } from "./picture.js";
 
 const WAITING = "Drawing …";
 
@@ -15,18 +13,17 @@ const WAITING = "Drawing …";
 export function PanelMenu({ panel, file, table }) {
   const root = useRef(null);
   const [open, setOpen] = useState(false);
+  const [code, setCode] = useState(null);
   const [said, setSaid] = useState("");
   const id = useId();
   useEffect(() => (open ? closeOutside(root.current, () => setOpen(false)) : undefined), [open]);
 
-  const element = () => root.current.parentElement;
-  const wanted = (node) => node !== root.current;
-  const actions = [
-    { text: "Copy picture", done: "Copied", run: () => copyPicture(pngOf(element(), wanted)) },
-    { text: "PNG", done: "Saved", run: async () => download(await pngOf(element(), wanted), `${file}.png`) },
-    { text: "SVG", done: "Saved", run: async () => download(await svgOf(element(), wanted), `${file}.svg`) },
-    { text: "CSV", done: "Saved", run: async () => download(csvBlob(await table()), `${file}.csv`) },
-  ];
+  const actions =
+    code?.actionsOf({
+      element: () => root.current.parentElement,
+      wanted: (node) => node !== root.current,
+      ...{ file, table },
+    }) ?? [];
   const onChoose = async ({ done, run }) => {
     setSaid(WAITING);
     try {
@@ -36,9 +33,15 @@ export function PanelMenu({ panel, file, table }) {
       setSaid(`That did not work: ${problem.message}`);
     }
   };
-  const toggle = () => {
+  const toggle = async () => {
     setSaid("");
     setOpen(!open);
+    if (code) return;
+    try {
+      setCode(await import("./actions.js"));
+    } catch {
+      setSaid("The server does not answer.");
+    }
   };
   const onKeyDown = (event) => {
     if (event.key !== "Escape" || !open) return;
@@ -64,11 +67,6 @@ export function PanelMenu({ panel, file, table }) {
       </div>`
     }
   </div>`;
-}
-
-function csvBlob(table) {
-  // The mark at the start tells spreadsheets that the text is UTF-8.
-  return new Blob(["\ufeff", toCsv(table)], { type: "text/csv;charset=utf-8" });
 }
 
 /** @returns {() => void} stops listening */

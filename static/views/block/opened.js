@@ -103,6 +103,7 @@ function Terms({ terms, scene, onOpen }) {
   const size = order.reduce((sum, { value }) => sum + Math.abs(value), 0);
   return html`<div class="block-opened-terms" tabindex="0" role="region" aria-label="Terms, the largest first">
     <table>
+      <thead><tr><th scope="col">term</th><th scope="col">adds</th><th scope="col">of all sizes</th></tr></thead>
       <tbody>
         ${listed.map(
           ({ factors, value }, at) => html`<tr key=${at}>
