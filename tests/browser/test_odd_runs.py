@@ -342,7 +342,8 @@ def test_a_frozen_tab_catches_up_with_a_run_that_grew(stage: Stage) -> None:
     woken = int(stage.slider.input_value())
     assert woken <= before + 10, "it did not sleep"
     steps = whole(stage, run)
-    assert int(stage.slider.input_value()) <= woken + 5, "the playhead ran ahead of what can be followed"
+    # It plays on meanwhile; what it must not do is to be at the end at once.
+    assert int(stage.slider.input_value()) <= woken + 20 < steps - 1, "the playhead ran ahead of what can be followed"
     stage.slider.press("End")
     stage.expect_step(steps - 1)
 
