@@ -6,26 +6,32 @@ is stored, and it takes no run's place.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flask import Blueprint, Response, g, jsonify, redirect, render_template, url_for
+from flask import Blueprint, Response, jsonify, redirect, render_template, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from kvscope.app.engine.calls import Calls
 from kvscope.app.http.answers import Worked
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import unknown
+from kvscope.app.http.rendering import renderer
 from kvscope.app.http.requests import ByHandQuery, query
-from kvscope.app.paths import static_dir
 from kvscope.app.store.gallery import Recording
 from kvscope.model.api import Refused
 from kvscope.model.by_hand.examples import EXAMPLES, MOST, Example, Matrix
 
 NUMBER = re.compile(r"[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,3})?", re.IGNORECASE | re.ASCII)
 ID = re.compile(r"[0-9]{1,3}", re.ASCII)
+PAGE = {
+    "name": "by-hand",
+    "title": "By hand",
+    "description": "A whole layer of attention and a decode step of the KV cache, small enough to check with a pencil. "
+    "Every number opens to its arithmetic, every input can be changed.",
+    "without_scripts": "These examples are worked out by a running model, and need JavaScript to be shown.",
+}
 NAMES = ("prompt", "given", "temperature")
 """Parameters that are no matrix."""
 
@@ -33,7 +39,7 @@ NAMES = ("prompt", "given", "temperature")
 def blueprint(calls: Calls, recorded: Sequence[Recording]) -> Blueprint:
     """The routes. The first of the recordings that opens at a head shows the same of the real model."""
     routes = Blueprint("by_hand", __name__)
-    import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
+    render = renderer("own-page.html")
     real = next(
         (
             {"id": each.card.id, "look": each.example.look, "picture": each.card.picture}
@@ -49,9 +55,7 @@ def blueprint(calls: Calls, recorded: Sequence[Recording]) -> Blueprint:
             told = render_template("message.html", heading="There is no such example", text=text, framed=framed)
             return Response(told, 404)
         bootstrap = {"example": example, "framed": framed, "real": real}
-        return Response(
-            render_template("by-hand.html", bootstrap=bootstrap, importmap=import_map, csp_nonce=g.csp_nonce)
-        )
+        return Response(render(bootstrap=bootstrap, **PAGE))
 
     @routes.get("/by-hand")
     @routes.get("/by-hand/")

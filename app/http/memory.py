@@ -9,31 +9,39 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from flask import Blueprint, Response, g, jsonify, render_template, request
+from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.calls import Calls
 from kvscope.app.http.answers import Measured
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.rendering import renderer
 from kvscope.app.http.requests import Measure, body
 from kvscope.app.http.visitors import client_of
 from kvscope.app.paths import static_dir
 from kvscope.app.store.gallery import Recording
 
+PAGE = {
+    "name": "memory",
+    "title": "Memory",
+    "description": "How much memory a KV cache takes: a known model or a config.json, on GPUs of your choice. "
+    "What fits, where it stops, and the arithmetic of every number.",
+    "without_scripts": "These figures are worked out in the page, and need JavaScript.",
+}
+
 
 def blueprint(calls: Calls, limits: Limits, recorded: Sequence[Recording]) -> Blueprint:
     """The routes. Steps of the first of the recordings stand in the charts where the address names no run."""
     routes = Blueprint("memory", __name__)
-    import_map, models, gpus = (
-        json.loads((static_dir() / name).read_text("utf-8"))
-        for name in ("importmap.json", "memory/models.json", "memory/gpus.json")
+    render = renderer("own-page.html")
+    models, gpus = (
+        json.loads((static_dir() / "memory" / f"{name}.json").read_text("utf-8")) for name in ("models", "gpus")
     )
     session = next((each.card.id for each in recorded if each.card), None)
     known = {"models": models, "gpus": gpus, "session": session}
 
     def page(framed: bool) -> str:
-        bootstrap = {**known, "framed": framed}
-        return render_template("memory.html", bootstrap=bootstrap, importmap=import_map, csp_nonce=g.csp_nonce)
+        return render(bootstrap={**known, "framed": framed}, **PAGE)
 
     @routes.get("/memory")
     def alone() -> str:

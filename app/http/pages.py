@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import asdict
 from typing import Any
 
-from flask import Blueprint, Response, g, jsonify, render_template, request, url_for
+from flask import Blueprint, Response, jsonify, render_template, request, url_for
 
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
-from kvscope.app.paths import static_dir
+from kvscope.app.http.rendering import renderer
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.gallery import Example
 from kvscope.app.store.runs import RunLog
@@ -68,7 +67,7 @@ def blueprint(
 ) -> Blueprint:
     """The routes, over these parts. `shipped`: sessions that nobody has a token of."""
     routes = Blueprint("pages", __name__)
-    import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
+    render = renderer("stage.html")
     bootstrap = {
         "version": own_version(),
         "examples": [asdict(example) for example in examples],
@@ -76,14 +75,7 @@ def blueprint(
     }
 
     def page(title: str, more: dict[str, Any], **named: Any) -> str:
-        return render_template(
-            "stage.html",
-            title=title,
-            bootstrap=bootstrap | more,
-            importmap=import_map,
-            csp_nonce=g.csp_nonce,
-            **named,
-        )
+        return render(title=title, bootstrap=bootstrap | more, **named)
 
     @routes.get("/")
     def stage() -> str:

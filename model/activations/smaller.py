@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from kvscope.model.activations.lens import left_by
 from kvscope.model.activations.observe import observe
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import BLOCK_SIZE
@@ -66,7 +67,7 @@ def _look(engine: Engine, ids: list[int], steps: int) -> tuple[list[Tensor], Ten
     """Attention [H, rows, T] of each layer, of its last rows; logits [steps, V] in float64."""
     config = engine.transformer.config
     names = [f"blocks.{layer}.attn.weights" for layer in range(config.layers)]
-    last = f"blocks.{config.layers - 1}.resid_out"
+    last = left_by(config.layers - 1)
 
     def form(name: str, value: Tensor) -> Tensor:
         return value[-steps:] if name == last else value.reshape(config.heads, *value.shape[-2:])[:, -LOOKED_AT:]

@@ -13,7 +13,7 @@ from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
-from kvscope.model.transformer import Transformer
+from kvscope.model.transformer import Batch, Transformer
 
 TAKES = 3
 PAIRS = 4
@@ -37,7 +37,7 @@ class Turned:
     """
 
     changes: dict[str, float]
-    pairs: list[tuple[tuple[float, float], tuple[float, float], tuple[float, float]]]
+    pairs: list[list[tuple[float, float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,22 @@ def appended(transformer: Transformer, ids: list[int], *, masked: bool, device: 
 
 def _whole_pass(transformer: Transformer, ids: list[int], masked: bool, device: str) -> tuple[Tensor, Tensor]:
     """K and V of every layer [L, 2, Hkv, T, Dh], and the last row's logits [V]."""
-    cache, sequence = KVCache(transformer.config, -(-len(ids) // BLOCK_SIZE), device), Sequence()
-    entry = Entry(ids, 0, cache.extend(sequence, len(ids)), cache.slots(sequence))
-    batch, _, _ = make_batch([entry], device, transformer.config.window)
+    cache, slots, batch = _by_itself(transformer, ids, device)
     if not masked:
         batch = replace(batch, groups=tuple(replace(group, visible=None) for group in batch.groups))
     logits: Tensor = transformer(batch, cache)
-    return cache.read_all(cache.slots(sequence)), logits[-1]
+    return cache.read_all(slots), logits[-1]
+
+
+def _by_itself(
+    transformer: Transformer, ids: list[int], device: str, position: int = 0
+) -> tuple[KVCache, Tensor, Batch]:
+    """A cache for these tokens alone, their slots in it, and the batch of them; the first stands at `position`."""
+    cache, sequence = KVCache(transformer.config, -(-len(ids) // BLOCK_SIZE), device), Sequence()
+    slots = cache.extend(sequence, len(ids))
+    entry = Entry(ids, 0, slots, slots, forgotten=position)
+    batch, _, _ = make_batch([entry], device, transformer.config.window)
+    return cache, slots, batch
 
 
 def turned(
@@ -82,15 +91,13 @@ def turned(
     }
     half = config.head_dim // 2
     told = (mine[0]["attn.q"], mine[0]["attn.q_rot"], mine[1]["attn.q_rot"])
-    pairs = [tuple((float(q[at]), float(q[at + half])) for q in told) for at in range(min(PAIRS, half))]
-    return Turned(changes, pairs)  # type: ignore[arg-type]
+    pairs = [[(float(q[at]), float(q[at + half])) for q in told] for at in range(min(PAIRS, half))]
+    return Turned(changes, pairs)
 
 
 def _alone(transformer: Transformer, token: int, position: int, layer: int, device: str) -> dict[str, Tensor]:
     """One layer's q, k and v [1, heads, Dh] of a token that sees itself alone, at a position of a text."""
-    cache, sequence = KVCache(transformer.config, 1, device), Sequence()
-    entry = Entry([token], 0, cache.extend(sequence, 1), cache.slots(sequence), forgotten=position)
-    batch, _, _ = make_batch([entry], device)
+    cache, _, batch = _by_itself(transformer, [token], device, position)
     seen: dict[str, Tensor] = {}
 
     def observer(name: str) -> Observer:
