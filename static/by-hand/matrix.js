@@ -16,6 +16,7 @@ export function Matrix({ block, first, shown, actions }) {
   const { table, moment } = shown;
   const body = useRef(null);
   const divides = block.axis === "rows";
+  const stop = stopOf(block, shown);
   const onKeyDown = (event) => {
     const [down, right] = ARROWS[event.key] ?? [0, 0];
     const at = event.target.dataset?.cell;
@@ -43,7 +44,7 @@ export function Matrix({ block, first, shown, actions }) {
               const name = cellName(block.name, r, c);
               return html`<td key=${c}><${Cell}
                 name=${name} value=${value} kind=${kindOf(table, name, moment)} say=${block.say(r, c)}
-                shares=${block.shares === true} stop=${isStop(block, name, shown)} shown=${shown} actions=${actions} /></td>`;
+                shares=${block.shares === true} stop=${name === stop} shown=${shown} actions=${actions} /></td>`;
             })}
           </tr>`,
         )}
@@ -54,10 +55,10 @@ export function Matrix({ block, first, shown, actions }) {
 }
 
 /** Of the cells of a block one can be reached with Tab; the arrows lead to the others. */
-function isStop(block, name, { table, moment, cell }) {
-  if (cell?.startsWith(`${block.name}:`)) return cell === name;
+function stopOf(block, { table, moment, cell }) {
+  if (cell?.startsWith(`${block.name}:`)) return cell;
   const names = block.values.flatMap((row, r) => row.map((_, c) => cellName(block.name, r, c)));
-  return name === names.findLast((each) => kindOf(table, each, moment) !== "absent");
+  return names.findLast((each) => kindOf(table, each, moment) !== "absent");
 }
 
 /** "W_Q" with its Q set low, "K^T" with its T set high. */

@@ -9,13 +9,13 @@ export function Misprints({ shown, actions, framed }) {
   const { example, table, plain } = shown;
   if (example === "a") {
     const target = framed ? "_blank" : null;
-    return html`<section class="by-hand-card is-misprint" aria-label="Misprints">
+    return html`<section class="own-card is-misprint" aria-label="Misprints">
       <h2>Example B, head 2: often printed 0.503, its own Q and K give 0.516</h2>
       <p>There the weights of “love” are often printed as 0.503 and 0.497. Work them out from the Q and K beside them.${" "}
         <a target=${target} rel=${target && "noopener"} href="/by-hand/b?cell=weights2:1:0&step=decode">Open example B at this cell</a></p>
     </section>`;
   }
-  return html`<section class="by-hand-card is-misprint" aria-label="Misprints">
+  return html`<section class="own-card is-misprint" aria-label="Misprints">
     <h2>Printed otherwise elsewhere</h2>
     ${
       plain

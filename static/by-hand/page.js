@@ -1,19 +1,22 @@
 /** The worked examples: a derivation whose every number opens, and whose every input can be changed. */
 
 import { html } from "htm/preact";
-import { Places } from "../ui/places.js";
-import { ThemeButton } from "../ui/theme-button.js";
+import { ShareAddress } from "../embed/share-address.js";
+import { OwnHeader } from "../ui/own-header.js";
 import { Inputs } from "./inputs.js";
 import { Matrix, Title } from "./matrix.js";
 import { Misprints } from "./misprint-card.js";
 import { Predict } from "./predict-card.js";
 import { Projections } from "./projections.js";
 import { RealHead } from "./real-head.js";
-import { SharePrint } from "./share-print.js";
 import { operandsOf, sayCell, workingOf } from "./table.js";
 import { useExample } from "./use-example.js";
 import { Working } from "./working.js";
 
+const PRINTS = [
+  { name: "Print worksheet", sheet: "blank" },
+  { name: "Print with answers", sheet: "answers" },
+];
 const HEADINGS = {
   a: ["Check attention with a pencil: “the cat sat”", "A · 2 numbers"],
   b: ["Check a whole step with a pencil: “I love” → “AI”", "B · 4 numbers, 2 heads"],
@@ -27,31 +30,23 @@ export function Page({ example, framed, real, theme, setTheme }) {
     keepAddress: framed,
   });
   return html`
-    ${!framed && html`<${Header} theme=${theme} setTheme=${setTheme} />`}
-    <main class="by-hand">
+    ${!framed && html`<${OwnHeader} here="by-hand" theme=${theme} setTheme=${setTheme} />`}
+    <main class="own-page by-hand">
       <${Heading} ...${{ example, framed, shown, predict, search, actions }} />
       ${shown ? html`<${Derivation} ...${{ shown, open, predict, real, theme, framed, actions }} />` : html`<p class="by-hand-waits" role="status">${waiting || "The engine works it out…"}</p>`}
     </main>
   `;
 }
 
-function Header({ theme, setTheme }) {
-  return html`<header class="header">
-    <p class="wordmark">KV<span>Scope</span></p>
-    <${Places} here="by-hand" />
-    <div class="header-end"><${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>
-  </header>`;
-}
-
 function Heading({ example, framed, shown, predict, search, actions }) {
   const [title] = HEADINGS[example];
   const base = framed ? "/embed/by-hand/" : "/by-hand/";
-  return html`<div class="by-hand-heading">
+  return html`<div class="own-heading">
     <div>
       <h1>${title}</h1>
       <p>One row is one token, read left to right. <b>Below a matrix, each cell is its row times its column.</b></p>
     </div>
-    <div class="by-hand-tools">
+    <div class="own-tools">
       <nav class="choice" aria-label="Examples">
         ${Object.entries(HEADINGS).map(([name, [, label]]) =>
           name === example ? html`<b aria-current="page">${label}</b>` : html`<a href=${`${base}${name}`}>${label}</a>`,
@@ -66,7 +61,10 @@ function Heading({ example, framed, shown, predict, search, actions }) {
       ${
         framed
           ? html`<a class="plain-button" target="_blank" rel="noopener" href=${`/by-hand/${example}${search}`}>Open in KVScope</a>`
-          : html`<${SharePrint} example=${example} title=${title} search=${search} />`
+          : html`<${ShareAddress}
+              path=${`/by-hand/${example}${search}`} title=${title} prints=${PRINTS}
+              say="All that was changed is in the address: nothing is stored."
+            />`
       }
     </div>
   </div>`;
@@ -121,7 +119,7 @@ function Said({ wrong, table, moment }) {
   if (wrong) {
     const where = wrong.cell?.includes(":") ? `${sayCell(table, wrong.cell)}: ` : "";
     const text = where ? wrong.text.replace(/^\w+: /, "") : wrong.text;
-    return html`<p class="by-hand-wrong" id="wrong" role="alert">${where}${text}</p>`;
+    return html`<p class="own-wrong" id="wrong" role="alert">${where}${text}</p>`;
   }
   return html`<p>${
     moment === "prefill"

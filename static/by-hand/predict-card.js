@@ -7,7 +7,7 @@ import { sayCell } from "./table.js";
 
 export function Predict({ names, shown, actions }) {
   const left = names.filter((name) => shown.hidden.has(name)).length;
-  return html`<section class="by-hand-card predict" aria-label="Predict it">
+  return html`<section class="own-card predict" aria-label="Predict it">
     <h2>Predict it <span class="quiet">${left ? `${left} hidden · 0.001 either way counts` : "all found"}</span></h2>
     ${names.map((name) => html`<${Guess} key=${name} name=${name} shown=${shown} actions=${actions} />`)}
     <p class="predict-next">

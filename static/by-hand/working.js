@@ -20,7 +20,7 @@ export function Working({ open, shown, actions }) {
   const { table, moment, cell, hidden, plain, example } = shown;
   const kind = kindOf(table, cell, moment);
   const misprint = plain && misprintOf(example, cell);
-  return html`<section class="by-hand-card working" aria-label="Working">
+  return html`<section class="own-card working" aria-label="Working">
     <div class="working-head">
       <h2>${sayCell(table, cell)}: <b class="number">${hidden.has(cell) ? "?" : cellText(numberIn(table, cell))}</b> <span class=${`origin is-${kind}`}>${ORIGINS[kind]}</span></h2>
       <p class="quiet working-key">solid outline: goes straight in · dashed: one step before</p>

@@ -2,23 +2,19 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Fetched } from "../ui/fetched.js";
 
-/**
- * The builder's code is fetched when it is asked for: few embed.
- *
- * @param {{id: string, title: string, moment: Object, class?: string}} props of a saved session; `moment`: what is in sight, of `momentOf`
- */
+/** Few embed. */
+const BUILDER = async () => (await import("./builder.js")).EmbedBuilder;
+
+/** @param {{id: string, title: string, moment: Object, class?: string}} props of a saved session; `moment`: what is in sight, of `momentOf` */
 export function EmbedButton({ id, title, moment, class: className = null }) {
   const [opened, setOpened] = useState(null);
-  const open = async () => {
-    const code = await import("./builder.js").catch(() => null);
-    setOpened({ Builder: code?.EmbedBuilder ?? NotFetched, moment });
-  };
-  return html`<button type="button" class=${className} onClick=${open}>Embed…</button>
-    ${opened && html`<${EmbedDialog} id=${id} title=${title} ...${opened} onClose=${() => setOpened(null)} />`}`;
+  return html`<button type="button" class=${className} onClick=${() => setOpened(moment)}>Embed…</button>
+    ${opened && html`<${EmbedDialog} id=${id} title=${title} moment=${opened} onClose=${() => setOpened(null)} />`}`;
 }
 
-function EmbedDialog({ Builder, id, title, moment, onClose }) {
+function EmbedDialog({ id, title, moment, onClose }) {
   const dialog = useRef(null);
   useLayoutEffect(() => dialog.current.showModal(), []);
   return html`<dialog class="share embed-dialog" aria-labelledby="embed-title" ref=${dialog} onClose=${onClose}>
@@ -26,10 +22,6 @@ function EmbedDialog({ Builder, id, title, moment, onClose }) {
       <h2 id="embed-title">Embed this run</h2>
       <button type="button" onClick=${() => dialog.current.close()}>Close</button>
     </div>
-    <${Builder} id=${id} title=${title} moment=${moment} />
+    <${Fetched} of=${BUILDER} id=${id} title=${title} moment=${moment} />
   </dialog>`;
-}
-
-function NotFetched() {
-  return html`<p role="alert">The server was not reached. Close this and try again.</p>`;
 }

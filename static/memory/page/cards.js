@@ -11,7 +11,7 @@ import { Opened } from "./opened.js";
 /** @param {{understood: import("../asked.js").Understood}} props */
 export function Bytes({ understood: { model, inputs } }) {
   const { cache, context } = inputs;
-  return html`<section class="memory-card" aria-label="Bytes">
+  return html`<section class="own-card" aria-label="Bytes">
     <h2>Bytes of KV cache</h2>
     <${Opened} name="a token in one layer" result=${layerBytesPerToken(model, cache)} kind="is-cache" />
     <${Opened} name="a token" result=${cacheBytesPerToken(model, cache)} kind="is-cache" />
@@ -25,7 +25,7 @@ export function Fits({ understood: { model, inputs } }) {
   const { room, value, stop } = mostRequests(model, inputs);
   const tokens = mostTokens(model, inputs);
   const left = stop !== "weights";
-  return html`<section class="memory-card" aria-label="What fits">
+  return html`<section class="own-card" aria-label="What fits">
     <h2>What fits, weights included</h2>
     <${Opened} name="weights" result=${weightBytes(model, inputs.weights)} kind="is-weights" />
     <${Opened} name="room for cache" result=${roomForCache(model, inputs)} />
@@ -39,7 +39,7 @@ export function Fits({ understood: { model, inputs } }) {
 export function Speed({ understood: { model, inputs } }) {
   const step = timePerToken(model, inputs);
   const [decode, prefill] = expected(model, inputs);
-  return html`<section class="memory-card" aria-label="Speed">
+  return html`<section class="own-card" aria-label="Speed">
     <h2>How fast at best</h2>
     <${Opened} name="time per token" result=${step} />
     <p class="fact"><span>tokens a second for each</span> <b class="number">${integer(1 / step.value)}</b> <em class="estimated">estimated</em></p>

@@ -69,7 +69,7 @@ function Cache({ understood: { model, inputs }, real, logarithmic, theme }) {
     integer(y),
     integer(requestBytes(real.model, x, real.stored).value),
   ]);
-  return html`<section class="memory-card is-chart" aria-label="Cache against length">
+  return html`<section class="own-card is-chart" aria-label="Cache against length">
     <h2>The cache grows with the length</h2>
     <p class="quiet">Twice the tokens, twice the bytes${model.window ? ", until layers with a window keep no more" : ""}.</p>
     <${Figure} name="Cache against length" drawing=${drawing} table=${{ head: ["tokens", "measured, B", "formula, B"], rows }} />
@@ -104,7 +104,7 @@ function Attention({ understood: { model, inputs }, real, logarithmic, theme }) 
     };
   }, [model, inputs, real, logarithmic, theme]);
   const rows = points.map(({ x, y }) => [integer(x), integer(y), integer(attentionFlops(real.model, x))]);
-  return html`<section class="memory-card is-chart" aria-label="Attention against length">
+  return html`<section class="own-card is-chart" aria-label="Attention against length">
     <h2>The work of attention grows with its square</h2>
     <p class="quiet">Each token looks at all before it: twice the tokens, four times the pairs.</p>
     <${Figure} name="Attention against length" drawing=${drawing} table=${{ head: ["tokens", "counted, FLOP", "formula, FLOP"], rows }} />

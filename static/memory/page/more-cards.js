@@ -12,7 +12,7 @@ const PERCENT = 100;
 export function Heads({ understood: { model, inputs } }) {
   const all = variants(model, inputs.cache);
   const most = Math.max(...all.map(({ bytes: { value } }) => value));
-  return html`<section class="memory-card" aria-label="KV heads">
+  return html`<section class="own-card" aria-label="KV heads">
     <h2>The same model with other KV heads</h2>
     <p class="quiet">Bytes of a token. Heads that share K and V keep fewer of them.</p>
     ${all.map(
@@ -35,7 +35,7 @@ export function Heads({ understood: { model, inputs } }) {
 /** @param {{models: Object[]}} props */
 export function Printed({ models }) {
   const nameOf = (id) => models.find((model) => model.id === id).name;
-  return html`<section class="memory-card is-misprint" aria-label="Often printed otherwise">
+  return html`<section class="own-card is-misprint" aria-label="Often printed otherwise">
     <h2>Often printed otherwise</h2>
     ${misprints(models).map(
       ({ model, of, printed, slip, right, because }) => html`<details key=${`${model}${of}${printed}`} class="opened">
@@ -51,7 +51,7 @@ export function Printed({ models }) {
 
 /** @param {{model: Object, gpu: Object, pasted: boolean}} props */
 export function Sources({ model, gpu, pasted }) {
-  return html`<section class="memory-card" aria-label="Sources">
+  return html`<section class="own-card" aria-label="Sources">
     <h2>Where the sizes are from</h2>
     <${Links} name=${model.name} sources=${pasted ? [] : model.sources} none="The config that was pasted." />
     <${Links} name=${gpu.name} sources=${gpu.sources} none="" />

@@ -1,9 +1,9 @@
 /** The memory calculator: what a model's cache and weights take, on which GPUs they fit, and how fast it could be. */
 
 import { html } from "htm/preact";
+import { ShareAddress } from "../../embed/share-address.js";
 import { bytesShort, integer } from "../../facts/format.js";
-import { Places } from "../../ui/places.js";
-import { ThemeButton } from "../../ui/theme-button.js";
+import { OwnHeader } from "../../ui/own-header.js";
 import { cacheBytesPerToken } from "../sizes.js";
 import { Bytes, Fits, Speed } from "./cards.js";
 import { Lengths } from "./length-cards.js";
@@ -11,12 +11,13 @@ import { Heads, Printed, Sources } from "./more-cards.js";
 import { Paste } from "./paste.js";
 import { Roofline } from "./roofline-card.js";
 import { Sentence } from "./sentence.js";
-import { Share } from "./share.js";
 import { Sliders } from "./sliders.js";
 import { useCalculator } from "./use-calculator.js";
 import { useMeasured } from "./use-measured.js";
 import { useRun } from "./use-run.js";
 import { Verdict } from "./verdict.js";
+
+const PRINTS = [{ name: "Print", sheet: "figures" }];
 
 /**
  * @param {{known: {models: Object[], gpus: Object[], session: string|null}, framed: boolean, identity: () => Object,
@@ -34,13 +35,20 @@ export function Page({ known, framed, identity, theme, setTheme }) {
   const gpuName = inputs.gpu.name.replace("NVIDIA ", "");
   const of = { understood, gpuName };
   return html`
-    ${!framed && html`<${Header} theme=${theme} setTheme=${setTheme} />`}
-    <main class="memory">
-      <div class="memory-heading">
+    ${!framed && html`<${OwnHeader} here="memory" theme=${theme} setTheme=${setTheme} />`}
+    <main class="own-page memory">
+      <div class="own-heading">
         <h1>Every token leaves its keys and values in memory. What fits?</h1>
-        <div class="memory-tools">
+        <div class="own-tools">
           <button type="button" class="plain-button" disabled=${search === ""} onClick=${actions.reset}>Reset</button>
-          ${framed ? html`<a class="plain-button" target="_blank" rel="noopener" href=${`/memory${search}`}>Open in KVScope</a>` : html`<${Share} search=${search} />`}
+          ${
+            framed
+              ? html`<a class="plain-button" target="_blank" rel="noopener" href=${`/memory${search}`}>Open in KVScope</a>`
+              : html`<${ShareAddress}
+            path=${`/memory${search}`} title="Memory of a KV cache" prints=${PRINTS}
+            say="All that was chosen is in the address: nothing is stored."
+          />`
+          }
         </div>
       </div>
       <${Sentence} texts=${texts} known=${known} modelName=${model.name} problem=${problem} actions=${actions} />
@@ -54,12 +62,4 @@ export function Page({ known, framed, identity, theme, setTheme }) {
       <div class="memory-cards"><${Heads} ...${of} /><${Printed} models=${known.models} /><${Sources} model=${model} gpu=${inputs.gpu} pasted=${texts.config !== ""} /></div>
     </main>
   `;
-}
-
-function Header({ theme, setTheme }) {
-  return html`<header class="header">
-    <p class="wordmark">KV<span>Scope</span></p>
-    <${Places} here="memory" />
-    <div class="header-end"><${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>
-  </header>`;
 }

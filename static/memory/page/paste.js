@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 export function Paste({ pasted, config, understood, paste }) {
   const { model, notes } = understood;
   const wrong = pasted.problem !== "";
-  return html`<details class="memory-card paste" open=${config !== "" || wrong}>
+  return html`<details class="own-card paste" open=${config !== "" || wrong}>
     <summary>Another model: paste its config.json</summary>
     <label class="paste-field"><span>config.json, as Hugging Face has it</span>
       <textarea
@@ -14,7 +14,7 @@ export function Paste({ pasted, config, understood, paste }) {
         aria-describedby="paste-said" onInput=${(event) => paste(event.currentTarget.value)}></textarea>
     </label>
     <div id="paste-said">
-      ${wrong && html`<p class="memory-wrong" role="alert">${pasted.problem} The model above stays as it was.</p>`}
+      ${wrong && html`<p class="own-wrong" role="alert">${pasted.problem} The model above stays as it was.</p>`}
       ${
         !wrong &&
         config &&

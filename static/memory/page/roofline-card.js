@@ -47,7 +47,7 @@ export function Roofline({ understood, gpuName, run, measuring, framed, theme })
       milliseconds(ms),
     ]),
   ];
-  return html`<section class="memory-card is-chart" aria-label="Roofline">
+  return html`<section class="own-card is-chart" aria-label="Roofline">
     <h2>What bounds it: bandwidth or the peak</h2>
     <p>A roof slopes as far as memory bounds, then it is flat. ${readOut(best, gpuName)} Hollow points are <em class="estimated">estimated</em>, filled ones are real steps, <b class="is-output">measured</b>.</p>
     <${Figure} name="Roofline" drawing=${drawing} table=${{ head: ["", "FLOP/B", "FLOP/s", "time"], rows }} />
@@ -85,7 +85,7 @@ function tracesOf({ understood: { model, inputs }, gpuName, best: [decode, prefi
 }
 
 function OfRun({ run, shared, points, machine }) {
-  if (run.problem) return html`<p class="memory-wrong" role="alert">${run.problem}</p>`;
+  if (run.problem) return html`<p class="own-wrong" role="alert">${run.problem}</p>`;
   if (!run.open) return null;
   const reached =
     machine && points.length
@@ -105,6 +105,6 @@ function Machine({ measuring: { measured, going, problem, measure } }) {
         ? html`Reads <b class="number is-output">${short(measured.bandwidth.per_second, "B/s")}</b>, multiplies at <b class="number is-output">${short(measured.peak.per_second, "FLOP/s")}</b>: measured, ${measured.dtype} on ${measured.device}${measured.threads ? html`, ${integer(measured.threads)} threads` : ""}, the best of ${integer(measured.bandwidth.takes_ms.length)} and ${integer(measured.peak.takes_ms.length)} takes.`
         : html`<span class="quiet">Its own bandwidth and peak take a few seconds, and no run may be going on.</span>`
     }</p>
-    ${problem && html`<p class="memory-wrong" role="alert">${problem}</p>`}
+    ${problem && html`<p class="own-wrong" role="alert">${problem}</p>`}
   </div>`;
 }

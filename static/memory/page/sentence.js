@@ -29,14 +29,14 @@ export function Sentence({ texts, known, modelName, problem, actions }) {
       ${" · cache in "}<${Choice} ...${field("cache", "Cache dtype")} options=${dtypes} />
       ${" · the first "}<${Whole} ...${field("prefix", "Shared prefix, tokens")} />${" tokens are the same for all, and stored once"}
     </p>
-    ${problem && html`<p class="memory-wrong" id="memory-wrong" role="alert">${problem.text} Below is what there was before.</p>`}
+    ${problem && html`<p class="own-wrong" id="own-wrong" role="alert">${problem.text} Below is what there was before.</p>`}
   </form>`;
 }
 
 const dtypes = DTYPES.map((id) => ({ id, name: id.replace("-", ", a scale per ") }));
 
 function fault(name, problem) {
-  return problem?.field === name ? { "aria-invalid": "true", "aria-describedby": "memory-wrong" } : {};
+  return problem?.field === name ? { "aria-invalid": "true", "aria-describedby": "own-wrong" } : {};
 }
 
 /** A whole number, its thousands apart. What is typed stays as it is until the field is left. */
