@@ -28,7 +28,7 @@ export function BlockView({ state, focus, dispatch, client }) {
     <${Note} status=${status} stored=${stored} />
     <${BlockDrawing}
       scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover}
-      onOpen=${setOpened} dispatch=${dispatch}
+      opened=${opened} onOpen=${setOpened} dispatch=${dispatch}
     />
     ${
       opened &&

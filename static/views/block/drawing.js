@@ -45,7 +45,7 @@ function useGeometry({ dims, positions, query }, size, centre) {
   }, [size, heads, kvHeads, headDim, d, mlp, gated, rotary, positions, query, centre]);
 }
 
-function Drawing({ scene, waiting, centre, onMove, onOpen, hover, size, dispatch }) {
+function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, dispatch }) {
   const theme = useTheme();
   const ratio = useRatio();
   const geometry = useGeometry(scene, size, centre);
@@ -81,7 +81,8 @@ function Drawing({ scene, waiting, centre, onMove, onOpen, hover, size, dispatch
   const [pointer, setPointer] = useState(null);
   const cursor = useCursor(scene, geometry);
   const pointed = pointer ? hitBlock(geometry, pointer.x, pointer.y) : cursor.place;
-  const facts = pointed && valueFacts(scene, pointed);
+  // Of the number that is opened the panel says all, and has its place there.
+  const facts = pointed && !samePlace(pointed, opened) && valueFacts(scene, pointed);
 
   const onPointerMove = (event) => {
     const at = pointInside(event);
@@ -131,6 +132,10 @@ function Drawing({ scene, waiting, centre, onMove, onOpen, hover, size, dispatch
       ${facts && beside && html`<${Tooltip} at=${beside} box=${geometry} ...${facts} />`}
     </div>
     ${legend}`;
+}
+
+function samePlace(one, other) {
+  return ["tensor", "part", "index", "key"].every((name) => one[name] === other?.[name]);
 }
 
 function inWords({ title, value, notes }) {
