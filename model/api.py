@@ -248,6 +248,13 @@ class Service(Protocol):
         """One head's last row of `ids` with the cache, and all its rows without one, as safetensors. Raises Refused."""
         ...
 
+    def operations(self, ids: list[int], layer: int) -> dict[str, Any]:
+        """One layer's operations for the last of `ids`, with the cache and without: how far each differs.
+
+        JSON-able data (docs/frames.md, On demand). Raises Refused.
+        """
+        ...
+
     def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
         """How likely the tokens that `text` is spelled with are to come after `ids`.
 

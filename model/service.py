@@ -15,6 +15,7 @@ from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.losses import prompt_losses
 from kvscope.model.activations.smaller import compared
 from kvscope.model.activations.step_values import step_values
+from kvscope.model.activations.twice import layer_twice
 from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.activations.what_if import appended, everything, turned
 from kvscope.model.api import (
@@ -184,6 +185,15 @@ class ModelService:
         _among("step", len(ids) - 1, len(ids))
         with _refusing_when_full():
             return algebra_values(self.engine, ids, layer, head)
+
+    def operations(self, ids: list[int], layer: int) -> dict[str, Any]:
+        """One layer's operations with the cache and without (docs/frames.md, On demand). Raises Refused."""
+        _among("layer", layer, self.info["layers"])
+        if len(ids) < 2:
+            raise Refused("step", "Before its only token there is none in the cache.")
+        self._few_enough(ids)
+        with _refusing_when_full():
+            return {"operations": [asdict(each) for each in layer_twice(self.engine, ids, layer)]}
 
     def control(self, run: str, action: str) -> str:
         """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed.

@@ -30,6 +30,7 @@ CALLS = (
     "head",
     "block",
     "algebra",
+    "operations",
     "candidates",
     "lens",
     "smaller",

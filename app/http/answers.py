@@ -321,6 +321,26 @@ class Smaller(TypedDict):
     likeliest: list[list[Token]]
 
 
+class Difference(TypedDict):
+    largest: float
+    size: float
+
+
+class Operation(TypedDict):
+    """By its hook point; `cached`: the older rows were read from the cache."""
+
+    name: str
+    cached: bool
+    old: Difference
+    new: Difference
+
+
+class Operations(TypedDict):
+    """docs/frames.md, On demand."""
+
+    operations: list[Operation]
+
+
 class Appended(TypedDict):
     by_layer: list[float]
     by_position: list[float]

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.http.answers import Candidates, Everything, Lens, Losses, Masked, Smaller, Turned
+from kvscope.app.http.answers import Candidates, Everything, Lens, Losses, Masked, Operations, Smaller, Turned
 from kvscope.app.http.lookup import Log, RunLookup, Steps
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.requests import (
@@ -19,6 +19,7 @@ from kvscope.app.http.requests import (
     BlockQuery,
     CandidateQuery,
     HeadQuery,
+    LayerQuery,
     MatrixQuery,
     PositionsQuery,
     SmallerQuery,
@@ -40,7 +41,7 @@ class LogRoutes:
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
-        exact = (self.head, self.block, self.algebra, self.candidates, self.lens, self.losses)
+        exact = (self.head, self.block, self.algebra, self.operations, self.candidates, self.lens, self.losses)
         otherwise = (self.smaller, self.mask, self.everything, self.positions)
         for route in (self.frames, *exact, *otherwise, self.weights, self.matrix):
             routes.get(f"/<log>/{route.__name__}")(route)
@@ -106,6 +107,19 @@ class LogRoutes:
         steps = self._lookup.steps(log, first=1)
         asked = query(AlgebraQuery, steps.bounds)
         return self._exact(log, steps, "algebra", steps.before(asked.step), asked.layer, asked.head)
+
+    @describe(
+        "A layer's operations in a step of decode, with the cache and without",
+        {200: json_answer("how far each differs", Operations)},
+        *EXACT_PROBLEMS,
+        query=LayerQuery,
+        revalidated=True,
+    )
+    def operations(self, log: str) -> Response:
+        """`GET …/operations?step=&layer=`"""
+        steps = self._lookup.steps(log, first=1)
+        asked = query(LayerQuery, steps.bounds)
+        return self._exact(log, steps, "operations", steps.before(asked.step), asked.layer)
 
     @describe(
         "How likely tokens of one's own were as the next one",

@@ -126,6 +126,11 @@ class AlgebraQuery(HeadQuery):
     step: Index = Field(ge=1)
 
 
+class LayerQuery(StepQuery):
+    step: Index = Field(ge=1)
+    layer: Index
+
+
 class BlockQuery(StepQuery):
     layer: Index
     position: Index = Field(description="which token, counted from the first of the prompt")

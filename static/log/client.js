@@ -263,6 +263,14 @@ export function createClient({
     /** One head's decode step with and without the cache (docs/frames.md, On demand).  @throws {Problem} */
     algebra: ({ run, step, layer, head }) => exact(run, `/algebra?step=${step}&layer=${layer}&head=${head}`),
 
+    /**
+     * How far each of a layer's operations differs with the cache and without (docs/frames.md, On demand).
+     *
+     * @returns {Promise<{operations: {name: string, cached: boolean, old: Object, new: Object}[]}>}  @throws {Problem}
+     */
+    operations: async ({ run, step, layer }) =>
+      (await request(at(run, `/operations?step=${step}&layer=${layer}`))).json(),
+
     /** @returns {Promise<{layers: Object[]}>} the newest row decoded after each layer  @throws {Problem} */
     lens: answer("lens", async ({ run, step }) => (await request(at(run, `/lens?step=${step}`))).json()),
 

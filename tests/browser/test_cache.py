@@ -157,6 +157,20 @@ def test_the_operations_add_up_to_what_the_engine_counted(stage: Stage, run: str
     assert cells(table, "scores")[:2] == [f"9 × 1 × {keys}", f"9 × {keys} × {keys}"]
 
 
+def test_every_operation_was_really_run_both_ways(stage: Stage, run: str) -> None:
+    opened(stage, run)
+    part = stage.region("One step, operation by operation")
+    expect(part).to_contain_text("was really run both ways")
+    told = requests.get(f"{stage.server.url}api/runs/{run}/operations?step={STEP}&layer={LAYER}", timeout=60).json()
+    by_name = {each["name"]: each for each in told["operations"]}
+    table = part.get_by_role("table", name="Eight operations of one layer")
+    for row, points in (("k and v", ("attn.k_rot", "attn.v")), ("mix", ("attn.mixed",))):
+        old, new = (max(by_name[point][rows]["largest"] for point in points) for rows in ("old", "new"))
+        assert small(cells(table, row)[3]) == pytest.approx(old, rel=0.06)
+        assert small(cells(table, row)[4]) == pytest.approx(new, rel=0.06)
+    assert cells(table, "append")[3:5] == ["–", "–"]
+
+
 def test_cached_and_recomputed_numbers_are_the_models_own(stage: Stage, run: str) -> None:
     opened(stage, run)
     part = stage.region("One step, operation by operation")

@@ -190,6 +190,10 @@ class FakeService:
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
         return f"algebra {ids} {layer} {head}".encode()
 
+    def operations(self, ids: list[int], layer: int) -> dict[str, Any]:
+        same = {"largest": 0.0, "size": float(len(ids))}
+        return {"operations": [{"name": "attn.v", "cached": True, "old": same, "new": same}]}
+
     def smaller(self, ids: list[int], steps: int, dtype: str, kv_heads: int) -> dict[str, Any]:
         look = {"layer": 0, "head": 0, "query": len(ids) - 1, "key": 0, "was": 1.0, "became": 1.0}
         pairs = [[_token(0), _token(0)]] * steps

@@ -43,7 +43,7 @@ function Stops({ model, inputs, bar }) {
 
 function beyond(model, { context }) {
   return model.context && context > model.context
-    ? ` More than ${integer(model.context)} tokens it was not made for.`
+    ? html` <b class="is-bad">More than ${integer(model.context)} tokens it was not made for.</b>`
     : "";
 }
 

@@ -44,7 +44,7 @@ const headed = (scene, place, name) => ({
 });
 const at = (scene, tensor, { part = null, index, key = null }) => valueAt(scene, { tensor, part, index, key });
 const signed = (value) => (value < 0 ? `− ${significant(-value)}` : `+ ${significant(value)}`);
-const products = (count, from, matrix) => `= the sum of ${counted(count, "product")}: ${from} × a column of ${matrix}`;
+const products = (count, from, matrix) => `= the sum of ${counted(count, "product")}: ${from} × a row of ${matrix}`;
 
 const FACTS = {
   resid_in: (scene, place) => ({

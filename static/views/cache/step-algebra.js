@@ -1,4 +1,7 @@
-/** One decode step: eight operations with what each saves, and K and V of one head as cached beside computed again. */
+/**
+ * One decode step: eight operations with what each saves and how far both ways differ, and K and V of one head as cached
+ * beside computed again.
+ */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -9,7 +12,7 @@ import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
 import { algebraFacts } from "./algebra.js";
 import { passFlops } from "./flops.js";
-import { stepOperations } from "./operations.js";
+import { differencesOf, stepOperations } from "./operations.js";
 import { Twice } from "./twice.js";
 
 export function StepAlgebra({ state, focus, client, dispatch }) {
@@ -32,7 +35,7 @@ export function StepAlgebra({ state, focus, client, dispatch }) {
   return html`<p class="sheet-say">
       Step ${step} feeds ${quoted(run.tokens[firstQuery])}. ${say(firstQuery)}
     </p>
-    <${Operations} run=${run} step=${step} operations=${operations} rows=${rows} keys=${keys} />
+    <${Operations} state=${state} focus=${focus} client=${client} operations=${operations} rows=${rows} keys=${keys} />
     <${Check} state=${state} focus=${focus} client=${client} />`;
 }
 
@@ -48,8 +51,13 @@ const OLD_ROWS = {
   unneeded: { text: (old) => `${old} not needed again`, tone: "is-unneeded" },
 };
 
-function Operations({ run, step, operations, rows, keys }) {
+function Operations({ state, focus, client, operations, rows, keys }) {
+  const { run, step, playing } = state;
   const { model } = run.open;
+  const { layer } = focus;
+  const wanted = !playing && !focus.preview ? { run: run.id, step, layer } : null;
+  const both = useModelValues(state, client.operations, wanted, "operations");
+  const told = both.values?.operations ?? [];
   const old = keys - rows;
   const ours = passFlops(model, rows, keys);
   const engine = run.steps[step].data.flops;
@@ -57,36 +65,39 @@ function Operations({ run, step, operations, rows, keys }) {
   const flops = (value) => (value ? short(value, "") : "–");
   return html`<div class="sheet-wide" tabindex="0" role="region" aria-label="Operations of the step">
       <table class="numbers operations" aria-label="Eight operations of one layer">
-        <caption>One layer, shapes and multiply-adds <${Badge} origin="computed" /></caption>
+        <caption>Layer ${layer}: shapes and multiply-adds, and how far both ways differ <${Badge} origin="measured" /></caption>
         <thead>
           <tr>
             <th scope="col">operation</th><th scope="col">shape now</th><th scope="col">without a cache</th>
-            <th scope="col" class="is-left">the ${counted(old, "older row")}</th><th scope="col">FLOP now</th><th scope="col">without</th>
+            <th scope="col" class="is-left">the ${counted(old, "older row")}</th><th scope="col">they differ by</th>
+            <th scope="col">the newest by</th><th scope="col">FLOP now</th><th scope="col">without</th>
           </tr>
         </thead>
         <tbody>
           ${operations.map(
-            ({ id, name, now, without, old: fate, flops: flopsNow, flopsWithout }, i) => html`<tr key=${id}>
+            ({ id, name, now, without, old: fate, points, flops: flopsNow, flopsWithout }, i) => html`<tr key=${id}>
               <th scope="row"><i class="operation-number">${i + 1}</i> ${name}</th>
               <td class="word-computed">${now}</td><td>${without}</td>
               <td class=${`is-words is-left ${OLD_ROWS[fate].tone}`}>
                 <i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${OLD_ROWS[fate].text(old)}
               </td>
+              <${Differ} differences=${differencesOf(told, points)} />
               <td>${flops(flopsNow)}</td><td>${flops(flopsWithout)}</td>
             </tr>`,
           )}
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">one layer</th><td></td><td></td><td></td><td>${flops(sum("flops"))}</td><td>${flops(sum("flopsWithout"))}</td>
+            <th scope="row">one layer</th><td></td><td></td><td></td><td></td><td></td><td>${flops(sum("flops"))}</td><td>${flops(sum("flopsWithout"))}</td>
           </tr>
           <tr>
-            <th scope="row">× ${model.layers} layers + LM head</th><td></td><td></td><td></td>
+            <th scope="row">× ${model.layers} layers + LM head</th><td></td><td></td><td></td><td></td><td></td>
             <td><b>${flops(ours)}</b></td><td><b>${flops(passFlops(model, keys, keys))}</b></td>
           </tr>
         </tfoot>
       </table>
     </div>
+    <p class="sheet-note" role="status">${bothWays({ both, told, old, keys, layer })}</p>
     <p class="sheet-note">
       Shapes are rows × numbers; scores and mix have one matrix per head.
       ${
@@ -98,11 +109,33 @@ function Operations({ run, step, operations, rows, keys }) {
     </p>`;
 }
 
+/** How far what the older rows and the newest one gave differs with the cache and without it. */
+function Differ({ differences }) {
+  const cell = (tone, difference) =>
+    html`<td class=${tone} title=${difference && `of numbers up to ${small(difference.size)}`}>${difference ? small(difference.largest) : "–"}</td>`;
+  return html`${cell("word-cached", differences?.old)}${cell("word-computed", differences?.new)}`;
+}
+
+function bothWays({ both, told, old, keys, layer }) {
+  if (!told.length) return WAITING[both.status] ?? both.problem.message;
+  const found = differencesOf(
+    told,
+    told.map(({ name }) => name),
+  );
+  const rounded = told.every((one) => [one.old, one.new].every(({ largest, size }) => largest <= ROUNDING * size));
+  const older =
+    found.old.largest === 0
+      ? "are the same to the last bit with the newest token and without it"
+      : `differ by at most ${small(found.old.largest)} with the newest token and without it`;
+  const how = rounded ? "rounding, because a pass over many rows adds in another order" : "more than rounding";
+  return `Layer ${layer} was really run both ways: the newest row alone on the cache, and all ${counted(keys, "row")} without one. The ${counted(old, "older row")} ${older}; the newest row differs by at most ${small(found.new.largest)}: ${how}.`;
+}
+
 const WAITING = {
-  none: "To compute K and V a second time takes the model, which this server does not run.",
+  none: "To compute a step a second time takes the model, which this server does not run.",
   unavailable: "Possible when the model is loaded.",
   idle: "Pause to compare the cached numbers with computed ones.",
-  loading: "Computing K and V again from the tokens, without the cache…",
+  loading: "Computing the step again from the tokens, without the cache…",
 };
 
 function Check({ state, focus, client }) {

@@ -322,6 +322,8 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
     assert client.get(f"/api/runs/{run}/weights?layer=1&of=attn.q&index=7").data == b"weights 1 attn.q 7"
     assert client.get(f"/api/runs/{run}/matrix?layer=1&of=mlp.down").data == b"matrix 1 mlp.down"
     assert len(client.get(f"/api/runs/{run}/mask?step=1").json["without"]["by_position"]) == 3
+    [operation] = client.get(f"/api/runs/{run}/operations?step=2&layer=1").json["operations"]
+    assert (operation["name"], operation["old"]["size"]) == ("attn.v", 5)
     assert client.get(f"/api/runs/{run}/everything?step=1").json["kv"] == 4
     turned = client.get(f"/api/runs/{run}/positions?layer=0&head=1&position=1&other=4").json
     assert turned["pairs"] == [[[98, 0], [1, 0], [4, 0]]]
@@ -366,6 +368,8 @@ def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatc
         ("weights?layer=0&of=attn.q", "index"),
         ("matrix?layer=0", "of"),
         ("mask?step=3", "step"),
+        ("operations?step=0&layer=0", "step"),
+        ("operations?step=1&layer=2", "layer"),
         ("positions?layer=0&head=0&position=5&other=0", "position"),
         ("positions?layer=0&head=0&position=0&other=5", "other"),
         ("smaller?dtype=int2&kv_heads=1", "dtype"),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { small } from "../../../../static/facts/small-numbers.js";
 import { algebraFacts, difference, numberTwice, rowsOf } from "../../../../static/views/cache/algebra.js";
 import { layerFlops, passFlops } from "../../../../static/views/cache/flops.js";
-import { stepOperations } from "../../../../static/views/cache/operations.js";
+import { differencesOf, stepOperations } from "../../../../static/views/cache/operations.js";
 
 /** SmolLM2-135M, and the FLOPs its engine counted for prefill of 11 tokens and for the third step after it. */
 const SMOL = { arch: "llama", layers: 30, heads: 9, kv_heads: 3, head_dim: 64, d: 576, d_mlp: 1536, vocab: 49152 };
@@ -33,6 +33,25 @@ test("shapes are those of one row now and of all rows without a cache; only k an
     operations.filter(({ old }) => old === "reused").map(({ id }) => id),
     ["kv"],
   );
+});
+
+test("of an operation's hook points the largest difference counts, whatever the model lacks of them", () => {
+  const told = [
+    { name: "attn.k_rot", old: { largest: 1, size: 9 }, new: { largest: 5, size: 7 } },
+    { name: "attn.v", old: { largest: 2, size: 8 }, new: { largest: 4, size: 6 } },
+    { name: "attn.q", old: { largest: 99, size: 99 }, new: { largest: 99, size: 99 } },
+  ];
+  const { points } = stepOperations(SMOL, { rows: 1, keys: 14 }).find(({ id }) => id === "kv");
+  assert.deepEqual(differencesOf(told, points), { old: { largest: 2, size: 8 }, new: { largest: 5, size: 7 } });
+  assert.equal(differencesOf(told, ["mlp.gate"]), null);
+});
+
+test("every hook point of a layer belongs to an operation", () => {
+  const points = stepOperations(SMOL, { rows: 1, keys: 14 }).flatMap((one) => one.points);
+  const layer =
+    "attn.normed attn.q attn.q_rot attn.k_rot attn.v attn.scores attn.weights attn.mixed attn.change resid_mid " +
+    "mlp.normed mlp.gate mlp.raised mlp.hidden mlp.change resid_out";
+  assert.deepEqual([...points].sort(), layer.split(" ").sort());
 });
 
 test("an MLP without a gate has two matrices", () => {
