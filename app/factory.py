@@ -26,8 +26,10 @@ from kvscope.app.http import (
     pages,
     problems,
     security,
+    serving,
     studies,
     vocabulary,
+    workloads,
 )
 from kvscope.app.http import gallery as gallery_page
 from kvscope.app.http import runs as run_routes
@@ -134,6 +136,8 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(calls, recorded))
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
+    app.register_blueprint(serving.blueprint())
+    app.register_blueprint(workloads.blueprint(desk, limits))
     app.register_blueprint(vocabulary.blueprint(calls))
     return app
 

@@ -22,6 +22,16 @@ MAX_SEED = 2**31 - 1
 MAX_CANDIDATE_CHARS = 64
 MAX_BEAMS = 8
 MAX_BEAM_LENGTH = 32
+MAX_ASKS = 24
+MAX_ROUNDS = 5
+MAX_SYSTEM_CHARS = 2000
+MAX_ARRIVAL_MS = 60_000
+MAX_AT_ONCE = 16
+MAX_CHUNK = 512
+MAX_WORKLOAD_BLOCKS = 256
+MAX_WORKLOAD_TOKENS = 64
+MAX_DRAFT = 16
+MAX_KEPT = 1024
 BUSY = "A run is being computed: the machine is measured while it has nothing else to do. Try again when it has ended."
 
 Strategy = Literal["greedy", "sample"]
@@ -29,6 +39,9 @@ Action = Literal["pause", "resume", "step", "stop"]
 
 Caching = Literal["kept", "none", "forgotten"]
 """What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.engine.Engine.admit)."""
+
+Batching = Literal["continuous", "static"]
+"""Whether a request may join others that are being answered, or waits until all of them are done."""
 
 Weights = Literal[
     "attn.norm",
@@ -131,6 +144,65 @@ class BeamRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """One request of a workload. Milliseconds since its round began; `retry_of`: the one that was cancelled before."""
+
+    prompt: str
+    max_new_tokens: int
+    arrives_ms: int = 0
+    cancel_ms: int | None = None
+    retry_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """Guess at most `tokens` tokens for each pass. `layers`: how many of the model's own first layers guess, with its
+    final norm and LM head (arXiv:2309.08168); 0: the text guesses, by what followed the last time.
+    """
+
+    tokens: int
+    layers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Which rows stay in the cache: the first, those looked at most of the others, and the newest."""
+
+    sinks: int
+    heavy: int
+    recent: int
+
+    @property
+    def rows(self) -> int:
+        """All of them."""
+        return self.sinks + self.heavy + self.recent
+
+
+@dataclass(frozen=True, slots=True)
+class ServingSettings:
+    """How a round of a workload is served (docs/frames.md, Serving)."""
+
+    batching: Batching = "continuous"
+    at_once: int = 8
+    chunk: int = 128
+    sharing: bool = True
+    reserve: bool = False
+    blocks: int = 96
+    draft: Drafting | None = None
+    keep: Kept | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadRequest:
+    """The same requests answered round by round, each with its own settings. `system`: what all prompts begin with."""
+
+    run: str
+    system: str
+    asks: tuple[Ask, ...]
+    rounds: tuple[ServingSettings, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ValuesRequest:
     """The exact values of step `step` of the run `run`, which had the tokens `ids` and chose `token`.
 
@@ -209,6 +281,10 @@ class Service(Protocol):
         """Admit a beam search; returns its `open` frame. Raises Refused (beams, length, capacity)."""
         ...
 
+    def workload(self, request: WorkloadRequest) -> list[Frame]:
+        """Admit a workload; returns its `open` frame. Raises Refused (requests, rounds, capacity)."""
+        ...
+
     def control(self, run: str, action: str) -> str:
         """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed.
 
@@ -242,6 +318,10 @@ class Service(Protocol):
 
     def block(self, ids: list[int], layer: int, position: int) -> bytes:
         """Every activation of one block for the token at `position` of `ids`, as safetensors. Raises Refused."""
+        ...
+
+    def shards(self, ids: list[int], layer: int, position: int, devices: int) -> bytes:
+        """One layer for the token at `position`, computed on several devices, as safetensors. Raises Refused."""
         ...
 
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:

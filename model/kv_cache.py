@@ -74,6 +74,12 @@ class KVCache:
         sequence.length = last
         return self.slots(sequence)[first:]
 
+    def hold(self, sequence: Sequence, positions: int) -> None:
+        """Take the blocks of that many positions before they are written. Raises CacheFull, changing nothing."""
+        written = sequence.length
+        self.extend(sequence, positions - written)
+        sequence.length = written
+
     def slots(self, sequence: Sequence) -> Tensor:
         """Slots of every position, [length], in order."""
         table = torch.tensor(sequence.table, device=self.pool.device, dtype=torch.long)
@@ -97,6 +103,20 @@ class KVCache:
             self._give(block)
         del sequence.table[keep:]
         sequence.length = length
+
+    def select(self, sequence: Sequence, rows: list[int]) -> None:
+        """Forget all rows but these, which are moved together, in order. Raises CacheFull, changing nothing."""
+        blocks = -(-len(rows) // self.block_size)
+        shared = [index for index in range(blocks) if self.refcounts[sequence.table[index]] > 1]
+        if len(shared) > len(self._free):
+            raise CacheFull(f"{len(shared)} blocks are needed and {len(self._free)} are free")
+        kept = [stored.index_select(3, self.slots(sequence)[rows]) for stored in self._stored]
+        for index in shared:
+            self._unshare(sequence, index)
+        self.truncate(sequence, len(rows))
+        slots = self.slots(sequence)
+        for stored, values in zip(self._stored, kept, strict=True):
+            stored.index_copy_(3, slots, values)
 
     def release(self, sequence: Sequence) -> None:
         """Give back every block."""

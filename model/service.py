@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,6 +14,7 @@ from kvscope.model.activations.answers import algebra_values, block_values, head
 from kvscope.model.activations.embedding import neighbourhood
 from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.losses import prompt_losses
+from kvscope.model.activations.shards import layer_shards
 from kvscope.model.activations.smaller import compared
 from kvscope.model.activations.step_values import step_values
 from kvscope.model.activations.twice import layer_twice
@@ -36,21 +38,26 @@ from kvscope.model.api import (
     TakeUpRequest,
     TwinRequest,
     ValuesRequest,
+    WorkloadRequest,
 )
 from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
-from kvscope.model.engine.records import CloseRecord
+from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
-from kvscope.model.log import frames
+from kvscope.model.log import frames, schema
 from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
 from kvscope.model.log.recorder import Recorder, values_frames
 from kvscope.model.measure import measure
+from kvscope.model.serving.admission import opening_of, tokenized
+from kvscope.model.serving.workload import Told, Workload
 from kvscope.model.small_cache import Form
 from kvscope.model.transformer import Transformer
 
+IDLE_S = 0.005
+"""How long nothing is looked at while a workload waits for its next request and no run goes on."""
 MOST_COMPARED = 256
 """Positions of a run that is run again otherwise: all of them in one pass, twice."""
 CAPACITY_POSITIONS = 8192
@@ -76,6 +83,7 @@ class ModelService:
         )
         self.info = describe(checkpoint, transformer, device)
         self._recorders: dict[str, Recorder] = {}
+        self._workloads: dict[str, Workload] = {}
         self._waiting: list[Frame] = []
 
     @classmethod
@@ -104,10 +112,7 @@ class ModelService:
         _within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
         recorder = Recorder(request.run, self.info, self.tokenizer, request.sampling.temperature)
         opening = recorder.open(request, ids, self.max_positions)
-        if len(opening.payload) > LARGEST_OPENING:
-            message = f"The prompt and its tokens fill {len(opening.payload):,} bytes of the run's log; the limit is "
-            message += f"{LARGEST_OPENING:,}."
-            raise Refused("prompt", message, limit=LARGEST_OPENING, status=413)
+        _fits_the_log(opening, "prompt", "The prompt and its tokens fill")
         with _refusing_when_full():
             self.engine.admit(request.run, ids, request.sampling, new)
         self._recorders[request.run] = recorder
@@ -175,6 +180,18 @@ class ModelService:
             self.engine.search(request.run, request.ids, beams, length)
         return self._begun(opening, Sampling(**opened["sampling"]))
 
+    def workload(self, request: WorkloadRequest) -> list[Frame]:
+        """Admit a workload; returns its `open` frame. Raises Refused."""
+        asked = tokenized(request, self.tokenizer, self.max_positions, self.info["layers"])
+        recorder = Recorder(request.run, self.info, self.tokenizer, Sampling().temperature)
+        data = opening_of(request, asked, self.info, self.tokenizer, self.max_positions)
+        opening = recorder.frame("open", data)
+        _fits_the_log(opening, "requests", "The requests fill")
+        with _refusing_when_full():
+            made = Workload(request.run, self.engine, asked, request.rounds, recorder.token)
+        self._workloads[request.run], self._recorders[request.run] = made, recorder
+        return [opening]
+
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
         """One head's last row of `ids` with the cache, and all its rows without one (docs/frames.md, On demand).
 
@@ -200,6 +217,11 @@ class ModelService:
 
         Raises Refused.
         """
+        if run in self._workloads:
+            if action != "stop":
+                raise Refused("action", "A workload can be stopped, and not paused.", status=409)
+            self._waiting += self._tell(run, [self._workloads[run].stop()])
+            return "closed"
         state = self.engine.active(run)
         if state is None:
             raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
@@ -237,15 +259,39 @@ class ModelService:
 
     @property
     def busy(self) -> bool:
-        return bool(self._waiting) or self.engine.busy
+        return bool(self._waiting or self._workloads) or self.engine.busy
 
     def advance(self) -> list[Frame]:
         """Advance every active run by one forward pass together; the frames that gave, each run's in log order."""
         made, self._waiting = self._waiting, []
+        for run, workload in list(self._workloads.items()):
+            made += self._tell(run, workload.prepare())
+        if self._workloads and not self.engine.busy:
+            time.sleep(min(IDLE_S, *(workload.until_next_s for workload in self._workloads.values())))
         for record in self.engine.advance():
-            made += self._recorders[record.run].record(record)
-            if isinstance(record, CloseRecord):
-                del self._recorders[record.run]
+            made += self._record(record)
+        for run, workload in list(self._workloads.items()):
+            made += self._tell(run, workload.told(self.engine.last_pass))
+        return made
+
+    def _record(self, record: Record) -> list[Frame]:
+        """The frames of what the engine says of a run; of a workload's requests the workload tells."""
+        workload = next((each for each in self._workloads.values() if each.owns(record.run)), None)
+        if workload is not None:
+            assert isinstance(record, TokenRecord | CloseRecord)
+            workload.take(record)
+            return []
+        assert not isinstance(record, TokenRecord)
+        made = self._recorders[record.run].record(record)
+        if isinstance(record, CloseRecord):
+            del self._recorders[record.run]
+        return made
+
+    def _tell(self, run: str, told: list[Told]) -> list[Frame]:
+        """The frames of what a workload tells."""
+        made = [self._recorders[run].frame(schema.KINDS[type(each)], each) for each in told]
+        if self._workloads[run].over:
+            del self._workloads[run], self._recorders[run]
         return made
 
     def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
@@ -262,6 +308,17 @@ class ModelService:
         _among("position", position, len(ids))
         with _refusing_when_full():
             return block_values(self.engine, ids[: position + 1], layer)
+
+    def shards(self, ids: list[int], layer: int, position: int, devices: int) -> bytes:
+        """One layer on several devices for the token at `position` (docs/frames.md, On demand). Raises Refused."""
+        _among("layer", layer, self.info["layers"])
+        _among("position", position, len(ids))
+        heads = self.info["kv_heads"]
+        if not 2 <= devices <= heads:
+            most = f"at most {heads}: each holds one K/V head at least" if heads > 1 else "not cut: it has one K/V head"
+            raise Refused("devices", f"devices is {devices}; this model's layers are {most}.", limit=heads)
+        with _refusing_when_full():
+            return layer_shards(self.engine, ids[: position + 1], layer, devices)
 
     def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
         """How likely the tokens that `text` is spelled with are to come after `ids`, the likeliest first.
@@ -494,6 +551,12 @@ def _not_too_long(prompt: str) -> None:
     if len(prompt) > MAX_PROMPT_CHARS:
         message = f"The prompt has {len(prompt):,} characters; the limit is {MAX_PROMPT_CHARS:,}."
         raise Refused("prompt", message, limit=MAX_PROMPT_CHARS, status=413)
+
+
+def _fits_the_log(opening: Frame, field: str, what: str) -> None:
+    if len(opening.payload) > LARGEST_OPENING:
+        message = f"{what} {len(opening.payload):,} bytes of the run's log; the limit is {LARGEST_OPENING:,}."
+        raise Refused(field, message, limit=LARGEST_OPENING, status=413)
 
 
 def _within(field: str, value: int, low: int, high: int, given: str = "") -> None:

@@ -224,13 +224,14 @@ class Transformer(nn.Module):
         return transformer
 
     @torch.inference_mode()
-    def forward(self, batch: Batch, cache: KVCache) -> Tensor:
+    def forward(self, batch: Batch, cache: KVCache, layers: int | None = None) -> Tensor:
+        """`layers`: how many of the first blocks are run; None: all."""
         rows = self.embed(batch.ids)  # T -> T D
         if self.positions is not None:
             rows = rows + self.positions(batch.positions)
         rows = self.embedded(rows)
         rope = None if self.inv_freq is None else rope_table(self.inv_freq, batch.positions)
-        for layer, block in enumerate(self.blocks):
+        for layer, block in enumerate(self.blocks[:layers]):
             rows = block(rows, batch, rope, cache, layer)
         return self.decode_rows(rows[batch.out_rows])
 

@@ -22,10 +22,16 @@ from kvscope.app.engine.storing import Storing
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import BeamRequest, ForkRequest, Refused, RunRequest, TakeUpRequest, TwinRequest
+from kvscope.model.api import BeamRequest, ForkRequest, Refused, RunRequest, TakeUpRequest, TwinRequest, WorkloadRequest
 
-Request = RunRequest | ForkRequest | TwinRequest | BeamRequest
-METHODS: dict[type, str] = {RunRequest: "start", ForkRequest: "fork", TwinRequest: "twin", BeamRequest: "beam"}
+Request = RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest
+METHODS: dict[type, str] = {
+    RunRequest: "start",
+    ForkRequest: "fork",
+    TwinRequest: "twin",
+    BeamRequest: "beam",
+    WorkloadRequest: "workload",
+}
 ENDING_S = 10.0
 """How long a run that is told to stop may take until its log is closed."""
 LOOK_AGAIN_S = 1.0

@@ -21,7 +21,7 @@ from kvscope.app.engine.messages import Beat, Call, Failure, Frames, LoadFailed,
 from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
 
-CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam")
+CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam", "workload")
 CALLS = (
     *CALLS_WITH_FRAMES,
     "control",
@@ -29,6 +29,7 @@ CALLS = (
     "take_up",
     "head",
     "block",
+    "shards",
     "algebra",
     "operations",
     "candidates",

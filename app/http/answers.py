@@ -55,10 +55,10 @@ class Parent(TypedDict):
 
 
 class Study(TypedDict):
-    """What a run was made to learn about."""
+    """What a run was made to learn about; a workload is of no run."""
 
-    kind: Literal["twin", "beam"]
-    of: str
+    kind: Literal["twin", "beam", "serving"]
+    of: NotRequired[str]
 
 
 class Created(TypedDict):

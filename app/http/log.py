@@ -22,6 +22,7 @@ from kvscope.app.http.requests import (
     LayerQuery,
     MatrixQuery,
     PositionsQuery,
+    ShardsQuery,
     SmallerQuery,
     StepQuery,
     WeightsQuery,
@@ -41,9 +42,10 @@ class LogRoutes:
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
-        exact = (self.head, self.block, self.algebra, self.operations, self.candidates, self.lens, self.losses)
+        exact = (self.head, self.block, self.shards, self.algebra, self.operations)
+        next_token = (self.candidates, self.lens, self.losses)
         otherwise = (self.smaller, self.mask, self.everything, self.positions)
-        for route in (self.frames, *exact, *otherwise, self.weights, self.matrix):
+        for route in (self.frames, *exact, *next_token, *otherwise, self.weights, self.matrix):
             routes.get(f"/<log>/{route.__name__}")(route)
 
     @describe(
@@ -94,6 +96,20 @@ class LogRoutes:
         ids = steps.before(query(StepQuery, steps.bounds).step)
         asked = query(BlockQuery, {**steps.bounds, "position": (0, len(ids) - 1)})
         return self._exact(log, steps, "block", ids, asked.layer, asked.position)
+
+    @describe(
+        "A layer for one token, computed on several devices",
+        {200: binary_answer("a safetensors file")},
+        *EXACT_PROBLEMS,
+        query=ShardsQuery,
+        revalidated=True,
+    )
+    def shards(self, log: str) -> Response:
+        """`GET …/shards?step=&layer=&position=&devices=`"""
+        steps = self._lookup.steps(log)
+        ids = steps.before(query(StepQuery, steps.bounds).step)
+        asked = query(ShardsQuery, {**steps.bounds, "position": (0, len(ids) - 1)})
+        return self._exact(log, steps, "shards", ids, asked.layer, asked.position, asked.devices)
 
     @describe(
         "One head in a step of decode, with the cache and without",

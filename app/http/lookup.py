@@ -87,7 +87,11 @@ class RunLookup:
         opening = self._runs.opening(run)
         study = opening.get("study")
         if study is not None:
-            raise Problem(409, f"That is a study of the run {study['of']}: ask about that one.", field="run")
+            of = study.get("of")
+            detail = (
+                f"That is a study of the run {of}: ask about that one." if of else "That is a workload, and no run."
+            )
+            raise Problem(409, detail, field="run")
         return opening
 
     def steps(self, run: str, first: int = 0) -> Steps:
@@ -115,10 +119,13 @@ def state_of(run: str, closed: bool, desk: Desk) -> Status:
     return "paused" if desk.is_paused(run) else "running" if desk.waits(run) is None else "queued"
 
 
-def created(run: str, started: Started) -> Response:
-    """201 for a new run, or 202 for one that stands in line: where it is, and the token that deletes it."""
+def created(run: str, started: Started, url: str | None = None) -> Response:
+    """201 for a new run, or 202 for one that stands in line: where it is, and the token that deletes it.
+
+    `url`: the page that shows it, where that is not the Stage.
+    """
     waits = {} if started.waits is None else {"status": "queued", **asdict(started.waits)}
-    response = jsonify(id=run, url=page_of(run), delete_token=started.token, **waits)
+    response = jsonify(id=run, url=url or page_of(run), delete_token=started.token, **waits)
     response.status_code = 202 if waits else 201
     response.headers["Location"] = url_for("runs.status", run=run)
     response.headers["Cache-Control"] = "no-store"

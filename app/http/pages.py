@@ -6,7 +6,8 @@ import logging
 from dataclasses import asdict
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, render_template, request, url_for
+from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
 
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.supervisor import Supervisor
@@ -78,7 +79,10 @@ def blueprint(
         return render(title=title, bootstrap=bootstrap | more, **named)
 
     @routes.get("/")
-    def stage() -> str:
+    def stage() -> str | AnyResponse:
+        run = request.args.get("run", "")
+        if run and runs.head(run) is not None and (runs.opening(run).get("study") or {}).get("kind") == "serving":
+            return redirect(url_for("serving.alone", run=run))  # the Stage shows one run, and not several at once
         return page("KVScope", {})
 
     def saved(session: str, **more: Any) -> Response:

@@ -19,21 +19,37 @@ from kvscope.app.bodies import Body, Bounds, Encodable, Index
 from kvscope.app.http.problems import Problem
 from kvscope.app.store.values import Level
 from kvscope.model.api import (
+    MAX_ARRIVAL_MS,
+    MAX_ASKS,
+    MAX_AT_ONCE,
     MAX_BEAM_LENGTH,
     MAX_BEAMS,
     MAX_CANDIDATE_CHARS,
+    MAX_CHUNK,
+    MAX_DRAFT,
+    MAX_KEPT,
     MAX_NEW_TOKENS,
     MAX_PROMPT_CHARS,
+    MAX_ROUNDS,
     MAX_SEED,
+    MAX_SYSTEM_CHARS,
     MAX_TEMPERATURE,
     MAX_TOP_K,
+    MAX_WORKLOAD_BLOCKS,
+    MAX_WORKLOAD_TOKENS,
     Action,
+    Ask,
+    Batching,
     CacheDtype,
+    Drafting,
+    Kept,
     Refused,
     RunRequest,
     Sampling,
+    ServingSettings,
     Strategy,
     Weights,
+    WorkloadRequest,
 )
 
 MAX_BODY_BYTES = 128 * 1024
@@ -46,7 +62,7 @@ MAX_ROWS = 2**20
 """More than a weight matrix has; the model says how many it has."""
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
 """No underscores, spaces or digits of other scripts, which `int` takes."""
-PLAIN_RUN, PLAIN_SAMPLING = RunRequest("", ""), Sampling()
+PLAIN_RUN, PLAIN_SAMPLING, PLAIN_SERVING = RunRequest("", ""), Sampling(), ServingSettings()
 """The defaults."""
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -58,8 +74,11 @@ def _not_too_long(value: Any) -> Any:
     return value
 
 
+PromptText = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), Encodable, BeforeValidator(_not_too_long)]
+
+
 class Prompt(Body):
-    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), Encodable, BeforeValidator(_not_too_long)]
+    prompt: PromptText
     chat: bool = Field(PLAIN_RUN.chat, description="wrap the prompt in the model's chat template")
 
 
@@ -99,6 +118,60 @@ class Beam(Body):
     length: int = Field(ge=1, le=MAX_BEAM_LENGTH)
 
 
+class WorkloadAsk(Body):
+    """Milliseconds count from the beginning of the round."""
+
+    prompt: PromptText
+    max_new_tokens: int = Field(16, ge=1, le=MAX_WORKLOAD_TOKENS)
+    arrives_ms: int = Field(0, ge=0, le=MAX_ARRIVAL_MS)
+    cancel_ms: int | None = Field(None, ge=0, le=MAX_ARRIVAL_MS, description="when whoever asked goes away")
+    retry_of: int | None = Field(None, ge=0, lt=MAX_ASKS, description="which request before it this one is again")
+
+
+class WorkloadDraft(Body):
+    tokens: int = Field(ge=1, le=MAX_DRAFT, description="guessed for each pass")
+    layers: int = Field(
+        0,
+        ge=0,
+        le=MAX_ROWS,
+        description="how many of the model's first layers guess; 0: the text itself does",
+    )
+
+
+class WorkloadKeep(Body):
+    sinks: int = Field(ge=0, le=MAX_KEPT, description="rows of the beginning that stay")
+    heavy: int = Field(ge=0, le=MAX_KEPT, description="rows between that were looked at most")
+    recent: int = Field(ge=1, le=MAX_KEPT, description="newest rows")
+
+
+class WorkloadRound(Body):
+    batching: Batching = PLAIN_SERVING.batching
+    at_once: int = Field(PLAIN_SERVING.at_once, ge=1, le=MAX_AT_ONCE)
+    chunk: int = Field(PLAIN_SERVING.chunk, ge=1, le=MAX_CHUNK, description="tokens of a prompt per pass")
+    sharing: bool = PLAIN_SERVING.sharing
+    reserve: bool = Field(PLAIN_SERVING.reserve, description="hold blocks for the greatest length from the start")
+    blocks: int = Field(PLAIN_SERVING.blocks, ge=1, le=MAX_WORKLOAD_BLOCKS)
+    draft: WorkloadDraft | None = Field(None, description="guess tokens, and check them in one pass")
+    keep: WorkloadKeep | None = Field(None, description="drop all other rows of the cache after each token")
+
+    @property
+    def settings(self) -> ServingSettings:
+        """The same for the model side."""
+        draft, keep = self.draft and Drafting(**dict(self.draft)), self.keep and Kept(**dict(self.keep))
+        return ServingSettings(**{**dict(self), "draft": draft, "keep": keep})
+
+
+class Workload(Body):
+    system: Annotated[str, Field(max_length=MAX_SYSTEM_CHARS), Encodable] = ""
+    requests: list[WorkloadAsk] = Field(min_length=1, max_length=MAX_ASKS)
+    rounds: list[WorkloadRound] = Field(min_length=1, max_length=MAX_ROUNDS)
+
+    def of(self, run: str) -> WorkloadRequest:
+        """The same for the model side, under the id `run`."""
+        asks = tuple(Ask(**dict(ask)) for ask in self.requests)
+        return WorkloadRequest(run, self.system, asks, tuple(each.settings for each in self.rounds))
+
+
 class Measure(Body):
     """Nothing to be said: JSON is asked for, which a page elsewhere cannot send without being let."""
 
@@ -134,6 +207,10 @@ class LayerQuery(StepQuery):
 class BlockQuery(StepQuery):
     layer: Index
     position: Index = Field(description="which token, counted from the first of the prompt")
+
+
+class ShardsQuery(BlockQuery):
+    devices: int = Field(2, ge=2, le=MAX_ROWS, description="at most as many as the model has K/V heads")
 
 
 class SmallerQuery(Query):

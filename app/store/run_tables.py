@@ -121,4 +121,4 @@ def _write_run(connection: sa.Connection, run: str, frames: Sequence[Frame]) -> 
 def _origin(opening: dict[str, Any]) -> str | None:
     """The run that an `open` frame says this one came from."""
     parent, study = opening.get("parent"), opening.get("study")
-    return parent["run"] if parent else study["of"] if study else None
+    return parent["run"] if parent else study.get("of") if study else None

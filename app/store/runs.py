@@ -280,7 +280,7 @@ class RunLog:
         )
         with reading(self.engine) as connection:
             runs = connection.scalars(query).all()
-        return {run: study["of"] if (study := self.opening(run).get("study")) else None for run in runs}
+        return {run: study.get("of") if (study := self.opening(run).get("study")) else None for run in runs}
 
     def made_from(self, run: str) -> MadeFrom:
         """What is stored that came from a run."""

@@ -17,6 +17,7 @@ class Entry:
 
     `new_slots` [count] are theirs, `slots` [length] those of the whole sequence. `forgotten`: tokens that stood before
     the sequence's first row and have no row in it any more; they move what is left to later positions in the text.
+    `outputs`: of how many of the last new rows the logits are wanted.
     """
 
     ids: list[int]
@@ -24,6 +25,7 @@ class Entry:
     new_slots: Tensor
     slots: Tensor
     forgotten: int = 0
+    outputs: int = 1
 
     @property
     def count(self) -> int:
@@ -44,8 +46,9 @@ def make_batch(
 ) -> tuple[Batch, list[int], list[list[int]]]:
     """The batch, the order its rows stand in (indices into `entries`), and per group the lengths of its sequences.
 
-    Sequences that bring equally many rows form one group, so that decoding runs share their products. The last row of
-    each sequence is an output row, in batch order. `window`: keys a query may look back on, itself included.
+    Sequences that bring equally many rows form one group, so that decoding runs share their products. The last rows of
+    each sequence, `outputs` of them, are output rows, in batch order. `window`: keys a query may look back on, itself
+    included.
     """
     order = sorted(range(len(entries)), key=lambda index: entries[index].count)
     ordered = [entries[index] for index in order]
@@ -57,13 +60,17 @@ def make_batch(
         groups.append(_group(members, start, count, device, window))
         lengths.append([entry.length for entry in members])
         start += count * len(members)
-    ends = torch.tensor([entry.count for entry in ordered]).cumsum(0) - 1
+    out_rows: list[int] = []
+    end = 0
+    for entry in ordered:
+        end += entry.count
+        out_rows += range(end - entry.outputs, end)
     batch = Batch(
         ids=torch.tensor([token for entry in ordered for token in entry.ids], device=device),
         positions=torch.tensor([p for entry in ordered for p in entry.positions], device=device),
         slots=torch.cat([entry.new_slots for entry in ordered]),
         groups=tuple(groups),
-        out_rows=ends.to(device),
+        out_rows=torch.tensor(out_rows, device=device),
     )
     return batch, order, lengths
 

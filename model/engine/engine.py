@@ -8,16 +8,20 @@ It takes ids and yields records; text belongs to the tokenizer. One thread calls
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
+from torch import Tensor
 
-from kvscope.model.api import Caching, Sampling
+from kvscope.model.api import Caching, Drafting, Kept, Sampling
 from kvscope.model.engine.beam import BeamSearch, blocks_of_search
 from kvscope.model.engine.cost import Cost
-from kvscope.model.engine.records import CloseRecord, Record, RowsRecord
-from kvscope.model.engine.run import Recorded, Run, blocks_of_run
+from kvscope.model.engine.eviction import rows_kept
+from kvscope.model.engine.guesser import Guesser
+from kvscope.model.engine.records import CloseRecord, PassEntry, PassRecord, Record, RowsRecord
+from kvscope.model.engine.run import Recorded, Run, Spent, blocks_of_run
 from kvscope.model.engine.runner import Pass, Runner
 from kvscope.model.engine.scheduler import PREFILL_CHUNK, Scheduler
 from kvscope.model.engine.step import finish_step
@@ -55,6 +59,9 @@ class Engine:
         self.cache = cache or KVCache(transformer.config, -(-capacity // BLOCK_SIZE), device)
         self.scheduler = Scheduler(self.cache, reserve, prefill_chunk)
         self.runner = Runner(transformer, self.cache, device)
+        self.guesser = Guesser(self.runner, self.scheduler)
+        self.last_pass: PassRecord | None = None
+        """The pass for runs that `advance` made last; None where it made none."""
 
     def admit(
         self,
@@ -66,8 +73,18 @@ class Engine:
         recorded: Recorded = "rows",
         caching: Caching = "kept",
         forced: Mapping[int, int] | None = None,
+        chunk: int | None = None,
+        draft: Drafting | None = None,
+        keeping: Kept | None = None,
+        owner: str = "",
+        among: Collection[str] = (),
     ) -> Run:
         """A new run over prompt `ids`. `forced`: the token to put in place of the chosen one, by step.
+
+        `chunk`: tokens of it that a pass reads at most. `draft`: guess tokens, and have one pass check them; not of a
+        run whose rows or steps are recorded. `keeping`: which rows stay in the cache after a step, all where it is
+        None. `owner`: whoever was promised its blocks. `among`: runs whose blocks it shares as far as they hold the
+        same beginning; its last token is computed in any case.
 
         `caching`: "kept" feeds each token once. "none" drops K and V after every step, and feeds all tokens again.
         "forgotten" drops them too and goes on as if they were there: a step feeds the newest token alone, at its
@@ -77,22 +94,44 @@ class Engine:
         """
         if not ids:
             raise ValueError("a run needs at least one token")
-        self.scheduler.check(key, blocks_of_run(len(ids), max_new_tokens))
+        self.scheduler.check(key, 0 if owner else blocks_of_run(len(ids), max_new_tokens))
         run = Run(
             key,
             list(ids),
             len(ids),
             sampling,
             max_new_tokens,
-            Sequence(),
+            self.scheduler.shared_prefix(ids, len(ids) - 1, among),
             torch.Generator().manual_seed(sampling.seed),
             eos=self.eos,
             recorded=recorded,
             caching=caching,
             forced=forced or {},
+            chunk=chunk,
+            draft=draft,
+            keeping=keeping,
+            owner=owner,
         )
         self.scheduler.runs[key] = run
         return run
+
+    def preempt(self, key: str) -> int:
+        """Take a run's blocks from it until `resume`; how many rows it had in them. Raises KeyError."""
+        run = self.scheduler.runs[key]
+        rows = run.sequence.length
+        self.cache.release(run.sequence)
+        run.spent, run.paused, run.single_steps = Spent(), True, 0
+        run.forgotten, run.looked_at = 0, None
+        return rows
+
+    def resume(self, key: str, among: Collection[str] = ()) -> None:
+        """Let a run that was preempted go on: what it had is computed again, but for what the runs `among` hold of it.
+
+        Raises KeyError.
+        """
+        run = self.scheduler.runs[key]
+        run.sequence = self.scheduler.shared_prefix(run.ids, len(run.ids) - 1, among)
+        run.paused = False
 
     def fork(self, key: str, ids: list[int], prompt_length: int, sampling: Sampling, max_new_tokens: int) -> Run:
         """A run that continues after `ids`, whose last token is still to be fed. It shares the blocks of whichever run
@@ -156,6 +195,7 @@ class Engine:
         Whatever a pass raises ends the runs in it as failed, and no others.
         """
         ready = self.scheduler.ready_runs()
+        self.last_pass = None
         records = self._advance_runs(ready) if ready else []
         for search in self.scheduler.ready_searches():
             records += self._advance_search(search)
@@ -187,9 +227,15 @@ class Engine:
             self.cache.release(sequence)
 
     def _advance_runs(self, ready: list[Run]) -> list[Record]:
+        started = time.perf_counter()
         try:
+            self.guesser.guess(ready)
             entries = [self.scheduler.entry_of(run) for run in ready]
-            done = self.runner.run(entries, capture=any(run.recorded == "rows" for run in ready))
+            done = self.runner.run(
+                entries,
+                capture=any(run.recorded == "rows" for run in ready),
+                attention=any(run.keeping and run.keeping.heavy for run in ready),
+            )
         except Exception as error:
             log.exception("a forward pass of %d runs failed", len(ready))
             return [self.stop(run.key, "failed", f"The model failed: {error}") for run in ready]
@@ -203,19 +249,47 @@ class Engine:
             if run.recorded == "rows":
                 spent.capture_ms += done.capture_ms / shares
                 records.append(RowsRecord(run.key, run.step, done.captured[place]))
-            if run.fed == len(run.ids):
-                records += self._finish_step(run, done, place)
+            if run.keeping and done.looked_at:
+                _look(run, done.looked_at[place])
+            if run.fed == len(run.ids) + len(run.guessed):
+                records += self._finish_steps(run, done, place)
+        brought = zip(ready, entries, strict=True)
+        self.last_pass = PassRecord(
+            started,
+            (time.perf_counter() - started) * 1000,
+            tuple(PassEntry(run.key, entry.positions.start, entry.count, entry.outputs - 1) for run, entry in brought),
+        )
         return records
 
-    def _finish_step(self, run: Run, done: Pass, place: int) -> list[Record]:
-        try:
-            record = finish_step(run, done.logits[place], self.cache, len(done.order))
-        except Exception as error:  # NotFinite above all; the other runs of the batch go on
-            return [self.stop(run.key, "failed", f"step {run.step}: {error}")]
-        records: list[Record] = [] if record is None else [record]
+    def _finish_steps(self, run: Run, done: Pass, place: int) -> list[Record]:
+        """The step of a run whose tokens have all been fed, and one more for each guess that it chose itself."""
+        records: list[Record] = []
+        guessed, run.guessed = run.guessed, []
+        for logits, guess in zip(done.logits_of(place), [*guessed, None], strict=True):
+            try:
+                record = finish_step(run, logits, self.cache, len(done.order))
+            except Exception as error:  # NotFinite above all; the other runs of the batch go on
+                return [*records, self.stop(run.key, "failed", f"step {run.step}: {error}")]
+            records += [] if record is None else [record]
+            if run.over is not None or run.ids[-1] != guess:
+                break
+        if guessed:  # rows of what it did not choose
+            self.cache.truncate(run.sequence, len(run.ids) - 1 - run.forgotten)
         if run.over is not None:
             records.append(self.stop(run.key, run.over))
+        elif run.keeping:
+            self._evict(run, run.keeping)
         return records
+
+    def _evict(self, run: Run, keeping: Kept) -> None:
+        """Drop the rows of a run that do not stay."""
+        rows = rows_kept(run.sequence.length, keeping, run.looked_at)
+        if rows is None:
+            return
+        run.forgotten += run.sequence.length - len(rows)
+        self.cache.select(run.sequence, rows)
+        if run.looked_at is not None:
+            run.looked_at = run.looked_at[rows]
 
     def _advance_search(self, search: BeamSearch) -> list[Record]:
         try:
@@ -228,3 +302,11 @@ class Engine:
         if search.over is not None:
             records.append(self.stop(search.key, search.over))
         return records
+
+
+def _look(run: Run, got: Tensor) -> None:
+    """Add the attention `got` [keys] in a pass; rows of guesses that were wrong have gone since the one before."""
+    if run.looked_at is not None:
+        had = min(len(run.looked_at), len(got))
+        got[:had] += run.looked_at[:had]
+    run.looked_at = got

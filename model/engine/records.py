@@ -123,4 +123,31 @@ class CloseRecord:
     steps: int
 
 
-Record = RowsRecord | StepRecord | BeamsRecord | CloseRecord
+@dataclass(frozen=True, slots=True)
+class TokenRecord:
+    """A token was chosen, of a run of which nothing else is recorded."""
+
+    run: str
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassEntry:
+    """What one run brought to a pass: `rows` of its tokens, the first at position `first`, the last ones `guessed`."""
+
+    run: str
+    first: int
+    rows: int
+    guessed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassRecord:
+    """One forward pass for runs. `started`: time.perf_counter(); `ms`: wall time, the choice of tokens included."""
+
+    started: float
+    ms: float
+    entries: tuple[PassEntry, ...]
+
+
+Record = RowsRecord | StepRecord | TokenRecord | BeamsRecord | CloseRecord

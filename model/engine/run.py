@@ -8,13 +8,13 @@ from typing import Literal
 
 import torch
 
-from kvscope.model.api import Caching, Sampling
+from kvscope.model.api import Caching, Drafting, Kept, Sampling
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.records import Timing
 from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 
-Recorded = Literal["rows", "steps", "end"]
-"""What of a run the engine says: everything, all but captured rows, or its end alone."""
+Recorded = Literal["rows", "steps", "tokens", "end"]
+"""What of a run the engine says: everything, all but captured rows, its tokens, or its end alone."""
 
 
 @dataclass(slots=True)
@@ -52,6 +52,18 @@ class Run:
     caching: Caching = "kept"
     forced: Mapping[int, int] = field(default_factory=dict)
     """The token to put in place of the chosen one, by step."""
+    chunk: int | None = None
+    """Tokens that a pass reads of it at most; None: as many as the engine is set to."""
+    draft: Drafting | None = None
+    """How its next tokens are guessed, to be checked in one pass; None: they are not."""
+    guessed: list[int] = field(default_factory=list)
+    """What the next pass checks."""
+    keeping: Kept | None = None
+    """Which rows stay in the cache; None: all."""
+    looked_at: torch.Tensor | None = None
+    """[rows in the cache], the attention that each has had, where that decides which of them stay."""
+    owner: str = ""
+    """Whoever has been promised the blocks that this run may come to hold; "": they are its own."""
     forgotten: int = 0
     """Tokens of `ids` that were fed and have no row in `sequence` any more."""
     step: int = 0
@@ -76,9 +88,16 @@ class Run:
         return "length" if self.step >= self.max_new_tokens else None
 
     @property
+    def most_guesses(self) -> int:
+        """How many tokens may be guessed before the next pass, which has to go on with its newest token."""
+        if self.draft is None or self.step == 0 or self.fed != len(self.ids) - 1:
+            return 0
+        return min(self.draft.tokens, self.max_new_tokens - self.step - 1)
+
+    @property
     def blocks_promised(self) -> int:
-        """Blocks the run may come to hold."""
-        return blocks_of_run(self.prompt_length, self.max_new_tokens)
+        """Blocks the run may come to hold, unless they have been promised to its owner."""
+        return 0 if self.owner else blocks_of_run(self.prompt_length, self.max_new_tokens)
 
 
 def blocks_of_run(prompt_length: int, max_new_tokens: int) -> int:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.capture import Capture, CapturedRows
+from kvscope.model.engine.eviction import LookedAt
 from kvscope.model.engine.threads import threads_for
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import KVCache
@@ -24,13 +25,22 @@ class Pass:
     order: list[int]
     """Place among the entries of each sequence of the batch, in whose order the rest of this stands."""
     logits: Tensor
-    """[sequences, V], of the last row of each"""
+    """[rows, V], of the last rows of each: as many as its entry has `outputs`"""
+    outputs: list[int]
+    """How many rows of the logits each has."""
     captured: list[CapturedRows]
     """Empty where nothing was captured."""
+    looked_at: list[Tensor]
+    """[keys] of each, the attention that its rows got; empty where nobody wanted it."""
     forward_ms: float
     capture_ms: float
     layer_ms: tuple[float, ...] | None
     """Each layer's part of `forward_ms`, None where it was not measured."""
+
+    def logits_of(self, place: int) -> Tensor:
+        """Those of the sequence at that place of the order, [outputs, V]."""
+        start = sum(self.outputs[:place])
+        return self.logits[start : start + self.outputs[place]]
 
 
 class Runner:
@@ -43,29 +53,40 @@ class Runner:
         self.points = hook_points(transformer)
 
     def run(
-        self, entries: list[Entry], observers: Mapping[str, Observer] | None = None, *, capture: bool = False
+        self,
+        entries: list[Entry],
+        observers: Mapping[str, Observer] | None = None,
+        *,
+        capture: bool = False,
+        attention: bool = False,
+        layers: int | None = None,
     ) -> Pass:
         """Compute the new rows of `entries` in one ragged batch, seen by `observers` at the hook points they name.
 
-        `capture`: also give what frames show of each sequence. Raises what the transformer or an observer raises, and
-        KeyError for a hook point that is not there.
+        `capture`: also give what frames show of each sequence; `attention`: how much each row got. `layers`: run the
+        first ones alone. Raises what the transformer or an observer raises, and KeyError for a hook point that is not
+        there.
         """
         with threads_for(sum(entry.count for entry in entries)):
             batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
             recording = Capture(self.transformer.config) if capture else None
+            looks = LookedAt(self.transformer.config) if attention else None
             started = time.perf_counter()
             with (
                 observing(self.points, recording.observers if recording else {}),
+                observing(self.points, looks.observers if looks else {}),
                 observing(self.points, observers or {}),
             ):
-                logits: Tensor = self.transformer(batch, self.cache)
+                logits: Tensor = self.transformer(batch, self.cache, layers)
             self._synchronize()
             computed = time.perf_counter()
             captured = recording.rows(batch, lengths, self.cache) if recording else []
             return Pass(
                 order=order,
                 logits=logits,
+                outputs=[entries[index].outputs for index in order],
                 captured=captured,
+                looked_at=looks.rows(batch, lengths) if looks else [],
                 forward_ms=(computed - started) * 1000,
                 capture_ms=(time.perf_counter() - computed) * 1000,
                 # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.

@@ -6,13 +6,15 @@ ended stay until that room is needed: whoever comes with the same tokens shares 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from typing import TypeVar
 
 from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.beam import BeamSearch
 from kvscope.model.engine.run import Run
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull, KVCache, Sequence
 
+Taken = TypeVar("Taken")
 PREFILL_CHUNK = 128
 """Prompt tokens of one run per forward pass: long enough to keep the matrix products busy, short enough that others'
 decode steps wait for at most a few times their own length."""
@@ -27,7 +29,9 @@ class Scheduler:
         self.runs: dict[str, Run] = {}
         self.searches: dict[str, BeamSearch] = {}
         self.kept: dict[str, tuple[list[int], Sequence]] = {}
-        """Tokens and cache of ended runs, the one that ended first in front."""
+        """Tokens and cache of ended runs, the one that was of no use for longest in front."""
+        self.promised: dict[str, int] = {}
+        """Blocks kept free for whoever admits runs of its own, by its name."""
         self.room = cache.blocks - -(-reserve // BLOCK_SIZE)
         """Blocks that may be promised to runs."""
 
@@ -43,23 +47,28 @@ class Scheduler:
         """Whether `blocks` can be promised to a new run. Raises ValueError for a key in use, and CacheFull."""
         if self.active(key) is not None:
             raise ValueError(f"run {key!r} is already active")
-        promised = blocks + sum(each.blocks_promised for each in self._all())
+        promised = blocks + sum(each.blocks_promised for each in self._all()) + sum(self.promised.values())
         if promised > self.room:
             free = self.room - (promised - blocks)
             raise CacheFull(f"this run may come to hold {blocks} blocks, and {free} of {self.room} are not promised")
+
+    def promise(self, owner: str, blocks: int) -> None:
+        """Keep `blocks` free for runs that `owner` will admit. Raises ValueError for a name in use, and CacheFull."""
+        self.check(owner, blocks)
+        self.promised[owner] = blocks
 
     def end(self, key: str, *, failed: bool = False) -> Run | BeamSearch:
         """Take out a run or search. Raises KeyError.
 
         A failed run's blocks are given back at once: what they hold may be unwritten or not finite. So are those of a
-        run that keeps no cache, and those of a search.
+        run that keeps no cache, or not all of it, and those of a search.
         """
         if key in self.searches:
             search = self.searches.pop(key)
             search.release(self.cache)
             return search
         run = self.runs.pop(key)
-        if failed or run.caching != "kept":
+        if failed or run.caching != "kept" or run.forgotten:
             self.cache.release(run.sequence)
         elif run.sequence.length:
             self.keep(key, run.ids[: run.sequence.length], run.sequence)
@@ -68,20 +77,40 @@ class Scheduler:
     def keep(self, key: str, ids: list[int], sequence: Sequence) -> None:
         """Leave `sequence`, which holds `ids`, in the cache until others need the room; the one of that key goes."""
         if key in self.kept:
-            self._forget(key)
+            self.forget(key)
         self.kept[key] = (ids, sequence)
 
-    def shared_prefix(self, ids: list[int], most: int) -> Sequence:
-        """A sequence over the longest prefix of `ids`, at most `most` long, that some run has in the cache."""
-        # What a run without a cache has computed is not all there, or was computed from less than the whole text.
-        held = [(run.ids, run.sequence) for run in self.runs.values() if run.caching == "kept"]
-        held += self.kept.values()
+    def forget(self, key: str) -> None:
+        """Give back the blocks of an ended run. Raises KeyError."""
+        self.cache.release(self.kept.pop(key)[1])
+
+    def shared_prefix(self, ids: list[int], most: int, among: Collection[str] | None = None) -> Sequence:
+        """A sequence over the longest prefix of `ids`, at most `most` long, that some run has in the cache.
+
+        `among`: the runs that may share theirs, all where it is None. What was kept of an ended run and is of use again
+        is the last that is forgotten.
+        """
+        donor, length = self.holder_of(ids, most, among)
+        if donor is None:
+            return Sequence()
+        if donor in self.kept:
+            self.kept[donor] = self.kept.pop(donor)
+            return self.cache.fork(self.kept[donor][1], length)
+        return self.cache.fork(self.runs[donor].sequence, length)
+
+    def holder_of(self, ids: list[int], most: int, among: Collection[str] | None = None) -> tuple[str | None, int]:
+        """Which run has the longest prefix of `ids` in the cache, and how long that is, at most `most`."""
+        # What a run without a cache, or with a part of it, has computed is not all there, or comes from less than the
+        # whole text.
+        whole = {key: run for key, run in self.runs.items() if run.caching == "kept" and not run.forgotten}
+        held = {key: (run.ids, run.sequence) for key, run in whole.items()} | self.kept
         best, donor = 0, None
-        for tokens, sequence in held:
-            common = _common_prefix(tokens[: sequence.length], ids[:most])
-            if common > best:
-                best, donor = common, sequence
-        return self.cache.fork(donor, best) if donor else Sequence()
+        for key, (tokens, sequence) in held.items():
+            if among is None or key in among:
+                common = _common_prefix(tokens[: sequence.length], ids[:most])
+                if common > best:
+                    best, donor = common, key
+        return donor, best
 
     def ready_runs(self) -> list[Run]:
         """The runs of the next pass."""
@@ -93,7 +122,9 @@ class Scheduler:
 
     def entry_of(self, run: Run) -> Entry:
         """What the run brings to the next pass: its next chunk of the prompt, or the token it chose last."""
-        return self.entry(run.sequence, run.ids[run.fed : run.fed + self.prefill_chunk], run.forgotten)
+        chunk = run.chunk or self.prefill_chunk
+        ids = run.ids[run.fed : run.fed + chunk] + run.guessed
+        return self.entry(run.sequence, ids, run.forgotten, outputs=1 + len(run.guessed))
 
     def entries_of(self, search: BeamSearch) -> list[Entry]:
         """What each hypothesis brings, equally many ids of each."""
@@ -104,23 +135,28 @@ class Scheduler:
         while sequence.length < len(ids):
             yield self.entry(sequence, ids[sequence.length : sequence.length + self.prefill_chunk])
 
-    def entry(self, sequence: Sequence, ids: list[int], forgotten: int = 0) -> Entry:
+    def entry(self, sequence: Sequence, ids: list[int], forgotten: int = 0, outputs: int = 1) -> Entry:
         """`sequence` with room made for `ids`, which a pass is to compute. Raises CacheFull."""
         first = sequence.length
+        new_slots = self._with_room(lambda: self.cache.extend(sequence, len(ids)))
+        return Entry(ids, first, new_slots, self.cache.slots(sequence), forgotten, outputs)
+
+    def hold(self, sequence: Sequence, positions: int) -> None:
+        """Take the blocks of that many positions before they are written. Raises CacheFull."""
+        self._with_room(lambda: self.cache.hold(sequence, positions))
+
+    def _with_room(self, take: Callable[[], Taken]) -> Taken:
+        """What `take` gives, once as many ended runs are forgotten as that needs. Raises CacheFull."""
         while True:
             try:
-                new_slots = self.cache.extend(sequence, len(ids))
-                return Entry(ids, first, new_slots, self.cache.slots(sequence), forgotten)
+                return take()
             except CacheFull:
                 if not self.kept:
                     raise
-                self._forget(next(iter(self.kept)))
+                self.forget(next(iter(self.kept)))
 
     def _all(self) -> list[Run | BeamSearch]:
         return [*self.runs.values(), *self.searches.values()]
-
-    def _forget(self, key: str) -> None:
-        self.cache.release(self.kept.pop(key)[1])
 
 
 def _common_prefix(a: list[int], b: list[int]) -> int:

@@ -7,14 +7,14 @@ import time
 from torch import Tensor
 
 from kvscope.model.engine.candidates import candidates
-from kvscope.model.engine.records import KVState, StepRecord
+from kvscope.model.engine.records import KVState, StepRecord, TokenRecord
 from kvscope.model.engine.run import Run, Spent
 from kvscope.model.engine.sampling import choose, put
 from kvscope.model.engine.threads import threads_for
 from kvscope.model.kv_cache import KVCache
 
 
-def finish_step(run: Run, logits: Tensor, cache: KVCache, batch: int) -> StepRecord | None:
+def finish_step(run: Run, logits: Tensor, cache: KVCache, batch: int) -> StepRecord | TokenRecord | None:
     """Take `run` one token further, by logits [V] of its newest row; None for a run of which only the end is recorded.
 
     `batch`: how many runs shared the pass. Raises NotFinite, leaving the run as it was.
@@ -25,9 +25,11 @@ def finish_step(run: Run, logits: Tensor, cache: KVCache, batch: int) -> StepRec
         choice = choose(logits, run.sampling, run.generator)
         if forced is not None:
             choice = put(choice, logits, forced)
-        shown = candidates(logits) if run.recorded != "end" else None
+        shown = candidates(logits) if run.recorded in ("rows", "steps") else None
     sample_ms = (time.perf_counter() - started) * 1000
-    record = None
+    record: StepRecord | TokenRecord | None = None
+    if run.recorded == "tokens":
+        record = TokenRecord(run.key, choice.token)
     if shown is not None:
         record = StepRecord(
             run=run.key,

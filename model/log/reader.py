@@ -50,6 +50,10 @@ class LogReader:
         """Data of the `step` frames."""
         self.depths: list[dict[str, Any]] = []
         """Data of the `beams` frames: what a beam search has in place of steps."""
+        self.passes: list[dict[str, Any]] = []
+        """Data of the `pass` frames: what a workload has in place of steps."""
+        self.rounds: list[dict[str, Any]] = []
+        """Data of the `round` frames, each after the passes of its round."""
         self.close: dict[str, Any] | None = None
         """Data of the `close` frame, None while the run goes on or where the log was cut short."""
         self.values_level: str | None = None
@@ -96,6 +100,10 @@ class LogReader:
             self._step_payloads.append(payload)
         elif header.kind == "beams":
             self.depths.append(data)
+        elif header.kind == "pass":
+            self.passes.append(data)
+        elif header.kind == "round":
+            self.rounds.append(data)
         else:
             self.close = data
 

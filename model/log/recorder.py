@@ -12,7 +12,7 @@ import numpy as np
 from kvscope.model.api import Frame, RunRequest, ValuesRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.capture import CapturedRows
-from kvscope.model.engine.records import BeamsRecord, Record, RowsRecord, StepRecord, Timing
+from kvscope.model.engine.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord, Timing
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log import frames, schema
 
@@ -42,7 +42,7 @@ class Recorder:
 
     def open(self, request: RunRequest, ids: list[int], max_positions: int) -> Frame:
         """The log's first frame."""
-        return self._frame(
+        return self.frame(
             "open",
             schema.Open(
                 model=self._model,
@@ -50,7 +50,7 @@ class Recorder:
                 chat=request.chat,
                 sampling=schema.Sampling(**asdict(request.sampling)),
                 limits=schema.Limits(max_new_tokens=request.max_new_tokens, max_positions=max_positions),
-                tokens=[self._token(token) for token in ids],
+                tokens=[self.token(token) for token in ids],
                 block_size=BLOCK_SIZE,
                 parent=None,
                 study=None,
@@ -58,19 +58,19 @@ class Recorder:
             ),
         )
 
-    def record(self, record: Record) -> list[Frame]:
+    def record(self, record: RowsRecord | StepRecord | BeamsRecord | CloseRecord) -> list[Frame]:
         """The frames of one record, in log order."""
         if isinstance(record, RowsRecord):
-            return [self._frame("layer", data, tensors) for data, tensors in layer_parts(record.step, record.rows)]
+            return [self.frame("layer", data, tensors) for data, tensors in layer_parts(record.step, record.rows)]
         if isinstance(record, StepRecord):
             shown = record.candidates
             tensors = {"top_ids": shown.ids, "top_logits": shown.logits, "tail_counts": shown.tail_counts}
-            return [self._frame("step", self._step(record), tensors)]
+            return [self.frame("step", self._step(record), tensors)]
         if isinstance(record, BeamsRecord):
-            return [self._frame("beams", self._beams(record))]
+            return [self.frame("beams", self._beams(record))]
         error = record.error and record.error[: schema.MOST_ERROR]
         return [
-            self._frame(
+            self.frame(
                 "close", schema.Close(reason=cast(schema.Reason, record.reason), error=error, steps=record.steps)
             )
         ]
@@ -87,7 +87,7 @@ class Recorder:
             ),
             entropy=choice.entropy,
             log_z=choice.log_z,
-            top_tokens=[self._token(int(token)) for token in shown.ids[:NAMED_CANDIDATES]],
+            top_tokens=[self.token(int(token)) for token in shown.ids[:NAMED_CANDIDATES]],
             tail=schema.Tail(low=shown.tail_low, high=shown.tail_high, count=shown.tail_size),
             filters=schema.Filters(
                 temperature=self._temperature,
@@ -115,17 +115,19 @@ class Recorder:
     def _beams(self, record: BeamsRecord) -> schema.Beams:
         return schema.Beams(
             depth=record.depth,
-            nodes=[schema.BeamNode(**{**asdict(node), "token": self._token(node.token)}) for node in record.nodes],
+            nodes=[schema.BeamNode(**{**asdict(node), "token": self.token(node.token)}) for node in record.nodes],
             best=record.best,
             ms=record.ms,
             rows_computed=record.rows,
             kv=schema.BeamKV(**asdict(record.kv)),
         )
 
-    def _token(self, token: int) -> schema.Token:
+    def token(self, token: int) -> schema.Token:
+        """What is told of a token."""
         return schema.Token(**self._tokenizer.token(token))
 
-    def _frame(self, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
+    def frame(self, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
+        """The log's next frame."""
         made = _checked(self._run, self._seq, kind, data, tensors or {}, self._model)
         self._seq += 1
         return made

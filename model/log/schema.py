@@ -152,6 +152,49 @@ class Beam(Data):
     length: Natural
 
 
+class ServedRequest(Data):
+    """What one request of a workload asks for, and when: milliseconds since its round began."""
+
+    prompt: str = Field(max_length=100_000)
+    tokens: Positive
+    max_new_tokens: Natural
+    arrives_ms: Natural
+    cancel_ms: Natural | None = None
+    retry_of: Natural | None = None
+    """The request that was cancelled and is asked again."""
+
+
+class Drafting(Data):
+    tokens: Positive
+    layers: Natural
+
+
+class Keep(Data):
+    sinks: Natural
+    heavy: Natural
+    recent: Positive
+
+
+class ServingRound(Data):
+    """How the same requests are served in one round."""
+
+    batching: Literal["continuous", "static"]
+    at_once: Positive
+    chunk: Positive
+    sharing: bool
+    reserve: bool
+    blocks: Positive
+    draft: Drafting | None = None
+    keep: Keep | None = None
+
+
+class Serving(Data):
+    kind: Literal["serving"]
+    system: str = Field(max_length=100_000)
+    requests: list[ServedRequest] = Field(min_length=1, max_length=1000)
+    rounds: list[ServingRound] = Field(min_length=1, max_length=100)
+
+
 class Open(FrameData):
     model: Model
     prompt: str = Field(max_length=100_000)
@@ -161,7 +204,7 @@ class Open(FrameData):
     tokens: list[Token] = Field(min_length=1, max_length=MOST_POSITIONS)
     block_size: int = Field(ge=1, le=65_536)
     parent: Parent | None = None
-    study: Annotated[Twin | Beam, Field(discriminator="kind")] | None = None
+    study: Annotated[Twin | Beam | Serving, Field(discriminator="kind")] | None = None
     created: Name
 
 
@@ -258,6 +301,66 @@ class Beams(FrameData):
     kv: BeamKV
 
 
+class ServingEvent(Data):
+    """Something that happened to a request; `count` and `other` say of how many tokens or blocks, and with whom."""
+
+    ms: Number
+    what: Literal[
+        "arrived", "joined", "shared", "first", "copied", "preempted", "cancelled", "done", "evicted", "refused"
+    ]
+    request: Natural
+    count: Natural | None = None
+    other: Natural | None = None
+
+
+class PassMember(Data):
+    """Rows that one request of the workload brought to a pass."""
+
+    request: Natural
+    phase: Literal["prefill", "decode"]
+    first: Natural
+    rows: Positive
+    token: Token | None
+    more: list[Token] = Field([], max_length=1000)
+    guessed: Natural = 0
+
+
+class OtherMembers(Data):
+    requests: Natural
+    rows: Natural
+
+
+class RequestState(Data):
+    state: Literal["coming", "waiting", "running", "preempted", "done", "cancelled", "refused"]
+    positions: Natural
+    dropped: Natural = 0
+    table: PerPosition
+
+
+class PoolState(Data):
+    blocks: Positive
+    others: PerPosition
+
+
+class Pass(FrameData):
+    number: Natural
+    round: Natural
+    start_ms: Number
+    ms: Number
+    members: list[PassMember] = Field(max_length=1000)
+    others: OtherMembers
+    requests: list[RequestState] = Field(max_length=1000)
+    pool: PoolState
+    events: list[ServingEvent]
+
+
+class Round(FrameData):
+    round: Natural
+    ms: Number
+    others: Natural
+    events: list[ServingEvent]
+
+
 class Close(FrameData):
     reason: Reason
     error: Annotated[str, Field(max_length=MOST_ERROR)] | None
@@ -327,9 +430,13 @@ FRAMES: dict[str, type[FrameData]] = {
     "layer": Layer,
     "step": Step,
     "beams": Beams,
+    "pass": Pass,
+    "round": Round,
     "close": Close,
     "values": Values,
 }
+
+KINDS: dict[type[FrameData], str] = {data: kind for kind, data in FRAMES.items()}
 
 
 def rows_of(prompt: int, step: int) -> range:

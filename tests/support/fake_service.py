@@ -25,6 +25,7 @@ from kvscope.model.api import (
     TakeUpRequest,
     TwinRequest,
     ValuesRequest,
+    WorkloadRequest,
 )
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.log.frames import encode, header, relabel, token_ids
@@ -145,6 +146,20 @@ class FakeService:
         self._runs[request.run] = FakeRun(list(request.ids), 0, request.length, seq=1, searching=True)
         return [opened]
 
+    def workload(self, request: WorkloadRequest) -> list[Frame]:
+        """A log whose rounds are over at once."""
+        if request.asks[0].prompt == "too large":
+            raise Refused("requests[0]", "requests[0] is too large.", limit=9)
+        study = {"kind": "serving", "system": request.system, "requests": [], "rounds": []}
+        opened = self.start(RunRequest(request.run, request.asks[0].prompt))
+        self._runs[request.run].seq += len(request.rounds)
+        rounds = [
+            encode(request.run, seq, "round", {"round": seq - 1, "ms": 1.0, "others": 0, "events": []})
+            for seq in range(1, 1 + len(request.rounds))
+        ]
+        self._waiting.append(self._close(request.run, "length"))
+        return [relabel(opened[0].payload, request.run, 0, {"study": study}), *rounds]
+
     def control(self, run: str, action: str) -> str:
         state = self._runs.get(run)
         if state is None:
@@ -186,6 +201,9 @@ class FakeService:
 
     def block(self, ids: list[int], layer: int, position: int) -> bytes:
         return f"block {ids} {layer} {position}".encode()
+
+    def shards(self, ids: list[int], layer: int, position: int, devices: int) -> bytes:
+        return f"shards {ids} {layer} {position} {devices}".encode()
 
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
         return f"algebra {ids} {layer} {head}".encode()

@@ -36,6 +36,8 @@ PAGES = (
     "/embed/by-hand/{example}",
     "/memory",
     "/embed/memory",
+    "/serving",
+    "/embed/serving",
     "/static/{filename}",
 )
 """What a browser opens, and what the page is made of."""

@@ -319,6 +319,7 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
     assert first.data == b"head [97, 98, 99] 0 1 2"
     assert client.get(f"/api/runs/{run}/head?step=2&layer=1&head=2").data == b"head [97, 98, 99, 100, 101] 4 1 2"
     assert client.get(f"/api/runs/{run}/block?step=1&layer=0&position=3").data == b"block [97, 98, 99, 100] 0 3"
+    assert client.get(f"/api/runs/{run}/shards?step=1&layer=0&position=3").data == b"shards [97, 98, 99, 100] 0 3 2"
     assert client.get(f"/api/runs/{run}/weights?layer=1&of=attn.q&index=7").data == b"weights 1 attn.q 7"
     assert client.get(f"/api/runs/{run}/matrix?layer=1&of=mlp.down").data == b"matrix 1 mlp.down"
     assert len(client.get(f"/api/runs/{run}/mask?step=1").json["without"]["by_position"]) == 3
@@ -362,6 +363,8 @@ def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatc
         ("head?step=0&layer=0&head=x", "head"),
         ("block?step=0&layer=0&position=3", "position"),
         ("block?step=0&layer=2&position=0", "layer"),
+        ("shards?step=0&layer=0&position=3", "position"),
+        ("shards?step=0&layer=0&position=0&devices=1", "devices"),
         ("weights?layer=2&of=attn.q&index=0", "layer"),
         ("weights?layer=0&of=W_Q&index=0", "of"),
         ("weights?layer=0&of=attn.q&index=-1", "index"),

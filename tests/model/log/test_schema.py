@@ -18,6 +18,8 @@ TENSORS = {
     "layer": ATTENTION | NORMS,
     "step": CANDIDATES,
     "beams": {},
+    "pass": {},
+    "round": {},
     "close": {},
     "values": QKV | BLOCK,
 }

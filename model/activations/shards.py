@@ -1,0 +1,160 @@
+"""One layer really computed on several devices: each has some of the heads and some of the MLP, and sums join them.
+
+The way of Megatron-LM (arXiv:1909.08053, §3): W_Q, W_K and W_V are cut by heads, W_O by the columns that those heads
+fill; the MLP's first matrices by rows, its last by columns. Then each device works alone until its part of a change is
+there, and the change is the sum of the parts. The devices here are slices of the loaded weights, one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from kvscope.model.activations.observe import Observed, observe
+from kvscope.model.activations.weights import part_of
+from kvscope.model.config import ModelConfig
+from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.engine.engine import Engine
+from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
+from kvscope.model.transformer import MLP, Attention, Transformer, rope_table
+
+Half = TypeVar("Half", Attention, MLP)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one device has: K/V heads with all the query heads that read them, and numbers inside the MLP."""
+
+    kv_heads: range
+    columns: range
+
+
+def shares_of(config: ModelConfig, devices: int) -> list[Share]:
+    """As even as whole K/V heads allow, the larger ones first."""
+    parts = zip(_even(config.kv_heads, devices), _even(config.d_mlp, devices), strict=True)
+    return [Share(*part) for part in parts]
+
+
+def _even(count: int, parts: int) -> list[range]:
+    return [range(*ends) for ends in pairwise(-(-count * part // parts) for part in range(parts + 1))]
+
+
+def layer_shards(engine: Engine, ids: list[int], layer: int, devices: int) -> bytes:
+    """The last row of `ids` through one layer on `devices` devices, as safetensors.
+
+    For each half of the layer, `attn` and `mlp`: `partials` F32 [devices, D], what each device adds; `bias` F32 [D],
+    added once, of a model that has one; `sum` F32 [D]; `change` F32 [D], what the model itself gives. The MLP's row is
+    the one that the devices' own attention gave. By device `kv_heads` and `columns`, I32 [devices, 2] (first, and the
+    one after the last), and `parameters` I32 [devices], how many weights it holds. Raises CacheFull.
+    """
+    names = ("resid_in", "attn.change", "mlp.change")
+    seen = observe(engine, ids, len(ids) - 1, [f"blocks.{layer}.{name}" for name in names], cache_of=[layer])
+    own, shares = seen.block(layer), shares_of(engine.transformer.config, devices)
+    with torch.inference_mode():
+        attentions = [_attention(engine.transformer, layer, share.kv_heads) for share in shares]
+        mlps = [_mlp(engine.transformer, layer, share.columns) for share in shares]
+        row = own["resid_in"]  # 1 D
+        told = {"attn.partials": _attended(engine.transformer, attentions, shares, row, ids, seen, layer)}
+        told |= _joined("attn", told["attn.partials"], part_of(engine.transformer, layer, "attn.out").bias)
+        told["mlp.partials"] = torch.cat([mlp(row + told["attn.sum"]) for mlp in mlps])
+        told |= _joined("mlp", told["mlp.partials"], part_of(engine.transformer, layer, "mlp.down").bias)
+    held = [
+        sum(weight.numel() for half in halves for weight in half.parameters())
+        for halves in zip(attentions, mlps, strict=True)
+    ]
+    told |= {name: own[name][0] for name in names[1:]}
+    told |= {
+        "kv_heads": _ends([share.kv_heads for share in shares]),
+        "columns": _ends([share.columns for share in shares]),
+        "parameters": torch.tensor(held, dtype=torch.int32),
+    }
+    return save({name: tensor.cpu().contiguous() for name, tensor in told.items()})
+
+
+def _joined(half: str, partials: Tensor, bias: Tensor | None) -> dict[str, Tensor]:
+    total = partials.sum(dim=0)
+    return {f"{half}.sum": total} if bias is None else {f"{half}.sum": total + bias, f"{half}.bias": bias.clone()}
+
+
+def _ends(ranges: list[range]) -> Tensor:
+    return torch.tensor([[each.start, each.stop] for each in ranges], dtype=torch.int32)
+
+
+def _attended(
+    transformer: Transformer,
+    attentions: list[Attention],
+    shares: list[Share],
+    row: Tensor,
+    ids: list[int],
+    seen: Observed,
+    layer: int,
+) -> Tensor:
+    """What each device's heads add to the row [1, D]: [devices, D]. Each has the K and V of its own heads alone."""
+    device, partials = str(row.device), []
+    for attention, share in zip(attentions, shares, strict=True):
+        mine = slice(share.kv_heads.start, share.kv_heads.stop)
+        cache, sequence = KVCache(replace(attention.config, layers=1), -(-len(ids) // BLOCK_SIZE), device), Sequence()
+        slots = cache.extend(sequence, len(ids))
+        k, v = (stored[mine, :-1].transpose(0, 1) for stored in seen.cache[layer])  # T Hkv Dh
+        cache.write(0, slots[:-1], k, v)
+        batch, _, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], device, attention.config.window)
+        rope = None if transformer.inv_freq is None else rope_table(transformer.inv_freq, batch.positions)
+        partials.append(attention(row, batch, rope, cache, 0))
+    return torch.cat(partials)
+
+
+def _attention(transformer: Transformer, layer: int, kv_heads: range) -> Attention:
+    """One device's attention: its heads' rows of W_Q, W_K and W_V, and the columns of W_O that they fill."""
+    config, whole = transformer.config, _block(transformer, layer).attn
+    width = config.head_dim
+    queries = slice(kv_heads.start * config.group * width, kv_heads.stop * config.group * width)
+    keys = slice(kv_heads.start * width, kv_heads.stop * width)
+    cuts = {"attn.q": queries, "attn.k": keys, "attn.v": keys}
+    parts = [(part_of(transformer, layer, name), rows) for name, rows in cuts.items()]
+    weights = {
+        "qkv.weight": torch.cat([part.weight[rows] for part, rows in parts]),
+        "out.weight": part_of(transformer, layer, "attn.out").weight[:, queries],
+    }
+    if config.qkv_bias:
+        weights["qkv.bias"] = torch.cat([part.bias[rows] for part, rows in parts if part.bias is not None])
+    mine = replace(config, heads=len(kv_heads) * config.group, kv_heads=len(kv_heads), out_bias=False)
+    return _filled(Attention, mine, weights | _norms(whole))
+
+
+def _mlp(transformer: Transformer, layer: int, columns: range) -> MLP:
+    """One device's MLP: rows of the matrices that make the numbers inside, and the columns that read these."""
+    config, whole = transformer.config, _block(transformer, layer).mlp
+    mine = slice(columns.start, columns.stop)
+    into = [part_of(transformer, layer, name) for name in (("mlp.gate", "mlp.up") if whole.gated else ("mlp.up",))]
+    name = "gate_up" if whole.gated else "up"
+    weights = {
+        f"{name}.weight": torch.cat([part.weight[mine] for part in into]),
+        "down.weight": part_of(transformer, layer, "mlp.down").weight[:, mine],
+    }
+    if config.mlp_bias:
+        weights[f"{name}.bias"] = torch.cat([part.bias[mine] for part in into if part.bias is not None])
+        # The sum's own bias is added once, after it.
+        weights["down.bias"] = torch.zeros(config.d, device=weights["down.weight"].device)
+    return _filled(MLP, replace(config, d_mlp=len(columns)), weights | _norms(whole))
+
+
+def _norms(whole: nn.Module) -> dict[str, Tensor]:
+    """The norms, which every device has whole."""
+    return {name: value for name, value in whole.state_dict().items() if name.partition(".")[0].endswith("norm")}
+
+
+def _block(transformer: Transformer, layer: int) -> Any:
+    return transformer.blocks[layer]
+
+
+def _filled(kind: type[Half], config: ModelConfig, weights: Mapping[str, Tensor]) -> Half:
+    with torch.device("meta"):
+        made = kind(config)
+    made.load_state_dict(weights, assign=True)
+    return made.eval()

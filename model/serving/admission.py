@@ -1,0 +1,83 @@
+"""Checks a workload and cuts its prompts into tokens, before the engine sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from kvscope.model.api import MAX_PROMPT_TOKENS, Ask, Refused, Sampling, WorkloadRequest
+from kvscope.model.checkpoint import Tokenizer
+from kvscope.model.kv_cache import BLOCK_SIZE
+from kvscope.model.log import schema
+from kvscope.model.log.recorder import now
+from kvscope.model.serving.request import Tokenized
+
+
+def tokenized(request: WorkloadRequest, tokenizer: Tokenizer, most_positions: int, layers: int) -> list[Tokenized]:
+    """The requests with their prompts' ids. Raises Refused, naming the request."""
+    found = [
+        _tokenized(ask, f"requests[{number}]", request.system, tokenizer) for number, ask in enumerate(request.asks)
+    ]
+    for number, settings in enumerate(request.rounds):
+        if settings.draft is not None and settings.draft.layers > layers:
+            field = f"rounds[{number}].draft.layers"
+            raise Refused(field, f"{field} is {settings.draft.layers}; the model has {layers}.", limit=layers)
+    for number, (ask, made) in enumerate(zip(request.asks, found, strict=True)):
+        field = f"requests[{number}]"
+        if made.most_positions > most_positions:
+            message = (
+                f"{field} may come to have {made.most_positions:,} positions; a run has at most {most_positions:,}."
+            )
+            raise Refused(field, message, limit=most_positions)
+        before = ask.retry_of
+        if before is not None and (before >= number or request.asks[before].cancel_ms is None):
+            raise Refused(f"{field}.retry_of", f"{field}.retry_of must be a request before it that is cancelled.")
+    return found
+
+
+def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Tokenized:
+    if tokenizer.has_chat:
+        messages = [{"role": "system", "content": system}] if system else []
+        text = tokenizer.chat([*messages, {"role": "user", "content": ask.prompt}])
+    else:
+        text = f"{system}\n\n{ask.prompt}" if system else ask.prompt
+    ids = tokenizer.encode(text, special=tokenizer.has_chat)
+    if not 0 < len(ids) <= MAX_PROMPT_TOKENS:
+        message = f"{field}.prompt is {len(ids):,} tokens long; it must have 1 to {MAX_PROMPT_TOKENS:,}."
+        raise Refused(f"{field}.prompt", message, limit=MAX_PROMPT_TOKENS)
+    return Tokenized(ids, ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms)
+
+
+def opening_of(
+    request: WorkloadRequest, asked: list[Tokenized], info: Mapping[str, Any], tokenizer: Tokenizer, most_positions: int
+) -> schema.Open:
+    """Data of the workload's first frame."""
+    first = asked[0]
+    return schema.Open(
+        model=schema.Model(**info),
+        prompt=request.asks[0].prompt,
+        chat=tokenizer.has_chat,
+        sampling=schema.Sampling(**asdict(Sampling())),
+        limits=schema.Limits(max_new_tokens=first.max_new_tokens, max_positions=most_positions),
+        tokens=[schema.Token(**tokenizer.token(token)) for token in first.ids],
+        block_size=BLOCK_SIZE,
+        parent=None,
+        study=schema.Serving(
+            kind="serving",
+            system=request.system,
+            requests=[
+                schema.ServedRequest(
+                    prompt=ask.prompt,
+                    tokens=len(made.ids),
+                    max_new_tokens=ask.max_new_tokens,
+                    arrives_ms=ask.arrives_ms,
+                    cancel_ms=ask.cancel_ms,
+                    retry_of=ask.retry_of,
+                )
+                for ask, made in zip(request.asks, asked, strict=True)
+            ],
+            rounds=[schema.ServingRound(**asdict(settings)) for settings in request.rounds],
+        ),
+        created=now(),
+    )

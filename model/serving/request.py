@@ -1,0 +1,53 @@
+"""One request of a workload, as a round of it has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kvscope.model.kv_cache import BLOCK_SIZE
+
+State = Literal["coming", "waiting", "running", "preempted", "done", "cancelled", "refused"]
+OVER = ("done", "cancelled", "refused")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenized:
+    """What a request asks for: its prompt's `ids`. Milliseconds since its round began."""
+
+    ids: list[int]
+    max_new_tokens: int
+    arrives_ms: int
+    cancel_ms: int | None
+
+    @property
+    def most_positions(self) -> int:
+        """Rows it may come to have in the cache. The last token is never fed."""
+        return len(self.ids) + self.max_new_tokens - 1
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks of those rows."""
+        return -(-self.most_positions // BLOCK_SIZE)
+
+
+@dataclass(slots=True, eq=False)
+class ServedRequest:
+    """`key`: of its run in the engine. `joined`: how many had joined before it, by which the youngest is known."""
+
+    number: int
+    key: str
+    asked: Tokenized
+    state: State = "coming"
+    joined: int = 0
+    began: bool = False
+    """Whether its first token is there."""
+    prefill_rows: int = 0
+    """Rows up to which it reads what was written before, rather than what it has just chosen."""
+    table: list[int] = field(default_factory=list)
+    """Its blocks after the last pass."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more happens to it."""
+        return self.state in OVER

@@ -1,0 +1,251 @@
+"""One round of a workload: who joins, who waits and who gives way, and what each pass was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kvscope.model.api import Sampling, ServingSettings
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import CloseRecord, PassEntry, PassRecord, TokenRecord
+from kvscope.model.log import schema
+from kvscope.model.serving.request import ServedRequest, Tokenized
+from kvscope.model.serving.room import Room
+
+GREEDY = Sampling()
+
+
+class Round:
+    """Number `number` of the workload `owner`, under `settings`.
+
+    `token` says what is told of a token's id; `clock` gives seconds.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        number: int,
+        engine: Engine,
+        asked: Sequence[Tokenized],
+        settings: ServingSettings,
+        token: Callable[[int], schema.Token],
+        clock: Callable[[], float],
+    ):
+        self._owner, self._number, self._engine, self._settings = owner, number, engine, settings
+        self._token, self._clock = token, clock
+        self._began = clock()
+        self._requests = [ServedRequest(at, f"{owner}/{number}/{at}", each) for at, each in enumerate(asked)]
+        self._by_key = {request.key: request for request in self._requests}
+        self._room = Room(
+            engine, settings, self._requests, lambda victim: self._tell("evicted", victim, count=len(victim.table))
+        )
+        self._events: list[schema.ServingEvent] = []
+        self._joined = 0
+        self._with_others = 0
+        """Passes that had other people's rows in them."""
+        self._chosen: dict[int, list[schema.Token]] = {}
+        """What the pass under way chose, by request."""
+        self.failure: str | None = None
+        """Why the model failed."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more happens to any request."""
+        return all(request.over for request in self._requests)
+
+    @property
+    def until_next_s(self) -> float:
+        """Seconds until the next request comes or goes away; 0 where something can be done at once."""
+        now = self._now()
+        due = [request.asked.arrives_ms for request in self._requests if request.state == "coming"]
+        due += [
+            request.asked.cancel_ms
+            for request in self._requests
+            if request.state in ("waiting", "preempted") and request.asked.cancel_ms is not None
+        ]
+        return max(0.0, min(due, default=now) - now) / 1000
+
+    def owns(self, key: str) -> bool:
+        """Whether a run of that key is one of its requests."""
+        return key in self._by_key
+
+    def prepare(self) -> None:
+        """Before a pass: who arrives, goes away, joins or gives way."""
+        self._come_and_go()
+        self._let_in()
+        self._make_room()
+
+    def take(self, record: TokenRecord | CloseRecord) -> None:
+        """What the engine says of one of its runs."""
+        request = self._by_key[record.run]
+        if isinstance(record, TokenRecord):
+            self._chosen.setdefault(request.number, []).append(self._token(record.token))
+            if not request.began:
+                request.began = True
+                self._tell("first", request)
+        elif record.reason == "failed":
+            self.failure, request.state = record.error, "cancelled"
+        else:
+            request.state = "done"
+            if not self._settings.sharing or self._room.sequence_of(request) is None:
+                self._room.forget(request)
+            self._tell("done", request)
+
+    def told(self, number: int, done: PassRecord) -> schema.Pass:
+        """What a pass was, `number` of the workload."""
+        others = [entry for entry in done.entries if not self.owns(entry.run)]
+        self._with_others += bool(others)
+        self._note_tables()
+        members = [self._member(entry) for entry in done.entries if self.owns(entry.run)]
+        self._chosen = {}
+        return schema.Pass(
+            number=number,
+            round=self._number,
+            start_ms=round((done.started - self._began) * 1000, 3),
+            ms=round(done.ms, 3),
+            members=members,
+            others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
+            requests=[self._state(request) for request in self._requests],
+            pool=schema.PoolState(blocks=self._engine.cache.blocks, others=self._blocks_of_others()),
+            events=self._take_events(),
+        )
+
+    def end(self) -> schema.Round:
+        """Give back what the requests still hold; what is told of the round."""
+        ended = schema.Round(
+            round=self._number, ms=round(self._now(), 3), others=self._with_others, events=self._take_events()
+        )
+        for request in self._requests:
+            if request.state in ("running", "preempted"):
+                self._drop(request)
+            self._room.forget(request)
+        return ended
+
+    def _now(self) -> float:
+        return (self._clock() - self._began) * 1000
+
+    def _come_and_go(self) -> None:
+        now = self._now()
+        for request in self._requests:
+            asked = request.asked
+            if request.state == "coming" and asked.arrives_ms <= now:
+                request.state = "waiting"
+                self._tell("arrived", request, ms=float(asked.arrives_ms))
+                if asked.most_blocks > self._settings.blocks:
+                    request.state = "refused"
+                    self._tell("refused", request, count=asked.most_blocks)
+            there = request.state in ("waiting", "running", "preempted")
+            if there and asked.cancel_ms is not None and asked.cancel_ms <= now:
+                if request.state != "waiting":
+                    self._drop(request)
+                request.state = "cancelled"
+                self._tell("cancelled", request)
+
+    def _let_in(self) -> None:
+        """Whoever can join the next pass: first who gave way, then in the order in which they came."""
+        if self._settings.batching == "static" and self._of("running"):
+            return
+        waiting = self._of("preempted") + sorted(self._of("waiting"), key=lambda each: each.asked.arrives_ms)
+        for request in waiting:
+            running = self._of("running")
+            # The next one waits for what this one lacks, and does not overtake it.
+            if len(running) >= self._settings.at_once or not self._room.for_newcomer(request, running):
+                return
+            self._join(request)
+
+    def _join(self, request: ServedRequest) -> None:
+        engine, settings, among = self._engine, self._settings, self._room.sharers
+        donor = self._room.donor(request)
+        if request.state == "preempted":
+            engine.resume(request.key, among)
+        else:
+            engine.admit(
+                request.key,
+                request.asked.ids,
+                GREEDY,
+                request.asked.max_new_tokens,
+                recorded="tokens",
+                chunk=settings.chunk,
+                draft=settings.draft,
+                keeping=settings.keep,
+                owner=self._owner,
+                among=among,
+            )
+        run = engine.scheduler.runs[request.key]
+        if settings.reserve:
+            engine.scheduler.hold(run.sequence, request.asked.most_positions)
+        request.state, request.prefill_rows = "running", len(run.ids)
+        request.joined, self._joined = self._joined, self._joined + 1
+        request.table = list(run.sequence.table)
+        self._tell("joined", request, count=len(run.ids))
+        if donor is not None:
+            self._tell("shared", request, count=run.sequence.length, other=donor.number)
+
+    def _make_room(self) -> None:
+        """See to it that the next pass has the blocks it needs; the youngest gives way where there are too few."""
+        while not self._room.for_next_pass(running := self._of("running")):
+            youngest = max(running, key=lambda each: each.joined)
+            rows = self._engine.preempt(youngest.key)
+            youngest.state, youngest.table = "preempted", []
+            self._tell("preempted", youngest, count=rows)
+
+    def _of(self, state: str) -> list[ServedRequest]:
+        return [request for request in self._requests if request.state == state]
+
+    def _drop(self, request: ServedRequest) -> None:
+        """End its run, and give its blocks back at once."""
+        self._engine.scheduler.end(request.key, failed=True)
+        request.table = []
+
+    def _member(self, entry: PassEntry) -> schema.PassMember:
+        request = self._by_key[entry.run]
+        chosen = self._chosen.get(request.number, [])
+        return schema.PassMember(
+            request=request.number,
+            phase="prefill" if entry.first < request.prefill_rows else "decode",
+            first=entry.first,
+            rows=entry.rows,
+            token=chosen[0] if chosen else None,
+            more=chosen[1:],
+            guessed=entry.guessed,
+        )
+
+    def _state(self, request: ServedRequest) -> schema.RequestState:
+        sequence, run = self._room.sequence_of(request), self._engine.scheduler.runs.get(request.key)
+        return schema.RequestState(
+            state=request.state,
+            positions=sequence.length if sequence else 0,
+            dropped=run.forgotten if run else 0,
+            table=request.table,
+        )
+
+    def _note_tables(self) -> None:
+        """Take the tables as they are now; a block of one that is another than before was copied, to be written to."""
+        for request in self._requests:
+            sequence = self._room.sequence_of(request)
+            table = sequence.table if sequence else []
+            if request.table and not table and request.state == "done" and self._settings.sharing:
+                self._tell("evicted", request, count=len(request.table))  # somebody else needed the room
+            if any(old != new for old, new in zip(request.table, table, strict=False)):
+                self._tell("copied", request)
+            request.table = list(table)
+
+    def _blocks_of_others(self) -> list[int]:
+        own = {block for request in self._requests for block in request.table}
+        return [block for block, count in enumerate(self._engine.cache.refcounts) if count and block not in own]
+
+    def _tell(
+        self,
+        what: str,
+        request: ServedRequest,
+        *,
+        ms: float | None = None,
+        count: int | None = None,
+        other: int | None = None,
+    ) -> None:
+        at = round(self._now() if ms is None else ms, 3)
+        told = {"ms": at, "what": what, "request": request.number, "count": count, "other": other}
+        self._events.append(schema.ServingEvent.model_validate(told))
+
+    def _take_events(self) -> list[schema.ServingEvent]:
+        events, self._events = self._events, []
+        return events

@@ -1,0 +1,91 @@
+"""Several requests answered together by the engine, once per round, and what each forward pass did (docs/frames.md).
+
+The engine runs them beside everybody else's runs. What a workload decides is who joins, who waits and who gives way:
+it has been promised so many blocks, and its requests share them (continuous batching: Orca, OSDI '22; preemption by
+recomputation: PagedAttention, arXiv:2309.06180, §4.5).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from kvscope.model.api import ServingSettings
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import CloseRecord, PassRecord, TokenRecord
+from kvscope.model.log import schema
+from kvscope.model.serving.request import Tokenized
+from kvscope.model.serving.round import Round
+
+Told = schema.Pass | schema.Round | schema.Close
+
+
+class Workload:
+    """`asked` answered under each of `rounds`. `token` says what is told of a token's id; `clock` gives seconds.
+
+    Between two passes of the engine `prepare` and `told` are called, and `take` with each record of its runs.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        engine: Engine,
+        asked: Sequence[Tokenized],
+        rounds: Sequence[ServingSettings],
+        token: Callable[[int], schema.Token],
+        clock: Callable[[], float] = time.perf_counter,
+    ):
+        """Raises CacheFull when others hold the room, and ValueError for a key in use."""
+        self._key, self._scheduler = key, engine.scheduler
+        engine.scheduler.promise(key, max(settings.blocks for settings in rounds))
+        self._to_come = [
+            lambda number=number, settings=settings: Round(key, number, engine, asked, settings, token, clock)
+            for number, settings in enumerate(rounds)
+        ]
+        self._round = self._to_come.pop(0)()
+        self._passes = 0
+        self.over = False
+        """Whether its last frame has been told."""
+
+    @property
+    def until_next_s(self) -> float:
+        """Seconds until the next request comes or goes away; 0 where something can be done at once."""
+        return self._round.until_next_s
+
+    def owns(self, key: str) -> bool:
+        """Whether a run of that key is one of its requests."""
+        return self._round.owns(key)
+
+    def prepare(self) -> list[Told]:
+        """Before a pass: who arrives, goes away, joins or gives way. What is told of a round that is over with that."""
+        self._round.prepare()
+        if not self._round.over:
+            return []
+        ended = self._round.end()
+        if not self._to_come:
+            return [ended, self._close("length", None)]
+        self._round = self._to_come.pop(0)()
+        return [ended]
+
+    def take(self, record: TokenRecord | CloseRecord) -> None:
+        """What the engine says of one of its runs."""
+        self._round.take(record)
+
+    def told(self, done: PassRecord | None) -> list[Told]:
+        """After a pass, None where there was none: what it was."""
+        if self._round.failure is not None:
+            return [self.stop("failed", self._round.failure)]
+        if done is None:
+            return []
+        self._passes += 1
+        return [self._round.told(self._passes - 1, done)]
+
+    def stop(self, reason: schema.Reason = "stopped", error: str | None = None) -> schema.Close:
+        """End it, whatever it does."""
+        self._round.end()
+        return self._close(reason, error)
+
+    def _close(self, reason: schema.Reason, error: str | None) -> schema.Close:
+        self._scheduler.promised.pop(self._key)
+        self.over = True
+        return schema.Close(reason=reason, error=error and error[: schema.MOST_ERROR], steps=0)

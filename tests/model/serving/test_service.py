@@ -1,0 +1,91 @@
+"""Workloads as the service takes them: their log, what is refused, and how one is stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kvscope.model.api import Ask, Drafting, Refused, ServingSettings, WorkloadRequest
+from kvscope.model.log import frames, schema
+from kvscope.model.log.reader import LogReader
+from tests.support.tiny_runs import finish, request, service
+
+PLAIN = ServingSettings(blocks=8)
+
+
+def workload(*asks: Ask, rounds: tuple[ServingSettings, ...] = (PLAIN,), system: str = "") -> WorkloadRequest:
+    return WorkloadRequest("w", system, asks or (Ask("hello", 4),), rounds)
+
+
+def test_its_log_says_what_was_asked_and_then_what_each_pass_did() -> None:
+    made = service()
+    asked = workload(Ask("hello", 4), Ask("good day", 3), rounds=(PLAIN, ServingSettings(blocks=8, at_once=1)))
+    found = made.workload(asked) + finish(made)
+    log = LogReader(frame.payload for frame in found)
+    assert [frame.seq for frame in found] == list(range(len(found)))
+    assert log.open["study"]["kind"] == "serving"
+    assert [each["prompt"] for each in log.open["study"]["requests"]] == ["hello", "good day"]
+    assert [each["round"] for each in log.rounds] == [0, 1]
+    assert [each["number"] for each in log.passes] == list(range(len(log.passes)))
+    assert max(len(each["members"]) for each in log.passes if each["round"] == 0) == 2
+    assert max(len(each["members"]) for each in log.passes if each["round"] == 1) == 1
+    assert log.reason == "length"
+    for frame in found:
+        header = frames.header(frame.payload)
+        schema.read_data(schema.FRAMES[header.kind], header.data, header.kind)
+    assert not made.busy
+
+
+def test_others_runs_have_their_own_log_meanwhile() -> None:
+    made = service()
+    opened = made.start(request("a")) + made.workload(workload())
+    found = opened + finish(made)
+    assert {frame.run for frame in found} == {"a", "w"}
+    log = LogReader(frame.payload for frame in found if frame.run == "w")
+    assert log.passes[0]["others"]["requests"] == 1
+    assert LogReader(frame.payload for frame in found if frame.run == "a").reason == "length"
+
+
+def test_it_can_be_stopped_and_not_paused() -> None:
+    made = service()
+    made.workload(workload(Ask("hello", 4, arrives_ms=60_000)))
+    assert made.busy
+    with pytest.raises(Refused) as refused:
+        made.control("w", "pause")
+    assert (refused.value.field, refused.value.status) == ("action", 409)
+    assert made.control("w", "stop") == "closed"
+    [closing] = made.advance()
+    assert frames.header(closing.payload).data["reason"] == "stopped"
+    assert not made.busy
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        (workload(Ask("hello", 4), Ask("a" * 600, 4)), "requests[1].prompt"),
+        (workload(Ask("a" * 500, 64)), "requests[0]"),
+        (workload(Ask("hello", 4, retry_of=0)), "requests[0].retry_of"),
+        (workload(Ask("hello", 4), Ask("hello", 4, retry_of=0)), "requests[1].retry_of"),
+        (workload(rounds=(PLAIN, ServingSettings(draft=Drafting(2, layers=3)))), "rounds[1].draft.layers"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_left_of_it(asked: WorkloadRequest, field: str) -> None:
+    made = service()
+    with pytest.raises(Refused) as refused:
+        made.workload(asked)
+    assert refused.value.field == field
+    assert not made.busy
+    assert not made.engine.scheduler.promised
+
+
+def test_a_second_one_waits_for_the_blocks_of_the_first() -> None:
+    made = service()
+    room = made.engine.scheduler.room
+    made.workload(workload(rounds=(ServingSettings(blocks=room),)))
+    second: Any = WorkloadRequest("v", "", (Ask("hello", 4),), (PLAIN,))
+    with pytest.raises(Refused) as refused:
+        made.workload(second)
+    assert refused.value.status == 429
+    finish(made)
+    assert made.workload(second)

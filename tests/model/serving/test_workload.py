@@ -1,0 +1,395 @@
+"""Requests answered together: whoever joins, waits, gives way or goes away, every text is what it would be alone."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kvscope.model.api import Drafting, Kept, ServingSettings
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import CloseRecord, Record, StepRecord
+from kvscope.model.kv_cache import CacheFull
+from kvscope.model.log import schema
+from kvscope.model.serving.request import Tokenized
+from kvscope.model.serving.workload import Workload
+from tests.support.tiny import GREEDY, advance_all, greedy, prompt, shared_model, tiny_tokenizer
+
+TOKENIZER = tiny_tokenizer()
+CONTINUOUS = ServingSettings(at_once=4, chunk=16, blocks=32)
+
+
+@dataclass
+class Served:
+    """A workload that was served to its end: what it told, and what others' runs chose meanwhile."""
+
+    passes: list[schema.Pass] = field(default_factory=list)
+    rounds: list[schema.Round] = field(default_factory=list)
+    close: schema.Close | None = None
+    others: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Tokens of other people's runs."""
+
+    def text(self, request: int, number: int = 0) -> list[int]:
+        """Tokens that a request got in a round."""
+        members = [member for each in self.of(number) for member in each.members if member.request == request]
+        return [each.id for member in members if member.token for each in (member.token, *member.more)]
+
+    def note(self, record: Record) -> None:
+        """What the engine says of other people's runs."""
+        assert not isinstance(record, CloseRecord) or record.reason != "failed"
+        if isinstance(record, StepRecord):
+            self.others[record.run].append(record.choice.token)
+
+    def of(self, number: int) -> list[schema.Pass]:
+        return [each for each in self.passes if each.round == number]
+
+    def events(self, what: str) -> list[schema.ServingEvent]:
+        told: Iterable[schema.Pass | schema.Round] = [*self.passes, *self.rounds]
+        return [event for each in told for event in each.events if event.what == what]
+
+
+def asked(ids: list[int], new: int = 4, arrives_ms: int = 0, cancel_ms: int | None = None) -> Tokenized:
+    return Tokenized(ids, new, arrives_ms, cancel_ms)
+
+
+def token(number: int) -> schema.Token:
+    return schema.Token(**TOKENIZER.token(number))
+
+
+def tiny_engine(reserve: int = 0) -> Engine:
+    engine = Engine(shared_model(), capacity=1024, reserve=reserve)
+    engine.cache.pool.fill_(float("nan"))  # a row that is read before it is written fails its run
+    return engine
+
+
+def serve(
+    engine: Engine,
+    requests: list[Tokenized],
+    *rounds: ServingSettings,
+    before: Callable[[int], None] = lambda number: None,
+) -> Served:
+    """Serve to the end, on a clock that goes on by a millisecond in each pass; blocks are counted after every one.
+
+    `before` is told the number of the pass that comes.
+    """
+    now = [0.0]
+    workload = Workload("w", engine, requests, rounds, token, clock=lambda: now[0])
+    served = Served()
+    while not workload.over:
+        told = workload.prepare()
+        now[0] += 1 / 1000
+        before(round(now[0] * 1000))
+        for record in engine.advance():
+            if workload.owns(record.run):
+                workload.take(record)  # type: ignore[arg-type]
+            else:
+                served.note(record)
+        if not workload.over:
+            told += workload.told(engine.last_pass)
+        for each in told:
+            if isinstance(each, schema.Pass):
+                served.passes.append(each)
+                held = {block for request in each.requests for block in request.table}
+                assert len(held) <= rounds[each.round].blocks
+                assert not held & set(each.pool.others)
+            elif isinstance(each, schema.Round):
+                served.rounds.append(each)
+            else:
+                served.close = each
+        assert len(served.passes) < 2000
+    return served
+
+
+@cache
+def continuation(ids: tuple[int, ...]) -> list[int]:
+    """The tokens that follow, as many as any request here asks for."""
+    return greedy(shared_model(), list(ids), 40)
+
+
+def alone(request: Tokenized) -> list[int]:
+    return continuation(tuple(request.ids))[: request.max_new_tokens]
+
+
+def test_each_pass_serves_all_who_are_there_and_says_what_they_brought() -> None:
+    requests = [asked(prompt(20, seed), new=5) for seed in range(3)]
+    served = serve(tiny_engine(), requests, CONTINUOUS)
+    first, second = served.passes[:2]
+    assert [(each.request, each.phase, each.first, each.rows) for each in first.members] == [
+        (number, "prefill", 0, 16) for number in range(3)
+    ]
+    assert all(member.token is None for member in first.members)
+    assert [(each.phase, each.first, each.rows) for each in second.members] == [("prefill", 16, 4)] * 3
+    assert {member.phase for member in served.passes[2].members} == {"decode"}
+    assert [served.text(number) for number in range(3)] == [alone(request) for request in requests]
+    assert [event.what for event in served.passes[0].events] == [*["arrived"] * 3, *["joined"] * 3]
+    assert len(served.events("done")) == 3
+    assert served.close == schema.Close(reason="length", error=None, steps=0)
+
+
+def test_a_request_joins_between_two_passes_and_in_a_static_batch_waits_for_its_end() -> None:
+    requests = [asked(prompt(5, 1), new=8), asked(prompt(6, 2), new=3, arrives_ms=3)]
+    static = ServingSettings(batching="static", at_once=4, chunk=16, blocks=32)
+    served = serve(tiny_engine(), requests, CONTINUOUS, static)
+    together = [[len(each.members) for each in served.of(number)] for number in (0, 1)]
+    assert max(together[0]) == 2
+    assert max(together[1]) == 1
+    assert [served.text(1, number) for number in (0, 1)] == [alone(requests[1])] * 2
+
+
+def test_no_more_are_answered_at_once_than_the_settings_say() -> None:
+    requests = [asked(prompt(5, seed), new=4) for seed in range(5)]
+    served = serve(tiny_engine(), requests, ServingSettings(at_once=2, chunk=16, blocks=32))
+    assert max(len(each.members) for each in served.passes) == 2
+    assert [served.text(number) for number in range(5)] == [alone(request) for request in requests]
+
+
+def test_the_same_beginning_is_read_once_and_its_blocks_are_shared() -> None:
+    system = prompt(40, 9)
+    requests = [asked([*system, *prompt(6, seed)], arrives_ms=4 * seed) for seed in range(3)]
+    on, off = CONTINUOUS, ServingSettings(at_once=4, chunk=16, blocks=32, sharing=False)
+    served = serve(tiny_engine(), requests, on, off)
+    rows = [
+        sum(m.rows for each in served.of(number) for m in each.members if m.phase == "prefill") for number in (0, 1)
+    ]
+    shared = served.events("shared")
+    assert [event.request for event in shared] == [1, 2]
+    assert rows[1] - rows[0] == sum(event.count or 0 for event in shared) >= 80
+    tables = [request.table for request in served.of(0)[-1].requests]
+    assert tables[0][:2] == tables[1][:2] == tables[2][:2]
+    assert served.events("copied")  # whoever writes to the block that is shared in part
+    for number in range(3):
+        assert served.text(number) == served.text(number, 1) == alone(requests[number])
+
+
+def test_a_pool_that_is_too_small_makes_the_youngest_give_way_and_its_text_stays_the_same() -> None:
+    requests = [asked(prompt(30, seed), new=20) for seed in range(3)]
+    served = serve(tiny_engine(), requests, ServingSettings(at_once=3, chunk=64, blocks=7))
+    assert served.events("preempted")
+    assert [served.text(number) for number in range(3)] == [alone(request) for request in requests]
+
+
+def test_reserving_the_greatest_length_holds_its_blocks_from_the_start() -> None:
+    requests = [asked(prompt(10), new=40)]
+    served = serve(tiny_engine(), requests, ServingSettings(chunk=16, blocks=32, reserve=True), CONTINUOUS)
+    reserved, paged = (served.of(number)[0].requests[0] for number in (0, 1))
+    assert (len(reserved.table), reserved.positions) == (4, 10)
+    assert len(paged.table) == 1
+
+
+def test_who_goes_away_is_dropped_at_once_and_asked_again_pays_its_prefill_again() -> None:
+    requests = [asked(prompt(30), new=30, cancel_ms=4), asked(prompt(30), new=3, arrives_ms=6)]
+    served = serve(tiny_engine(), requests, CONTINUOUS)
+    assert len(served.text(0)) < 30
+    [cancelled] = served.events("cancelled")
+    assert cancelled.request == 0
+    after = next(each for each in served.passes if any(event.what == "cancelled" for event in each.events))
+    assert after.requests[0].table == []
+    assert not served.events("shared")
+    assert served.text(1) == alone(requests[1])
+
+
+def test_a_request_larger_than_the_workloads_blocks_is_refused_and_the_others_are_served() -> None:
+    requests = [asked(prompt(60)), asked(prompt(10))]
+    served = serve(tiny_engine(), requests, ServingSettings(blocks=2))
+    assert [(event.request, event.count) for event in served.events("refused")] == [(0, 4)]
+    assert served.text(1) == alone(requests[1])
+
+
+def test_others_are_in_the_same_passes_without_their_text() -> None:
+    engine, ids = tiny_engine(), prompt(12, 7)
+    engine.admit("somebody", ids, GREEDY, 6)
+    served = serve(engine, [asked(prompt(9), new=4)], CONTINUOUS)
+    first = served.passes[0]
+    assert (first.others.requests, first.others.rows) == (1, 12)
+    assert len(first.pool.others) == 1
+    assert served.rounds[0].others == 4
+    for record in advance_all(engine):
+        served.note(record)
+    assert served.others["somebody"] == greedy(shared_model(), ids, 6)
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_guesses_are_checked_in_one_pass_and_the_text_stays_the_same(layers: int) -> None:
+    requests = [asked(prompt(12), new=40), asked(prompt(9, 1), new=40)]
+    drafting = ServingSettings(chunk=16, blocks=32, draft=Drafting(4, layers))
+    served = serve(tiny_engine(), requests, CONTINUOUS, drafting)
+    for number in (0, 1):
+        assert served.text(number) == served.text(number, 1) == alone(requests[number])
+    decodes = [member for each in served.of(1) for member in each.members if member.phase == "decode"]
+    assert all(member.rows == 1 + member.guessed for member in decodes)
+    assert any(member.more for member in decodes)
+    if layers == 2:  # all there are: every guess is right
+        assert all(len(member.more) == member.guessed for member in decodes)
+        assert len(served.of(1)) < len(served.of(0)) / 3
+        assert served.text(0, 1) == served.text(0)
+
+
+def test_rows_that_do_not_stay_are_really_dropped_and_their_blocks_given_back() -> None:
+    requests = [asked(prompt(50), new=30)]
+    some = ServingSettings(chunk=64, blocks=32, keep=Kept(sinks=4, heavy=8, recent=12))
+    every = ServingSettings(chunk=64, blocks=32, keep=Kept(sinks=4, heavy=0, recent=200))
+    served = serve(tiny_engine(), requests, CONTINUOUS, some, every)
+    assert not served.events("evicted")
+    last = served.of(1)[-2].requests[0]
+    assert (last.positions, len(last.table)) == (24, 2)
+    assert last.positions + last.dropped == served.of(0)[-2].requests[0].positions
+    assert [member.first for each in served.of(1) for member in each.members] == [0, *range(50, 79)]
+    assert served.text(0, 1)[0] == served.text(0)[0]
+    assert served.text(0, 1) != served.text(0)
+    assert served.text(0, 2) == served.text(0) == alone(requests[0])
+
+
+def test_stopping_gives_everything_back() -> None:
+    engine = tiny_engine()
+    workload = Workload("w", engine, [asked(prompt(30), new=9), asked(prompt(5))], [CONTINUOUS], token)
+    workload.prepare()
+    engine.advance()
+    workload.told(engine.last_pass)
+    assert workload.stop() == schema.Close(reason="stopped", error=None, steps=0)
+    assert workload.over
+    assert engine.cache.free_blocks == engine.cache.blocks
+    assert not engine.scheduler.promised
+    assert not engine.busy
+
+
+def test_a_workload_waits_for_nothing_but_its_next_request() -> None:
+    now = [0.0]
+    requests = [asked(prompt(3), arrives_ms=500), asked(prompt(3), arrives_ms=900)]
+    workload = Workload("w", tiny_engine(), requests, [CONTINUOUS], token, clock=lambda: now[0])
+    assert workload.prepare() == []
+    assert workload.until_next_s == pytest.approx(0.5)
+    now[0] = 0.6
+    workload.prepare()
+    assert workload.until_next_s == pytest.approx(0.3)
+
+
+def test_its_blocks_are_promised_to_it_so_that_others_cannot_take_them() -> None:
+    engine = Engine(shared_model(), capacity=160)
+    Workload("w", engine, [asked(prompt(3))], [ServingSettings(blocks=8)], token)
+    with pytest.raises(CacheFull):
+        engine.admit("somebody", prompt(40), GREEDY, 20)
+    with pytest.raises(CacheFull):
+        Workload("another", engine, [asked(prompt(3))], [ServingSettings(blocks=8)], token)
+
+
+def test_a_failing_model_fails_the_workload(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = tiny_engine()
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(engine.runner, "run", fail)
+    served = serve(engine, [asked(prompt(3))], CONTINUOUS)
+    assert served.close is not None
+    assert (served.close.reason, served.close.error) == ("failed", "The model failed: broken")
+    assert engine.cache.free_blocks == engine.cache.blocks
+
+
+SCHEDULES = int(os.environ.get("KVSCOPE_SCHEDULES", "200"))
+REQUESTS = st.lists(
+    st.builds(
+        lambda system, seed, length, new, arrives, cancel: asked(
+            [*prompt(33, 5)[:system], *prompt(length, seed)],
+            new,
+            arrives,
+            None if cancel is None else arrives + cancel,
+        ),
+        system=st.sampled_from([0, 16, 20, 33]),
+        seed=st.integers(0, 3),
+        length=st.integers(1, 40),
+        new=st.integers(1, 24),
+        arrives=st.integers(0, 30),
+        cancel=st.sampled_from([None, None, 0, 3, 12]),
+    ),
+    min_size=1,
+    max_size=7,
+)
+ROUNDS = st.builds(
+    ServingSettings,
+    batching=st.sampled_from(["continuous", "static"]),
+    at_once=st.integers(1, 6),
+    chunk=st.sampled_from([1, 7, 16, 128]),
+    sharing=st.booleans(),
+    reserve=st.booleans(),
+    blocks=st.integers(3, 24),
+    draft=st.one_of(st.none(), st.builds(Drafting, tokens=st.integers(1, 6), layers=st.integers(0, 2))),
+)
+MEANWHILE = st.lists(
+    st.tuples(st.integers(0, 40), st.sampled_from(["run", "fork", "search", "stop", "look"]), st.integers(0, 3)),
+    max_size=4,
+)
+"""What other people do: before which pass, what, and with which text."""
+
+
+class Somebody:
+    """Other people's runs in the same engine."""
+
+    def __init__(self, engine: Engine, does: list[tuple[int, str, int]]):
+        self.engine, self.does = engine, does
+        self.prompts: dict[str, list[int]] = {}
+        self.stopped: set[str] = set()
+        self.numbers = count()
+
+    def act(self, number: int) -> None:
+        """What they do before that pass."""
+        for at, what, seed in self.does:
+            if at == number:
+                with suppress(CacheFull):
+                    self._do(what, f"{what}{next(self.numbers)}", prompt(21, seed))
+
+    def _do(self, what: str, key: str, ids: list[int]) -> None:
+        if what == "run":
+            self.engine.admit(key, ids, GREEDY, 20)
+            self.prompts[key] = ids
+        elif what == "fork":
+            self.engine.fork(key, ids, 15, GREEDY, 12)
+            self.prompts[key] = ids
+        elif what == "search":
+            self.engine.search(key, ids, 3, 4)
+        elif what == "look":
+            with self.engine.replay(ids, 5):
+                pass
+        else:
+            for active in list(self.engine.scheduler.runs):
+                if active in self.prompts:
+                    self.engine.stop(active)
+                    self.stopped.add(active)
+
+
+@settings(max_examples=SCHEDULES, deadline=None)
+@given(requests=REQUESTS, rounds=st.lists(ROUNDS, min_size=1, max_size=2), does=MEANWHILE)
+def test_whatever_the_schedule_every_text_is_its_own_and_the_pool_comes_back_empty(
+    requests: list[Tokenized], rounds: list[ServingSettings], does: list[tuple[int, str, int]]
+) -> None:
+    engine = tiny_engine(reserve=64)
+    somebody = Somebody(engine, does)
+    served = serve(engine, requests, *rounds, before=somebody.act)
+    for number, settings_ in enumerate(rounds):
+        for place, request in enumerate(requests):
+            text, wanted = served.text(place, number), alone(request)
+            if request.most_blocks > settings_.blocks:
+                assert text == []
+            elif request.cancel_ms is None:
+                assert text == wanted
+            else:
+                assert text == wanted[: len(text)]
+    assert served.close == schema.Close(reason="length", error=None, steps=0)
+    assert not engine.scheduler.promised
+    for record in advance_all(engine):
+        served.note(record)
+    for key, ids in somebody.prompts.items():
+        text = served.others[key]
+        assert text == continuation(tuple(ids))[: len(text)]
+        assert key in somebody.stopped or len(text) == (20 if key.startswith("run") else 6)
+    for key in list(engine.scheduler.kept):
+        engine.scheduler.forget(key)
+    assert engine.cache.free_blocks == engine.cache.blocks
