@@ -36,9 +36,9 @@ LINKED = ("app", "model")
 """Folders that are subpackages of `kvscope`."""
 MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
-SHEETS = ("page/page.css", "by-hand/by-hand.css", "memory/memory.css")
+SHEETS = ("page/page.css", "by-hand/by-hand.css", "memory/memory.css", "serving/serving.css")
 """Import a page's style sheets; the bundle has them with those inside."""
-ENTRIES = ("main.js", "gallery.js", "by-hand.js", "memory.js", *SHEETS)
+ENTRIES = ("main.js", "gallery.js", "by-hand.js", "memory.js", "serving.js", *SHEETS)
 """What the pages name."""
 FOR_OTHER_PAGES = ("static/embed.js",)
 """Scripts that are no module: they are shipped as they are."""

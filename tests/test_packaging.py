@@ -264,7 +264,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     assert bundled == entries - set(sheets) | chunks
     looks = [wheel.read(sheet).decode() for sheet in sheets]
     assert not any("@import" in look for look in looks)
-    assert all(name in look for name, look in zip((".timeline", ".matrix", ".verdict"), looks, strict=True))
+    assert all(name in look for name, look in zip((".timeline", ".matrix", ".verdict", ".lanes"), looks, strict=True))
     views = {path.stem for path in (STATIC / "views").glob("*/*-view.js")}
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"kvscope"}

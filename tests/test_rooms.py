@@ -22,7 +22,7 @@ ROOMS = {
     "model": (
         *("model/api.py", "model/config.py", "model/companding.py", "model/hooks.py", "model/linear.py"),
         *("model/kv_cache.py", "model/small_cache.py", "model/transformer.py", "model/checkpoint", "model/engine"),
-        *("model/activations", "model/by_hand", "model/log", "model/measure.py", "model/service.py"),
+        *("model/activations", "model/by_hand", "model/log", "model/serving", "model/measure.py", "model/service.py"),
     ),
     "app": (
         *("model", "app/paths.py", "app/settings.py", "app/store", "app/engine", "app/bodies.py", "app/travel"),
@@ -57,6 +57,8 @@ ROOMS = {
             "static/by-hand.js",
             "static/memory",
             "static/memory.js",
+            "static/serving",
+            "static/serving.js",
         ),
         *("static/prompt", "static/intro", "static/page", "static/main.js"),
     ),

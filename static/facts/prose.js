@@ -33,6 +33,7 @@ export function sentenceOf({ open, tokens, promptLength }) {
   };
 }
 
-function readable(text) {
+/** @returns {string} what cannot be seen and would change the text around it, by its code */
+export function readable(text) {
   return text.replace(HIDDEN, visible);
 }

@@ -34,19 +34,19 @@ export class Problem extends Error {
 /**
  * @param {Object} parts
  * @param {Function} parts.fetch
- * @param {Function} parts.upload sends a file, as upload.js does
+ * @param {Function} [parts.upload] sends a file, as upload.js does
  * @param {() => Object} parts.connect gives a Socket.IO client socket when first needed
- * @param {{id: string, run: string, values?: Object|null}|null} parts.saved the saved session that has a run's log: all
+ * @param {{id: string, run: string, values?: Object|null}|null} [parts.saved] the saved session that has a run's log: all
  *   about that run is read from there, and over HTTP alone, since it does not grow; exact values that are stored with it are
  *   not asked of a model
- * @param {{add: (run: string, made: string) => void, besides: (run: string) => string[]}|null} parts.own the runs that
+ * @param {{add: (run: string, made: string) => void, besides: (run: string) => string[]}|null} [parts.own] the runs that
  *   only who made them is told of (state/own-runs.js)
- * @param {{add: Function, of: Function, forget: Function}|null} parts.tokens of the runs that this device started
- * @param {{add: Function, of: Function, forget: Function}|null} parts.sharings the same, of the sessions that it shared
- * @param {(waits: {id: string, place: number, estimate_s: number|null}|null) => void} parts.onWaits hears where a run that
+ * @param {{add: Function, of: Function, forget: Function}|null} [parts.tokens] of the runs that this device started
+ * @param {{add: Function, of: Function, forget: Function}|null} [parts.sharings] the same, of the sessions that it shared
+ * @param {(waits: {id: string, place: number, estimate_s: number|null}|null) => void} [parts.onWaits] hears where a run that
  *   is being started stands in line, and null once it has begun or will not
  * @param {(ms: number) => Promise<void>} parts.delay
- * @param {() => Object<string, string>} parts.identity headers that say who asks, sent with every request
+ * @param {() => Object<string, string>} [parts.identity] headers that say who asks, sent with every request
  */
 export function createClient({
   fetch,
@@ -176,6 +176,14 @@ export function createClient({
     /** @returns {Promise<{id: string, url: string}>}  @throws {Problem} */
     start: async (settings) => begun(await post("/api/runs", settings)),
 
+    /**
+     * Several requests that are answered together, once per round (docs/frames.md, Serving).
+     *
+     * @param {{system: string, requests: Object[], rounds: Object[]}} body
+     * @returns {Promise<{id: string, url: string, delete_token: string}>} a log to watch  @throws {Problem}
+     */
+    workload: async (body) => begun(await post("/api/workloads", body)),
+
     /** @returns {boolean} whether this device started the run, and can delete it */
     isMine: (run) => (tokens?.of(run) ?? null) !== null,
 
@@ -225,6 +233,10 @@ export function createClient({
     block: answer("block", ({ run, step, layer, position }) =>
       exact(run, `/block?step=${step}&layer=${layer}&position=${position}`),
     ),
+
+    /** A layer for one token, computed on several devices (docs/frames.md, On demand).  @throws {Problem} */
+    shards: ({ run, step, layer, position, devices }) =>
+      exact(run, `/shards?step=${step}&layer=${layer}&position=${position}&devices=${devices}`),
 
     /** The learned weights that one number in a layer is made with (docs/frames.md, On demand).  @throws {Problem} */
     weights: ({ run, layer, of, index }) => exact(run, `/weights?layer=${layer}&of=${of}&index=${index}`),

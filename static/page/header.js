@@ -2,19 +2,18 @@
 
 import { html } from "htm/preact";
 import { EmbedButton } from "../embed/button.js";
-import { bytesShort, counted } from "../facts/format.js";
 import { OpenFile } from "../files/open-file.js";
 import { SaveFileButton } from "../files/save-file.js";
 import { DeleteSharedButton } from "../share/delete-shared-button.js";
 import { openHelp } from "../state/keyboard.js";
 import { momentOf } from "../state/moment.js";
 import { Icon } from "../ui/icons.js";
+import { ModelOfRun, ModelPill } from "../ui/model-pill.js";
 import { Places } from "../ui/places.js";
 import { ThemeButton } from "../ui/theme-button.js";
 
 const GALLERY = "/gallery";
 const TOUR = "tour";
-const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
 export function Header({ state, dispatch, controller, client }) {
   return html`
@@ -32,7 +31,7 @@ export function Header({ state, dispatch, controller, client }) {
               </div>`
       }
       <div class="header-end">
-        ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${Model} state=${state} />`}
+        ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
         <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
         <button
           class="icon-button present-button"
@@ -94,47 +93,5 @@ function Recorded({ state, dispatch, controller }) {
         <option value=${GALLERY}>More, in the gallery…</option>
       </select>
     </label>
-  `;
-}
-
-function Model({ state }) {
-  const { readiness, run } = state;
-  const model = readiness.model ?? run?.open?.model;
-  return html`
-    <div class="model" data-readiness=${readiness.state} role="group" aria-label="Model">
-      <span class="model-dot" aria-hidden="true"></span>
-      ${readiness.state === "ready" ? html`<${Ready} model=${model} />` : html`<${Loading} readiness=${readiness} />`}
-    </div>
-  `;
-}
-
-function Ready({ model, before = "" }) {
-  if (!model) return html`<span class="model-text">ready</span>`;
-  const more = [
-    counted(model.layers, "layer"),
-    `${counted(model.heads, "head")} / ${model.kv_heads} KV`,
-    SHORT_DTYPES[model.dtype] ?? model.dtype,
-    model.device.toUpperCase(),
-  ];
-  return html`<span class="model-text" title=${[model.name, ...more].join(" · ")}
-    >${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
-  >`;
-}
-
-/** In a file no model runs; the one that the run was made by is named. */
-function ModelOfRun({ run }) {
-  if (!run?.open) return null;
-  return html`<div class="model" role="group" aria-label="Model"><${Ready} model=${run.open.model} before="made by " /></div>`;
-}
-
-function Loading({ readiness }) {
-  const { state, message, done, total } = readiness;
-  if (state === "failed") return html`<span class="model-text" title=${message}>model not loaded</span>`;
-  if (state === "unreachable") return html`<span class="model-text">server not reached</span>`;
-  const known = total > 0;
-  return html`
-    <span class="model-text">${message || "starting"}</span>
-    ${known && html`<progress max=${total} value=${done} aria-label="Loading the model"></progress>`}
-    ${known && html`<span class="model-more number">${bytesShort(done)} of ${bytesShort(total)}</span>`}
   `;
 }

@@ -81,11 +81,16 @@ const OWN_KEYS = [
   ],
 ];
 
+/** @returns {boolean} whether a key pressed there is for something else than the page */
+export function isTaken({ target, key, defaultPrevented, ctrlKey, metaKey, altKey }) {
+  if (defaultPrevented || ctrlKey || metaKey || altKey) return true;
+  return OWN_KEYS.some(([selector, has]) => target.closest?.(selector) && has(key));
+}
+
 /** @returns {() => void} removes the listener */
 export function listenToKeys(target, { controller, store }) {
   const onKey = (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (OWN_KEYS.some(([selector, has]) => event.target.closest?.(selector) && has(event.key))) return;
+    if (isTaken(event)) return;
     const key = KEYS.find(({ keys }) => keys.includes(event.key));
     if (!key) return;
     event.preventDefault();

@@ -4,11 +4,14 @@ import { html } from "htm/preact";
 import { Places } from "./places.js";
 import { ThemeButton } from "./theme-button.js";
 
-/** @param {{here: string, theme: "light"|"dark", setTheme: (theme: "light"|"dark") => void}} props `here`: id of the page */
-export function OwnHeader({ here, theme, setTheme }) {
+/**
+ * @param {{here: string, theme: "light"|"dark", setTheme: (theme: "light"|"dark") => void, children?: *}} props `here`: id of the
+ *   page; what is inside stands before the buttons
+ */
+export function OwnHeader({ here, theme, setTheme, children = null }) {
   return html`<header class="header is-own">
     <p class="wordmark">KV<span>Scope</span></p>
     <${Places} here=${here} />
-    <div class="header-end"><${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>
+    <div class="header-end">${children}<${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>
   </header>`;
 }

@@ -6,6 +6,7 @@ const PLACES = [
   { id: "stage", name: "Stage", href: "/" },
   { id: "by-hand", name: "By hand", href: "/by-hand/a" },
   { id: "memory", name: "Memory", href: "/memory" },
+  { id: "serving", name: "Serving", href: "/serving" },
   { id: "gallery", name: "Gallery", href: "/gallery" },
 ];
 

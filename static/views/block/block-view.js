@@ -6,12 +6,14 @@ import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
 import { Fetched } from "../../ui/fetched.js";
+import { Fold } from "../../ui/fold.js";
 import { BlockControls } from "./controls.js";
 import { BlockDrawing } from "./drawing.js";
 import { BlockNumbers } from "./numbers.js";
 import { blockScene } from "./scene.js";
 import { sentence } from "./words.js";
 
+const SHARDS = async () => (await import("./shards.js")).Shards;
 const OPENED = async () => (await import("./opened.js")).Opened;
 
 export function BlockView({ state, focus, dispatch, client }) {
@@ -40,6 +42,7 @@ export function BlockView({ state, focus, dispatch, client }) {
     }
     <${Sentence} scene=${scene} />
     <${BlockNumbers} scene=${scene} />
+    <${Fold} class="block-shards" name="The same layer on two devices" of=${SHARDS} scene=${scene} state=${state} client=${client} />
   `;
 }
 

@@ -4,11 +4,14 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bareLabel } from "../../facts/format.js";
 import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
+import { Fold } from "../../ui/fold.js";
 import { dotProduct } from "./dot-product.js";
 import { Missing } from "./missing.js";
 import { Mix } from "./mix.js";
 import { Terms } from "./terms.js";
 import { pairReason, pairSentence, pairWords } from "./words.js";
+
+const TILES = async () => (await import("./tile-by-tile.js")).TileByTile;
 
 const NOTES = {
   idle: "Pause, or choose a key, to see its numbers.",
@@ -41,6 +44,13 @@ export function PairView({ state, focus, exact, dispatch }) {
     ${
       pair &&
       html`<${Mix} ...${parts} run=${run} focus=${focus} values=${values} row=${row} stored=${stored} dispatch=${dispatch} />`
+    }
+    ${
+      pair &&
+      html`<${Fold}
+        class="pair-part pair-tiles" name="The same row, tile by tile" of=${TILES}
+        run=${run} focus=${focus} values=${values} row=${row} stored=${stored} still=${state.reducedMotion}
+      />`
     }
   </div>`;
 }

@@ -1,0 +1,74 @@
+/** A workload, folded from the frames of its log in order (docs/frames.md, Serving). */
+
+/**
+ * @typedef {Object} Settings how a round is served
+ * @property {"continuous"|"static"} batching
+ * @property {number} at_once
+ * @property {number} chunk
+ * @property {boolean} sharing
+ * @property {boolean} reserve
+ * @property {number} blocks
+ *
+ * @typedef {Object} Round
+ * @property {number} number
+ * @property {Settings} settings
+ * @property {Object[]} passes `data` of its `pass` frames
+ * @property {{ms: number, others: number, events: Object[]}|null} end `data` of its `round` frame
+ */
+
+export class Workload {
+  /** @param {string} id */
+  constructor(id) {
+    this.id = id;
+    this.open = null;
+    this.close = null;
+    this.nextSeq = 0;
+    /** All passes, `data` of each frame: the pass of a number stands at that place. */
+    this.passes = [];
+    /** @type {Round[]} one per round that is asked for, whether it has begun or not */
+    this.rounds = [];
+    /** Whether the log turned out to be that of something else; then there is nothing in it but `open`. */
+    this.foreign = false;
+  }
+
+  /** @returns {{system: string, requests: Object[], rounds: Settings[]}|null} what was asked for */
+  get study() {
+    return this.foreign ? null : (this.open?.study ?? null);
+  }
+
+  /** @returns {Round|null} the one that a pass belongs to */
+  roundOf(pass) {
+    return this.rounds[this.passes[pass]?.round] ?? null;
+  }
+
+  /**
+   * Take the next frame.
+   *
+   * @param {{kind: string, seq: number, run: string, data: Object}} frame
+   * @throws {RangeError} when the frame is not the next one of this workload
+   */
+  push({ kind, seq, run, data }) {
+    if (run !== this.id) throw new RangeError(`frame of run ${run}, not ${this.id}`);
+    if (seq !== this.nextSeq) throw new RangeError(`frame ${seq}, expected ${this.nextSeq}`);
+    this.nextSeq = seq + 1;
+    if (kind === "open") this.#begin(data);
+    else if (this.foreign) return;
+    else if (kind === "pass") this.#served(data);
+    else if (kind === "round") this.rounds[data.round].end = data;
+    else if (kind === "close") this.close = data;
+    else throw new RangeError(`frame of kind ${kind} in a workload`);
+  }
+
+  #begin(data) {
+    this.open = data;
+    this.foreign = data.study?.kind !== "serving";
+    if (this.foreign) return;
+    this.rounds = data.study.rounds.map((settings, number) => ({ number, settings, passes: [], end: null }));
+  }
+
+  #served(data) {
+    if (data.number !== this.passes.length) throw new RangeError(`pass ${data.number}, expected ${this.passes.length}`);
+    this.passes.push(data);
+    this.rounds[data.round].passes.push(data);
+  }
+}

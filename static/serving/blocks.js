@@ -1,0 +1,157 @@
+/** The block pool after a pass: whose each block is, how full, what the pass wrote, and what is wasted. Pure. */
+
+import { chosenOf, runningOf } from "./measures.js";
+
+const KEPT_STATES = ["done", "cancelled"];
+/** Free blocks beyond so many drawn ones say nothing more. */
+const MOST_DRAWN = 144;
+
+/**
+ * @typedef {Object} Cell a block
+ * @property {number} id
+ * @property {number[]} owners requests that are being answered and hold it
+ * @property {number[]} keptOf requests that have ended, and in whose table it still is
+ * @property {boolean} others whether it is other people's
+ * @property {number} filled rows of it that hold something
+ * @property {number} written rows of it that this pass wrote
+ */
+
+/**
+ * @param {Object} pass
+ * @param {number} blockSize
+ * @returns {Map<number, Cell>} by id, all that somebody holds
+ */
+export function blocksOf(pass, blockSize) {
+  const cells = new Map();
+  const cellOf = (id) => {
+    if (!cells.has(id)) cells.set(id, { id, owners: [], keptOf: [], others: false, filled: 0, written: 0 });
+    return cells.get(id);
+  };
+  pass.requests.forEach(({ state, positions, table }, request) => {
+    const member = pass.members.find((each) => each.request === request);
+    table.forEach((id, at) => {
+      const cell = cellOf(id);
+      if (state === "running") cell.owners.push(request);
+      else if (KEPT_STATES.includes(state)) cell.keptOf.push(request);
+      cell.filled = Math.max(cell.filled, within(at, blockSize, 0, positions));
+      if (member && state === "running") {
+        cell.written = Math.max(cell.written, within(at, blockSize, positions - stayed(member), positions));
+      }
+    });
+  });
+  for (const id of pass.pool.others) cellOf(id).others = true;
+  return cells;
+}
+
+/** @returns {number} rows of a pass that were put into the cache to stay: the newest of it. What was guessed wrong is not. */
+function stayed(member) {
+  return member.phase === "prefill" ? member.rows : chosenOf(member).length;
+}
+
+/** @returns {number} how many of the positions from `first` to before `end` are in the block at place `at` of a table */
+function within(at, blockSize, first, end) {
+  return Math.max(0, Math.min(end, (at + 1) * blockSize) - Math.max(first, at * blockSize));
+}
+
+/**
+ * Which blocks are drawn: all that the workload has touched so far, and free ones after them, as many as it may hold in
+ * all. Those of other people are counted.
+ *
+ * @param {import("../log/workload.js").Round} round
+ * @param {Object} pass
+ * @returns {number[]} their ids in order; it only grows with the round, so that no cell moves
+ */
+export function drawnBlocks(round, pass) {
+  const touched = new Set(round.passes.flatMap(({ requests }) => requests.flatMap(({ table }) => table)));
+  const others = new Set(pass.pool.others);
+  const { blocks } = pass.pool;
+  const most = Math.min(blocks, round.settings.blocks, MOST_DRAWN);
+  for (let id = 0; id < blocks && touched.size < most; id++) if (!others.has(id)) touched.add(id);
+  return [...touched].sort((a, b) => a - b);
+}
+
+/**
+ * @typedef {Object} Waste
+ * @property {number} held blocks that those who are being answered hold, each counted once
+ * @property {number} room rows that these have room for
+ * @property {number} filled of these
+ * @property {number} share of the room that is not filled
+ */
+
+/** @returns {Waste|null} of what requests hold that are being answered; null where none are */
+export function wasteOf(pass, blockSize) {
+  const held = [...blocksOf(pass, blockSize).values()].filter(({ owners }) => owners.length);
+  if (!held.length) return null;
+  const filled = held.reduce((sum, cell) => sum + cell.filled, 0);
+  return waste(held.length, filled, blockSize);
+}
+
+/**
+ * By formula: what would be wasted if each request that is being answered had blocks for its greatest length to itself.
+ *
+ * @param {Object} pass
+ * @param {{tokens: number, max_new_tokens: number}[]} requests
+ * @returns {Waste|null}
+ */
+export function reservedWaste(pass, requests, blockSize) {
+  const running = runningOf(pass);
+  if (!running.length) return null;
+  const held = running.reduce((sum, { request }) => sum + blocksForAll(requests[request], blockSize), 0);
+  const filled = running.reduce((sum, { positions }) => sum + positions, 0);
+  return waste(held, filled, blockSize);
+}
+
+/** @returns {number} blocks for a request at its greatest length; its last token is never fed */
+export function blocksForAll({ tokens, max_new_tokens }, blockSize) {
+  return Math.ceil((tokens + max_new_tokens - 1) / blockSize);
+}
+
+function waste(held, filled, blockSize) {
+  const room = held * blockSize;
+  return { held, room, filled, share: 1 - filled / room };
+}
+
+/** @returns {{ids: number[], people: number}|null} the blocks that most of those who are being answered share */
+export function sharedBlocks(cells) {
+  const shared = [...cells.values()].filter(({ owners }) => owners.length > 1);
+  if (!shared.length) return null;
+  const people = Math.max(...shared.map(({ owners }) => owners.length));
+  return { ids: shared.filter(({ owners }) => owners.length === people).map(({ id }) => id), people };
+}
+
+/**
+ * The newest copy of a block up to a pass: somebody was to write to a block that was not theirs alone.
+ *
+ * @param {import("../log/workload.js").Round} round
+ * @param {number} number of the pass
+ * @returns {{request: number, from: number, to: number}|null}
+ */
+export function lastCopy({ passes }, number, blockSize) {
+  const at = passes.findLastIndex((pass) => pass.number <= number && pass.events.some(({ what }) => what === "copied"));
+  if (at < 0) return null;
+  const pass = passes[at];
+  const { request } = pass.events.findLast(({ what }) => what === "copied");
+  const { table } = pass.requests[request];
+  const before = tableBefore(pass, passes[at - 1], request, blockSize);
+  const place = before.findIndex((id, entry) => table[entry] !== undefined && table[entry] !== id);
+  return place < 0 ? null : { request, from: before[place], to: table[place] };
+}
+
+/** Of who has just joined: what it was given of another's table. */
+function tableBefore(pass, last, request, blockSize) {
+  const shared = pass.events.find(({ what, request: who }) => what === "shared" && who === request);
+  if (!shared) return last?.requests[request].table ?? [];
+  return pass.requests[shared.other].table.slice(0, Math.ceil(shared.count / blockSize));
+}
+
+/** @returns {string} "0–3", "0–3, 7 and 9" */
+export function rangesOf(ids) {
+  const ranges = [];
+  for (const id of [...ids].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last && last[1] === id - 1) last[1] = id;
+    else ranges.push([id, id]);
+  }
+  const words = ranges.map(([low, high]) => (low === high ? `${low}` : `${low}–${high}`));
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}

@@ -1,0 +1,208 @@
+/** What a round came out at, all of it counted from its passes. Pure. */
+
+/**
+ * @typedef {{token: Object, ms: number, pass: number}} Word when it was out, and of which pass
+ *
+ * @typedef {Object} Answer what became of one request in one round
+ * @property {number} request
+ * @property {number} arrived ms, as is every time here since the round began
+ * @property {number|null} began when the first pass with rows of it began
+ * @property {Word[]} words
+ * @property {number} rows computed in all for it
+ * @property {number} shared rows of its beginning that were there already
+ * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
+ */
+
+const ENDS = ["done", "cancelled", "refused"];
+
+/** @returns {Object[]} the tokens that a pass gave a request: more than one where guesses were right */
+export function chosenOf({ token, more = [] }) {
+  return token ? [token, ...more] : [];
+}
+
+/** @returns {number} tokens that came out of a pass */
+export function tokensOut({ members }) {
+  return members.reduce((sum, member) => sum + chosenOf(member).length, 0);
+}
+
+/** @returns {number} */
+export const endOf = (pass) => pass.start_ms + pass.ms;
+
+/** @returns {Object[]} all events of a round in order, each with the number of the `pass` that told it; null: the end did */
+export function eventsOf(round) {
+  const told = round.passes.flatMap((pass) => pass.events.map((event) => ({ ...event, pass: pass.number })));
+  return [...told, ...(round.end?.events ?? []).map((event) => ({ ...event, pass: null }))];
+}
+
+/**
+ * @param {import("../log/workload.js").Round} round
+ * @param {{arrives_ms: number}[]} requests
+ * @returns {Answer[]} one per request
+ */
+export function answersOf(round, requests) {
+  const answers = requests.map(({ arrives_ms }, request) => ({
+    ...{ request, arrived: arrives_ms, began: null, words: [], rows: 0, shared: 0, end: null },
+  }));
+  for (const pass of round.passes) {
+    for (const member of pass.members) {
+      const answer = answers[member.request];
+      answer.began ??= pass.start_ms;
+      answer.rows += member.rows;
+      for (const token of chosenOf(member)) answer.words.push({ token, ms: endOf(pass), pass: pass.number });
+    }
+  }
+  for (const { what, ms, request, count } of eventsOf(round)) {
+    const answer = answers[request];
+    if (what === "arrived") answer.arrived = ms;
+    // A request that was set back may find its beginning again: what counts is what it was spared at first.
+    if (what === "shared" && answer.shared === 0) answer.shared = count ?? 0;
+    if (ENDS.includes(what)) answer.end = { what, ms };
+  }
+  return answers;
+}
+
+/** @returns {number|null} ms from asking to the first word */
+export function firstWordMs({ words, arrived }) {
+  return words.length ? words[0].ms - arrived : null;
+}
+
+/** @returns {{ms: number, from: number, to: number}[]} the waits between each word and the next */
+export function waitsOf({ words }) {
+  return words.slice(1).map(({ ms }, at) => ({ ms: ms - words[at].ms, from: words[at].ms, to: ms }));
+}
+
+/** @returns {number|null} when the last pass with rows of the workload was over */
+export function doneMs(round) {
+  const last = round.passes.findLast(({ members }) => members.length);
+  return last ? endOf(last) : null;
+}
+
+/** @returns {number|null} tokens that came out, by the seconds until all were done */
+export function tokensPerSecond(round) {
+  const ms = doneMs(round);
+  if (!ms) return null;
+  return sumOf(round.passes, tokensOut) / (ms / 1000);
+}
+
+/** @returns {number|null} the same of the passes alone in which as many got a word as may be answered at once */
+export function fullTokensPerSecond({ passes, settings }) {
+  const full = passes.filter(
+    ({ members }) => members.length === settings.at_once && members.every(({ phase }) => phase === "decode"),
+  );
+  return full.length ? sumOf(full, tokensOut) / (sumOf(full, ({ ms }) => ms) / 1000) : null;
+}
+
+/** @returns {number} rows of the workload that were computed */
+export function rowsComputed(round) {
+  return sumOf(round.passes, rowsOf);
+}
+
+/** @returns {number} rows of the workload in a pass */
+export function rowsOf({ members }) {
+  return sumOf(members, ({ rows }) => rows);
+}
+
+function sumOf(values, of) {
+  return values.reduce((sum, value) => sum + of(value), 0);
+}
+
+/** @returns {number|null} of the tokens that were guessed, the share that the model would have chosen too */
+export function guessedRight({ passes }) {
+  const members = passes.flatMap((pass) => pass.members);
+  const guessed = sumOf(members, (member) => member.guessed ?? 0);
+  return guessed ? sumOf(members, ({ more = [] }) => more.length) / guessed : null;
+}
+
+/** @returns {number} the most rows that anybody held between two of their words */
+export function mostPositions({ passes }) {
+  const held = passes.flatMap(({ members, requests }) =>
+    members
+      .filter(({ phase, request }) => phase === "decode" && requests[request].state === "running")
+      .map(({ request }) => requests[request].positions),
+  );
+  return Math.max(0, ...held);
+}
+
+/** @returns {number} passes with rows of the workload */
+export function ownPasses({ passes }) {
+  return passes.filter(({ members }) => members.length).length;
+}
+
+/** @returns {number} */
+export function mostAtOnce(round) {
+  return Math.max(0, ...round.passes.map((pass) => runningOf(pass).length));
+}
+
+/** @returns {number} the most different blocks that requests held which were being answered */
+export function mostBlocks(round) {
+  return Math.max(0, ...round.passes.map((pass) => new Set(runningOf(pass).flatMap(({ table }) => table)).size));
+}
+
+/** @returns {{request: number, positions: number, table: number[]}[]} the requests that are being answered after a pass */
+export function runningOf({ requests }) {
+  return requests.map((each, request) => ({ ...each, request })).filter(({ state }) => state === "running");
+}
+
+/** @returns {number|null} */
+export function mean(values) {
+  const known = values.filter((value) => value !== null);
+  return known.length ? sumOf(known, Number) / known.length : null;
+}
+
+/** @returns {number} the request with the longest prompt; of several the first */
+export function longestPrompt(requests) {
+  const most = Math.max(...requests.map(({ tokens }) => tokens));
+  return requests.findIndex(({ tokens }) => tokens === most);
+}
+
+/**
+ * The longest that anybody else waited for their next word while a prompt was being read.
+ *
+ * @param {Answer[]} answers
+ * @param {import("../log/workload.js").Round} round
+ * @param {number} reader whose prompt
+ * @returns {{ms: number, from: number, to: number, requests: number[]}|null} `requests`: who waited over that stretch; null
+ *   where nobody did
+ */
+export function longestWait(answers, round, reader) {
+  const reading = round.passes.filter(({ members }) =>
+    members.some(({ request, phase }) => request === reader && phase === "prefill"),
+  );
+  if (!reading.length) return null;
+  const [from, to] = [reading[0].start_ms, endOf(reading.at(-1))];
+  const waits = answers
+    .filter(({ request }) => request !== reader)
+    .flatMap((answer) => waitsOf(answer).map((wait) => ({ ...wait, request: answer.request })))
+    .filter((wait) => wait.to > from && wait.from < to);
+  if (!waits.length) return null;
+  const longest = waits.reduce((best, wait) => (wait.ms > best.ms ? wait : best));
+  const requests = waits
+    .filter((wait) => wait.from <= longest.from && wait.to >= longest.to)
+    .map((wait) => wait.request);
+  return { ms: longest.ms, from: longest.from, to: longest.to, requests: [...new Set(requests)] };
+}
+
+/**
+ * Whether two rounds gave the same answers, token by token. Of a request that was cancelled in either, what both have counts.
+ *
+ * @param {Answer[]} before
+ * @param {Answer[]} after
+ * @returns {{same: number, of: number, first: {request: number, token: number}|null}} `first`: where the first answer that
+ *   differs does
+ */
+export function sameText(before, after) {
+  let [same, of] = [0, 0];
+  let first = null;
+  before.forEach((one, request) => {
+    const other = after[request];
+    const both = Math.min(one.words.length, other.words.length);
+    const whole = one.end?.what === "done" && other.end?.what === "done";
+    if (!both) return;
+    of += 1;
+    const at = one.words.slice(0, both).findIndex(({ token }, place) => token.id !== other.words[place].token.id);
+    const differs = at >= 0 ? at : whole && one.words.length !== other.words.length ? both : -1;
+    if (differs < 0) same += 1;
+    else first ??= { request, token: differs };
+  });
+  return { same, of, first };
+}

@@ -1,0 +1,23 @@
+/** Whose something is: a letter and a hue per request, the same everywhere on the page. Pure. */
+
+/** So many hues are told apart (serving.css has them); after that they come again, and the letter tells. */
+export const HUES = 12;
+
+const LETTERS = 26;
+
+/** @returns {string} A, B, … Z, A2, … */
+export function letterOf(request) {
+  const turn = Math.floor(request / LETTERS);
+  return `${String.fromCharCode(65 + (request % LETTERS))}${turn ? turn + 1 : ""}`;
+}
+
+/** @returns {string} the class that carries a request's hue */
+export function ownerClass(request) {
+  return `owner-${request % HUES}`;
+}
+
+/** @returns {string} "A", "A and B", "A, B and C" */
+export function lettersOf(requests) {
+  const letters = requests.map(letterOf);
+  return letters.length < 2 ? letters.join("") : `${letters.slice(0, -1).join(", ")} and ${letters.at(-1)}`;
+}

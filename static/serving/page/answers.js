@@ -1,0 +1,26 @@
+/** What people asked and what they have got so far: the one who is looked at, and all of them, folded. */
+
+import { html } from "htm/preact";
+import { proseOf, readable } from "../../facts/prose.js";
+import { standing } from "../sentences.js";
+import { Owner } from "./owner.js";
+
+/** @param {Object} props as `Watched` gives them to all its parts */
+export function Answers({ pass, requests, answers, look }) {
+  const of = (request) =>
+    html`<${Answer} prompt=${requests[request].prompt} answer=${answers[request]} state=${pass.requests[request]} pass=${pass} />`;
+  return html`<div class="answers">
+    <div class="answer is-looked">${look.looked === null ? html`<p class="quiet">Point at a lane to read what that person asked and got.</p>` : of(look.looked)}</div>
+    <details>
+      <summary>All answers so far</summary>
+      <ol>${requests.map((_, request) => html`<li key=${request} class="answer">${of(request)}</li>`)}</ol>
+    </details>
+  </div>`;
+}
+
+function Answer({ prompt, answer, state, pass }) {
+  const tokens = answer.words.filter((word) => word.pass <= pass.number).map(({ token }) => token);
+  const text = proseOf(tokens).map(readable).join("").trim();
+  return html`<${Owner} request=${answer.request} />
+    <p><bdi class="answer-asked">${prompt}</bdi> ${text && html`<bdi class="answer-text">${text}</bdi> `}<span class="quiet">${standing(state, answer, pass)}</span></p>`;
+}

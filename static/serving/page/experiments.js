@@ -1,0 +1,100 @@
+/** Experiments: one setting flipped, the engine really does both, and what it came to. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { counted, integer } from "../../facts/format.js";
+import { Badge } from "../../ui/badge.js";
+import { Chart } from "../../ui/chart.js";
+import { EXPERIMENTS } from "../experiments.js";
+import { letterOf } from "../owners.js";
+import { Slope } from "./slope.js";
+import { useResult } from "./use-result.js";
+
+/** @param {{client: Object, state: Object, live: boolean, framed: boolean}} props */
+export function Experiments({ client, state, live, framed }) {
+  const shown = framed ? EXPERIMENTS.filter(({ id }) => state.tries[id]) : EXPERIMENTS;
+  if (!shown.length) return null;
+  return html`<section class="experiments" aria-label="Experiments">
+    <h2>Try one setting both ways <${Badge} origin="measured" /></h2>
+    <div class="experiment-cards">
+      ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} />`)}
+    </div>
+  </section>`;
+}
+
+const isPair = ({ values }) => values.length === 2;
+
+/** What is tried is told until there is something to see. */
+function ExperimentCard({ experiment, client, state, live, framed }) {
+  const result = useResult(client, state.tries[experiment.id] ?? null, state.log);
+  const { run, starting, actions } = state;
+  const { name, about, values } = experiment;
+  const inSight = result?.run === run;
+  const going = inSight && live;
+  return html`<section class="experiment" aria-label=${name}>
+    <div class="experiment-head">
+      <h3>${name}</h3>
+      ${
+        !framed &&
+        html`<span class="experiment-do">
+          ${result && !inSight && html`<button type="button" class="link-button" onClick=${() => actions.show(result.run)}>Watch</button>`}
+          <button type="button" class="plain-button" disabled=${starting || going} aria-label=${`Try ${name.toLowerCase()}`} onClick=${() => actions.tryOut(experiment)}>${result ? "Again" : isPair(experiment) ? "Try both" : `Try ${values.map((value) => value.name).join(", ")}`}</button>
+        </span>`
+      }
+    </div>
+    ${result ? html`<${Outcome} result=${result} going=${going} />` : html`<p class="quiet">${about}</p>`}
+  </section>`;
+}
+
+function Outcome({ result, going }) {
+  const { rounds, of } = result;
+  if (rounds.length < of) {
+    return html`<p class="experiment-says" role="status">${going ? "Under way" : "Not finished"}: ${integer(rounds.length)} of ${counted(of, "round")} done.</p>`;
+  }
+  const others = rounds.filter((round) => round.others > 0);
+  return html`<div class="outcome">
+    ${of === 2 ? html`<${BeforeAfter} result=${result} />` : html`<${Curve} result=${result} />`}
+    <${SameText} text=${result.text} />
+    ${others.length > 0 && html`<p class="experiment-says">Others shared the engine meanwhile: in ${others.map((round) => `${counted(round.others, "pass", "passes")} of “${round.name}”`).join(", ")}.</p>`}
+  </div>`;
+}
+
+function BeforeAfter({ result: { experiment, rounds, figures } }) {
+  const [before, after] = rounds;
+  return experiment.figures.map(({ format, better }, at) => {
+    const [one, other] = [before.values[at], after.values[at]];
+    const says = (value) => (value === null ? "–" : format(value));
+    if (at > 0)
+      return html`<p key=${at} class="outcome-more">${figures[at]} <b class="number">${says(one)} → ${says(other)}</b></p>`;
+    if (one === null || other === null)
+      return html`<p key=${at} class="experiment-says">${figures[at]}: nothing to compare, nobody waited for it in ${one === null ? before.name : after.name}.</p>`;
+    const good = one === other ? null : better === "more" ? other > one : other < one;
+    return html`<div key=${at} class="outcome-first"><span>${figures[at]}</span>
+      <${Slope} before=${{ name: before.name, value: one, says: says(one) }} after=${{ name: after.name, value: other, says: says(other) }} good=${good} /></div>`;
+  });
+}
+
+/** With more than two values: a curve over them, beside the first, one after another. */
+function Curve({ result: { experiment, rounds, figures } }) {
+  const [{ format }] = experiment.figures;
+  const series = useMemo(() => {
+    const points = rounds.map(({ value, values: [y] }) => ({ x: value, y })).filter(({ y }) => y !== null);
+    const alone = points.map(({ x }) => ({ x, y: points[0].y }));
+    return [
+      { name: "measured", kind: /** @type {const} */ ("line"), tone: "output", points },
+      { name: "one after another", kind: /** @type {const} */ ("line"), tone: "plain", thin: true, points: alone },
+    ];
+  }, [rounds]);
+  const [first, last] = [rounds[0], rounds.at(-1)];
+  if (!series[0].points.length)
+    return html`<p class="experiment-says">Nobody was ever answered beside so many others: there is nothing to compare.</p>`;
+  return html`<${Chart} label=${`${figures[0]}, by how many are answered at once`} height=${150} series=${series}
+      x=${{ name: "people at once" }} y=${{ name: figures[0], format: integer, exact: format }} />
+    ${figures.slice(1).map((name, at) => html`<p key=${name} class="outcome-more">${name} <b class="number">${experiment.figures[at + 1].format(first.values[at + 1])} → ${experiment.figures[at + 1].format(last.values[at + 1])}</b></p>`)}`;
+}
+
+function SameText({ text: { same, of, first } }) {
+  if (same === of)
+    return html`<p class="same-text is-same"><b>Same text: yes</b>, ${integer(same)} of ${integer(of)}.</p>`;
+  return html`<p class="same-text is-other"><b>Same text: no</b>, ${integer(same)} of ${integer(of)}; ${letterOf(first.request)} is the first that differs, from its token ${integer(first.token + 1)} on.</p>`;
+}

@@ -1,0 +1,55 @@
+/** The pass in sight: which rows went in together, the weights that were read once, the words that came out. */
+
+import { html } from "htm/preact";
+import { bytesShort, counted, integer } from "../../facts/format.js";
+import { Token } from "../../ui/token.js";
+import { chosenOf, rowsOf, tokensOut } from "../measures.js";
+import { ownerClass } from "../owners.js";
+import { Owner } from "./owner.js";
+
+/** Rows that are drawn one by one; of more, so many stand for all, and the number says how many. */
+const MOST_BARS = 12;
+
+/** @param {Object} props as `Watched` gives them to all its parts */
+export function ThisPass({ log, pass, requests }) {
+  const { layers, weight_bytes } = log.open.model;
+  const { members, others } = pass;
+  const rows = rowsOf(pass) + others.rows;
+  const words = tokensOut(pass);
+  return html`<section class="this-pass" aria-label="This pass">
+    <h2>This pass: ${counted(rows, "row")}, the weights read once</h2>
+    <div class="pass-way">
+      <ul class="pass-rows" aria-label="Rows in">
+        ${members.map((member) => html`<${RowsIn} key=${member.request} ...${member} />`)}
+        ${others.rows > 0 && html`<li class="is-others"><b class="owner">+</b><${RowBars} rows=${others.rows} /><span>${counted(others.rows, "row")} of other people’s</span></li>`}
+      </ul>
+      <p class="pass-weights"><b>${counted(layers, "layer")}</b><span class="number">${bytesShort(weight_bytes)}</span><span>of weights</span></p>
+      <ul class="pass-words" aria-label="Words out">
+        ${members.map((member) => html`<${WordsOut} key=${member.request} member=${member} tokens=${requests[member.request].tokens} />`)}
+        ${others.rows > 0 && html`<li class="quiet">not shown</li>`}
+      </ul>
+    </div>
+    <p class="pass-sum"><b class="is-output">${counted(words, "token")} out</b> for one reading of the weights, in <b class="number">${integer(pass.ms)} ms</b>.</p>
+  </section>`;
+}
+
+function RowsIn({ request, phase, rows, guessed = 0 }) {
+  const guesses = guessed ? ` and ${counted(guessed, "guess", "guesses")}` : "";
+  return html`<li class=${ownerClass(request)}>
+    <${Owner} request=${request} /><${RowBars} rows=${rows} />
+    <span>${phase === "decode" ? `its newest word${guesses}` : `${integer(rows)} of its prompt`}</span>
+  </li>`;
+}
+
+function WordsOut({ member, tokens }) {
+  const { request, first, rows } = member;
+  const chosen = chosenOf(member);
+  return html`<li class=${ownerClass(request)}>
+    ${chosen.map((token, at) => html`<${Token} key=${at} token=${token} limit=${16} class="word-out" />`)}
+    ${chosen.length === 0 && html`<span class="quiet">no word yet: ${integer(first + rows)} of ${integer(tokens)} read</span>`}
+  </li>`;
+}
+
+function RowBars({ rows }) {
+  return html`<span class="row-bars" aria-hidden="true">${Array.from({ length: Math.min(rows, MOST_BARS) }, (_, at) => html`<i key=${at}></i>`)}</span>`;
+}

@@ -1,0 +1,213 @@
+/** Time: a lane per request over real milliseconds; each pass is a band across all of them, as wide as it took. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { counted, integer } from "../../facts/format.js";
+import { pointInside, useSize } from "../../ui/use-size.js";
+import { Term } from "../../words/term.js";
+import { roundName } from "../experiments.js";
+import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsWords } from "../lanes.js";
+import { doneMs, endOf, longestWait } from "../measures.js";
+import { letterOf, lettersOf, ownerClass } from "../owners.js";
+import { standing } from "../sentences.js";
+import { Answers } from "./answers.js";
+import { Lane } from "./lane.js";
+import { Owner } from "./owner.js";
+
+/** Rows per pass, over the lanes. */
+const BARS_PX = 42;
+const TOP_PX = BARS_PX + 24;
+const AXIS_PX = 24;
+const LANE_PX = 38;
+/** Where a lane's name stands over it and not beside it. */
+const NARROW_PX = 560;
+const NARROW_LANE_PX = 58;
+const NAMES_PX = 182;
+const TICK_PX = 84;
+const CHARACTER_PX = 7.3;
+
+/** @param {Object} props as `Watched` gives them to all its parts; `go` shows a pass */
+export function Time({ log, round, pass, requests, answers, look, go }) {
+  const [ref, size] = useSize();
+  const lanes = useMemo(() => lanesOf(round, answers), [round, answers]);
+  const stall = useMemo(() => worstStall(round, answers), [answers]);
+  const others = log.rounds.filter((other) => other !== round && other.end && doneMs(other));
+  const end = axisEnd(Math.max(...log.rounds.map(nowOf)));
+  const width = size?.width ?? 0;
+  const narrow = width < NARROW_PX;
+  const high = narrow ? NARROW_LANE_PX : LANE_PX;
+  const left = narrow ? 0 : NAMES_PX;
+  const height = TOP_PX + high * requests.length + AXIS_PX;
+  const frame = {
+    left,
+    high,
+    height,
+    end,
+    narrow,
+    right: width - 8,
+    x: (ms) => left + (ms / end) * (width - 8 - left),
+  };
+  const point = (event) => {
+    const lane = Math.floor((pointInside(event).y - TOP_PX) / high);
+    look.hover(lane >= 0 && lane < requests.length ? lane : null);
+  };
+  const pick = (event) => {
+    const ms = ((pointInside(event).x - left) / (frame.right - left)) * end;
+    const number = ms >= 0 ? passAt(round.passes, ms) : null;
+    if (number !== null) go(number);
+  };
+  return html`<section class="time" aria-label="Time">
+    <h2>Time: each band is one <${Term} id="forward">pass of the model<//>, as wide as it took</h2>
+    <div class="lanes" ref=${ref} style=${`height:${height}px`} onClick=${pick} onPointerMove=${point} onPointerLeave=${() => look.hover(null)}>
+      ${
+        width > 0 &&
+        html`<svg width=${width} height=${height} role="img" aria-label=${inWords(round, requests)}>
+          <${Bands} round=${round} pass=${pass} frame=${frame} />
+          <${Bars} round=${round} pass=${pass} frame=${frame} />
+          ${lanes.map((lane) => html`<${Lane} key=${lane.request} lane=${lane} y=${TOP_PX + high * lane.request} frame=${frame} looked=${look.looked === lane.request} />`)}
+          ${stall && html`<${Stall} stall=${stall} frame=${frame} />`}
+          <${Shown} round=${round} pass=${pass} frame=${frame} />
+          <${OtherRounds} others=${others} frame=${frame} />
+          <${Axis} frame=${frame} />
+        </svg>
+        <${Names} requests=${requests} answers=${answers} pass=${pass} frame=${frame} look=${look} />`
+      }
+    </div>
+    <${Legend} others=${others} names=${others.map(({ number }) => roundName(log.study.rounds, number))} />
+    <${StallSays} stall=${stall} requests=${requests} />
+    <${Answers} pass=${pass} requests=${requests} answers=${answers} look=${look} />
+  </section>`;
+}
+
+function inWords(round, requests) {
+  return `${counted(requests.length, "lane")}, ${counted(round.passes.length, "pass", "passes")} so far, ${integer(nowOf(round))} ms`;
+}
+
+/** The worst that reading somebody's prompt did to the others. */
+function worstStall(round, answers) {
+  let worst = null;
+  for (const { request } of answers) {
+    const wait = longestWait(answers, round, request);
+    if (wait && (!worst || wait.ms > worst.ms)) worst = { ...wait, reader: request };
+  }
+  return worst;
+}
+
+const box = (x1, x2, y1, y2) => `M${x1.toFixed(1)},${y1}H${x2.toFixed(1)}V${y2}H${x1.toFixed(1)}Z`;
+
+/** Every second pass is shaded. */
+function Bands({ round, frame: { x, height } }) {
+  const bottom = height - AXIS_PX;
+  const of = (wanted) =>
+    round.passes
+      .filter((each, at) => wanted(each, at))
+      .map((each) => box(x(each.start_ms), x(endOf(each)), TOP_PX, bottom))
+      .join("");
+  return html`<path class="band" d=${of((_, at) => at % 2 === 0)} /><path class="band is-others" d=${of(({ members }) => !members.length)} />`;
+}
+
+/** By the square root of the rows: a row alone is to be seen beside hundreds. */
+function Bars({ round, pass, frame: { x, left, right } }) {
+  const most = Math.max(1, ...round.passes.map((each) => total(barOf(each))));
+  const high = (rows) => BARS_PX * Math.sqrt(rows / most);
+  const paths = { prefill: "", decode: "", guessed: "", others: "" };
+  for (const each of round.passes) {
+    const bar = barOf(each);
+    const [from, to] = [x(each.start_ms), Math.max(x(each.start_ms) + 1, x(endOf(each)) - 0.5)];
+    let base = TOP_PX - 2;
+    let rows = 0;
+    for (const part of Object.keys(paths)) {
+      if (!bar[part]) continue;
+      rows += bar[part];
+      const top = TOP_PX - 2 - high(rows);
+      paths[part] += box(from, to, top.toFixed(1), base.toFixed(1));
+      base = top;
+    }
+  }
+  const shown = (x(pass.start_ms) + x(endOf(pass))) / 2;
+  const words = rowsWords(pass);
+  const half = (words.length * CHARACTER_PX) / 2;
+  const at = Math.min(right - half, Math.max(left + half, shown));
+  return html`<g class="rows">
+    ${left > 0 && html`<text class="rows-name" x="0" y=${TOP_PX - 24}>rows per pass</text><text class="rows-key" x="0" y=${TOP_PX - 8}><tspan class="is-computed">prompt</tspan> + <tspan class="is-output">1 a person</tspan>${paths.guessed && html` + <tspan class="is-guessed">guesses</tspan>`}</text>`}
+    ${Object.entries(paths).map(([part, d]) => d && html`<path key=${part} class=${`rows-bar is-${part}`} d=${d} />`)}
+    <text class="rows-shown" x=${at} y="12" text-anchor="middle">${words}</text>
+  </g>`;
+}
+
+function total({ prefill, decode, guessed, others }) {
+  return prefill + decode + guessed + others;
+}
+
+/** The pass in sight outlined, what came after it faint. */
+function Shown({ round, pass, frame: { x, height, right } }) {
+  const [from, to] = [x(pass.start_ms), x(endOf(pass))];
+  const last = round.passes.at(-1);
+  return html`
+    ${last !== pass && html`<rect class="later" x=${to} y=${TOP_PX - BARS_PX - 4} width=${Math.max(0, right + 8 - to)} height=${height - AXIS_PX - TOP_PX + BARS_PX + 4} />`}
+    <rect class="shown-band" x=${from - 1} y=${TOP_PX - 1} width=${Math.max(4, to - from + 2)} height=${height - AXIS_PX - TOP_PX + 2} rx="3" />`;
+}
+
+/** When all were done in another round of the log. */
+function OtherRounds({ others, frame: { x, height } }) {
+  return others.map(
+    (round) =>
+      html`<line key=${round.number} class="other-round" x1=${x(doneMs(round))} x2=${x(doneMs(round))} y1=${TOP_PX} y2=${height - AXIS_PX} />`,
+  );
+}
+
+/** A bracket over each lane that waited. */
+function Stall({ stall, frame: { x, high, narrow } }) {
+  const [from, to] = [x(stall.from), x(stall.to)];
+  return stall.requests.map((request) => {
+    const y = TOP_PX + high * request + (narrow ? 28 : 7);
+    return html`<path key=${request} class="stall" d=${`M${from},${y + 4}V${y}H${to}V${y + 4}`} />`;
+  });
+}
+
+function StallSays({ stall, requests }) {
+  if (!stall) return null;
+  const { reader, ms, requests: who } = stall;
+  return html`<p class="stall-says"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
+    The longest wait beside somebody’s prompt: while ${letterOf(reader)}’s <b>${counted(requests[reader].tokens, "token")}</b> were read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
+}
+
+function Axis({ frame: { x, end, height, left, right } }) {
+  const ticks = axisTicks(end, Math.max(2, Math.floor((right - left) / TICK_PX)));
+  const y = height - AXIS_PX;
+  return html`<g class="axis">
+    <line x1=${left} x2=${right} y1=${y} y2=${y} />
+    ${ticks.map((ms, at) => html`<text key=${ms} x=${x(ms)} y=${y + 17} text-anchor=${at === 0 ? "start" : x(ms) > right - 24 ? "end" : "middle"}>${integer(ms)}${at === ticks.length - 1 ? " ms" : ""}</text>`)}
+  </g>`;
+}
+
+function Names({ requests, answers, pass, frame: { high, narrow }, look }) {
+  return html`<ol aria-label="People" class=${narrow ? "lane-names is-narrow" : "lane-names"} style=${`top:${TOP_PX}px`}>
+    ${requests.map(
+      ({ prompt, tokens, retry_of }, request) => html`<li key=${request} style=${`height:${high}px`}>
+        <button type="button" class=${`lane-name ${ownerClass(request)}`} aria-pressed=${look.picked === request} title=${prompt}
+          onFocus=${() => look.hover(request)} onBlur=${() => look.hover(null)}
+          onClick=${(event) => {
+            event.stopPropagation();
+            look.pick(request);
+          }}>
+          <${Owner} request=${request} />
+          <span class="lane-prompt">${prompt}</span>
+          <small>${(retry_of ?? null) !== null && `${letterOf(retry_of)} again, `}${counted(tokens, "token")}${answers[request].shared > 0 && html`, <b class="is-cached">${integer(answers[request].shared)} shared</b>`}<span class="visually-hidden">, ${standing(pass.requests[request], answers[request], pass)}</span></small>
+        </button>
+      </li>`,
+    )}
+  </ol>`;
+}
+
+function Legend({ others, names }) {
+  return html`<ul class="time-legend">
+    <li class="key is-waiting">waiting</li>
+    <li class="key is-reading">reading the prompt (rows)</li>
+    <li class="key is-word">a word comes out</li>
+    <li class="key is-done">done</li>
+    <li class="key is-cancelled">gave up</li>
+    <li class="key is-back">set back</li>
+    ${others.map((round, at) => html`<li key=${round.number} class="key is-other">${names[at]}: all done at ${integer(doneMs(round))} ms</li>`)}
+  </ul>`;
+}

@@ -1,0 +1,48 @@
+/** Which pass is shown: back, play, on, a slider; the newest while more come; the rounds, where there are several. */
+
+import { html } from "htm/preact";
+import { integer } from "../../facts/format.js";
+import { Icon } from "../../ui/icons.js";
+import { experimentOf, roundName } from "../experiments.js";
+import { passAt } from "../lanes.js";
+import { SPEEDS } from "../player.js";
+
+/** @param {{log: import("../../log/workload.js").Workload, pass: Object, playing: Object}} props */
+export function Transport({ log, pass, playing: { player, shown, count, live, dispatch } }) {
+  const going = player.mode === "playing";
+  const says = `pass ${integer(shown)} of ${integer(count - 1)}`;
+  return html`<div class="transport-row" role="group" aria-label="Playback">
+    <button type="button" class="icon-button" aria-label="Previous pass" onClick=${() => dispatch({ type: "step", by: -1 })}><${Icon} name="previous" /></button>
+    <button type="button" class="icon-button" aria-label=${going ? "Pause" : "Play"} onClick=${() => dispatch({ type: going ? "pause" : "play" })}><${Icon} name=${going ? "pause" : "play"} /></button>
+    <button type="button" class="icon-button" aria-label="Next pass" onClick=${() => dispatch({ type: "step", by: 1 })}><${Icon} name="next" /></button>
+    <input class="transport-slider" type="range" aria-label="Pass" aria-valuetext=${says} min="0" max=${count - 1} value=${shown}
+      onInput=${(event) => dispatch({ type: "go", to: Number(event.currentTarget.value) })} />
+    <span class="transport-says number">${says}</span>
+    ${
+      live
+        ? html`<button type="button" class="plain-button live-button" aria-pressed=${player.mode === "following"} onClick=${() => dispatch({ type: "follow" })}><span aria-hidden="true"></span>Live</button>`
+        : html`<label class="transport-speed">played <select aria-label="Speed" value=${String(player.speed)} onChange=${(event) => dispatch({ type: "speed", speed: Number(event.currentTarget.value) })}>
+            ${SPEEDS.map(({ speed, name }) => html`<option key=${speed} value=${String(speed)}>${name}</option>`)}
+          </select></label>`
+    }
+    ${log.rounds.length > 1 && html`<${Rounds} log=${log} pass=${pass} dispatch=${dispatch} />`}
+  </div>`;
+}
+
+/** Another round is opened at the same time since it began. */
+function Rounds({ log, pass, dispatch }) {
+  const go = (round) => {
+    const number = passAt(round.passes, pass.start_ms) ?? round.passes[0].number;
+    dispatch({ type: "go", to: number });
+  };
+  const named = experimentOf(log.study.rounds);
+  return html`<span class="transport-rounds">
+    ${named ? named.name : "Round"}
+    <span class="choice" role="group" aria-label="Round">${log.rounds.map(
+      (
+        round,
+      ) => html`<button key=${round.number} type="button" aria-pressed=${round.number === pass.round} disabled=${round.passes.length === 0}
+        onClick=${() => go(round)}>${roundName(log.study.rounds, round.number)}</button>`,
+    )}</span>
+  </span>`;
+}

@@ -1,0 +1,74 @@
+/** The player over a log's passes: its clock, its keys, and the pass in the address. */
+
+import { useEffect, useReducer, useRef } from "preact/hooks";
+import { isTaken } from "../../state/keyboard.js";
+import { openingPass, passOfHash, played, playerAt, shownPass } from "../player.js";
+
+const ADDRESS_MS = 250;
+/** What already stood in the log comes in less of the time that it took to be made. */
+const READ_SHARE = 0.6;
+
+/**
+ * @param {import("../../log/workload.js").Workload|null} log
+ * @param {boolean} framed the address is another page's to write
+ */
+export function usePlayer(log, framed) {
+  const count = log?.passes.length ?? 0;
+  const live = log !== null && !log.close;
+  const [player, act] = useReducer(
+    (state, action) => (action.type === "open" ? playerAt(action.pass) : played(state, action, action.log)),
+    null,
+    () => playerAt(passOfHash(window.location.hash)),
+  );
+  const shown = shownPass(player, count);
+  const dispatch = (action) => act({ ...action, log: { count, live } });
+  const latest = useRef(null);
+  latest.current = { dispatch, player };
+
+  useOpening(log, player, act);
+  useEffect(() => {
+    if (player.mode !== "playing" || !log || shown < 0) return undefined;
+    const timer = setTimeout(() => dispatch({ type: "tick" }), log.passes[shown].ms / player.speed);
+    return () => clearTimeout(timer);
+  }, [player, shown, count, live]);
+  useEffect(() => listenToKeys(latest), []);
+  useEffect(() => {
+    if (framed || shown < 0) return undefined;
+    const { pathname, search } = window.location;
+    const hash = player.mode === "following" ? "" : `#pass=${shown}`;
+    const timer = setTimeout(() => window.history.replaceState(null, "", `${pathname}${search}${hash}`), ADDRESS_MS);
+    return () => clearTimeout(timer);
+  }, [player.mode, shown < 0, player.mode === "following" ? null : shown]);
+  return { player, shown, live, count, dispatch };
+}
+
+/** Another log is followed from its end on; one that was over before opens where there is most to see. */
+function useOpening(log, player, act) {
+  const first = useRef(null);
+  const id = log?.id ?? null;
+  useEffect(() => {
+    if (!id) return;
+    if (first.current) act({ type: "open", pass: passOfHash(window.location.hash) });
+    first.current = { at: performance.now() };
+  }, [id]);
+  const over = Boolean(log?.close);
+  useEffect(() => {
+    if (!over || player.mode !== "following" || !log.passes.length) return;
+    const took = log.rounds.reduce((sum, { end }) => sum + (end?.ms ?? 0), 0);
+    if (performance.now() - first.current.at < READ_SHARE * took) act({ type: "open", pass: openingPass(log.passes) });
+  }, [id, over]);
+}
+
+function listenToKeys(latest) {
+  const press = (event) => {
+    if (isTaken(event)) return;
+    const { dispatch, player } = latest.current;
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by) dispatch({ type: "step", by });
+    else if (event.key === " ") dispatch({ type: player.mode === "playing" ? "pause" : "play" });
+    else return;
+    event.preventDefault();
+  };
+  window.addEventListener("keydown", press);
+  return () => window.removeEventListener("keydown", press);
+}

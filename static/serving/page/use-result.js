@@ -1,0 +1,24 @@
+/** What an experiment came to, also while another log is in sight. */
+
+import { useMemo, useRef } from "preact/hooks";
+import { useLog } from "../../loading/use-log.js";
+import { resultOf } from "../experiments.js";
+import { makeLog } from "./use-serving.js";
+
+/**
+ * @param {Object} client
+ * @param {string|null} id of the experiment's log
+ * @param {import("../../log/workload.js").Workload|null} inSight
+ * @returns {import("../experiments.js").Result|null}
+ */
+export function useResult(client, id, inSight) {
+  const shown = inSight?.id === id;
+  const { log: own } = useLog(client, shown ? null : id, makeLog);
+  const log = shown ? inSight : own;
+  const over = log?.rounds.filter(({ end }) => end).length ?? 0;
+  const last = useRef(null);
+  const result = useMemo(() => (log?.study ? resultOf(log) : null), [log, over]);
+  // Until the log is here again, what was known of it.
+  if (result) last.current = result;
+  return last.current?.run === id ? last.current : null;
+}

@@ -1,0 +1,118 @@
+/** The state of the page: what is asked, the log in sight, the model, what is wrong. The log's id is in the address. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useLog } from "../../loading/use-log.js";
+import { Workload } from "../../log/workload.js";
+import { createReadiness } from "../../state/readiness.js";
+import { askedOf, FIRST, problemOf, understood, withField, withRequest } from "../asked.js";
+import { bodyOf, experimentOf } from "../experiments.js";
+
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+/** For `useLog`. */
+export const makeLog = (id) => new Workload(id);
+const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function runOfSearch(search) {
+  const named = new URLSearchParams(search).get("run") ?? "";
+  return ID.test(named) ? named : null;
+}
+
+/** @returns {[Object, boolean]} how far the model's loading is, and whether requests are served */
+function useReadiness(client, framed) {
+  const [readiness, setReadiness] = useState({ state: "starting" });
+  useEffect(() => {
+    if (framed) return undefined;
+    // A page of its own has no store; what is asked of one here is this much.
+    const store = { dispatch: ({ readiness: now }) => now && setReadiness(now), state: () => ({}) };
+    const asking = createReadiness({ store, client, delay, onReady: () => {} });
+    asking.poll();
+    return asking.dispose;
+  }, [client, framed]);
+  return [readiness, readiness.state === "ready"];
+}
+
+/**
+ * @param {{client: Object, limits: import("../asked.js").Limits, hearWaits: Function, framed: boolean}} options in a frame nothing is
+ *   started, and the address is another page's to write
+ */
+export function useServing({ client, limits, hearWaits, framed }) {
+  const [run, setRun] = useState(() => runOfSearch(window.location.search));
+  const [asked, setAsked] = useState(FIRST);
+  const [problem, setProblem] = useState(null);
+  const [held, setHeld] = useState(null);
+  const [starting, setStarting] = useState(false);
+  const [waits, setWaits] = useState(null);
+  const [tries, setTries] = useState({});
+  const [readiness, ready] = useReadiness(client, framed);
+  const started = useRef(new Set());
+  const watched = useLog(client, run, makeLog);
+  const { log } = watched;
+
+  useEffect(() => hearWaits(setWaits), [hearWaits]);
+  useEffect(() => {
+    const back = () => setRun(runOfSearch(window.location.search));
+    window.addEventListener("popstate", back);
+    return () => window.removeEventListener("popstate", back);
+  }, []);
+
+  // What a link's workload asked can be asked again.
+  const opened = log?.study ? log.id : null;
+  useEffect(() => {
+    if (opened && !started.current.has(opened)) setAsked((before) => askedOf(log.study, before));
+  }, [opened]);
+
+  // An experiment stays the one of its card when another log is in sight.
+  const experiment = log?.study ? (experimentOf(log.study.rounds)?.id ?? null) : null;
+  useEffect(() => {
+    if (experiment) setTries((all) => ({ ...all, [experiment]: log.id }));
+  }, [opened, experiment]);
+
+  const show = (id) => {
+    window.history.pushState(null, "", `${window.location.pathname}?run=${encodeURIComponent(id)}`);
+    setRun(id);
+  };
+  const post = async (body) => {
+    setProblem(null);
+    setStarting(true);
+    try {
+      const { id } = await client.workload(body);
+      started.current.add(id);
+      show(id);
+    } catch (refusal) {
+      setProblem(problemOf(refusal));
+    }
+    setStarting(false);
+  };
+  useEffect(() => {
+    if (!ready || !held) return;
+    setHeld(null);
+    post(held);
+  }, [ready, held]);
+
+  /** @param {(posted: import("../experiments.js").Posted) => Object} bodyFor what to post of all that is asked */
+  const ask = (bodyFor) => {
+    const read = understood(asked, limits);
+    if ("problem" in read) setProblem(read.problem);
+    else if (ready) post(bodyFor(read));
+    else setHeld(bodyFor(read));
+  };
+  const change = (next) => {
+    setProblem(null);
+    setAsked(next);
+  };
+  const actions = {
+    put: (field, value) => change((now) => withField(now, field, value, limits)),
+    putRequest: (at, name, text) => change((now) => withRequest(now, at, name, text)),
+    take: (preset) => change(preset.asked()),
+    run: () => ask(({ system, requests, settings }) => ({ system, requests, rounds: [settings] })),
+    tryOut: (experiment) => ask((posted) => bodyOf(experiment, posted)),
+    show,
+    stop: () => client.control(run, "stop").catch((refusal) => setProblem(problemOf(refusal))),
+    letGo: () => setHeld(null),
+    leaveLine: () => client.remove(waits.id),
+  };
+  return {
+    ...{ run, log, asked, problem, held, starting, waits, tries, readiness, watched, actions },
+    mine: run !== null && started.current.has(run),
+  };
+}

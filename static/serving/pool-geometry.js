@@ -1,0 +1,43 @@
+/** Where blocks and the entries of a block table stand. Pure. */
+
+/** Blocks in a row: fewer, larger ones while they are few. */
+const FEW = 144;
+const [COLUMNS, MORE_COLUMNS] = [12, 16];
+const GAP_PX = 3;
+const CHIP_PX = 24;
+/** Below the table, for the lines to its blocks. */
+const LINES_PX = 20;
+
+/**
+ * @param {number} count
+ * @param {number} width
+ * @returns {{size: number, height: number, at: (place: number) => {x: number, y: number}}}
+ */
+export function cellsOf(count, width) {
+  const columns = count <= FEW ? COLUMNS : MORE_COLUMNS;
+  const size = Math.floor((width - GAP_PX * (columns - 1) - 2) / columns);
+  return {
+    size,
+    height: Math.ceil(count / columns) * (size + GAP_PX) + 2,
+    at: (place) => ({
+      x: 1 + (place % columns) * (size + GAP_PX),
+      y: 1 + Math.floor(place / columns) * (size + GAP_PX),
+    }),
+  };
+}
+
+/**
+ * @param {number} most entries of any table: so much room there is for each, and nothing moves when another is looked at
+ * @param {number} width
+ * @returns {{height: number, at: (place: number) => {x: number, y: number, width: number, height: number}}}
+ */
+export function tableOf(most, width) {
+  const size = (width - 2 - GAP_PX * (COLUMNS - 1)) / COLUMNS;
+  return {
+    height: Math.max(1, Math.ceil(most / COLUMNS)) * (CHIP_PX + GAP_PX) + LINES_PX,
+    at: (place) => ({
+      ...{ x: 1 + (place % COLUMNS) * (size + GAP_PX), y: 1 + Math.floor(place / COLUMNS) * (CHIP_PX + GAP_PX) },
+      ...{ width: size, height: CHIP_PX },
+    }),
+  };
+}

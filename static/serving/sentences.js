@@ -1,0 +1,195 @@
+/** What a pass did and what happened, in words; every number is the log's. Pure. */
+
+import { counted, fixed, integer } from "../facts/format.js";
+import { answersOf, chosenOf, doneMs, eventsOf, tokensPerSecond } from "./measures.js";
+import { letterOf, lettersOf } from "./owners.js";
+
+/** Anyone waits for the pass that goes on; that is not worth a sentence, in ms. */
+const SHORT_WAIT_MS = 1;
+
+const ms = (value) => `${integer(value)} ms`;
+
+/** Things in a row: "a", "a and b", "a, b and c". */
+function joined(parts) {
+  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
+}
+
+/**
+ * What a pass did, in one sentence up to how long it took.
+ *
+ * @param {Object} pass
+ * @param {Set<number>} setBack requests that were set back before it and are computed again
+ */
+export function whatItDid({ number, members, others }, setBack = new Set()) {
+  const decoding = members.filter(({ phase }) => phase === "decode");
+  const one = decoding.filter((member) => chosenOf(member).length === 1).map(({ request }) => request);
+  const parts = [];
+  if (one.length) parts.push(`gave ${lettersOf(one)} ${one.length === 1 ? "its" : "their"} next word`);
+  for (const member of decoding) {
+    const { length } = chosenOf(member);
+    if (length > 1) parts.push(`gave ${letterOf(member.request)} its next ${integer(length)} words`);
+  }
+  for (const { request, phase, first, rows, token } of members) {
+    if (phase === "decode") continue;
+    const letter = letterOf(request);
+    if (setBack.has(request)) parts.push(`computed ${counted(rows, "row")} of ${letter} again`);
+    else
+      parts.push(
+        `read ${first ? `${integer(rows)} more` : integer(rows)} ${rows === 1 ? "token" : "tokens"} of ${letter}’s prompt`,
+      );
+    if (token && !setBack.has(request)) parts.push(`gave ${letter} its first word`);
+  }
+  if (others.rows) parts.push(`computed ${counted(others.rows, "row")} of other people’s runs`);
+  const guessed = members.reduce((sum, member) => sum + (member.guessed ?? 0), 0);
+  const right = members.reduce((sum, { more = [] }) => sum + more.length, 0);
+  if (guessed) parts.push(`checked ${counted(guessed, "guess", "guesses")}, ${integer(right)} of them right`);
+  const did = parts.length ? joined(parts) : "computed nothing";
+  return `pass ${integer(number)} ${did}, ${parts.length > 1 || decoding.length > 1 ? "all in one go of" : "in"}`;
+}
+
+/** What a round came to, once it is over. */
+export function howItWent(round, requests, answers) {
+  const done = answers.filter(({ end }) => end?.what === "done").length;
+  const words = answers.reduce((sum, answer) => sum + answer.words.length, 0);
+  const all =
+    done === requests.length
+      ? `All ${integer(done)} are done`
+      : `${integer(done)} of ${integer(requests.length)} are done`;
+  return `${all}: ${counted(words, "token")} in ${ms(doneMs(round))}, ${fixed(tokensPerSecond(round), 1)} a second.`;
+}
+
+/** @returns {Set<number>} requests that were set back before a pass of the round, that pass's own events included */
+export function setBackBefore(round, number) {
+  const found = eventsOf(round).filter(({ what, pass }) => what === "preempted" && pass !== null && pass <= number);
+  return new Set(found.map(({ request }) => request));
+}
+
+/**
+ * What happened up to a pass, newest first.
+ *
+ * @param {import("../log/workload.js").Round} round
+ * @param {Object[]} requests as they were asked
+ * @param {number|null} upTo number of a pass; null: to the end of the round
+ * @returns {{ms: number, request: number, pass: number|null, lead: string, rest: string}[]}
+ */
+export function whatHappened(round, requests, upTo) {
+  const answers = answersOf(round, requests);
+  const events = eventsOf(round).filter(({ pass }) => upTo === null || (pass !== null && pass <= upTo));
+  const told = [];
+  events.forEach((event, at) => {
+    const says = TOLD[event.what]?.(event, { round, requests, answers, events, at });
+    if (says) told.push({ ms: event.ms, request: event.request, pass: event.pass, ...says });
+  });
+  return told.reverse();
+}
+
+const TOLD = { arrived, joined: joins, first, copied, preempted, cancelled, done, evicted, refused };
+
+/** Only who is not taken into the very next pass. */
+function arrived({ request, pass }, { round, events, requests }) {
+  const join = events.find(({ what, request: who }) => what === "joined" && who === request);
+  if (join && join.pass === pass) return null;
+  const again = requests[request].retry_of ?? null;
+  const asks = again === null ? "asks" : `asks again what ${letterOf(again)} asked`;
+  return { lead: `${letterOf(request)} ${asks}`, rest: ` and waits${whyWaits(round, pass)}.` };
+}
+
+function whyWaits({ passes, settings }, number) {
+  const pass = passes.find((each) => each.number === number);
+  if (!pass) return "";
+  if (settings.batching === "static") return ": nobody joins until all who are being answered are done";
+  return pass.members.length >= settings.at_once
+    ? `: ${counted(pass.members.length, "person is", "people are")} being answered, as many as may`
+    : "";
+}
+
+function joins({ request, count, pass, ms: at }, { events, answers, requests, at: place }) {
+  const letter = letterOf(request);
+  const before = events.slice(0, place).findLast(({ what, request: who }) => what === "preempted" && who === request);
+  if (before) {
+    const rest = ` ${ms(at - before.ms)} after it was set back, ${counted(count, "token")} are to be in the cache again.`;
+    return { lead: `${letter} joins again`, rest };
+  }
+  const shared = events.find((each) => each.what === "shared" && each.request === request && each.pass === pass);
+  const { arrived: asked } = answers[request];
+  const waited = at - asked > SHORT_WAIT_MS ? ` after ${ms(at - asked)}` : "";
+  const tokens = count ?? requests[request].tokens;
+  const again = requests[request].retry_of ?? null;
+  const lead = again === null ? `${letter} joins` : `${letter} asks again what ${letterOf(again)} gave up`;
+  if (!shared) return { lead, rest: `${waited} with ${counted(tokens, "token")} to read.` };
+  const whose = shared.other === null || shared.other === undefined ? "" : `, ${letterOf(shared.other)}’s`;
+  const copies = copiesWith(request, pass, events)
+    ? " Of the last block, which it shares in part, it gets a copy to write to."
+    : "";
+  return {
+    lead,
+    rest: `${waited}: ${integer(shared.count)} of ${counted(tokens, "token")} were in the pool already${whose}.${copies}`,
+  };
+}
+
+function first({ request, ms: at }, { answers }) {
+  return { lead: `${letterOf(request)}’s first word`, rest: `, ${ms(at - answers[request].arrived)} after it asked.` };
+}
+
+/** Whoever joins with a block shared in part copies it at once: that is told with the joining. */
+function copiesWith(request, pass, events) {
+  const of = (wanted) =>
+    events.some(({ what, request: who, pass: at }) => what === wanted && who === request && at === pass);
+  return of("copied") && of("joined");
+}
+
+function copied({ request, pass }, { events }) {
+  if (copiesWith(request, pass, events)) return null;
+  return { lead: `${letterOf(request)} gets a copy`, rest: " of a block it shared, to write to it (copy-on-write)." };
+}
+
+function preempted({ request, count }) {
+  const again = count ? `; ${counted(count, "row")} will be computed again` : "";
+  return { lead: `${letterOf(request)} is set back`, rest: `: its blocks are needed${again}.` };
+}
+
+function cancelled({ request }, { answers }) {
+  const { words, rows } = answers[request];
+  return {
+    lead: `${letterOf(request)} gives up`,
+    rest: ` after ${counted(words.length, "token")}. ${counted(rows, "row")} were computed for nobody; its blocks can be used again.`,
+  };
+}
+
+function done({ request, ms: at }, { answers }) {
+  const { words, arrived: asked } = answers[request];
+  return {
+    lead: `${letterOf(request)} is done`,
+    rest: `: ${counted(words.length, "token")} in ${ms(at - asked)}; its place in the pass is free.`,
+  };
+}
+
+function evicted({ request, count }) {
+  const blocks = counted(count ?? 1, "kept block is", "kept blocks are");
+  return { lead: `${letterOf(request)}’s ${blocks} needed`, rest: ": what they held is forgotten." };
+}
+
+function refused({ request, count }, { round }) {
+  const needs = count ? ` might need ${counted(count, "block")}, and there are` : " does not fit into";
+  return { lead: `${letterOf(request)} is refused`, rest: `: it${needs} ${integer(round.settings.blocks)}.` };
+}
+/** @returns {string} how a request stands after a pass */
+export function standing({ state, positions }, { words }, pass) {
+  const out = words.filter((word) => word.pass <= pass.number).length;
+  switch (state) {
+    case "coming":
+      return "has not asked yet";
+    case "waiting":
+      return "waits";
+    case "preempted":
+      return "set back, waits";
+    case "running":
+      return out ? `${counted(out, "token")} so far` : `${counted(positions, "token")} of the prompt read`;
+    case "done":
+      return `done, ${counted(out, "token")}`;
+    case "cancelled":
+      return `gave up after ${counted(out, "token")}`;
+    default:
+      return "refused";
+  }
+}

@@ -1,0 +1,47 @@
+/** The model that answers, or how far its loading is. */
+
+import { html } from "htm/preact";
+import { bytesShort, counted } from "../facts/format.js";
+
+const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
+
+/** @param {{readiness: Object, model?: Object}} props `model`: of the run in sight, where the server names none yet */
+export function ModelPill({ readiness, model = null }) {
+  return html`
+    <div class="model" data-readiness=${readiness.state} role="group" aria-label="Model">
+      <span class="model-dot" aria-hidden="true"></span>
+      ${readiness.state === "ready" ? html`<${Ready} model=${readiness.model ?? model} />` : html`<${Loading} readiness=${readiness} />`}
+    </div>
+  `;
+}
+
+function Ready({ model, before = "" }) {
+  if (!model) return html`<span class="model-text">ready</span>`;
+  const more = [
+    counted(model.layers, "layer"),
+    `${counted(model.heads, "head")} / ${model.kv_heads} KV`,
+    SHORT_DTYPES[model.dtype] ?? model.dtype,
+    model.device.toUpperCase(),
+  ];
+  return html`<span class="model-text" title=${[model.name, ...more].join(" · ")}
+    >${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
+  >`;
+}
+
+/** In a file no model runs; the one that the run was made by is named. */
+export function ModelOfRun({ run }) {
+  if (!run?.open) return null;
+  return html`<div class="model" role="group" aria-label="Model"><${Ready} model=${run.open.model} before="made by " /></div>`;
+}
+
+function Loading({ readiness }) {
+  const { state, message, done, total } = readiness;
+  if (state === "failed") return html`<span class="model-text" title=${message}>model not loaded</span>`;
+  if (state === "unreachable") return html`<span class="model-text">server not reached</span>`;
+  const known = total > 0;
+  return html`
+    <span class="model-text">${message || "starting"}</span>
+    ${known && html`<progress max=${total} value=${done} aria-label="Loading the model"></progress>`}
+    ${known && html`<span class="model-more number">${bytesShort(done)} of ${bytesShort(total)}</span>`}
+  `;
+}

@@ -1,0 +1,285 @@
+"""Several people asked the real engine at once: watched live, replayed from a link, tried both ways, framed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import Locator, Page, expect
+
+from kvscope.model.log import frames as codec
+from tests.support.complaints import Complaints
+from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.server import Server
+from tests.support.waiting import eventually
+
+pytestmark = [pytest.mark.browser, pytest.mark.real]
+
+SYSTEM = "You work in a small bookshop that is open from nine to six. Answer in one short and friendly sentence."
+PROMPTS = ("When do you open?", "A book about dogs?", "What is a haiku?")
+SETTINGS = {"at_once": 2, "chunk": 64, "blocks": 40}
+ENDED_MS = 60_000
+
+
+@dataclass(frozen=True)
+class Served:
+    """A workload that is over, read off its log."""
+
+    run: str
+    frames: list[codec.Header]
+
+    @cached_property
+    def passes(self) -> list[dict[str, Any]]:
+        return [frame.data for frame in self.frames if frame.kind == "pass"]
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        return self.frames[0].data["study"]["requests"]
+
+    def texts(self, round_: int) -> list[list[int]]:
+        """The ids that each request was answered with in a round."""
+        found: list[list[int]] = [[] for _ in self.requests]
+        for made in self.passes:
+            for member in made["members"]:
+                if made["round"] == round_ and member["token"]:
+                    found[member["request"]].append(member["token"]["id"])
+        return found
+
+
+def read(server: Server, run: str) -> Served:
+    """The log of a workload, once it is over."""
+
+    def over() -> list[codec.Header] | None:
+        stream = requests.get(f"{server.url}api/runs/{run}/frames?after=-1", timeout=20).content
+        found = [codec.header(payload) for payload in codec.from_stream(stream)]
+        return found if found and found[-1].kind == "close" else None
+
+    return Served(run, eventually(over, seconds=60))
+
+
+@pytest.fixture(scope="module")
+def served(_server: Server) -> Served:
+    """Three people who ask one after the other, two of whom are answered at once."""
+    _server.wait_until_ready()
+    asked = [{"prompt": prompt, "max_new_tokens": 8, "arrives_ms": 60 * at} for at, prompt in enumerate(PROMPTS)]
+    body: dict[str, Any] = {"system": SYSTEM, "requests": asked, "rounds": [SETTINGS]}
+    answer = requests.post(f"{_server.url}api/workloads", json=body, timeout=20)
+    assert answer.status_code == 201, answer.text
+    return read(_server, answer.json()["id"])
+
+
+@pytest.fixture
+def serving(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
+    """Opens the page."""
+
+    def open_it(address: str = "serving", **options: Any) -> Page:
+        page = new_page(**options)
+        page.goto(f"{server.url}{address}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        return page
+
+    return open_it
+
+
+def region(page: Page, name: str) -> Locator:
+    return page.get_by_role("region", name=name, exact=True)
+
+
+def lanes(page: Page) -> Locator:
+    return page.get_by_role("list", name="People").get_by_role("button")
+
+
+def field(page: Page, name: str) -> Locator:
+    return page.get_by_role("textbox", name=name, exact=True)
+
+
+def run_of(page: Page) -> str:
+    page.wait_for_url(re.compile(r"\?run="))
+    found = re.search(r"run=([0-9a-f]+)", page.url)
+    assert found
+    return found[1]
+
+
+def ended(page: Page, says: str = "are done") -> None:
+    expect(page.locator(".just-now")).to_contain_text(says, timeout=ENDED_MS)
+
+
+def test_people_are_answered_live_and_what_is_told_is_in_the_log(serving: Callable[..., Page], server: Server) -> None:
+    page = serving(**DESKTOP)
+    expect(region(page, "What this shows")).to_be_visible()
+    field(page, "People").fill("3")
+    field(page, "Milliseconds between two").fill("80")
+    page.get_by_role("button", name="Run", exact=True).click()
+    ended(page, "All 3 are done")
+    log = read(server, run_of(page))
+    last = log.passes[-1]
+    expect(page.get_by_role("slider", name="Pass")).to_have_attribute("max", str(len(log.passes) - 1))
+    tokens = sum(map(len, log.texts(0)))
+    took = f"{round(last['start_ms'] + last['ms']):,} ms"
+    expect(page.locator(".just-now")).to_contain_text(f"{round(last['ms'])} ms")
+    expect(page.locator(".just-now")).to_contain_text(f"{tokens} tokens in {took}")
+    expect(lanes(page)).to_have_count(3)
+    for lane, asked in zip(lanes(page).all(), log.requests, strict=True):
+        expect(lane).to_contain_text(f"{asked['tokens']} tokens")
+        expect(lane).to_contain_text(asked["prompt"])
+    events = [event for made in log.passes for event in made["events"] if event["what"] == "done"]
+    expect(region(page, "What happened").get_by_text(re.compile("is done"))).to_have_count(len(events))
+
+
+def test_a_link_opens_its_pass_and_keys_go_on_from_there(serving: Callable[..., Page], served: Served) -> None:
+    number = next(at for at, made in enumerate(served.passes) if len(made["members"]) == 2)
+    page = serving(f"serving?run={served.run}#pass={number}", **DESKTOP)
+    slider = page.get_by_role("slider", name="Pass")
+    expect(slider).to_have_value(str(number))
+    made = served.passes[number]
+    rows = sum(member["rows"] for member in made["members"])
+    expect(region(page, "This pass")).to_contain_text(f"{rows} rows, the weights read once")
+    running = [each for each in made["requests"] if each["state"] == "running"]
+    filled: dict[int, int] = {}
+    for each in running:
+        for at, block in enumerate(each["table"]):
+            filled[block] = max(filled.get(block, 0), min(16, each["positions"] - 16 * at))
+    waste = 1 - sum(max(0, rows) for rows in filled.values()) / (16 * len(filled))
+    expect(region(page, "Memory")).to_contain_text(f"waste {round(100 * waste)}")
+    page.keyboard.press("ArrowRight")
+    expect(slider).to_have_value(str(number + 1))
+    page.wait_for_url(re.compile(rf"#pass={number + 1}$"))
+    page.get_by_role("button", name="Previous pass").click()
+    expect(slider).to_have_value(str(number))
+    page.get_by_role("heading", level=1).click()  # a key pressed on a button is the button's
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(slider).to_have_value(str(len(served.passes) - 1), timeout=ENDED_MS)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_a_link_without_a_pass_opens_where_most_happens(serving: Callable[..., Page], served: Served) -> None:
+    page = serving(f"serving?run={served.run}")
+    page.wait_for_url(re.compile(r"#pass=\d+$"))
+    number = int(page.url.rpartition("=")[2])
+    most = max(len(made["members"]) for made in served.passes)
+    assert len(served.passes[number]["members"]) == most
+    expect(field(page, "People")).to_have_value("3")
+    expect(field(page, "Answered at once")).to_have_value("2")
+
+
+def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Page], served: Served) -> None:
+    number = next(at for at, made in enumerate(served.passes) if len(made["members"]) == 2)
+    page = serving(f"serving?run={served.run}#pass={number}", **DESKTOP)
+    lane = lanes(page).nth(1)
+    lane.focus()
+    page.keyboard.press("Enter")
+    expect(lane).to_have_attribute("aria-pressed", "true")
+    state = served.passes[number]["requests"][1]
+    expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
+    region(page, "Time").get_by_text("All answers so far").click()
+    answers = region(page, "Time").locator("details").get_by_role("listitem")
+    expect(answers.filter(has_text=PROMPTS[2])).to_contain_text(re.compile("waits|has not asked yet"))
+
+
+def test_an_experiment_asks_both_ways_and_compares_the_texts(serving: Callable[..., Page], server: Server) -> None:
+    page = serving(**DESKTOP)
+    field(page, "People").fill("3")
+    field(page, "Milliseconds between two").fill("200")
+    page.get_by_role("button", name="Try prefix sharing").click()
+    card = region(page, "Prefix sharing")
+    expect(card).to_contain_text("Same text:", timeout=ENDED_MS)
+    log = read(server, run_of(page))
+    one, other = log.texts(0), log.texts(1)
+    same = sum(a == b for a, b in zip(one, other, strict=True))
+    expect(card).to_contain_text(f"Same text: {'yes' if same == 3 else 'no'}, {same} of 3")
+    rows = [
+        sum(member["rows"] for made in log.passes if made["round"] == at for member in made["members"]) for at in (0, 1)
+    ]
+    assert rows[1] < rows[0]
+    expect(card).to_contain_text(f"rows computed {rows[0]} → {rows[1]}")
+    page.get_by_role("group", name="Round").get_by_role("button", name="off").click()
+    expect(region(page, "Time")).to_contain_text("on: all done at")
+    expect(region(page, "Time")).not_to_contain_text("shared")
+    page.go_back()
+    expect(region(page, "What this shows")).to_be_visible()
+    expect(card).to_contain_text(f"{same} of 3")
+
+
+def test_with_little_memory_somebody_is_set_back_and_computed_again(
+    serving: Callable[..., Page], server: Server
+) -> None:
+    page = serving(**DESKTOP)
+    page.get_by_role("button", name="Little memory").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    ended(page, "All 7 are done")
+    log = read(server, run_of(page))
+    back = [event for made in log.passes for event in made["events"] if event["what"] == "preempted"]
+    assert back, "it would show nothing"
+    expect(region(page, "What happened").get_by_text(re.compile("is set back"))).to_have_count(len(back))
+
+
+def test_what_cannot_be_asked_is_told_at_its_field_and_nothing_is_lost(
+    serving: Callable[..., Page], complaints: Complaints
+) -> None:
+    page = serving()
+    run = page.get_by_role("button", name="Run", exact=True)
+    for name, typed, said in (
+        ("People", "25", "People: “25” cannot be used, only whole numbers from 1 to 24."),
+        ("Blocks of memory", "many", "Blocks: “many” cannot be used"),
+    ):
+        before = field(page, name).input_value()
+        field(page, name).fill(typed)
+        run.click()
+        expect(page.get_by_role("alert")).to_contain_text(said)
+        expect(field(page, name)).to_have_attribute("aria-invalid", "true")
+        expect(field(page, name)).to_have_value(typed)
+        field(page, name).fill(before)
+        expect(page.get_by_role("alert")).to_have_count(0)
+    page.get_by_text("The 9 prompts, to read and change").click()
+    prompt = field(page, "B’s prompt")
+    prompt.fill("one two three " * 200)
+    run.click()
+    expect(page.get_by_role("alert")).to_contain_text("tokens long")
+    expect(prompt).to_have_attribute("aria-invalid", "true")
+    complaints.allow("413|422")
+
+
+def test_a_run_can_be_stopped_and_says_so(serving: Callable[..., Page]) -> None:
+    page = serving()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("This run was stopped")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def test_a_run_that_there_is_not_is_told(serving: Callable[..., Page], complaints: Complaints) -> None:
+    page = serving("serving?run=0000000000000000")
+    expect(page.get_by_role("alert")).to_contain_text("There is no run")
+    complaints.allow("404")
+
+
+def test_inside_another_page_it_is_watched_and_nothing_can_be_started(
+    serving: Callable[..., Page], served: Served
+) -> None:
+    page = serving(f"embed/serving?run={served.run}#pass=2&theme=dark")
+    expect(page.get_by_role("slider", name="Pass")).to_have_value("2")
+    expect(page.get_by_role("form")).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("Run|Try"))).to_have_count(0)
+    link = page.get_by_role("link", name="Open in KVScope")
+    expect(link).to_have_attribute("href", f"/serving?run={served.run}#pass=2")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_no_rule_is_broken_and_nothing_scrolls_sideways(
+    serving: Callable[..., Page], served: Served, scheme: str, screen: dict[str, Any]
+) -> None:
+    for address in ("serving", f"serving?run={served.run}#pass=3"):
+        page = serving(address, **screen, color_scheme=scheme)
+        shown = "What this shows" if address == "serving" else "Time"
+        expect(region(page, shown)).to_be_visible()
+        for summary in page.locator("summary").all():
+            summary.click()
+        assert violations(page) == [], address
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address

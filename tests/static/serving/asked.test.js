@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  askedOf,
+  boundsOf,
+  FIRST,
+  PRESETS,
+  problemOf,
+  understood,
+  withField,
+  withRequest,
+} from "../../../static/serving/asked.js";
+import { REQUESTS, SETTINGS } from "./made.js";
+
+const LIMITS = {
+  ...{ asks: 24, prompt_chars: 8192, system_chars: 2000, new_tokens: 64 },
+  ...{ arrival_ms: 60_000, at_once: 16, chunk: 512, blocks: 256 },
+};
+const problem = (asked) => understood(asked, LIMITS).problem;
+
+test("what is ready-made can be asked as it stands", () => {
+  for (const { name, asked } of PRESETS) {
+    const read = understood(asked(), LIMITS);
+    assert.equal(read.problem, undefined, name);
+    assert.equal(read.requests.length, Number(asked().people), name);
+    assert.ok(
+      read.requests.every(({ max_new_tokens }) => max_new_tokens <= 24),
+      name,
+    );
+  }
+  const read = understood(FIRST, LIMITS);
+  assert.deepEqual(read.settings, { ...SETTINGS, at_once: 6, chunk: 128, blocks: 96 });
+  assert.ok(read.system.length > 100);
+});
+
+test("whoever gives up does so before somebody asks the same again", () => {
+  const { requests } = understood(PRESETS.find(({ id }) => id === "gives-up").asked(), LIMITS);
+  const again = requests.find(({ retry_of }) => retry_of !== null);
+  const first = requests[again.retry_of];
+  assert.ok(first.cancel_ms > first.arrives_ms && again.arrives_ms > first.cancel_ms);
+  assert.equal(again.prompt, first.prompt);
+});
+
+test("a change of the sentence changes the requests that follow from it, and no others", () => {
+  const more = withField(FIRST, "people", "11", LIMITS);
+  assert.equal(more.requests.length, 11);
+  assert.deepEqual(more.requests.slice(0, 9), FIRST.requests);
+  const own = withRequest(FIRST, 0, "prompt", "mine");
+  assert.deepEqual([own.lengths, withField(own, "every", "100", LIMITS).requests[0].prompt], ["own", "mine"]);
+  assert.equal(withField(own, "lengths", "short", LIMITS).requests[0].prompt, FIRST.requests[0].prompt);
+  assert.equal(understood(withField(FIRST, "sameSystem", false, LIMITS), LIMITS).system, "");
+});
+
+test("what cannot be used stays as typed, and is told at its field", () => {
+  for (const [field, text] of [
+    ["people", "25"],
+    ["people", ""],
+    ["every", "a while"],
+    ["atOnce", "0"],
+    ["chunk", "1.5"],
+    ["blocks", "257"],
+  ]) {
+    const typed = withField(FIRST, field, text, LIMITS);
+    assert.equal(typed[field], text);
+    assert.deepEqual(typed.requests, FIRST.requests);
+    const { least, most } = boundsOf(field, LIMITS);
+    const told = problem(typed);
+    assert.equal(told.field, field);
+    assert.match(told.text, new RegExp(`from ${least} to ${most.toLocaleString("en-US")}`));
+  }
+  for (const [name, text] of [
+    ["prompt", " "],
+    ["newTokens", "65"],
+    ["arrives", "-1"],
+    ["cancel", "0"],
+    ["retry", "0"],
+  ]) {
+    assert.equal(problem(withRequest(FIRST, 1, name, text)).field, `requests.1.${name}`);
+  }
+  assert.equal(problem({ ...FIRST, system: "x".repeat(2001) }).field, "system");
+});
+
+test("a log can be asked once more, and what no log says is kept", () => {
+  const study = { system: "", requests: REQUESTS, rounds: [SETTINGS] };
+  const asked = askedOf(study, FIRST);
+  assert.deepEqual([asked.people, asked.sameSystem, asked.system, asked.lengths], ["3", false, FIRST.system, "own"]);
+  const { requests, settings } = understood(asked, LIMITS);
+  assert.deepEqual(settings, SETTINGS);
+  assert.deepEqual(
+    requests,
+    REQUESTS.map(({ tokens: _, ...request }) => request),
+  );
+  const read = understood(FIRST, LIMITS);
+  assert.equal(askedOf({ ...read, rounds: [read.settings] }, FIRST).lengths, "mixed");
+});
+
+test("a refusal of the server is told where it belongs", () => {
+  const of = (field) => problemOf({ field, detail: "no" }).field;
+  assert.deepEqual(
+    [
+      "requests[3].prompt",
+      "requests[3]",
+      "requests.2.retry_of",
+      "requests",
+      "system",
+      "rounds[0].chunk",
+      "rounds",
+      null,
+    ].map(of),
+    ["requests.3.prompt", "requests.3.prompt", "requests.2.retry", "people", "system", "chunk", "blocks", ""],
+  );
+});
