@@ -1,7 +1,7 @@
-"""`python -m tests.bench.serving_page`: what Serving costs its viewers while two of them ask for fifteen answers each at
-once, and what is left in memory of an hour's worth of requests.
+"""`python -m tests.bench.serving_page`: what Serving costs two viewers who ask for fifteen answers each at once.
 
-Script time is read off Chromium's trace, as in `tests.bench.page`.
+Then what is left in memory of an hour's worth of requests. Script time is read off Chromium's trace, as in
+`tests.bench.page`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ import tempfile
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import psutil
-import requests
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from tests.bench.page import ON_PROCESSOR, WATCH, WINDOW, report, script_per_frame, serving
@@ -31,11 +28,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.serving_page", description=__doc__)
     parser.add_argument("--workloads", type=int, default=AN_HOUR, help="how many go through before memory is told")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        with serving(Path(folder) / "data") as server:
-            server.wait_until_ready()
-            together(server, playwright)
-            memory(server, playwright, options.workloads)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        sync_playwright() as playwright,
+        serving(Path(folder) / "data") as server,
+    ):
+        server.wait_until_ready()
+        together(server, playwright)
+        memory(server, playwright, options.workloads)
 
 
 def launched(playwright: Playwright) -> Browser:
@@ -102,13 +102,8 @@ def memory(server: Server, playwright: Playwright, workloads: int) -> None:
             if number in (0, 1, workloads // 2, workloads):
                 session.send("HeapProfiler.collectGarbage")
                 heap = session.send("Runtime.getHeapUsage")["usedSize"] / MB
-                print(f"after {number:3} workloads of {PEOPLE}: engine {engine_mb(server):6.0f} MB, page {heap:5.1f} MB")
-
-
-def engine_mb(server: Server) -> float:
-    """Resident memory of the largest process below the server's: the engine."""
-    below = psutil.Process(server.process.pid).children(recursive=True)
-    return max(child.memory_info().rss for child in below) / MB
+                told = f"engine {server.engine_bytes / MB:6.0f} MB, page {heap:5.1f} MB"
+                print(f"after {number:3} workloads of {PEOPLE}: {told}")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,11 @@ class Server:
         """kill -9 of the process that holds the model."""
         self._engine().send_signal(signal.SIGKILL)
 
+    @property
+    def engine_bytes(self) -> int:
+        """Resident memory of the process that holds the model."""
+        return int(self._engine().memory_info().rss)
+
     @contextmanager
     def engine_asleep(self) -> Iterator[None]:
         """The process that holds the model does nothing while this lasts."""
