@@ -22,6 +22,8 @@ MAX_SEED = 2**31 - 1
 MAX_CANDIDATE_CHARS = 64
 MAX_BEAMS = 8
 MAX_BEAM_LENGTH = 32
+MAX_COMPARED = 256
+"""Positions of a run that is run again otherwise: all of them in one pass, twice or more."""
 MAX_ASKS = 24
 MAX_ROUNDS = 5
 MAX_SYSTEM_CHARS = 2000

@@ -24,6 +24,7 @@ from kvscope.model.api import (
     BUSY,
     MAX_BEAM_LENGTH,
     MAX_BEAMS,
+    MAX_COMPARED,
     MAX_NEW_TOKENS,
     MAX_PROMPT_CHARS,
     MAX_PROMPT_TOKENS,
@@ -58,8 +59,6 @@ from kvscope.model.transformer import Transformer
 
 IDLE_S = 0.005
 """How long nothing is looked at while a workload waits for its next request and no run goes on."""
-MOST_COMPARED = 256
-"""Positions of a run that is run again otherwise: all of them in one pass, twice."""
 CAPACITY_POSITIONS = 8192
 CAPACITY_BYTES = 2 << 30
 """The cache pool holds `CAPACITY_POSITIONS`, fewer where that would take more bytes than this."""
@@ -467,9 +466,9 @@ class ModelService:
 
     @staticmethod
     def _few_enough(ids: list[int]) -> None:
-        if len(ids) > MOST_COMPARED:
-            message = f"There are {len(ids):,} positions; at most {MOST_COMPARED} are run again: others wait meanwhile."
-            raise Refused("run", message, limit=MOST_COMPARED)
+        if len(ids) > MAX_COMPARED:
+            message = f"There are {len(ids):,} positions; at most {MAX_COMPARED} are run again: others wait meanwhile."
+            raise Refused("run", message, limit=MAX_COMPARED)
 
     def _lens(self, rows: list[LensRow], token: int) -> dict[str, Any]:
         layers = [

@@ -74,6 +74,7 @@ def test_a_slider_in_the_table_acts_at_once_and_asks_the_server_nothing(stage: S
     asked = requests_of(stage.page)
     table.get_by_label("What-if temperature").fill("1.5")
     table.get_by_label("What-if top-k").fill("2")
+    expect(table).not_to_contain_text("greedy does not filter")
     log = stage.server.log(short_run)
     first, second, third = (re.escape(token["text"].strip()) for token in log.steps[STEP]["top_tokens"][:3])
     two = np.exp(log.logits(STEP)[:2].astype(np.float64) / 1.5)

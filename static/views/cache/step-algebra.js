@@ -55,7 +55,8 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const { run, step, playing } = state;
   const { model } = run.open;
   const { layer } = focus;
-  const wanted = !playing && !focus.preview ? { run: run.id, step, layer } : null;
+  const most = state.limits.compared_positions;
+  const wanted = !playing && !focus.preview && keys <= most ? { run: run.id, step, layer } : null;
   const both = useModelValues(state, client.operations, wanted, "operations");
   const told = both.values?.operations ?? [];
   const old = keys - rows;
@@ -97,7 +98,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
         </tfoot>
       </table>
     </div>
-    <p class="sheet-note" role="status">${bothWays({ both, told, old, keys, layer })}</p>
+    <p class="sheet-note" role="status">${keys > most ? `Steps of at most ${counted(most, "position")} are run both ways here: others wait meanwhile.` : bothWays({ both, told, old, keys, layer })}</p>
     <p class="sheet-note">
       Shapes are rows × numbers; scores and mix have one matrix per head.
       ${

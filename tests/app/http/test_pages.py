@@ -36,6 +36,7 @@ def test_the_page_carries_limits_and_version(client: FlaskClient) -> None:
         "beams": 8,
         "beam_tokens": 32,
         "word_chars": 64,
+        "compared_positions": 256,
         "title_chars": 200,
         "notes": 50,
         "note_chars": 2000,
