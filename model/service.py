@@ -314,7 +314,7 @@ class ModelService:
         _among("position", position, len(ids))
         heads = self.info["kv_heads"]
         if not 2 <= devices <= heads:
-            most = f"at most {heads}: each holds one K/V head at least" if heads > 1 else "not cut: it has one K/V head"
+            most = f"cut for at most {heads}, a K/V head each" if heads > 1 else "not cut: it has one K/V head"
             raise Refused("devices", f"devices is {devices}; this model's layers are {most}.", limit=heads)
         with _refusing_when_full():
             return layer_shards(self.engine, ids[: position + 1], layer, devices)

@@ -162,7 +162,7 @@ def bundler(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     def run(tool: str, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         outdir = next(Path(a.removeprefix("--outdir=")) for a in arguments if a.startswith("--outdir="))
-        (outdir / "chunks").mkdir()
+        (outdir / "chunks").mkdir(exist_ok=True)
         for name in ("main.js", "chunks/view-1.js"):
             (outdir / name).write_text("bundled")
         calls.append([tool, *arguments, (folder / "static" / "main.js").read_text()])
@@ -199,12 +199,17 @@ def test_the_bundler_reads_the_vendored_libraries_and_modules_that_know_their_ad
     hook = build_hook(small_static)
     hook.initialize("standard", {"force_include": {}})
     hook.finalize("standard", {}, "")
-    (called,) = bundler
-    assert called[0] == "node"
-    assert called[1].endswith("/node_modules/esbuild/bin/esbuild")
-    assert "--alias:lib=./static/vendor/lib/dist/lib.js" in called
+    stage, beside = bundler
+    assert "static/main.js" in stage
+    assert [each for each in beside if each.startswith("static/")] == [
+        f"static/{page}" for page in hatch_build.OWN_PAGES
+    ]
     address = 'new URL("/static/main.js", location.origin).href'
-    assert called[-1] == f"import 'lib'; fetch(new URL('words.json', {address}));"
+    for called in (stage, beside):
+        assert called[0] == "node"
+        assert called[1].endswith("/node_modules/esbuild/bin/esbuild")
+        assert "--alias:lib=./static/vendor/lib/dist/lib.js" in called
+        assert called[-1] == f"import 'lib'; fetch(new URL('words.json', {address}));"
 
 
 def test_an_editable_install_is_served_from_the_checkout(small_static: Path, bundler: list[list[str]]) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from kvscope.model.activations.answers import block_values
 from kvscope.model.activations.shards import Share, layer_shards, shares_of
+from kvscope.model.api import Refused
 from kvscope.model.service import ModelService
 from tests.support.tiny import ARCHS, prompt, random_weights, tiny_checkpoint, tiny_config, tiny_engine
 
@@ -93,3 +94,14 @@ def test_uneven_shards_and_the_first_token_are_as_exact() -> None:
             for half in ("attn", "mlp"):
                 change = found[f"{half}.change"]
                 assert (found[f"{half}.sum"] - change).abs().max() < 2e-6 * change.abs().max()
+
+
+def test_a_layer_is_not_cut_for_more_devices_than_k_v_heads() -> None:
+    service = ModelService(tiny_checkpoint(heads=6, kv_heads=3), "cpu")
+    with pytest.raises(Refused, match="devices is 4; this model's layers are cut for at most 3") as refused:
+        service.shards(prompt(5), LAYER, 0, 4)
+    assert (refused.value.field, refused.value.limit) == ("devices", 3)
+    with pytest.raises(Refused, match="position is 5"):
+        service.shards(prompt(5), LAYER, 5, 2)
+    with pytest.raises(Refused, match="not cut: it has one K/V head"):
+        ModelService(tiny_checkpoint(kv_heads=1), "cpu").shards(prompt(5), LAYER, 0, 2)
