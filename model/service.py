@@ -52,7 +52,7 @@ from kvscope.model.log import frames, schema
 from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
 from kvscope.model.log.recorder import Recorder, values_frames
 from kvscope.model.measure import measure
-from kvscope.model.serving.admission import opening_of, tokenized
+from kvscope.model.serving.admission import study_of, tokenized
 from kvscope.model.serving.workload import Told, Workload
 from kvscope.model.small_cache import Form
 from kvscope.model.transformer import Transformer
@@ -182,9 +182,9 @@ class ModelService:
     def workload(self, request: WorkloadRequest) -> list[Frame]:
         """Admit a workload; returns its `open` frame. Raises Refused."""
         asked = tokenized(request, self.tokenizer, self.max_positions, self.info["layers"])
-        recorder = Recorder(request.run, self.info, self.tokenizer, Sampling().temperature)
-        data = opening_of(request, asked, self.info, self.tokenizer, self.max_positions)
-        opening = recorder.frame("open", data)
+        first = RunRequest(request.run, request.asks[0].prompt, self.tokenizer.has_chat, request.asks[0].max_new_tokens)
+        recorder = Recorder(request.run, self.info, self.tokenizer, first.sampling.temperature)
+        opening = recorder.open(first, asked[0].ids, self.max_positions, study_of(request, asked))
         _fits_the_log(opening, "requests", "The requests fill")
         with _refusing_when_full():
             made = Workload(request.run, self.engine, asked, request.rounds, recorder.token)

@@ -16,6 +16,7 @@ from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.rendering import renderer
 from kvscope.app.store.budget import Budget
+from kvscope.app.store.errors import StoreError
 from kvscope.app.store.gallery import Example
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
@@ -83,7 +84,7 @@ def blueprint(
     @routes.get("/")
     def stage() -> str | AnyResponse:
         run = request.args.get("run", "")
-        if run and runs.head(run) is not None and (runs.opening(run).get("study") or {}).get("kind") == "serving":
+        if run and _is_workload(runs, run):
             return redirect(url_for("serving.alone", run=run))  # the Stage shows one run, and not several at once
         return page("KVScope", {})
 
@@ -153,6 +154,15 @@ def blueprint(
         return Response("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8")
 
     return routes
+
+
+def _is_workload(runs: RunLog, run: str) -> bool:
+    """False too where the database cannot be read: the page comes without it, and says what is wrong."""
+    try:
+        study = runs.opening(run).get("study") if runs.head(run) is not None else None
+    except StoreError:
+        return False
+    return study is not None and study["kind"] == "serving"
 
 
 def _no_session(error: Exception, framed: bool) -> Response:

@@ -40,8 +40,10 @@ class Recorder:
         self._temperature = temperature
         self._seq = seq
 
-    def open(self, request: RunRequest, ids: list[int], max_positions: int) -> Frame:
-        """The log's first frame."""
+    def open(
+        self, request: RunRequest, ids: list[int], max_positions: int, study: schema.Serving | None = None
+    ) -> Frame:
+        """The log's first frame. `study`: of a workload, whose first request this is."""
         return self.frame(
             "open",
             schema.Open(
@@ -53,7 +55,7 @@ class Recorder:
                 tokens=[self.token(token) for token in ids],
                 block_size=BLOCK_SIZE,
                 parent=None,
-                study=None,
+                study=study,
                 created=now(),
             ),
         )

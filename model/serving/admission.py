@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
-from kvscope.model.api import MAX_PROMPT_TOKENS, Ask, Refused, Sampling, WorkloadRequest
+from kvscope.model.api import MAX_PROMPT_TOKENS, Ask, Refused, WorkloadRequest
 from kvscope.model.checkpoint import Tokenizer
-from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log import schema
-from kvscope.model.log.recorder import now
 from kvscope.model.serving.request import Tokenized
 
 
@@ -49,35 +45,21 @@ def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Token
     return Tokenized(ids, ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms)
 
 
-def opening_of(
-    request: WorkloadRequest, asked: list[Tokenized], info: Mapping[str, Any], tokenizer: Tokenizer, most_positions: int
-) -> schema.Open:
-    """Data of the workload's first frame."""
-    first = asked[0]
-    return schema.Open(
-        model=schema.Model(**info),
-        prompt=request.asks[0].prompt,
-        chat=tokenizer.has_chat,
-        sampling=schema.Sampling(**asdict(Sampling())),
-        limits=schema.Limits(max_new_tokens=first.max_new_tokens, max_positions=most_positions),
-        tokens=[schema.Token(**tokenizer.token(token)) for token in first.ids],
-        block_size=BLOCK_SIZE,
-        parent=None,
-        study=schema.Serving(
-            kind="serving",
-            system=request.system,
-            requests=[
-                schema.ServedRequest(
-                    prompt=ask.prompt,
-                    tokens=len(made.ids),
-                    max_new_tokens=ask.max_new_tokens,
-                    arrives_ms=ask.arrives_ms,
-                    cancel_ms=ask.cancel_ms,
-                    retry_of=ask.retry_of,
-                )
-                for ask, made in zip(request.asks, asked, strict=True)
-            ],
-            rounds=[schema.ServingRound(**asdict(settings)) for settings in request.rounds],
-        ),
-        created=now(),
+def study_of(request: WorkloadRequest, asked: list[Tokenized]) -> schema.Serving:
+    """What the workload's first frame says of it."""
+    return schema.Serving(
+        kind="serving",
+        system=request.system,
+        requests=[
+            schema.ServedRequest(
+                prompt=ask.prompt,
+                tokens=len(made.ids),
+                max_new_tokens=ask.max_new_tokens,
+                arrives_ms=ask.arrives_ms,
+                cancel_ms=ask.cancel_ms,
+                retry_of=ask.retry_of,
+            )
+            for ask, made in zip(request.asks, asked, strict=True)
+        ],
+        rounds=[schema.ServingRound(**asdict(settings)) for settings in request.rounds],
     )

@@ -1,7 +1,7 @@
 /** Who looks where in a run, and how firmly: one cell of attention, one row of it, and the sentence about a row. Pure. */
 
 import { weightOf } from "../log/companding.js";
-import { counted, percent, quoted } from "./format.js";
+import { counted, listed, percent, quoted } from "./format.js";
 
 /** @returns {number} the K/V head a query head reads (grouped-query attention: heads in equal consecutive groups) */
 export function kvHeadOf(run, head) {
@@ -86,11 +86,6 @@ export function lookSentence(run, query, row) {
   const named = [best, ...near];
   const back = named.every(({ key }) => key < query) ? "looks back at" : "looks at";
   return `${looker} ${back} ${listed(named.map(name))}`;
-}
-
-/** @returns {string} "a", "a and b", "a, b and c" */
-export function listed(names) {
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
 /** @returns {string} where that key stands, in words */

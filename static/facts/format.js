@@ -102,6 +102,11 @@ export function counted(count, noun, plural = `${noun}s`) {
   return `${integer(count)} ${count === 1 ? noun : plural}`;
 }
 
+/** @returns {string} "a", "a and b", "a, b and c" */
+export function listed(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
 /** Printable ASCII, whose bytes and characters are the same. */
 const PLAIN = /^[ -~]+$/;
 

@@ -1,5 +1,6 @@
 /** The block pool after a pass: whose each block is, how full, what the pass wrote, and what is wasted. Pure. */
 
+import { listed } from "../facts/format.js";
 import { chosenOf, runningOf } from "./measures.js";
 
 const KEPT_STATES = ["done", "cancelled"];
@@ -152,6 +153,5 @@ export function rangesOf(ids) {
     if (last && last[1] === id - 1) last[1] = id;
     else ranges.push([id, id]);
   }
-  const words = ranges.map(([low, high]) => (low === high ? `${low}` : `${low}–${high}`));
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+  return listed(ranges.map(([low, high]) => (low === high ? `${low}` : `${low}–${high}`)));
 }

@@ -1,5 +1,7 @@
 /** Whose something is: a letter and a hue per request, the same everywhere on the page. Pure. */
 
+import { listed } from "../facts/format.js";
+
 /** So many hues are told apart (serving.css has them); after that they come again, and the letter tells. */
 export const HUES = 12;
 
@@ -18,6 +20,5 @@ export function ownerClass(request) {
 
 /** @returns {string} "A", "A and B", "A, B and C" */
 export function lettersOf(requests) {
-  const letters = requests.map(letterOf);
-  return letters.length < 2 ? letters.join("") : `${letters.slice(0, -1).join(", ")} and ${letters.at(-1)}`;
+  return listed(requests.map(letterOf));
 }

@@ -1,18 +1,13 @@
 /** What a pass did and what happened, in words; every number is the log's. Pure. */
 
-import { counted, fixed, integer } from "../facts/format.js";
-import { answersOf, chosenOf, doneMs, eventsOf, tokensPerSecond } from "./measures.js";
+import { counted, fixed, integer, listed } from "../facts/format.js";
+import { chosenOf, doneMs, eventsOf, tokensPerSecond } from "./measures.js";
 import { letterOf, lettersOf } from "./owners.js";
 
 /** Anyone waits for the pass that goes on; that is not worth a sentence, in ms. */
 const SHORT_WAIT_MS = 1;
 
 const ms = (value) => `${integer(value)} ms`;
-
-/** Things in a row: "a", "a and b", "a, b and c". */
-function joined(parts) {
-  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
-}
 
 /**
  * What a pass did, in one sentence up to how long it took.
@@ -43,7 +38,7 @@ export function whatItDid({ number, members, others }, setBack = new Set()) {
   const guessed = members.reduce((sum, member) => sum + (member.guessed ?? 0), 0);
   const right = members.reduce((sum, { more = [] }) => sum + more.length, 0);
   if (guessed) parts.push(`checked ${counted(guessed, "guess", "guesses")}, ${integer(right)} of them right`);
-  const did = parts.length ? joined(parts) : "computed nothing";
+  const did = parts.length ? listed(parts) : "computed nothing";
   return `pass ${integer(number)} ${did}, ${parts.length > 1 || decoding.length > 1 ? "all in one go of" : "in"}`;
 }
 
@@ -69,11 +64,11 @@ export function setBackBefore(round, number) {
  *
  * @param {import("../log/workload.js").Round} round
  * @param {Object[]} requests as they were asked
+ * @param {import("./measures.js").Answer[]} answers of the round
  * @param {number|null} upTo number of a pass; null: to the end of the round
  * @returns {{ms: number, request: number, pass: number|null, lead: string, rest: string}[]}
  */
-export function whatHappened(round, requests, upTo) {
-  const answers = answersOf(round, requests);
+export function whatHappened(round, requests, answers, upTo) {
   const events = eventsOf(round).filter(({ pass }) => upTo === null || (pass !== null && pass <= upTo));
   const told = [];
   events.forEach((event, at) => {

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { counted } from "../facts/format.js";
+import { counted, listed } from "../facts/format.js";
 import { notedSteps, noteInSight, notesAround, notesOf, placeOf, sightOf } from "../facts/saved-session.js";
 
 export function Notes({ state, dispatch }) {
@@ -42,7 +42,7 @@ function firstOf(notes, read) {
 }
 
 function elsewhere(count, steps) {
-  const where = steps.length === 1 ? `step ${steps[0]}` : `steps ${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`;
+  const where = `${steps.length === 1 ? "step" : "steps"} ${listed(steps)}`;
   return `No note on this step. ${counted(count, "note")} on ${where}.`;
 }
 

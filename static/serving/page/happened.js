@@ -7,9 +7,9 @@ import { ownerClass } from "../owners.js";
 import { whatHappened } from "../sentences.js";
 
 /** @param {Object} props as `Watched` gives them to all its parts; `newest`: no later pass is known */
-export function Happened({ round, pass, requests, newest }) {
+export function Happened({ round, pass, requests, answers, newest }) {
   const upTo = newest && round.end ? null : pass.number;
-  const events = useMemo(() => whatHappened(round, requests, upTo), [round, round.passes.length, round.end, upTo]);
+  const events = useMemo(() => whatHappened(round, requests, answers, upTo), [answers, upTo]);
   return html`<section class="happened" aria-label="What happened">
     <h2>What happened</h2>
     <div class="events" tabindex="0" role="group" aria-label="Events, newest first"><ol>

@@ -1,6 +1,6 @@
 /** One layer on several devices (docs/frames.md, `shards`): who holds what, one number of a sum, what crosses. Pure. */
 
-import { listed } from "../../facts/attention.js";
+import { listed } from "../../facts/format.js";
 import { lineOf } from "./scene.js";
 
 /** Both halves end in a sum over the devices (arXiv:1909.08053, §3). */

@@ -3,7 +3,8 @@
 import { html } from "htm/preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { pixels } from "../../draw/pixels.js";
-import { kvHeadOf, listed, readersOf } from "../../facts/attention.js";
+import { kvHeadOf, readersOf } from "../../facts/attention.js";
+import { listed } from "../../facts/format.js";
 import { useLater } from "../../turns/later.js";
 import { Memo } from "../../ui/memo.js";
 import { imageOf } from "../../ui/surface.js";
