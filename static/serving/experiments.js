@@ -6,7 +6,6 @@
 import { fixed, integer } from "../facts/format.js";
 import { wasteOf } from "./blocks.js";
 import {
-  answersOf,
   doneMs,
   firstWordMs,
   fullTokensPerSecond,
@@ -24,6 +23,7 @@ import {
 } from "./measures.js";
 import { letterOf } from "./owners.js";
 import { LONG, REPEATED } from "./prompts.js";
+import { answersOf } from "./tally.js";
 
 /** Every prompt is read in one pass. */
 const WHOLE = 512;
@@ -42,7 +42,7 @@ const percent = (value) => `${integer(100 * value)} %`;
 /**
  * @typedef {Object} Facts of one round
  * @property {import("../log/workload.js").Round} round
- * @property {import("./measures.js").Answer[]} answers
+ * @property {import("./tally.js").Answer[]} answers
  * @property {Object[]} requests
  * @property {number} blockSize
  *

@@ -1,19 +1,6 @@
 /** What a round came out at, all of it counted from its passes. Pure. */
 
-/**
- * @typedef {{token: Object, ms: number, pass: number}} Word when it was out, and of which pass
- *
- * @typedef {Object} Answer what became of one request in one round
- * @property {number} request
- * @property {number} arrived ms, as is every time here since the round began
- * @property {number|null} began when the first pass with rows of it began
- * @property {Word[]} words
- * @property {number} rows computed in all for it
- * @property {number} shared rows of its beginning that were there already
- * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
- */
-
-const ENDS = ["done", "cancelled", "refused"];
+/** @typedef {import("./tally.js").Answer} Answer */
 
 /** @returns {Object[]} the tokens that a pass gave a request: more than one where guesses were right */
 export function chosenOf({ token, more = [] }) {
@@ -27,39 +14,6 @@ export function tokensOut({ members }) {
 
 /** @returns {number} */
 export const endOf = (pass) => pass.start_ms + pass.ms;
-
-/** @returns {Object[]} all events of a round in order, each with the number of the `pass` that told it; null: the end did */
-export function eventsOf(round) {
-  const told = round.passes.flatMap((pass) => pass.events.map((event) => ({ ...event, pass: pass.number })));
-  return [...told, ...(round.end?.events ?? []).map((event) => ({ ...event, pass: null }))];
-}
-
-/**
- * @param {import("../log/workload.js").Round} round
- * @param {{arrives_ms: number}[]} requests
- * @returns {Answer[]} one per request
- */
-export function answersOf(round, requests) {
-  const answers = requests.map(({ arrives_ms }, request) => ({
-    ...{ request, arrived: arrives_ms, began: null, words: [], rows: 0, shared: 0, end: null },
-  }));
-  for (const pass of round.passes) {
-    for (const member of pass.members) {
-      const answer = answers[member.request];
-      answer.began ??= pass.start_ms;
-      answer.rows += member.rows;
-      for (const token of chosenOf(member)) answer.words.push({ token, ms: endOf(pass), pass: pass.number });
-    }
-  }
-  for (const { what, ms, request, count } of eventsOf(round)) {
-    const answer = answers[request];
-    if (what === "arrived") answer.arrived = ms;
-    // A request that was set back may find its beginning again: what counts is what it was spared at first.
-    if (what === "shared" && answer.shared === 0) answer.shared = count ?? 0;
-    if (ENDS.includes(what)) answer.end = { what, ms };
-  }
-  return answers;
-}
 
 /** @returns {number|null} ms from asking to the first word */
 export function firstWordMs({ words, arrived }) {
@@ -168,12 +122,10 @@ export function longestWait(answers, round, reader) {
   const reading = round.passes.filter(({ members }) =>
     members.some(({ request, phase }) => request === reader && phase === "prefill"),
   );
-  if (!reading.length) return null;
-  const [from, to] = [reading[0].start_ms, endOf(reading.at(-1))];
   const waits = answers
     .filter(({ request }) => request !== reader)
     .flatMap((answer) => waitsOf(answer).map((wait) => ({ ...wait, request: answer.request })))
-    .filter((wait) => wait.to > from && wait.from < to);
+    .filter((wait) => reading.some((pass) => pass.start_ms < wait.to && endOf(pass) > wait.from));
   if (!waits.length) return null;
   const longest = waits.reduce((best, wait) => (wait.ms > best.ms ? wait : best));
   const requests = waits

@@ -1,7 +1,7 @@
 /** What a pass did and what happened, in words; every number is the log's. Pure. */
 
 import { counted, fixed, integer, listed } from "../facts/format.js";
-import { chosenOf, doneMs, eventsOf, tokensPerSecond } from "./measures.js";
+import { chosenOf, doneMs, tokensPerSecond } from "./measures.js";
 import { letterOf, lettersOf } from "./owners.js";
 
 /** Anyone waits for the pass that goes on; that is not worth a sentence, in ms. */
@@ -54,8 +54,8 @@ export function howItWent(round, requests, answers) {
 }
 
 /** @returns {Set<number>} requests that were set back before a pass of the round, that pass's own events included */
-export function setBackBefore(round, number) {
-  const found = eventsOf(round).filter(({ what, pass }) => what === "preempted" && pass !== null && pass <= number);
+export function setBackBefore({ events }, number) {
+  const found = events.filter(({ what, pass }) => what === "preempted" && pass !== null && pass <= number);
   return new Set(found.map(({ request }) => request));
 }
 
@@ -64,12 +64,13 @@ export function setBackBefore(round, number) {
  *
  * @param {import("../log/workload.js").Round} round
  * @param {Object[]} requests as they were asked
- * @param {import("./measures.js").Answer[]} answers of the round
+ * @param {import("./tally.js").Tally} tally of the round
  * @param {number|null} upTo number of a pass; null: to the end of the round
  * @returns {{ms: number, request: number, pass: number|null, lead: string, rest: string}[]}
  */
-export function whatHappened(round, requests, answers, upTo) {
-  const events = eventsOf(round).filter(({ pass }) => upTo === null || (pass !== null && pass <= upTo));
+export function whatHappened(round, requests, tally, upTo) {
+  const { answers } = tally;
+  const events = tally.events.filter(({ pass }) => upTo === null || (pass !== null && pass <= upTo));
   const told = [];
   events.forEach((event, at) => {
     const says = TOLD[event.what]?.(event, { round, requests, answers, events, at });
@@ -90,7 +91,7 @@ function arrived({ request, pass }, { round, events, requests }) {
 }
 
 function whyWaits({ passes, settings }, number) {
-  const pass = passes.find((each) => each.number === number);
+  const pass = passes[number - passes[0].number];
   if (!pass) return "";
   if (settings.batching === "static") return ": nobody joins until all who are being answered are done";
   return pass.members.length >= settings.at_once
@@ -168,6 +169,15 @@ function refused({ request, count }, { round }) {
   const needs = count ? ` might need ${counted(count, "block")}, and there are` : " does not fit into";
   return { lead: `${letterOf(request)} is refused`, rest: `: it${needs} ${integer(round.settings.blocks)}.` };
 }
+
+/** Who asked later than a pass has no state in it. */
+const NOT_THERE = { state: "coming", positions: 0, table: [] };
+
+/** @returns {{state: string, positions: number, table: number[]}} of a request after a pass */
+export function stateOf(pass, request) {
+  return pass.requests[request] ?? NOT_THERE;
+}
+
 /** @returns {string} how a request stands after a pass */
 export function standing({ state, positions }, { words }, pass) {
   const out = words.filter((word) => word.pass <= pass.number).length;

@@ -1,19 +1,21 @@
 /** What people asked and what they have got so far: the one who is looked at, and all of them, folded. */
 
 import { html } from "htm/preact";
+import { useState } from "preact/hooks";
 import { proseOf, readable } from "../../facts/prose.js";
-import { standing } from "../sentences.js";
+import { standing, stateOf } from "../sentences.js";
 import { Owner } from "./owner.js";
 
 /** @param {Object} props as `Watched` gives them to all its parts */
 export function Answers({ pass, requests, answers, look }) {
   const of = (request) =>
-    html`<${Answer} prompt=${requests[request].prompt} answer=${answers[request]} state=${pass.requests[request]} pass=${pass} />`;
+    html`<${Answer} prompt=${requests[request].prompt} answer=${answers[request]} state=${stateOf(pass, request)} pass=${pass} />`;
+  const [open, setOpen] = useState(false);
   return html`<div class="answers">
     <div class="answer is-looked">${look.looked === null ? html`<p class="quiet">Point at a lane to read what that person asked and got.</p>` : of(look.looked)}</div>
-    <details>
+    <details onToggle=${(event) => setOpen(event.currentTarget.open)}>
       <summary>All answers so far</summary>
-      <ol>${requests.map((_, request) => html`<li key=${request} class="answer">${of(request)}</li>`)}</ol>
+      <ol>${open && requests.map((_, request) => html`<li key=${request} class="answer">${of(request)}</li>`)}</ol>
     </details>
   </div>`;
 }

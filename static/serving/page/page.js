@@ -1,8 +1,10 @@
 /** The page of serving: what is asked, and the engine answering it, pass by pass. */
 
 import { html } from "htm/preact";
+import { useEffect, useMemo } from "preact/hooks";
 import { ShareAddress } from "../../embed/share-address.js";
 import { Later } from "../../turns/later.js";
+import { createTurns } from "../../turns/turns.js";
 import { ModelPill } from "../../ui/model-pill.js";
 import { OwnHeader } from "../../ui/own-header.js";
 import { Glossary } from "../../words/term.js";
@@ -17,15 +19,31 @@ import { Watched } from "./watched.js";
 
 const PRINTS = [{ name: "Print", sheet: "serving" }];
 
-/** Nothing here is drawn in slices: the next frame will do. */
-function nextFrame(job) {
-  const frame = requestAnimationFrame(job);
-  return () => cancelAnimationFrame(frame);
+/** Without news of its own it is a queue: one thing in each frame. */
+const WITHOUT_NEWS = { state: () => null, subscribe: () => () => {} };
+
+/** @returns {(job: () => void) => () => void} what is left to a later frame, one thing in each */
+function useQueue() {
+  const turns = useMemo(
+    () =>
+      createTurns({
+        store: WITHOUT_NEWS,
+        onShown() {},
+        clock: {
+          requestFrame: window.requestAnimationFrame.bind(window),
+          cancelFrame: window.cancelAnimationFrame.bind(window),
+          now: () => performance.now(),
+        },
+      }),
+    [],
+  );
+  useEffect(() => turns.stop, [turns]);
+  return turns.later;
 }
 
 /** @param {{client: Object, limits: Object, hearWaits: Function, framed: boolean, theme: string, setTheme: Function}} props */
 export function Page(props) {
-  return html`<${Later.Provider} value=${nextFrame}><${Defined} ...${props} /><//>`;
+  return html`<${Later.Provider} value=${useQueue()}><${Defined} ...${props} /><//>`;
 }
 
 function Defined(props) {

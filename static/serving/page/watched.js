@@ -1,16 +1,22 @@
 /** A workload as its log tells it, at the pass that is shown. Live and replay are the same. */
 
 import { html } from "htm/preact";
-import { useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { integer } from "../../facts/format.js";
+import { InTurn } from "../../turns/in-turn.js";
 import { Badge } from "../../ui/badge.js";
-import { answersOf, endOf, runningOf } from "../measures.js";
+import { Memo } from "../../ui/memo.js";
+import { endOf, runningOf } from "../measures.js";
 import { howItWent, setBackBefore, whatItDid } from "../sentences.js";
+import { Tally } from "../tally.js";
 import { Happened } from "./happened.js";
 import { Pool } from "./pool.js";
 import { ThisPass } from "./this-pass.js";
 import { Time } from "./time.js";
 import { Transport } from "./transport.js";
+
+/** What is shown in a frame together. */
+const [MEMORY, TIME, BELOW] = [[Pool], [Time], [ThisPass, Happened]];
 
 /** @param {{watched: {log: import("../../log/workload.js").Workload}, playing: Object}} props `watched` is new with every frame */
 export function Watched({ watched, playing }) {
@@ -19,26 +25,37 @@ export function Watched({ watched, playing }) {
   const pass = log.passes[shown];
   const round = log.rounds[pass.round];
   const { requests } = log.study;
-  const answers = useMemo(() => answersOf(round, requests), [round, round.passes.length, round.end]);
-  const [hovered, setHovered] = useState(null);
-  const [picked, setPicked] = useState(null);
-  const looked = hovered ?? picked ?? runningOf(pass)[0]?.request ?? null;
-  const look = { looked, picked, hover: setHovered, pick: (request) => setPicked(request === picked ? null : request) };
-  const of = { log, round, pass, requests, answers, look };
+  const tally = useMemo(() => new Tally(), [round]);
+  tally.take(round, requests);
+  const { version } = tally;
+  const look = useLook(pass);
+  const newest = useRef(playing);
+  newest.current = playing;
+  const go = useCallback((to) => newest.current.dispatch({ type: "go", to }), []);
+  const of = useMemo(() => ({ log, round, pass, requests, tally, version, look, go }), [round, pass, version, look]);
+  const now = live && player.mode === "following";
   return html`
     <div class="watched-head">
-      <${JustNow} ...${of} now=${live && player.mode === "following"} quiet=${player.mode !== "resting"} />
+      <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${player.mode !== "resting"} />
       <${Transport} log=${log} pass=${pass} playing=${playing} />
     </div>
-    <${Pool} ...${of} /><${Time} ...${of} go=${(to) => playing.dispatch({ type: "go", to })} />
-    <${ThisPass} ...${of} /><${Happened} ...${of} newest=${pass === round.passes.at(-1)} />
+    <${InTurn} parts=${MEMORY} with=${of} /><${InTurn} parts=${TIME} with=${of} /><${InTurn} parts=${BELOW} with=${of} />
   `;
 }
 
-function JustNow({ round, pass, requests, answers, now, quiet }) {
-  const did = whatItDid(pass, setBackBefore(round, pass.number));
+/** Whoever is pointed at or was picked, or else somebody who is being answered. */
+function useLook(pass) {
+  const [hovered, hover] = useState(null);
+  const [picked, setPicked] = useState(null);
+  const pick = useCallback((request) => setPicked((now) => (now === request ? null : request)), []);
+  const looked = hovered ?? picked ?? runningOf(pass)[0]?.request ?? null;
+  return useMemo(() => ({ looked, picked, hover, pick }), [looked, picked]);
+}
+
+function JustNow({ round, pass, requests, tally, now, quiet }) {
+  const did = whatItDid(pass, setBackBefore(tally, pass.number));
   const over = round.end && pass === round.passes.at(-1);
   return html`<p class="just-now" aria-live=${quiet ? "off" : "polite"}>
-    <b>${now ? "Just now" : `At ${integer(endOf(pass))} ms`}:</b> ${did} <b class="number">${integer(pass.ms)} ms</b>. ${over ? howItWent(round, requests, answers) : ""} <${Badge} origin="measured" />
+    <b>${now ? "Just now" : `At ${integer(endOf(pass))} ms`}:</b> ${did} <b class="number">${integer(pass.ms)} ms</b>. ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin="measured" />
   </p>`;
 }
