@@ -205,6 +205,16 @@ class WorkloadRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinRequest:
+    """Somebody who joins the workload `run` while it is answered. `retry_of`: as in `Ask`."""
+
+    run: str
+    prompt: str
+    max_new_tokens: int
+    retry_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ValuesRequest:
     """The exact values of step `step` of the run `run`, which had the tokens `ids` and chose `token`.
 
@@ -285,6 +295,14 @@ class Service(Protocol):
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
         """Admit a workload; returns its `open` frame. Raises Refused (requests, rounds, capacity)."""
+        ...
+
+    def join(self, request: JoinRequest) -> int:
+        """Add a request to a workload, as of now; returns its number there. Raises Refused (run, prompt, …)."""
+        ...
+
+    def leave(self, run: str, request: int) -> None:
+        """Cancel request number `request` of a workload, as of now. Raises Refused (run, request)."""
         ...
 
     def control(self, run: str, action: str) -> str:

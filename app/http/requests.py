@@ -42,6 +42,7 @@ from kvscope.model.api import (
     Batching,
     CacheDtype,
     Drafting,
+    JoinRequest,
     Kept,
     Refused,
     RunRequest,
@@ -126,6 +127,18 @@ class WorkloadAsk(Body):
     arrives_ms: int = Field(0, ge=0, le=MAX_ARRIVAL_MS)
     cancel_ms: int | None = Field(None, ge=0, le=MAX_ARRIVAL_MS, description="when whoever asked goes away")
     retry_of: int | None = Field(None, ge=0, lt=MAX_ASKS, description="which request before it this one is again")
+
+
+class WorkloadJoin(Body):
+    """It arrives now, between two passes."""
+
+    prompt: PromptText
+    max_new_tokens: int = Field(16, ge=1, le=MAX_WORKLOAD_TOKENS)
+    retry_of: int | None = Field(None, ge=0, lt=MAX_ASKS, description="which cancelled request is asked again")
+
+    def of(self, run: str) -> JoinRequest:
+        """The same for the model side, of the workload `run`."""
+        return JoinRequest(run, self.prompt, self.max_new_tokens, self.retry_of)
 
 
 class WorkloadDraft(Body):

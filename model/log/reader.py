@@ -50,6 +50,8 @@ class LogReader:
         """Data of the `step` frames."""
         self.depths: list[dict[str, Any]] = []
         """Data of the `beams` frames: what a beam search has in place of steps."""
+        self.joined: list[dict[str, Any]] = []
+        """Data of the `asked` frames: who joined a workload while it was answered."""
         self.passes: list[dict[str, Any]] = []
         """Data of the `pass` frames: what a workload has in place of steps."""
         self.rounds: list[dict[str, Any]] = []
@@ -100,6 +102,8 @@ class LogReader:
             self._step_payloads.append(payload)
         elif header.kind == "beams":
             self.depths.append(data)
+        elif header.kind == "asked":
+            self.joined.append(data)
         elif header.kind == "pass":
             self.passes.append(data)
         elif header.kind == "round":

@@ -342,6 +342,13 @@ class PoolState(Data):
     others: PerPosition
 
 
+class Asked(FrameData):
+    """Somebody joined the workload while it was answered: it is the next of its requests, number `number`."""
+
+    number: Natural
+    request: ServedRequest
+
+
 class Pass(FrameData):
     number: Natural
     round: Natural
@@ -430,6 +437,7 @@ FRAMES: dict[str, type[FrameData]] = {
     "layer": Layer,
     "step": Step,
     "beams": Beams,
+    "asked": Asked,
     "pass": Pass,
     "round": Round,
     "close": Close,

@@ -6,6 +6,7 @@
 import { fixed, integer } from "../facts/format.js";
 import { wasteOf } from "./blocks.js";
 import {
+  busyShare,
   doneMs,
   firstWordMs,
   fullTokensPerSecond,
@@ -42,7 +43,7 @@ const percent = (value) => `${integer(100 * value)} %`;
 /**
  * @typedef {Object} Facts of one round
  * @property {import("../log/workload.js").Round} round
- * @property {import("./tally.js").Answer[]} answers
+ * @property {import("./measures.js").Answer[]} answers
  * @property {Object[]} requests
  * @property {number} blockSize
  *
@@ -199,6 +200,12 @@ export const EXPERIMENTS = [
         better: "more",
       },
       { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
+      {
+        name: "busy: share of the time that a pass ran",
+        of: ({ round }) => busyShare(round),
+        format: percent,
+        better: "more",
+      },
     ],
   },
 ];

@@ -9,12 +9,12 @@ const STEPS = [1, 2, 5];
 const SHORTEST_MS = 500;
 
 /**
- * @typedef {import("./tally.js").Span} Span
+ * @typedef {import("./measures.js").Span} Span
  *
  * @typedef {Object} Lane
  * @property {number} request
  * @property {Span[]} waits from asking, or from being set back, until it is taken into a pass
- * @property {import("./tally.js").Answer["reads"]} reads
+ * @property {import("./measures.js").Answer["reads"]} reads
  * @property {number[]} words when each was out
  * @property {number[]} setBack when it was
  * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
@@ -28,7 +28,7 @@ export function nowOf(round) {
 
 /**
  * @param {import("../log/workload.js").Round} round
- * @param {import("./tally.js").Answer[]} answers
+ * @param {import("./measures.js").Answer[]} answers
  * @returns {Lane[]} one per request
  */
 export function lanesOf(round, answers) {

@@ -1,6 +1,24 @@
 /** What a round came out at, all of it counted from its passes. Pure. */
 
-/** @typedef {import("./tally.js").Answer} Answer */
+/**
+ * @typedef {{token: Object, ms: number, pass: number}} Word when it was out, and of which pass
+ *
+ * @typedef {{from: number, to: number}} Span in ms
+ *
+ * @typedef {Object} Answer what became of one request in one round
+ * @property {number} request
+ * @property {number} arrived ms, as is every time here since the round began
+ * @property {number|null} began when the first pass with rows of it began
+ * @property {Word[]} words
+ * @property {number} rows computed in all for it
+ * @property {number} shared rows of its beginning that were there already
+ * @property {(Span & {rows: number, pass: number, again: boolean})[]} reads passes that read of its prompt; `again`: once
+ *   more, after it was set back
+ * @property {number[]} setBack when it was
+ * @property {Span[]} waited from asking, or from being set back, until it was taken into a pass
+ * @property {number|null} waits since when it waits, where it was not taken yet
+ * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
+ */
 
 /** @returns {Object[]} the tokens that a pass gave a request: more than one where guesses were right */
 export function chosenOf({ token, more = [] }) {
@@ -157,4 +175,32 @@ export function sameText(before, after) {
     else first ??= { request, token: differs };
   });
   return { same, of, first };
+}
+
+/** So few passes say nothing. */
+const FEWEST_PASSES = 3;
+
+/**
+ * How busy the engine was with the fewest and with the most people in its passes, and what came out.
+ *
+ * @param {Map<number, {passes: number, ms: number, between: number, tokens: number}>} byMembers as a tally counts them
+ * @returns {{people: number, busy: number, perSecond: number}[]|null} `busy`: the share of the time that a pass ran; null where
+ *   there were not enough passes to tell
+ */
+export function busyOf(byMembers) {
+  const told = [...byMembers]
+    .filter(([, { passes }]) => passes >= FEWEST_PASSES)
+    .sort(([one], [other]) => one - other)
+    .map(([people, { ms, between, tokens }]) => ({
+      people,
+      busy: ms / (ms + between),
+      perSecond: tokens / ((ms + between) / 1000),
+    }));
+  return told.length > 1 ? [told[0], told.at(-1)] : null;
+}
+
+/** @returns {number|null} the share of the time until all were done in which a pass ran */
+export function busyShare(round) {
+  const ms = doneMs(round);
+  return ms ? sumOf(round.passes, (pass) => pass.ms) / ms : null;
 }

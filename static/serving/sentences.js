@@ -117,9 +117,13 @@ function joins({ request, count, pass, ms: at }, { events, answers, requests, at
   const copies = copiesWith(request, pass, events)
     ? " Of the last block, which it shares in part, it gets a copy to write to."
     : "";
+  const lost =
+    again === null
+      ? ""
+      : ` The other ${integer(tokens - shared.count)} are read once more: what was computed before is gone.`;
   return {
     lead,
-    rest: `${waited}: ${integer(shared.count)} of ${counted(tokens, "token")} were in the pool already${whose}.${copies}`,
+    rest: `${waited}: ${integer(shared.count)} of ${counted(tokens, "token")} were in the pool already${whose}.${copies}${lost}`,
   };
 }
 
@@ -154,9 +158,10 @@ function cancelled({ request }, { answers }) {
 
 function done({ request, ms: at }, { answers }) {
   const { words, arrived: asked } = answers[request];
+  const read = words.length > 1 ? `, the first to be read after ${ms(words[0].ms - asked)}` : "";
   return {
     lead: `${letterOf(request)} is done`,
-    rest: `: ${counted(words.length, "token")} in ${ms(at - asked)}; its place in the pass is free.`,
+    rest: `: ${counted(words.length, "token")} in ${ms(at - asked)}${read}; its place in the pass is free.`,
   };
 }
 

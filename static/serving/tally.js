@@ -1,29 +1,12 @@
 /** What a round has come to so far. Each of its passes is folded in once, as it comes, however long the round gets. */
 
-import { barOf } from "./lanes.js";
-import { chosenOf, endOf } from "./measures.js";
+import { chosenOf, endOf, rowsOf, tokensOut } from "./measures.js";
 
 /**
- * @typedef {{token: Object, ms: number, pass: number}} Word when it was out, and of which pass
+ * @typedef {import("./measures.js").Answer} Answer
  *
- * @typedef {{from: number, to: number}} Span in ms
- *
- * @typedef {Object} Answer what became of one request in one round
- * @property {number} request
- * @property {number} arrived ms, as is every time here since the round began
- * @property {number|null} began when the first pass with rows of it began
- * @property {Word[]} words
- * @property {number} rows computed in all for it
- * @property {number} shared rows of its beginning that were there already
- * @property {(Span & {rows: number, pass: number, again: boolean})[]} reads passes that read of its prompt; `again`: once
- *   more, after it was set back
- * @property {number[]} setBack when it was
- * @property {Span[]} waited from asking, or from being set back, until it was taken into a pass
- * @property {number|null} waits since when it waits, where it was not taken yet
- * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
- *
- * @typedef {Span & {ms: number, reader: number, requests: number[]}} Stall somebody waited so long for a word while the
- *   prompt of `reader` was read; `requests`: all who did
+ * @typedef {{from: number, to: number, ms: number, reader: number, requests: number[]}} Stall somebody waited so long for a word
+ *   while the prompt of `reader` was read; `requests`: all who did
  */
 
 const ENDS = ["done", "cancelled", "refused"];
@@ -31,6 +14,7 @@ const ENDS = ["done", "cancelled", "refused"];
 export class Tally {
   #folded = 0;
   #ended = false;
+  #last = null;
   /** By request, whose prompts were read since its last word. */
   #readers = [];
 
@@ -45,6 +29,13 @@ export class Tally {
     this.longest = 0;
     /** Rows of the largest pass. */
     this.mostRows = 0;
+    /**
+     * Of the passes in which each got a word and no prompt was read, by how many these were: ms of the passes, ms between
+     * them and the next while somebody is being answered, and tokens.
+     *
+     * @type {Map<number, {passes: number, ms: number, between: number, tokens: number}>}
+     */
+    this.byMembers = new Map();
     /** @type {Stall|null} the longest that anybody waited for a word while another's prompt was read */
     this.stall = null;
   }
@@ -77,6 +68,7 @@ export class Tally {
   }
 
   #fold(pass) {
+    this.#timeBefore(pass);
     this.#hear(pass.events, pass.number);
     for (const member of pass.members) this.#serve(pass, member);
     this.#lookForStall(pass);
@@ -84,8 +76,21 @@ export class Tally {
       this.longest = Math.max(this.longest, table.length);
       for (const id of table) this.touched.add(id);
     }
-    const { prefill, decode, guessed, others } = barOf(pass);
-    this.mostRows = Math.max(this.mostRows, prefill + decode + guessed + others);
+    this.mostRows = Math.max(this.mostRows, rowsOf(pass) + pass.others.rows);
+  }
+
+  /** What was between this pass and the last one counts to the last one; then this one counts. */
+  #timeBefore(pass) {
+    if (this.#last?.goesOn) this.#last.count.between += Math.max(0, pass.start_ms - this.#last.end);
+    this.#last = null;
+    const { members, others, requests } = pass;
+    if (!members.length || others.rows || members.some(({ phase }) => phase === "prefill")) return;
+    const count = this.byMembers.get(members.length) ?? { passes: 0, ms: 0, between: 0, tokens: 0 };
+    this.byMembers.set(members.length, count);
+    count.passes += 1;
+    count.ms += pass.ms;
+    count.tokens += tokensOut(pass);
+    this.#last = { count, end: endOf(pass), goesOn: requests.some(({ state }) => state === "running") };
   }
 
   #hear(events, pass) {

@@ -19,6 +19,7 @@ from kvscope.model.api import (
     BeamRequest,
     ForkRequest,
     Frame,
+    JoinRequest,
     Progress,
     Refused,
     RunRequest,
@@ -147,7 +148,7 @@ class FakeService:
         return [opened]
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
-        """A log whose rounds are over at once."""
+        """A log whose rounds are over at once; it ends with them unless its first request is to come later."""
         if request.asks[0].prompt == "too large":
             raise Refused("requests[0]", "requests[0] is too large.", limit=9)
         study = {"kind": "serving", "system": request.system, "requests": [], "rounds": []}
@@ -157,8 +158,22 @@ class FakeService:
             encode(request.run, seq, "round", {"round": seq - 1, "ms": 1.0, "others": 0, "events": []})
             for seq in range(1, 1 + len(request.rounds))
         ]
-        self._waiting.append(self._close(request.run, "length"))
+        if request.asks[0].arrives_ms:
+            self._runs[request.run].paused = True
+        else:
+            self._waiting.append(self._close(request.run, "length"))
         return [relabel(opened[0].payload, request.run, 0, {"study": study}), *rounds]
+
+    def join(self, request: JoinRequest) -> int:
+        """Always as the second."""
+        if request.prompt == "too large":
+            raise Refused("prompt", "That may come to need 9 blocks, and this workload has 8 in all.", limit=8)
+        return 1
+
+    def leave(self, run: str, request: int) -> None:
+        """There are two."""
+        if request > 1:
+            raise Refused("request", f"There is no request {request}; there are 2.", limit=1, status=404)
 
     def control(self, run: str, action: str) -> str:
         state = self._runs.get(run)

@@ -8,9 +8,9 @@ import { ownerClass } from "../owners.js";
 import { whatHappened } from "../sentences.js";
 
 /** @param {Object} props as `Watched` gives them to all its parts; `newest`: no later pass is known */
-export function Happened({ round, pass, requests, tally, version }) {
+export function Happened({ log, round, pass, tally, version }) {
   const upTo = round.end && pass === round.passes.at(-1) ? null : pass.number;
-  const events = useMemo(() => whatHappened(round, requests, tally, upTo), [tally, version, upTo]);
+  const events = useMemo(() => whatHappened(round, log.study.requests, tally, upTo), [tally, version, upTo]);
   return html`<section class="happened" aria-label="What happened">
     <h2>What happened</h2>
     <div class="events" tabindex="0" role="group" aria-label="Events, newest first"><ol>

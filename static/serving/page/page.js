@@ -78,7 +78,7 @@ function Serving({ client, limits, hearWaits, framed, theme, setTheme }) {
       </div>
       <${Notices} state=${state} />
       <div class=${log?.passes.length ? "serving-grid" : "serving-grid is-empty"}>
-        ${log?.passes.length ? html`<${Watched} key=${log.id} watched=${state.watched} playing=${playing} />` : html`<${Empty} state=${state} framed=${framed} />`}
+        ${log?.passes.length ? html`<${Watched} key=${log.id} watched=${state.watched} playing=${playing} state=${state} limits=${limits} framed=${framed} />` : html`<${Empty} state=${state} framed=${framed} />`}
         <${Experiments} client=${client} state=${state} live=${playing.live} framed=${framed} />
       </div>
     </main>

@@ -21,7 +21,7 @@ const MOST_OTHERS = 40;
 const [LETTER_FROM, LETTER_TO] = [0.3, 0.7];
 
 /** @param {Object} props as `Watched` gives them to all its parts */
-export function Pool({ log, round, pass, requests, tally, look }) {
+export function Pool({ log, round, pass, tally, look }) {
   const blockSize = log.open.block_size;
   const [ref, size] = useSize();
   const cells = useMemo(() => blocksOf(pass, blockSize), [pass]);
@@ -31,7 +31,7 @@ export function Pool({ log, round, pass, requests, tally, look }) {
   const width = size?.width ?? 0;
   return html`<section class="pool" aria-label="Memory">
     <h2>Memory: the block pool <small>${counted(round.settings.blocks, "block")} · ${bytesShort(round.settings.blocks * blockSize * rowBytes(log.open.model))}</small></h2>
-    <${Waste} pass=${pass} requests=${requests} blockSize=${blockSize} />
+    <${Waste} pass=${pass} requests=${log.study.requests} blockSize=${blockSize} />
     <${TableSays} look=${look} pass=${pass} />
     <div class="pool-drawing" ref=${ref} style=${`min-height:${width ? tableOf(most, width).height + cellsOf(drawn.length, width).height : 200}px`}>
       ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}

@@ -11,7 +11,8 @@ import { Owner } from "./owner.js";
 const MOST_BARS = 12;
 
 /** @param {Object} props as `Watched` gives them to all its parts */
-export function ThisPass({ log, pass, requests }) {
+export function ThisPass({ log, pass }) {
+  const { requests } = log.study;
   const { layers, weight_bytes } = log.open.model;
   const { members, others } = pass;
   const rows = rowsOf(pass) + others.rows;

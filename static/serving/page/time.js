@@ -2,13 +2,13 @@
 
 import { html } from "htm/preact";
 import { useMemo, useRef } from "preact/hooks";
-import { counted, integer } from "../../facts/format.js";
+import { counted, fixed, integer, percent } from "../../facts/format.js";
 import { Memo } from "../../ui/memo.js";
 import { pointInside, useSize } from "../../ui/use-size.js";
 import { Term } from "../../words/term.js";
 import { roundName } from "../experiments.js";
 import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsWords, steadyLanes } from "../lanes.js";
-import { doneMs, endOf } from "../measures.js";
+import { busyOf, doneMs, endOf } from "../measures.js";
 import { letterOf, lettersOf, ownerClass } from "../owners.js";
 import { standing, stateOf } from "../sentences.js";
 import { Answers } from "./answers.js";
@@ -27,9 +27,13 @@ const NAMES_PX = 182;
 const TICK_PX = 84;
 const CHARACTER_PX = 7.3;
 
+/** States of a request that can be cancelled. */
+const THERE = ["waiting", "running", "preempted"];
+
 /** @param {Object} props as `Watched` gives them to all its parts; `go` shows a pass */
-export function Time({ log, round, pass, requests, tally, version, look, go }) {
+export function Time({ log, round, pass, tally, version, look, go, acts }) {
   const [ref, size] = useSize();
+  const { requests } = log.study;
   const { answers, stall } = tally;
   const before = useRef([]);
   const lanes = useMemo(() => steadyLanes(before.current, lanesOf(round, answers)), [round, version]);
@@ -69,11 +73,12 @@ export function Time({ log, round, pass, requests, tally, version, look, go }) {
           <${OtherRounds} others=${others} frame=${frame} />
           <${Axis} frame=${frame} />
         </svg>
-        <${Names} requests=${requests} answers=${answers} pass=${pass} frame=${frame} look=${look} />`
+        <${Names} requests=${requests} answers=${answers} newest=${round.passes.at(-1)} begunWith=${log.begunWith} pass=${pass} frame=${frame} look=${look} acts=${acts} />`
       }
     </div>
     <${Legend} others=${others} names=${others.map(({ number }) => roundName(log.study.rounds, number))} />
     <${StallSays} stall=${stall} requests=${requests} />
+    <${BusySays} busy=${busyOf(tally.byMembers)} />
     <${Answers} pass=${pass} requests=${requests} answers=${answers} look=${look} />
   </section>`;
 }
@@ -160,6 +165,15 @@ function StallSays({ stall, requests }) {
     The longest wait beside somebody’s prompt: while ${letterOf(reader)}’s <b>${counted(requests[reader].tokens, "token")}</b> were read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
 }
 
+/** A signal that misleads: a pass runs all the time, whether it serves one or many. */
+function BusySays({ busy }) {
+  if (!busy) return null;
+  const [few, many] = busy;
+  const of = ({ people, busy, perSecond }) =>
+    html`with ${counted(people, "person", "people")} in each, a pass ran <b class="number">${percent(busy, 0)}</b> of the time and <b class="number">${fixed(perSecond, 0)} tokens</b> came out a second`;
+  return html`<p class="busy-says"><b>Busy says little:</b> ${of(few)}; ${of(many)}. Whether there is room for more, only tokens per second and the queue tell.</p>`;
+}
+
 function Axis({ frame: { x, end, height, left, right } }) {
   const ticks = axisTicks(end, Math.max(2, Math.floor((right - left) / TICK_PX)));
   const y = height - AXIS_PX;
@@ -169,13 +183,25 @@ function Axis({ frame: { x, end, height, left, right } }) {
   </g>`;
 }
 
-function Names({ requests, answers, pass, frame: { high, narrow }, look }) {
+function Names({ requests, answers, newest, begunWith, pass, frame: { high, narrow }, look, acts }) {
   return html`<ol aria-label="People" class=${narrow ? "lane-names is-narrow" : "lane-names"} style=${`top:${TOP_PX}px`}>
-    ${requests.map((asked, request) => html`<${Memo} key=${request} of=${Name} asked=${asked} request=${request} high=${high} picked=${look.picked === request} shared=${answers[request].shared} stands=${standing(stateOf(pass, request), answers[request], pass)} hover=${look.hover} pick=${look.pick} />`)}
+    ${requests.map((asked, request) => html`<${Memo} key=${request} of=${Name} asked=${asked} request=${request} high=${high} picked=${look.picked === request} shared=${answers[request].shared} stands=${standing(stateOf(pass, request), answers[request], pass)} hover=${look.hover} pick=${look.pick} joined=${request >= begunWith} now=${acts && stateOf(newest, request).state} acts=${acts} />`)}
   </ol>`;
 }
 
-function Name({ asked: { prompt, tokens, retry_of }, request, high, picked, shared, stands, hover, pick }) {
+function Name({
+  asked: { prompt, tokens, retry_of },
+  request,
+  high,
+  picked,
+  shared,
+  stands,
+  hover,
+  pick,
+  joined,
+  now,
+  acts,
+}) {
   return html`<li style=${`height:${high}px`}>
     <button type="button" class=${`lane-name ${ownerClass(request)}`} aria-pressed=${picked} title=${prompt}
       onFocus=${() => hover(request)} onBlur=${() => hover(null)}
@@ -185,8 +211,10 @@ function Name({ asked: { prompt, tokens, retry_of }, request, high, picked, shar
       }}>
       <${Owner} request=${request} />
       <span class="lane-prompt">${prompt}</span>
-      <small>${(retry_of ?? null) !== null && `${letterOf(retry_of)} again, `}${counted(tokens, "token")}${shared > 0 && html`, <b class="is-cached">${integer(shared)} shared</b>`}<span class="visually-hidden">, ${stands}</span></small>
+      <small>${joined && "asked live, "}${(retry_of ?? null) !== null && `${letterOf(retry_of)} again, `}${counted(tokens, "token")}${shared > 0 && html`, <b class="is-cached">${integer(shared)} shared</b>`}<span class="visually-hidden">, ${stands}</span></small>
     </button>
+    ${THERE.includes(now) && html`<button type="button" class="lane-act" aria-label=${`Cancel ${letterOf(request)}`} title="Stop answering: its blocks are given back at once" onClick=${() => acts.cancel(request)}>cancel</button>`}
+    ${now === "cancelled" && html`<button type="button" class="lane-act" aria-label=${`Ask ${letterOf(request)}’s again`} title="The same question once more, now" onClick=${() => acts.askAgain(request)}>ask again</button>`}
   </li>`;
 }
 

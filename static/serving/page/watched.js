@@ -1,15 +1,16 @@
 /** A workload as its log tells it, at the pass that is shown. Live and replay are the same. */
 
 import { html } from "htm/preact";
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { integer } from "../../facts/format.js";
-import { InTurn } from "../../turns/in-turn.js";
 import { Badge } from "../../ui/badge.js";
+import { InTurn } from "../../ui/in-turn.js";
 import { Memo } from "../../ui/memo.js";
 import { endOf, runningOf } from "../measures.js";
 import { howItWent, setBackBefore, whatItDid } from "../sentences.js";
 import { Tally } from "../tally.js";
 import { Happened } from "./happened.js";
+import { Join } from "./join.js";
 import { Pool } from "./pool.js";
 import { ThisPass } from "./this-pass.js";
 import { Time } from "./time.js";
@@ -18,8 +19,11 @@ import { Transport } from "./transport.js";
 /** What is shown in a frame together. */
 const [MEMORY, TIME, BELOW] = [[Pool], [Time], [ThisPass, Happened]];
 
-/** @param {{watched: {log: import("../../log/workload.js").Workload}, playing: Object}} props `watched` is new with every frame */
-export function Watched({ watched, playing }) {
+/**
+ * @param {{watched: {log: import("../../log/workload.js").Workload}, playing: Object, state: Object, limits: Object, framed: boolean}}
+ *   props `watched` is new with every frame
+ */
+export function Watched({ watched, playing, state, limits, framed }) {
   const { log } = watched;
   const { shown, player, live } = playing;
   const pass = log.passes[shown];
@@ -28,26 +32,46 @@ export function Watched({ watched, playing }) {
   const tally = useMemo(() => new Tally(), [round]);
   tally.take(round, requests);
   const { version } = tally;
-  const look = useLook(pass);
+  const look = useLook(pass, ownOf(state.own, log));
   const newest = useRef(playing);
   newest.current = playing;
   const go = useCallback((to) => newest.current.dispatch({ type: "go", to }), []);
-  const of = useMemo(() => ({ log, round, pass, requests, tally, version, look, go }), [round, pass, version, look]);
+  const acts = useActs(state.actions, live && !framed && log.rounds.length === 1);
+  const of = useMemo(() => ({ log, round, pass, tally, version, look, go, acts }), [round, pass, version, look, acts]);
   const now = live && player.mode === "following";
   return html`
     <div class="watched-head">
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${player.mode !== "resting"} />
+      ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} log=${log} pass=${pass} playing=${playing} />
     </div>
     <${InTurn} parts=${MEMORY} with=${of} /><${InTurn} parts=${TIME} with=${of} /><${InTurn} parts=${BELOW} with=${of} />
   `;
 }
 
-/** Whoever is pointed at or was picked, or else somebody who is being answered. */
-function useLook(pass) {
+/** @returns {{cancel: Function, askAgain: Function}|null} what can be done with one request; null where nothing can */
+function useActs(actions, allowed) {
+  const newest = useRef(actions);
+  newest.current = actions;
+  return useMemo(() => {
+    const act = (name) => (request) => newest.current[name](request);
+    return allowed ? { cancel: act("cancel"), askAgain: act("askAgain") } : null;
+  }, [allowed]);
+}
+
+/** @returns {number|null} the request by which whoever watches has joined last, once the log tells of it */
+function ownOf({ joined }, log) {
+  return joined?.run === log.id && joined.request < log.study.requests.length ? joined.request : null;
+}
+
+/** Whoever is pointed at or was picked, or else somebody who is being answered. Who has just joined, `own`, is picked. */
+function useLook(pass, own) {
   const [hovered, hover] = useState(null);
   const [picked, setPicked] = useState(null);
   const pick = useCallback((request) => setPicked((now) => (now === request ? null : request)), []);
+  useEffect(() => {
+    if (own !== null) setPicked(own);
+  }, [own]);
   const looked = hovered ?? picked ?? runningOf(pass)[0]?.request ?? null;
   return useMemo(() => ({ looked, picked, hover, pick }), [looked, picked]);
 }

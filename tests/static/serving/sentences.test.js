@@ -55,7 +55,7 @@ test("what happened is told newest first, each with what it cost", () => {
   ]);
   assert.equal(
     told(whatHappened(round, REQUESTS, tallyOf(round, REQUESTS), null))[0],
-    "40: B is done: 2 tokens in 32 ms; its place in the pass is free.",
+    "40: B is done: 2 tokens in 32 ms, the first to be read after 22 ms; its place in the pass is free.",
   );
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lanesOf, steadyLanes } from "../../../static/serving/lanes.js";
-import { longestWait } from "../../../static/serving/measures.js";
+import { busyOf, longestWait } from "../../../static/serving/measures.js";
 import { Tally, tallyOf } from "../../../static/serving/tally.js";
 import { folded, framesOf, REQUESTS } from "./made.js";
 
@@ -71,4 +71,26 @@ test("a lane in which nothing is new is the same one", () => {
   assert.equal(a, three[0], "A got a word");
   assert.deepEqual(c, two[2]);
   assert.equal(steadyLanes(two, structuredClone(two))[2], two[2]);
+});
+
+test("how busy it was is told of the fewest and the most in a pass, with what came out", () => {
+  const { rounds } = folded();
+  const [, , both] = rounds[0].passes;
+  const going = { requests: both.requests.map((each) => ({ ...each, state: "running" })), events: [] };
+  const pass = (number, start_ms, members) => ({ ...both, ...going, number, start_ms, ms: 10, members });
+  const [a, b] = both.members;
+  const passes = [0, 1, 2, 3, 4, 5].map((at) => pass(at, at * 12.5, at < 3 ? [a] : [a, b]));
+  const { byMembers } = tallyOf({ ...rounds[0], passes, end: null }, REQUESTS);
+  assert.deepEqual(busyOf(byMembers), [
+    { people: 1, busy: 30 / 37.5, perSecond: 3 / 0.0375 },
+    { people: 2, busy: 30 / 35, perSecond: 6 / 0.035 },
+  ]);
+  assert.equal(busyOf(tallyOf(rounds[0], REQUESTS).byMembers), null, "one pass says nothing");
+});
+
+test("who joins later is there from then on", () => {
+  const { rounds } = folded(framesOf().slice(0, 2));
+  const tally = tallyOf(rounds[0], REQUESTS);
+  tally.take(rounds[0], [...REQUESTS, { ...REQUESTS[0], arrives_ms: 12 }]);
+  assert.deepEqual([tally.answers.length, tally.answers[3].waits], [4, 12]);
 });

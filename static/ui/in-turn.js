@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Memo } from "../ui/memo.js";
-import { useLater } from "./later.js";
+import { useLater } from "../turns/later.js";
+import { Memo } from "./memo.js";
 
 /**
  * The components `parts`, with the props `with`: from the first on, these are shown in a later frame, in which no other part
