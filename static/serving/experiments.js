@@ -23,7 +23,7 @@ import {
   tokensPerSecond,
 } from "./measures.js";
 import { letterOf } from "./owners.js";
-import { LONG, REPEATED } from "./prompts.js";
+import { LONG, NEW, REPEATED } from "./prompts.js";
 import { answersOf } from "./tally.js";
 
 /** Every prompt is read in one pass. */
@@ -146,7 +146,7 @@ export const EXPERIMENTS = [
     id: "draft",
     name: "Speculative decoding",
     about:
-      "Three people, one at a time, want a sentence said again. Off: a token a pass. On: 4 more are guessed by what followed before, and checked in the same pass.",
+      "Three people, one at a time, want a sentence said again, and a fourth wants a new one. Off: a token a pass. On: 4 more are guessed by what followed before, and checked in the same pass. It pays only where guesses are right.",
     setting: "draft",
     values: [
       { value: null, name: "off" },
@@ -155,6 +155,13 @@ export const EXPERIMENTS = [
     prepare: askedToRepeat,
     figures: [
       { name: "tokens per second", of: ({ round }) => tokensPerSecond(round), format: oneDecimal, better: "more" },
+      {
+        name: "ms a token where the answer repeats the question",
+        of: msPerTokenOf(true),
+        format: oneDecimal,
+        better: "less",
+      },
+      { name: "ms a token where it is new", of: msPerTokenOf(false), format: oneDecimal, better: "less" },
       { name: "passes", of: ({ round }) => ownPasses(round), format: integer, better: "less" },
       { name: "guesses that were right", of: ({ round }) => guessedRight(round), format: percent, better: "more" },
     ],
@@ -214,6 +221,16 @@ function oneDecimal(value) {
   return fixed(value, value < 100 ? 1 : 0);
 }
 
+/** Between the first word and the last, of those whose answer repeats the question, or of the others. */
+function msPerTokenOf(repeats) {
+  return ({ answers, requests }) =>
+    mean(
+      answers
+        .filter(({ request, words }) => REPEATED.includes(requests[request].prompt) === repeats && words.length > 1)
+        .map(({ words }) => (words.at(-1).ms - words[0].ms) / (words.length - 1)),
+    );
+}
+
 function meanFirstWord({ answers }) {
   return mean(answers.map(firstWordMs));
 }
@@ -243,7 +260,7 @@ function withLongPrompt(posted) {
 }
 
 function askedToRepeat({ settings }) {
-  const requests = REPEATED.map((prompt) => ({ ...asksAtOnce({ prompt }), max_new_tokens: REPEATED_TOKENS }));
+  const requests = [...REPEATED, NEW].map((prompt) => ({ ...asksAtOnce({ prompt }), max_new_tokens: REPEATED_TOKENS }));
   return { system: "", requests, settings: { ...settings, at_once: 1 } };
 }
 

@@ -76,27 +76,29 @@ export function whatHappened(round, requests, tally, upTo) {
     const says = TOLD[event.what]?.(event, { round, requests, answers, events, at });
     if (says) told.push({ ms: event.ms, request: event.request, pass: event.pass, ...says });
   });
-  return told.reverse();
+  // What came while a pass went on is told with the next one.
+  return told.sort((one, other) => one.ms - other.ms).reverse();
 }
 
 const TOLD = { arrived, joined: joins, first, copied, preempted, cancelled, done, evicted, refused };
 
 /** Only who is not taken into the very next pass. */
-function arrived({ request, pass }, { round, events, requests }) {
+function arrived({ request, pass, ms: at }, { round, events, requests }) {
   const join = events.find(({ what, request: who }) => what === "joined" && who === request);
   if (join && join.pass === pass) return null;
   const again = requests[request].retry_of ?? null;
   const asks = again === null ? "asks" : `asks again what ${letterOf(again)} asked`;
-  return { lead: `${letterOf(request)} ${asks}`, rest: ` and waits${whyWaits(round, pass)}.` };
+  return { lead: `${letterOf(request)} ${asks}`, rest: ` and waits${whyWaits(round, pass, at)}.` };
 }
 
-function whyWaits({ passes, settings }, number) {
+function whyWaits({ passes, settings }, number, since) {
   const pass = passes[number - passes[0].number];
   if (!pass) return "";
   if (settings.batching === "static") return ": nobody joins until all who are being answered are done";
-  return pass.members.length >= settings.at_once
-    ? `: ${counted(pass.members.length, "person is", "people are")} being answered, as many as may`
-    : "";
+  if (pass.members.length >= settings.at_once)
+    return `: ${counted(pass.members.length, "person is", "people are")} being answered, as many as may`;
+  // It was there before the pass began, and there was a place in it.
+  return since <= pass.start_ms ? ": too few blocks are free, for it or for one who stands before it" : "";
 }
 
 function joins({ request, count, pass, ms: at }, { events, answers, requests, at: place }) {
@@ -108,22 +110,21 @@ function joins({ request, count, pass, ms: at }, { events, answers, requests, at
   }
   const shared = events.find((each) => each.what === "shared" && each.request === request && each.pass === pass);
   const { arrived: asked } = answers[request];
-  const waited = at - asked > SHORT_WAIT_MS ? ` after ${ms(at - asked)}` : "";
+  const told = events.find((each) => each.what === "arrived" && each.request === request);
+  const why = told?.pass === pass ? ", when the pass under way was over" : "";
+  const waited = at - asked > SHORT_WAIT_MS ? ` after ${ms(at - asked)}${why}` : "";
   const tokens = count ?? requests[request].tokens;
   const again = requests[request].retry_of ?? null;
   const lead = again === null ? `${letter} joins` : `${letter} asks again what ${letterOf(again)} gave up`;
-  if (!shared) return { lead, rest: `${waited} with ${counted(tokens, "token")} to read.` };
+  if (!shared) return { lead, rest: `${waited}${why && waited && ","} with ${counted(tokens, "token")} to read.` };
   const whose = shared.other === null || shared.other === undefined ? "" : `, ${letterOf(shared.other)}’s`;
   const copies = copiesWith(request, pass, events)
     ? " Of the last block, which it shares in part, it gets a copy to write to."
     : "";
-  const lost =
-    again === null
-      ? ""
-      : ` The other ${integer(tokens - shared.count)} are read once more: what was computed before is gone.`;
+  const lost = again === null ? "" : ` They are read once more: what was computed before is gone.`;
   return {
     lead,
-    rest: `${waited}: ${integer(shared.count)} of ${counted(tokens, "token")} were in the pool already${whose}.${copies}${lost}`,
+    rest: `${waited}: ${integer(shared.count)} of ${counted(tokens, "token")} were in the pool already${whose}; only ${integer(tokens - shared.count)} are to be read.${lost}${copies}`,
   };
 }
 

@@ -57,6 +57,7 @@ function Waste({ pass, requests, blockSize }) {
       <span class="waste-reserved">if reserved, by formula: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")}</span>
       <span class="waste-bar" aria-hidden="true"><i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i><i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
+    <p>A block has room for ${blockSize} tokens, and the newest block of each person is seldom full: that is the waste.</p>
     <p>Now: 1 − ${integer(waste.filled)} rows filled ÷ (${counted(waste.held, "block")} × ${blockSize}) = ${percent(waste.share)}. A block that several share counts once.</p>
     <p>Reserving, by formula: each of them would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks of its own, ${integer(reserved.held)} in all:
       1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.</p>

@@ -19,6 +19,7 @@ export function ThisPass({ log, pass }) {
   const words = tokensOut(pass);
   return html`<section class="this-pass" aria-label="This pass">
     <h2>This pass: ${counted(rows, "row")}, the weights read once</h2>
+    <p class="quiet">A row is one token on its way through the model. All rows of a pass go through it together.</p>
     <div class="pass-way">
       <ul class="pass-rows" aria-label="Rows in">
         ${members.map((member) => html`<${RowsIn} key=${member.request} ...${member} />`)}

@@ -202,7 +202,7 @@ function Name({
   now,
   acts,
 }) {
-  return html`<li style=${`height:${high}px`}>
+  return html`<li class=${THERE.includes(now) || now === "cancelled" ? "has-act" : ""} style=${`height:${high}px`}>
     <button type="button" class=${`lane-name ${ownerClass(request)}`} aria-pressed=${picked} title=${prompt}
       onFocus=${() => hover(request)} onBlur=${() => hover(null)}
       onClick=${(event) => {
@@ -210,11 +210,11 @@ function Name({
         pick(request);
       }}>
       <${Owner} request=${request} />
-      <span class="lane-prompt">${prompt}</span>
-      <small>${joined && "asked live, "}${(retry_of ?? null) !== null && `${letterOf(retry_of)} again, `}${counted(tokens, "token")}${shared > 0 && html`, <b class="is-cached">${integer(shared)} shared</b>`}<span class="visually-hidden">, ${stands}</span></small>
+      <span class="lane-prompt">${joined && html`<i class="lane-live">live</i> `}${prompt}</span>
+      <small>${(retry_of ?? null) !== null && `${letterOf(retry_of)} again, `}${counted(tokens, "token")}${shared > 0 && html`, <b class="is-cached">${integer(shared)} shared</b>`}<span class="visually-hidden">, ${stands}</span></small>
     </button>
-    ${THERE.includes(now) && html`<button type="button" class="lane-act" aria-label=${`Cancel ${letterOf(request)}`} title="Stop answering: its blocks are given back at once" onClick=${() => acts.cancel(request)}>cancel</button>`}
-    ${now === "cancelled" && html`<button type="button" class="lane-act" aria-label=${`Ask ${letterOf(request)}’s again`} title="The same question once more, now" onClick=${() => acts.askAgain(request)}>ask again</button>`}
+    ${THERE.includes(now) && html`<button type="button" class="lane-act" aria-label=${`Cancel ${letterOf(request)}`} title=${`Cancel ${letterOf(request)}: its blocks are given back at once`} onClick=${() => acts.cancel(request)}>×</button>`}
+    ${now === "cancelled" && html`<button type="button" class="lane-act" aria-label=${`Ask ${letterOf(request)}’s again`} title=${`Ask ${letterOf(request)}’s again, now: its prompt is read once more`} onClick=${() => acts.askAgain(request)}>↻</button>`}
   </li>`;
 }
 

@@ -48,7 +48,7 @@ test("what happened is told newest first, each with what it cost", () => {
     "30: B’s first word, 22 ms after it asked.",
     "28: C gives up after 0 tokens. 0 rows were computed for nobody; its blocks can be used again.",
     "15: C asks and waits: 2 people are being answered, as many as may.",
-    "10: B joins after 2 ms: 4 of 6 tokens were in the pool already, A’s.",
+    "10: B joins after 2 ms: 4 of 6 tokens were in the pool already, A’s; only 2 are to be read.",
     "10: A’s first word, 10 ms after it asked.",
     "8: B asks and waits.",
     "0: A joins with 5 tokens to read.",
@@ -70,8 +70,8 @@ test("rarer things are told too", () => {
     event("refused", 2, { count: 9 }),
   ];
   assert.deepEqual(told(whatHappened(rare, REQUESTS, tallyOf(rare, REQUESTS), null)).slice(0, 5), [
-    "35: C is refused: it might need 9 blocks, and there are 6.",
     "39: B joins again 4 ms after it was set back, 7 tokens are to be in the cache again.",
+    "35: C is refused: it might need 9 blocks, and there are 6.",
     "35: A gets a copy of a block it shared, to write to it (copy-on-write).",
     "35: A’s 2 kept blocks are needed: what they held is forgotten.",
     "35: B is set back: its blocks are needed; 6 rows will be computed again.",
@@ -80,7 +80,10 @@ test("rarer things are told too", () => {
   assert.deepEqual([...setBackBefore(tallyOf(rare, REQUESTS), 2)], [1]);
   const again = REQUESTS.map((request, at) => (at === 1 ? { ...request, retry_of: 0 } : request));
   const joins = told(whatHappened(round, again, tallyOf(round, again), null)).find((line) => line.startsWith("10: B"));
-  assert.match(joins, /^10: B asks again what A gave up after 2 ms: 4 of 6 tokens/);
+  assert.match(
+    joins,
+    /^10: B asks again what A gave up after 2 ms: 4 of 6 tokens.* only 2 are to be read. They are read once more/,
+  );
 });
 
 test("a round that is over is summed up, and each request says how it stands", () => {
