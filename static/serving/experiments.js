@@ -61,6 +61,7 @@ const percent = (value) => `${integer(100 * value)} %`;
  * @property {{value: *, name: string}[]} values one per round
  * @property {(posted: Posted) => Posted} prepare what else it needs, the same in all rounds
  * @property {Figure[]} figures the first is drawn
+ * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [says] what it comes to, out of a value per figure
  *
  * @typedef {{system: string, requests: Object[], settings: import("../log/workload.js").Settings}} Posted
  */
@@ -165,6 +166,11 @@ export const EXPERIMENTS = [
       { name: "passes", of: ({ round }) => ownPasses(round), format: integer, better: "less" },
       { name: "guesses that were right", of: ({ round }) => guessedRight(round), format: percent, better: "more" },
     ],
+    says: ([, repeats, fresh], [, repeatsGuessed, freshGuessed]) => {
+      if ([repeats, fresh, repeatsGuessed, freshGuessed].includes(null)) return null;
+      const [again, anew] = [timesAsFast(repeats, repeatsGuessed), timesAsFast(fresh, freshGuessed)];
+      return `With guesses a token comes ${again} where the answer repeats the question, and ${anew} where it is new.`;
+    },
   },
   {
     id: "keep",
@@ -216,6 +222,13 @@ export const EXPERIMENTS = [
     ],
   },
 ];
+
+/** Of two times; what differs by less than a twentieth is not told from chance. */
+function timesAsFast(before, after) {
+  const ratio = before / after;
+  if (Math.abs(ratio - 1) < 0.05) return "as fast as without";
+  return ratio > 1 ? `${fixed(ratio, 1)} times as fast` : `${fixed(1 / ratio, 1)} times as slowly`;
+}
 
 function oneDecimal(value) {
   return fixed(value, value < 100 ? 1 : 0);

@@ -66,7 +66,7 @@ export function setBackBefore({ events }, number) {
  * @param {Object[]} requests as they were asked
  * @param {import("./tally.js").Tally} tally of the round
  * @param {number|null} upTo number of a pass; null: to the end of the round
- * @returns {{ms: number, request: number, pass: number|null, lead: string, rest: string}[]}
+ * @returns {{ms: number, what: string, request: number, pass: number|null, lead: string, rest: string}[]}
  */
 export function whatHappened(round, requests, tally, upTo) {
   const { answers } = tally;
@@ -74,7 +74,7 @@ export function whatHappened(round, requests, tally, upTo) {
   const told = [];
   events.forEach((event, at) => {
     const says = TOLD[event.what]?.(event, { round, requests, answers, events, at });
-    if (says) told.push({ ms: event.ms, request: event.request, pass: event.pass, ...says });
+    if (says) told.push({ ms: event.ms, what: event.what, request: event.request, pass: event.pass, ...says });
   });
   // What came while a pass went on is told with the next one.
   return told.sort((one, other) => one.ms - other.ms).reverse();

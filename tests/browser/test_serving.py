@@ -177,6 +177,7 @@ def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Pa
     expect(lane).to_have_attribute("aria-pressed", "true")
     state = served.passes[number]["requests"][1]
     expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
+    expect(page.locator(".answer.is-looked")).to_contain_text("B joins")
     region(page, "Time").get_by_text("All answers so far").click()
     answers = region(page, "Time").locator("details").get_by_role("listitem")
     expect(answers.filter(has_text=PROMPTS[2])).to_contain_text(re.compile("waits|has not asked yet"))

@@ -79,7 +79,7 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
     <${Legend} others=${others} names=${others.map(({ number }) => roundName(log.study.rounds, number))} />
     <${StallSays} stall=${stall} requests=${requests} />
     <${BusySays} busy=${busyOf(tally.byMembers)} />
-    <${Answers} pass=${pass} requests=${requests} answers=${answers} look=${look} />
+    <${Answers} round=${round} pass=${pass} requests=${requests} tally=${tally} version=${version} look=${look} />
   </section>`;
 }
 
