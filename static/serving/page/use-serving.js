@@ -114,7 +114,8 @@ export function useServing({ client, limits, hearWaits, framed }) {
         joined: { run: id, request },
       }));
     } catch (refusal) {
-      setOwn((before) => ({ ...before, problem: refusal.detail || refusal.message }));
+      const inLine = refusal.status === 404 ? "That run stands in line still: ask when it has begun." : null;
+      setOwn((before) => ({ ...before, problem: inLine ?? (refusal.detail || refusal.message) }));
     }
   };
   const askOwn = async (live) => {
