@@ -116,6 +116,12 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--model", metavar="MODEL", help="GGUF file, local folder or hub id.  [default: SmolLM2-135M-Instruct]")
 @click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
 @click.option(
+    "--compile",
+    type=click.Choice(["auto", "off"]),
+    default="auto",
+    help="Compile the steps of a model whose weights are in groups (GGUF), beside everything else.",
+)
+@click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of runs and sessions.  [default: the user's data folder]",

@@ -39,6 +39,8 @@ class Settings:
     port: int = 5000
     model: str | None = None
     device: str = "auto"
+    compile: str = "auto"
+    """Whether steps are compiled, which makes them faster: auto or off."""
     open_browser: bool = False
     service: str = DEFAULT_SERVICE
     database_url: str | None = None

@@ -277,6 +277,10 @@ class Service(Protocol):
     info: dict[str, Any]
     """The `model` object of an `open` frame."""
 
+    def compile(self, say: Callable[[str], None]) -> None:
+        """Make steps faster, beside everything else; `say` hears in a line how that goes. To be called once."""
+        ...
+
     def start(self, request: RunRequest) -> list[Frame]:
         """Tokenize and admit a run; returns its `open` frame. Raises Refused (prompt, max_new_tokens, capacity)."""
         ...

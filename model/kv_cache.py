@@ -130,8 +130,8 @@ class KVCache:
 
     def read(self, layer: int, slots: Tensor) -> tuple[Tensor, Tensor]:
         """K and V at `slots` [n], each [Hkv, n, Dh]."""
-        keys, values = self.pool[layer].index_select(2, slots)
-        return keys, values
+        keys, values = self.pool[layer]
+        return keys.index_select(1, slots), values.index_select(1, slots)
 
     def read_all(self, slots: Tensor) -> Tensor:
         """K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""

@@ -32,6 +32,11 @@ class Linear(nn.Linear):
         plain: Tensor = self.packed.to_dense()
         return plain
 
+    @property
+    def nbytes(self) -> int:
+        """Of the weight, where `forward` reads it."""
+        return self.in_features * self.out_features * (4 if self.packed is not None else self.weight.element_size())
+
     def forward(self, rows: Tensor) -> Tensor:
         if self.packed is None:
             return F.linear(rows, self.weight, self.bias)

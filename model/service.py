@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from threading import Thread
 from typing import Any
 
 import torch
@@ -45,6 +46,8 @@ from kvscope.model.api import (
 from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Checkpoint, load
+from kvscope.model.checkpoint.fetch import cache_folder
+from kvscope.model.compiled.job import COMPILED, CompileFailed, compiled_step
 from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
@@ -82,6 +85,7 @@ class ModelService:
             transformer, capacity=capacity, reserve=self.max_positions, eos=self.tokenizer.eos, device=device
         )
         self.info = describe(checkpoint, transformer, device)
+        self._groups = checkpoint.groups
         self._recorders: dict[str, Recorder] = {}
         self._workloads: dict[str, Workload] = {}
         self._systems: dict[str, str] = {}
@@ -99,6 +103,10 @@ class ModelService:
         service._warm_up()
         progress(Progress("ready", 1, 1, f"{service.info['name']} is ready on {chosen}"))
         return service
+
+    def compile(self, say: Callable[[str], None]) -> None:
+        """Have steps of one run compiled, in a thread beside everything else; `say` hears in a line how that goes."""
+        Thread(target=self._compile, args=(say,), name="compile", daemon=True).start()
 
     def start(self, request: RunRequest) -> list[Frame]:
         """Tokenize and admit a run; returns its `open` frame. Raises Refused."""
@@ -523,6 +531,17 @@ class ModelService:
     def _most_tokens(self) -> int:
         """Of a prompt: one at least is to follow."""
         return min(MAX_PROMPT_TOKENS, self.max_positions - 1)
+
+    def _compile(self, say: Callable[[str], None]) -> None:
+        runner, groups, self._groups = self.engine.runner, self._groups, {}
+        try:
+            if runner.device != "cpu":
+                raise CompileFailed(f"steps are not compiled: the model is on {runner.device}")
+            runner.compiled = compiled_step(runner.transformer, groups, cache_folder() / "compiled", say)
+        except CompileFailed as failed:
+            say(str(failed))
+        else:
+            say(COMPILED)
 
     def _warm_up(self) -> None:
         ids = list(range(min(8, self.info["vocab"], self.info["context"])))

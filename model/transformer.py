@@ -17,7 +17,9 @@ Shapes are written in letters:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -184,6 +186,13 @@ class Block(nn.Module):
         return out
 
 
+class StandIn(Protocol):
+    """What a forward pass calls in place of the transformer's blocks, with the same arguments, and of its head."""
+
+    blocks: Sequence[Callable[..., Tensor]]
+    head: Callable[[Tensor], Tensor] | None
+
+
 class Transformer(nn.Module):
     """Embedding, blocks, final norm, LM head. `forward` returns logits [len(batch.out_rows), V]."""
 
@@ -224,16 +233,20 @@ class Transformer(nn.Module):
         return transformer
 
     @torch.inference_mode()
-    def forward(self, batch: Batch, cache: KVCache, layers: int | None = None) -> Tensor:
-        """`layers`: how many of the first blocks are run; None: all."""
+    def forward(
+        self, batch: Batch, cache: KVCache, layers: int | None = None, stand_in: StandIn | None = None
+    ) -> Tensor:
+        """`layers`: how many of the first blocks are run; None: all. `stand_in`: for the blocks and the head."""
         rows = self.embed(batch.ids)  # T -> T D
         if self.positions is not None:
             rows = rows + self.positions(batch.positions)
         rows = self.embedded(rows)
         rope = None if self.inv_freq is None else rope_table(self.inv_freq, batch.positions)
-        for layer, block in enumerate(self.blocks[:layers]):
+        blocks = self.blocks if stand_in is None else stand_in.blocks
+        for layer, block in enumerate(blocks[:layers]):
             rows = block(rows, batch, rope, cache, layer)
-        return self.decode_rows(rows[batch.out_rows])
+        head = (stand_in and stand_in.head) or self.decode_rows
+        return head(rows[batch.out_rows])
 
     def decode_rows(self, rows: Tensor) -> Tensor:
         """Rows of the residual stream [n, D] through the final norm and LM head: logits [n, V]."""

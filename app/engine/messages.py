@@ -35,6 +35,13 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
+class Compiled:
+    """Engine to web: how making steps faster goes, in a line."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
 class LoadFailed:
     """Engine to web: the model cannot be had; `message` is one readable sentence. The engine ends after it."""
 

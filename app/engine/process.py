@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from kvscope.app.engine.messages import Beat, Call, Failure, Frames, LoadFailed, Loading, Ready, Result
+from kvscope.app.engine.messages import Beat, Call, Compiled, Failure, Frames, LoadFailed, Loading, Ready, Result
 from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
 
@@ -64,8 +64,11 @@ AUTOGROUP = Path("/proc/self/autogroup")
 log = logging.getLogger(__name__)
 
 
-def serve(connection: Connection, service: str, model: str | None, device: str) -> None:
-    """Run until the other end of `connection` closes. `service` names the loader, `module:function`."""
+def serve(connection: Connection, service: str, model: str | None, device: str, compiled: bool) -> None:
+    """Run until the other end of `connection` closes. `service` names the loader, `module:function`.
+
+    `compiled`: whether steps are to be made faster by compiling them.
+    """
     os.environ.update(ENVIRONMENT | os.environ)
     _step_back()
     calls: SimpleQueue[Call] = SimpleQueue()
@@ -76,6 +79,8 @@ def serve(connection: Connection, service: str, model: str | None, device: str) 
     if loaded is None:
         return
     send(Ready(loaded.info))
+    if compiled:
+        loaded.compile(lambda line: send(Compiled(line)))
     while True:
         waiting = calls.qsize() if loaded.busy else 1
         for _ in range(waiting):
@@ -118,7 +123,7 @@ def _receive(connection: Connection, calls: SimpleQueue[Call]) -> None:
 
 
 class Sender:
-    """Tells the web process, from either thread."""
+    """Tells the web process, from any thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection, self._lock = connection, Lock()

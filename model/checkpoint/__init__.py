@@ -17,6 +17,7 @@ from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.hub import fetch_repository
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
+from kvscope.model.grouped import Groups
 
 __all__ = ["Checkpoint", "Tokenizer", "load"]
 
@@ -27,13 +28,15 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 class Checkpoint:
     """A model ready to be built.
 
-    `weights`: fp32, contiguous, under the names of `model.checkpoint.layout.slots`. `sha256`: of the GGUF file, or of
+    `weights`: fp32, contiguous, under the names of `model.checkpoint.layout.slots`. `groups`: those of linear layers
+    that a GGUF file has in groups, once more and as they are there, by the same names. `sha256`: of the GGUF file, or of
     the safetensors files one after the other, in the order of their names. `source`: what the model was loaded from,
     for people.
     """
 
     config: ModelConfig
     weights: dict[str, torch.Tensor]
+    groups: dict[str, Groups]
     tokenizer: Tokenizer
     name: str
     sha256: str
@@ -64,9 +67,9 @@ def load(model: str | None, progress: Callable[[Progress], None]) -> Checkpoint:
 def _gguf(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:
     loaded = read_gguf(path, progress)
     tokenizer = tokenizer_from_gguf(loaded.metadata, path.name)
-    return Checkpoint(loaded.config, loaded.weights, tokenizer, name, fetch.sha256_of(path), path.name)
+    return Checkpoint(loaded.config, loaded.weights, loaded.groups, tokenizer, name, fetch.sha256_of(path), path.name)
 
 
 def _folder(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:
     loaded = read_folder(path, progress, name)
-    return Checkpoint(loaded.config, loaded.weights, loaded.tokenizer, name, loaded.sha256, name)
+    return Checkpoint(loaded.config, loaded.weights, {}, loaded.tokenizer, name, loaded.sha256, name)

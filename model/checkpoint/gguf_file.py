@@ -14,9 +14,11 @@ import torch
 from gguf.quants import dequantize
 
 from kvscope.model.api import Progress, Refused
+from kvscope.model.checkpoint.gguf_groups import groups_of
 from kvscope.model.checkpoint.gguf_header import Header, Malformed, TensorInfo, mapped, read_header
 from kvscope.model.checkpoint.layout import fill, slots
 from kvscope.model.config import ModelConfig
+from kvscope.model.grouped import Groups
 
 _MODULES = {
     "embed": "token_embd",
@@ -48,22 +50,25 @@ class GgufModel:
 
     config: ModelConfig
     weights: dict[str, torch.Tensor]
+    groups: dict[str, Groups]
     metadata: dict[str, Any]
 
 
 def read_gguf(path: Path, progress: Callable[[Progress], None]) -> GgufModel:
-    """Read a whole GGUF file, dequantized to fp32. Raises Refused("model"), naming the file and the fault."""
+    """Read a whole GGUF file: every weight as fp32, those of linear layers also in its groups. Raises Refused("model"), naming the file and the fault."""
     try:
         data = mapped(path)
         header = read_header(data)
         config = _config(header, data)
         _check_tensors(header, config)
-        weights = fill(config, _Reader(header, data, config).read, path.name, progress)
+        reader = _Reader(header, data, config)
+        weights = fill(config, reader.read, path.name, progress)
+        groups = groups_of(config, reader.raw)
     except Malformed as error:
         raise Refused("model", f"{path.name} {error}.") from None
     except OSError as error:
         raise Refused("model", f"{path.name} cannot be read: {error.strerror or error}.") from None
-    return GgufModel(config, weights, header.metadata)
+    return GgufModel(config, weights, groups, header.metadata)
 
 
 def file_name(part: str) -> str:
@@ -204,10 +209,18 @@ class _Reader:
         info = self._tensors[file_name(part)]
         target = out.numpy()
         _decode(info, self._data, target.reshape(len(target), -1))
+        target[:] = self._in_order(part, target)
+
+    def raw(self, part: str) -> tuple[TensorInfo, np.ndarray]:
+        info = self._tensors[file_name(part)]
+        return info, self._in_order(part, _bytes_of(info, self._data, info.shape[0]))
+
+    def _in_order(self, part: str, rows: np.ndarray) -> np.ndarray:
+        """The rows of a part as the transformer has them."""
         module = part.rsplit(".", 2)[-2]
-        if self._config.arch == "llama" and module in ("q", "k"):
-            heads = self._config.heads if module == "q" else self._config.kv_heads
-            target[:] = unpermuted(target, heads)
+        if self._config.arch != "llama" or module not in ("q", "k"):
+            return rows
+        return unpermuted(rows, self._config.heads if module == "q" else self._config.kv_heads)
 
 
 def unpermuted(rows: np.ndarray, heads: int) -> np.ndarray:
@@ -215,9 +228,13 @@ def unpermuted(rows: np.ndarray, heads: int) -> np.ndarray:
     return rows.reshape(heads, -1, 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
 
 
+def _bytes_of(info: TensorInfo, data: mmap.mmap, rows: int) -> np.ndarray:
+    return np.frombuffer(data, dtype=np.uint8, count=info.bytes, offset=info.start).reshape(rows, -1)
+
+
 def _decode(info: TensorInfo, data: mmap.mmap, out: np.ndarray) -> None:
     """Dequantize a tensor into `out` [rows, columns], fp32, in pieces. Raises Malformed for an unknown type."""
-    raw = np.frombuffer(data, dtype=np.uint8, count=info.bytes, offset=info.start).reshape(len(out), -1)
+    raw = _bytes_of(info, data, len(out))
     rows = max(1, _CHUNK_ELEMENTS // out.shape[1])
     try:
         for start in range(0, len(out), rows):

@@ -23,9 +23,10 @@ class Cost:
         return Cost(self.flops + other.flops, self.bytes_read + other.bytes_read, self.rows + other.rows)
 
     @classmethod
-    def of_pass(cls, transformer: Transformer, rows: int, keys: int) -> Cost:
+    def of_pass(cls, transformer: Transformer, rows: int, keys: int, weights: int | None = None) -> Cost:
         """One pass of `rows` new rows of one run that ends with `keys` keys, with one row of logits.
 
+        `weights`: bytes that the matrices of blocks and head take where it reads them; None: as they are dense.
         Masked scores count: the dense product computes them. Weights count in full even where a batch shares them.
         """
         config = transformer.config
@@ -36,7 +37,8 @@ class Cost:
         element = transformer.embed.weight.element_size()
         return cls(
             flops=2 * (rows * blocks + head + attention),
-            bytes_read=element * (blocks + head + rows * config.d + kv_bytes),
+            bytes_read=(element * (blocks + head) if weights is None else weights)
+            + element * (rows * config.d + kv_bytes),
             rows=rows,
         )
 

@@ -245,7 +245,8 @@ class Engine:
             run, spent = ready[index], ready[index].spent
             spent.chunk_ms.append(done.forward_ms)
             spent.layer_ms.append(done.layer_ms)
-            spent.cost += Cost.of_pass(self.transformer, entries[index].count, run.sequence.length)
+            rows, keys = entries[index].count, run.sequence.length
+            spent.cost += Cost.of_pass(self.transformer, rows, keys, done.weight_bytes)
             if run.recorded == "rows":
                 spent.capture_ms += done.capture_ms / shares
                 records.append(RowsRecord(run.key, run.step, done.captured[place]))

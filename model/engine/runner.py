@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 from torch import Tensor
 
+from kvscope.model.compiled.step import CompiledStep
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.capture import Capture, CapturedRows
 from kvscope.model.engine.eviction import LookedAt
@@ -34,6 +37,8 @@ class Pass:
     """[keys] of each, the attention that its rows got; empty where nobody wanted it."""
     forward_ms: float
     capture_ms: float
+    weight_bytes: int | None
+    """Of the matrices of blocks and head as compiled code reads them; None where none stood in for those."""
     layer_ms: tuple[float, ...] | None
     """Each layer's part of `forward_ms`, None where it was not measured."""
 
@@ -51,6 +56,8 @@ class Runner:
         self.cache = cache
         self.device = device
         self.points = hook_points(transformer)
+        self.compiled: CompiledStep | None = None
+        """Compiled code for passes of one row, once there is any."""
 
     def run(
         self,
@@ -71,13 +78,15 @@ class Runner:
             batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
             recording = Capture(self.transformer.config) if capture else None
             looks = LookedAt(self.transformer.config) if attention else None
+            watched = [seen.observers for seen in (recording, looks) if seen] + [observers or {}]
+            code = self.compiled
+            if code is not None and not code.takes(batch, chain.from_iterable(watched)):
+                code = None
             started = time.perf_counter()
-            with (
-                observing(self.points, recording.observers if recording else {}),
-                observing(self.points, looks.observers if looks else {}),
-                observing(self.points, observers or {}),
-            ):
-                logits: Tensor = self.transformer(batch, self.cache, layers)
+            with ExitStack() as attached:
+                for those in watched:
+                    attached.enter_context(observing(self.points, those))
+                logits: Tensor = self.transformer(batch, self.cache, layers, code)
             self._synchronize()
             computed = time.perf_counter()
             captured = recording.rows(batch, lengths, self.cache) if recording else []
@@ -88,6 +97,7 @@ class Runner:
                 captured=captured,
                 looked_at=looks.rows(batch, lengths) if looks else [],
                 forward_ms=(computed - started) * 1000,
+                weight_bytes=code.weight_bytes if code is not None else None,
                 capture_ms=(time.perf_counter() - computed) * 1000,
                 # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
                 layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,

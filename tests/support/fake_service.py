@@ -86,6 +86,9 @@ class FakeService:
         self._waiting: list[Frame] = []
         self._calls = 0
 
+    def compile(self, say: Callable[[str], None]) -> None:
+        say("nothing to compile")
+
     def start(self, request: RunRequest) -> list[Frame]:
         if "boom" in request.prompt:
             raise ZeroDivisionError("boom")

@@ -1,0 +1,92 @@
+"""Has a transformer's step compiled, by a process of its own, and keeps the code for the next start.
+
+The code depends on the model's shape, on the source it was traced from, on torch and on the processor: their digest is
+the file's name. A file is there whole or not at all, so two engines may compile at once, and be ended at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+
+from kvscope.model import grouped, hooks, kv_cache, linear, transformer
+from kvscope.model.compiled import package
+from kvscope.model.compiled.package import NO_COMPILER, Plan
+from kvscope.model.compiled.step import CompiledStep, plans
+from kvscope.model.grouped import Groups
+from kvscope.model.transformer import Transformer
+
+TRACED = (grouped, hooks, kv_cache, linear, transformer, package)
+COMPILING, COMPILED = "compiling a faster step", "compiled steps"
+FOUND_NO_COMPILER = "steps are not compiled: there is no C++ compiler (g++)"
+IN_NO_GROUPS = "steps are not compiled: the weights are not in 4-bit or 8-bit groups"
+
+log = logging.getLogger(__name__)
+
+
+class CompileFailed(RuntimeError):
+    """Why, in a line."""
+
+
+def compiled_step(
+    transformer: Transformer, groups: Mapping[str, Groups], folder: Path, say: Callable[[str], None]
+) -> CompiledStep:
+    """The step for `transformer`, whose weights are also there in `groups`, from `folder` or made and kept there.
+
+    `say` hears that it takes a while. Raises CompileFailed.
+    """
+    wanted = plans(transformer, groups)
+    if not wanted:
+        raise CompileFailed(IN_NO_GROUPS)
+    files = {plan: folder / f"{plan.part}-{_digest(plan)}.pt2" for plan in wanted}
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        missing = {plan: path for plan, path in files.items() if not path.exists()}
+        if missing:
+            say(COMPILING)
+        for plan, path in missing.items():
+            _make(plan, path)
+    except OSError as error:
+        raise CompileFailed(f"steps are not compiled: {folder} cannot be written: {error.strerror or error}") from error
+    try:
+        return CompiledStep(transformer, groups, files)
+    except Exception as error:
+        for path in files.values():  # the next start makes them anew
+            path.unlink(missing_ok=True)
+        raise CompileFailed(f"steps are not compiled: what was compiled cannot be loaded: {error}") from error
+
+
+def _make(plan: Plan, path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix="making-") as work:
+        made = Path(work) / path.name
+        done = subprocess.run(
+            [sys.executable, "-m", package.__name__, str(made)],
+            input=plan.text(),
+            env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": work},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        if done.returncode == NO_COMPILER:
+            raise CompileFailed(FOUND_NO_COMPILER)
+        if done.returncode:
+            log.warning("compiling failed:\n%s", done.stdout)
+            last = (done.stdout.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
+            raise CompileFailed(f"steps are not compiled: {last}")
+        made.replace(path)
+
+
+def _digest(plan: Plan) -> str:
+    sources = "".join(Path(module.__file__ or "").read_text("utf-8") for module in TRACED)
+    machine = json.dumps(torch.cpu.get_capabilities(), sort_keys=True)
+    parts = (plan.text(), torch.__version__, sys.version, machine, sources)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -1,0 +1,82 @@
+"""Weights that stay in the groups a GGUF file has them in, and their product with rows in float32.
+
+GGML's quantization (ggml-common.h, `block_q4_0`, `block_q4_1`, `block_q8_0`): 32 weights of an output share a scale d,
+and a minimum m or none; weight = d·q + m. Nothing is rounded here: the product is that of the dequantized weights, but
+for the order of its sums. As it stands it is slow. It is written for a compiler that fuses taking weights apart with
+the sum over them, so that a row reads 0.6 bytes a weight in place of 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+GROUP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """One weight [N, K] in groups of 32 along K.
+
+    `q`: uint8 [N, K/32, 16], the low half of byte i weight i of the group, the high half weight i + 16; or int8
+    [N, K/32, 32]. `d` and `m`: float16 [N, K/32]; `m` is None where q alone times d is the weight.
+    """
+
+    q: Tensor
+    d: Tensor
+    m: Tensor | None
+
+    @property
+    def form(self) -> str:
+        """What code for it depends on: "4 m", "4", or "8"."""
+        bits = "4" if self.q.dtype == torch.uint8 else "8"
+        return bits if self.m is None else f"{bits} m"
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in (self.q, self.d, self.m) if part is not None)
+
+    def dense(self) -> Tensor:
+        """The weight, float32 [N, K]."""
+        scaled = self.numbers() * self.d.float()[..., None]
+        return (scaled if self.m is None else scaled + self.m.float()[..., None]).flatten(1)
+
+    def numbers(self) -> Tensor:
+        """q as float32 [N, K/32, 32]."""
+        if self.q.dtype == torch.int8:
+            return self.q.float()
+        return torch.cat(((self.q & 15).float() - self._middle, (self.q >> 4).float() - self._middle), dim=-1)
+
+    @property
+    def _middle(self) -> int:
+        """What `block_q4_0` takes off: its four bits stand for −8 … 7."""
+        return 8 if self.m is None else 0
+
+    def times(self, row: Tensor) -> Tensor:
+        """The product with one row [1, K], [1, N]."""
+        x = row.view(1, self.q.shape[1], GROUP)  # 1 K/32 32
+        if self.q.dtype == torch.int8:
+            return (self.q.float() * x * self.d.float()[..., None]).sum((-1, -2))[None]
+        low, high = (self.q & 15).float() - self._middle, (self.q >> 4).float() - self._middle
+        product = low * x[..., : GROUP // 2] + high * x[..., GROUP // 2 :]  # N K/32 16
+        out = (product * self.d.float()[..., None]).sum((-1, -2))
+        if self.m is not None:
+            out = out + (self.m.float() * x.sum(-1)).sum(-1)
+        return out[None]
+
+
+class GroupedLinear(nn.Module):
+    """A linear layer of one row over a weight in groups."""
+
+    def __init__(self, groups: Groups, bias: Tensor | None):
+        super().__init__()
+        self.q = nn.Parameter(groups.q, requires_grad=False)
+        self.d = nn.Parameter(groups.d, requires_grad=False)
+        self.m = None if groups.m is None else nn.Parameter(groups.m, requires_grad=False)
+        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
+
+    def forward(self, row: Tensor) -> Tensor:
+        out = Groups(self.q, self.d, self.m).times(row)
+        return out if self.bias is None else out + self.bias
