@@ -71,7 +71,9 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
         layer, head = opens["layer"] or 0, opens["head"] or 0
     rows = {at: row for part in layers for at, row in _rows_of(part, layer, head)}
     tokens = [*opening["tokens"], *(step["token"] for step in steps)]
-    return OpeningHead(layer, head, query, tokens, prompt_length, [b"" if at < reused else rows[at] for at in range(query + 1)])
+    return OpeningHead(
+        layer, head, query, tokens, prompt_length, [b"" if at < reused else rows[at] for at in range(query + 1)]
+    )
 
 
 def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int) -> tuple[int, int]:

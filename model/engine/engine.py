@@ -233,7 +233,7 @@ class Engine:
             self.cache.release(sequence)
 
     def _held(self, ids: list[int]) -> Sequence:
-        """A sequence over all of `ids`: what some run holds of them, and the rest computed, unseen. Raises CacheFull."""
+        """A sequence over all of `ids`: what some run holds of them, the rest computed unseen. Raises CacheFull."""
         with self.replay(ids, len(ids)) as sequence:
             return self.cache.fork(sequence, sequence.length)
 

@@ -84,7 +84,7 @@ function Prompt({ run, split, isNow, isSwept }) {
     (_, part) =>
       html`<${Memo} of=${PromptPart} key=${part} run=${run} pieces=${pieces} begin=${part * TOKENS_AT_ONCE} split=${split} />`,
   );
-  const rows = run.awaited ? `${integer(run.partialRows)} of ${integer(run.promptLength)} rows computed` : null;
+  const rows = run.awaited ? `${integer(run.partialRows)} of ${integer(run.prefillRows)} rows computed` : null;
   return html`<span
     class=${`prompt${isNow ? " is-now" : ""}${isSwept ? " is-swept" : ""}`} role="group" aria-label=${`Prompt, ${counted(run.promptLength, "token")}`} title=${rows}
     >${parts}${template && html`<small class="answer-aside"> with the chat template ${counted(run.promptLength, "token")} </small>`}</span
