@@ -51,6 +51,7 @@ export function paintMapPart(target, view, part, scales, { geometry, ratio }) {
   clear(target, { ...upper, y1: lower.y1 });
   paintShelf(target, view, upper, "k", scales, boxes);
   paintShelf(target, view, lower, "v", scales, boxes);
+  paintReadLanes(target, view, boxes, scales);
   return residual;
 }
 
@@ -95,6 +96,7 @@ function paintDecodeLayer(target, view, scales, boxes) {
     paintShelf(target, view, lineOf(lower, lower.y0), "v", scales, boxes);
     repeatLine(target, lower.x0, lower.x1, lower.y0, lower.y1);
   }
+  paintReadLanes(target, view, boxes, scales);
   return residual;
 }
 
@@ -146,8 +148,13 @@ function paintShelf(target, view, box, kind, { shades, theme }, { layer, ratio }
   const from = view.reused * kvHeads;
   if (old.length > from)
     paintLane(target, { ...box, ...lane, from, shades: old, gather: shades.gathers[kind][layer], colours });
-  paintRead(target, { ...box, capacity: columns }, Math.min(view.reused, firstQuery), colours);
   paintNew(target, box, { ...lane, firstNew, theme, ratio });
+}
+
+function paintReadLanes(target, view, { upper, lower }, { theme }) {
+  const count = Math.min(view.reused, view.firstQuery);
+  paintRead(target, { ...upper, capacity: view.columns }, count, theme.cachedK.packed);
+  paintRead(target, { ...lower, capacity: view.columns }, count, theme.cachedV.packed);
 }
 
 /** Cells that an earlier run left in the cache: there, but how long what is in them is the log does not say. */

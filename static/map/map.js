@@ -123,9 +123,9 @@ function Grid({ state, dispatch, size, ranges }) {
     () =>
       written &&
       html`<${MapLegend}
-        geometry=${geometry} ranges=${ranges} theme=${theme}
+        geometry=${geometry} ranges=${ranges} theme=${theme} reused=${view.reused}
       />`,
-    [written, geometry, ranges, theme],
+    [written, geometry, ranges, theme, view.reused],
   );
 
   const hitAt = ({ x, y }) => {

@@ -94,9 +94,10 @@ function Prompt({ run, split, isNow, isSwept }) {
 function PromptPart({ run, pieces, begin, split }) {
   return pieces.slice(begin, begin + TOKENS_AT_ONCE).map((piece, i) => {
     const position = begin + i;
-    if (!split) return html`<span key=${position} data-step="0">${piece.text}</span>`;
+    const read = (split ? position : (piece.position ?? run.reused)) < run.reused;
+    if (!split) return html`<span key=${position} class=${read ? "is-read" : ""} data-step="0">${piece.text}</span>`;
     const token = run.tokens[position];
-    return html`<span key=${position} class=${`word${token.special ? " is-special" : ""}`} data-step="0" title=${`position ${position}, id ${token.id}`}
+    return html`<span key=${position} class=${`word${token.special ? " is-special" : ""}${read ? " is-read" : ""}`} data-step="0" title=${`position ${position}, id ${token.id}`}
       ><bdi class="token">${tokenLabel(token, NO_BREAK)}</bdi><small>${position}</small></span
     >`;
   });

@@ -41,7 +41,8 @@ export function madeRun({
     stepOfQuery: (query) => Math.max(0, query - promptLength + 1),
     isComputedIn: (step, position) => position >= reused && run.stepOfQuery(position) === step,
     lastQueryOfStep: (step) => promptLength + step - 1,
-    row: (layer, head, query) => (query >= reused && query < positions ? Uint8Array.from(row(layer, head, query)) : null),
+    row: (layer, head, query) =>
+      query >= reused && query < positions ? Uint8Array.from(row(layer, head, query)) : null,
     weight(layer, head, query, key) {
       const line = run.row(layer, head, query);
       return !line || key < 0 || key > query ? null : weightOf(line[key]);
