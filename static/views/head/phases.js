@@ -1,13 +1,14 @@
 /** How many rows of the matrix were computed at once, and why. */
 
 import { html } from "htm/preact";
-import { counted } from "../../facts/format.js";
+import { counted, integer } from "../../facts/format.js";
 
 /** @param {{run: Object, newest: number}} props `newest`: the last row in sight */
 export function Phases({ run, newest }) {
   return html`<ul class="head-phases">
-    ${run.reused > 0 && html`<li>read from the cache: ${counted(run.reused, "row")}</li>`}
-    <li>prefill: ${counted(run.prefillRows, "row")}${run.prefillRows > 1 && " at once"}</li>
+    <li>
+      prefill: ${counted(run.prefillRows, "row")}${run.prefillRows > 1 && " at once"}${run.reused > 0 && `, ${integer(run.reused)} read`}
+    </li>
     ${newest >= run.promptLength && html`<li>decode: one row a step</li>`}
   </ul>`;
 }

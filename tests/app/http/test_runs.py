@@ -124,7 +124,7 @@ def test_the_longest_prompt_fits_however_it_is_escaped(client: FlaskClient) -> N
 )
 def test_a_bad_field_is_named(client: FlaskClient, fields: dict[str, Any], status: int, field: str) -> None:
     document = problem(client.post("/api/runs", json={"prompt": "abc", **fields}), status, field)
-    if field not in ("prompt", "chat", "model") or status == 413:
+    if field not in ("prompt", "chat", "reuse", "model") or status == 413:
         assert "limit" in document
 
 
