@@ -9,8 +9,8 @@ const GAP_FROM_PX = 4;
  * @param {Object} run
  * @param {{residual: Function, k: Function, v: Function}} shades as `mapShades` gives them
  * @param {{geometry: Object, theme: Object, ratio: number, count: number}} how `count`: columns there are
- * @returns {Object<string, HTMLCanvasElement>} of the size of the picture: `tracks` for all layers to come, `residual` (hollow
- *   where no step computed it) and `written` (K and V) as computed in this step, `shelf`: K and V as kept, `hollow`: what was not kept
+ * @returns {Object<string, HTMLCanvasElement>} of the size of the picture: `tracks` for all layers to come, `residual` (of
+ *   what a step computed) and `written` (K and V) as computed in this step, `shelf`: K and V as kept, `hollow`: what was not kept
  */
 export function paintColumns(run, shades, { geometry, theme, ratio, count }) {
   const image = (paint) => {
@@ -25,10 +25,9 @@ export function paintColumns(run, shades, { geometry, theme, ratio, count }) {
   const residual = (layer) => shades.residual(layer, count);
   return {
     tracks: image((context) => tracks(context, geometry, theme)),
-    residual: image((context) => {
-      residuals(context, { geometry, from: run.reused, count, colours: theme.computedCell.css }, residual);
-      if (run.reused) hollows(context, geometry, theme, run.reused);
-    }),
+    residual: image((context) =>
+      residuals(context, { geometry, from: run.reused, count, colours: theme.computedCell.css }, residual),
+    ),
     written: image((context) =>
       shelves(context, run, shades, { geometry, count, k: theme.computedCell.css, v: theme.computedCell.css }),
     ),
