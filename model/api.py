@@ -81,13 +81,20 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One run to start. `run` is the id the caller chose for it."""
+    """One run to start. `run` is the id the caller chose for it.
+
+    `reuse`: rows of K and V that are in the cache for the same beginning are read, and not computed again. They come
+    from runs of the same `owner` alone: how much is read, and how soon the first token is there, would else tell anyone
+    how a stranger's prompt begins. A run without an owner shares with none.
+    """
 
     run: str
     prompt: str
     chat: bool = False
     max_new_tokens: int = 32
     sampling: Sampling = field(default_factory=Sampling)
+    reuse: bool = True
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

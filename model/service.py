@@ -90,6 +90,8 @@ class ModelService:
         self._workloads: dict[str, Workload] = {}
         self._systems: dict[str, str] = {}
         """What the prompts of each workload begin with."""
+        self._owners: dict[str, str] = {}
+        """Who asked for each run that is in the cache."""
         self._waiting: list[Frame] = []
 
     @classmethod
@@ -120,13 +122,23 @@ class ModelService:
             raise Refused("prompt", "The prompt is empty: there is nothing to predict from.")
         new, room = request.max_new_tokens, min(MAX_NEW_TOKENS, self.max_positions - len(ids))
         _within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
+        among = self._runs_of(request.owner) if request.reuse else []
+        _, reused = self.engine.scheduler.holder_of(ids, len(ids) - 1, among)
         recorder = Recorder(request.run, self.info, self.tokenizer, request.sampling.temperature)
-        opening = recorder.open(request, ids, self.max_positions)
+        opening = recorder.open(request, ids, self.max_positions, reused=reused)
         _fits_the_log(opening, "prompt", "The prompt and its tokens fill")
         with _refusing_when_full():
-            self.engine.admit(request.run, ids, request.sampling, new)
-        self._recorders[request.run] = recorder
+            self.engine.admit(request.run, ids, request.sampling, new, among=among)
+        self._recorders[request.run], self._owners[request.run] = recorder, request.owner
         return [opening]
+
+    def _runs_of(self, owner: str) -> list[str]:
+        """The runs of an owner whose rows are in the cache; nobody's own where there is no owner."""
+        scheduler = self.engine.scheduler
+        self._owners = {
+            run: whose for run, whose in self._owners.items() if run in scheduler.runs or run in scheduler.kept
+        }
+        return [run for run, whose in self._owners.items() if whose == owner != ""]
 
     def fork(self, request: ForkRequest) -> list[Frame]:
         """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token.
@@ -278,7 +290,7 @@ class ModelService:
         ids, prompt = frames.token_ids(request.frames), len(opened["tokens"])
         with _refusing_when_full():
             if len(ids) == prompt:
-                run = self.engine.admit(request.run, ids, sampling, new_tokens)
+                run = self.engine.admit(request.run, ids, sampling, new_tokens, reused=opened.get("reused", 0))
             else:
                 run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
         run.paused = True

@@ -95,6 +95,8 @@ class LogCheck:
             raise BadFile(where, "opens a study; only runs can be kept")
         if data.model.heads % data.model.kv_heads:
             raise BadFile(f"{where}.data.model.heads", "is no multiple of kv_heads")
+        if data.reused >= len(data.tokens):
+            raise BadFile(f"{where}.data.reused", f"is {data.reused}; a prompt's last token is computed in any case")
         self.opening, self._sizes = data, data.model.sizes
         self._refuse_unknown(data.tokens, f"{where}.data.tokens")
 
@@ -170,7 +172,7 @@ class LogCheck:
     @property
     def _rows(self) -> range:
         """The positions that the step being read computes."""
-        return rows_of(self._prompt, self.steps)
+        return rows_of(self._prompt, self.steps, self.opening.reused)
 
 
 class ValuesCheck:

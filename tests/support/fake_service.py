@@ -106,6 +106,7 @@ class FakeService:
             "parent": None,
             "study": None,
             "created": "2026-11-21T12:00:00Z",
+            "asked": {"reuse": request.reuse, "owner": request.owner},
         }
         self._runs[request.run] = FakeRun(ids, len(ids), request.max_new_tokens, seq=1)
         return [encode(request.run, 0, "open", data)]
