@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,6 +61,8 @@ from kvscope.model.serving.admission import joining, served, study_of, tokenized
 from kvscope.model.serving.workload import Told, Workload
 from kvscope.model.small_cache import Form
 from kvscope.model.transformer import Transformer
+
+log = logging.getLogger(__name__)
 
 IDLE_S = 0.005
 """How long nothing is looked at while a workload waits for its next request and no run goes on."""
@@ -552,6 +555,9 @@ class ModelService:
             runner.compiled = compiled_step(runner.transformer, groups, cache_folder() / "compiled", say)
         except CompileFailed as failed:
             say(str(failed))
+        except Exception as error:  # of a thread that nobody waits for
+            log.exception("compiling failed")
+            say(f"steps are not compiled: {type(error).__name__}: {error}")
         else:
             say(COMPILED)
 

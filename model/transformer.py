@@ -189,8 +189,11 @@ class Block(nn.Module):
 class StandIn(Protocol):
     """What a forward pass calls in place of the transformer's blocks, with the same arguments, and of its head."""
 
-    blocks: Sequence[Callable[..., Tensor]]
-    head: Callable[[Tensor], Tensor] | None
+    @property
+    def blocks(self) -> Sequence[Callable[..., Tensor]]: ...
+
+    @property
+    def head(self) -> Callable[[Tensor], Tensor] | None: ...
 
 
 class Transformer(nn.Module):
@@ -242,10 +245,10 @@ class Transformer(nn.Module):
             rows = rows + self.positions(batch.positions)
         rows = self.embedded(rows)
         rope = None if self.inv_freq is None else rope_table(self.inv_freq, batch.positions)
-        blocks = self.blocks if stand_in is None else stand_in.blocks
+        blocks: Sequence[Callable[..., Tensor]] = list(self.blocks) if stand_in is None else stand_in.blocks
         for layer, block in enumerate(blocks[:layers]):
             rows = block(rows, batch, rope, cache, layer)
-        head = (stand_in and stand_in.head) or self.decode_rows
+        head = self.decode_rows if stand_in is None or stand_in.head is None else stand_in.head
         return head(rows[batch.out_rows])
 
     def decode_rows(self, rows: Tensor) -> Tensor:

@@ -29,9 +29,9 @@ class Checkpoint:
     """A model ready to be built.
 
     `weights`: fp32, contiguous, under the names of `model.checkpoint.layout.slots`. `groups`: those of linear layers
-    that a GGUF file has in groups, once more and as they are there, by the same names. `sha256`: of the GGUF file, or of
-    the safetensors files one after the other, in the order of their names. `source`: what the model was loaded from,
-    for people.
+    that a GGUF file has in groups, once more and as they are there, by the same names. `sha256`: of the GGUF file, or
+    of the safetensors files one after the other, in the order of their names. `source`: what the model was loaded
+    from, for people.
     """
 
     config: ModelConfig

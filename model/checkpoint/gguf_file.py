@@ -55,7 +55,10 @@ class GgufModel:
 
 
 def read_gguf(path: Path, progress: Callable[[Progress], None]) -> GgufModel:
-    """Read a whole GGUF file: every weight as fp32, those of linear layers also in its groups. Raises Refused("model"), naming the file and the fault."""
+    """Read a whole GGUF file: every weight as fp32, those of linear layers also in its groups.
+
+    Raises Refused("model"), naming the file and the fault.
+    """
     try:
         data = mapped(path)
         header = read_header(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable
 
 import numpy as np
@@ -31,7 +30,9 @@ def groups_of(config: ModelConfig, raw: Raw) -> dict[str, Groups]:
         parts = [raw(part) for part, _ in slot.parts]
         kinds = {info.kind for info, _ in parts}
         if len(kinds) == 1 and (kind := kinds.pop()) in BYTES and slot.shape[1] % GROUP == 0:
-            found["lm_head.weight" if slot.name == head else slot.name] = _groups(kind, np.concatenate([rows for _, rows in parts]))
+            found["lm_head.weight" if slot.name == head else slot.name] = _groups(
+                kind, np.concatenate([rows for _, rows in parts])
+            )
     return found
 
 

@@ -87,6 +87,6 @@ def _make(plan: Plan, path: Path) -> None:
 
 def _digest(plan: Plan) -> str:
     sources = "".join(Path(module.__file__ or "").read_text("utf-8") for module in TRACED)
-    machine = json.dumps(torch.cpu.get_capabilities(), sort_keys=True)
+    machine = json.dumps(dict(torch.cpu.get_capabilities()), sort_keys=True)
     parts = (plan.text(), torch.__version__, sys.version, machine, sources)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -17,9 +17,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._inductor import aoti_compile_and_package
-from torch._inductor.exc import InvalidCxxCompiler
-from torch.export import Dim, export
 
 from kvscope.model.config import ModelConfig
 from kvscope.model.grouped import GROUP, GroupedLinear, Groups
@@ -108,6 +105,10 @@ def head_of(transformer: Transformer) -> nn.Module:
 
 def build(plan: Plan, path: Path) -> None:
     """Trace and compile into the file `path`. Raises what torch does, above all where there is no compiler."""
+    # Here and not above: who only loads code does not wait for the compiler's second and a half of imports.
+    from torch._inductor import aoti_compile_and_package
+    from torch.export import export
+
     module = plan.module()
     config = plan.config
     row = torch.zeros(1, config.d)
@@ -121,6 +122,8 @@ def build(plan: Plan, path: Path) -> None:
 
 def _around(config: ModelConfig) -> tuple[Around, Any]:
     """Such arguments, and which of their sizes are free."""
+    from torch.export import Dim
+
     turns, pools = torch.zeros(2, 1, 1, config.head_dim), torch.zeros(2, config.kv_heads, 64, config.head_dim)
     rope = (turns[0].clone(), turns[1].clone()) if config.positions == "rotary" else None
     around = (rope, (pools[0].clone(), pools[1].clone()), torch.tensor([7]), torch.arange(8))
@@ -137,11 +140,15 @@ def _empty(form: str, linear: Linear) -> Groups:
 
 def main() -> int:
     """The plan comes on standard input. `NO_COMPILER` where there is none."""
+    from torch._inductor.cpp_builder import get_cpp_compiler
+    from torch._inductor.exc import InvalidCxxCompiler
+
     os.nice(NICENESS)
     try:
-        build(Plan.read(sys.stdin.read()), Path(sys.argv[1]))
+        get_cpp_compiler()
     except InvalidCxxCompiler:
         return NO_COMPILER
+    build(Plan.read(sys.stdin.read()), Path(sys.argv[1]))
     return 0
 
 

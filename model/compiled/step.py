@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-import torch
 from torch import Tensor, nn
-from torch._inductor import aoti_load_package
 
 from kvscope.model.compiled.package import SEEN, Plan, head_of
 from kvscope.model.config import ModelConfig
@@ -46,15 +44,18 @@ class CompiledStep:
     """
 
     def __init__(self, transformer: Transformer, groups: Mapping[str, Groups], files: Mapping[Plan, Path]):
+        from torch._inductor import aoti_load_package  # takes a second and a half, which the start need not wait for
+
         loaded = {plan: aoti_load_package(str(path)) for plan, path in files.items()}
         parts: dict[str, CompiledPart] = {}
         for name, part in _parts(transformer):
             plan = plan_of(name, part, transformer.config, groups)
             if plan in loaded:
                 parts[name] = CompiledPart(part, loaded[plan], _weights(name, part, plan, groups), SEEN[plan.part])
-        self.blocks = [
-            CompiledBlock(block, parts[f"blocks.{layer}."]) if f"blocks.{layer}." in parts else block
-            for layer, block in enumerate(transformer.blocks)
+        self.blocks: list[Callable[..., Tensor]] = [
+            CompiledBlock(part, parts[name]) if name in parts else part
+            for name, part in _parts(transformer)
+            if isinstance(part, Block)
         ]
         """To be called as the transformer's are."""
         self.head: Callable[[Tensor], Tensor] | None = parts.get("")

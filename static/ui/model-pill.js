@@ -10,12 +10,16 @@ export function ModelPill({ readiness, model = null }) {
   return html`
     <div class="model" data-readiness=${readiness.state} role="group" aria-label="Model">
       <span class="model-dot" aria-hidden="true"></span>
-      ${readiness.state === "ready" ? html`<${Ready} model=${readiness.model ?? model} />` : html`<${Loading} readiness=${readiness} />`}
+      ${
+        readiness.state === "ready"
+          ? html`<${Ready} model=${readiness.model ?? model} compiled=${readiness.compiled} />`
+          : html`<${Loading} readiness=${readiness} />`
+      }
     </div>
   `;
 }
 
-function Ready({ model, before = "" }) {
+function Ready({ model, before = "", compiled = "" }) {
   if (!model) return html`<span class="model-text">ready</span>`;
   const more = [
     counted(model.layers, "layer"),
@@ -23,7 +27,7 @@ function Ready({ model, before = "" }) {
     SHORT_DTYPES[model.dtype] ?? model.dtype,
     model.device.toUpperCase(),
   ];
-  return html`<span class="model-text" title=${[model.name, ...more].join(" · ")}
+  return html`<span class="model-text" title=${[model.name, ...more, compiled].filter(Boolean).join(" · ")}
     >${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
   >`;
 }

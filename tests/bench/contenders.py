@@ -12,14 +12,17 @@ import torch
 
 from kvscope.model.api import RunRequest, Sampling
 from kvscope.model.checkpoint import load
-from kvscope.model.checkpoint.fetch import fetch
+from kvscope.model.checkpoint.fetch import cache_folder, fetch
+from kvscope.model.compiled.job import compiled_step
+from kvscope.model.compiled.step import CompiledStep
 from kvscope.model.service import ModelService
 
 EIGHT = 8
 TITLES = {
     "transformers": "transformers, eager, output_attentions=True",
-    "uncaptured": "engine, nothing captured",
-    "captured": "engine, every head captured and encoded as frames",
+    "plain": "engine, not compiled, every head captured and encoded as frames",
+    "uncaptured": "engine, compiled, nothing captured",
+    "captured": "engine, compiled, every head captured and encoded as frames",
     "eight": "eight such runs at once, all together",
 }
 
@@ -43,19 +46,25 @@ class Contender:
 
 def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
     """Each with the model loaded; the engine's share one set of weights."""
-    service = ModelService(load(None, lambda progress: None), device)
+    checkpoint = load(None, lambda progress: None)
+    service = ModelService(checkpoint, device)
     service.engine.eos = frozenset()  # every run goes to its last token
+    step = None
+    if device == "cpu":
+        step = compiled_step(service.engine.transformer, checkpoint.groups, cache_folder() / "compiled", print)
     reference = load_reference(device)
     sides = {
         "transformers": partial(hugging_face, reference, service),
-        "uncaptured": partial(uncaptured, service),
-        "captured": partial(captured, service, 1),
-        "eight": partial(captured, service, EIGHT),
+        "plain": partial(captured, service, None, 1),
+        "uncaptured": partial(uncaptured, service, step),
+        "captured": partial(captured, service, step, 1),
+        "eight": partial(captured, service, step, EIGHT),
     }
     return [Contender(name, TITLES[name], partial(run, prompt, tokens)) for name, run in sides.items()]
 
 
-def captured(service: ModelService, runs: int, prompt: str, tokens: int) -> Figures:
+def captured(service: ModelService, step: CompiledStep | None, runs: int, prompt: str, tokens: int) -> Figures:
+    service.engine.runner.compiled = step
     wire = 0
     began = time.perf_counter()
     for number in range(runs):
@@ -72,7 +81,8 @@ def captured(service: ModelService, runs: int, prompt: str, tokens: int) -> Figu
     return Figures(len(service.tokenizer.encode(prompt)), 1000 * (first - began), rate, wire / steps)
 
 
-def uncaptured(service: ModelService, prompt: str, tokens: int) -> Figures:
+def uncaptured(service: ModelService, step: CompiledStep | None, prompt: str, tokens: int) -> Figures:
+    service.engine.runner.compiled = step
     ids = service.tokenizer.encode(prompt)
     began = time.perf_counter()
     run = service.engine.admit("bench", ids, Sampling(), tokens, recorded="end")

@@ -16,6 +16,7 @@ from torch import Tensor
 from kvscope.model.api import Sampling
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.checkpoint.fetch import fetch
+from kvscope.model.compiled.job import compiled_step
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import StepRecord
@@ -81,6 +82,15 @@ def checkpoint() -> Checkpoint:
 @pytest.fixture(scope="module")
 def engine(checkpoint: Checkpoint) -> Engine:
     return Engine(Transformer.from_weights(checkpoint.config, dict(checkpoint.weights)), capacity=2048)
+
+
+@pytest.fixture(scope="module")
+def compiled(checkpoint: Checkpoint, engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """An engine over the same weights whose steps of one run are compiled."""
+    made = Engine(engine.transformer, capacity=2048)
+    folder = tmp_path_factory.mktemp("code")
+    made.runner.compiled = compiled_step(engine.transformer, checkpoint.groups, folder, print)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +163,32 @@ def test_greedy_tokens_equal(
 ) -> None:
     ids = encode(checkpoint, name)[:500]
     assert greedy[name] == reference.largest([*ids, *greedy[name][:-1]], GREEDY_TOKENS)
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_compiled_steps_choose_and_attend_alike(
+    name: str, checkpoint: Checkpoint, compiled: Engine, reference: Reference
+) -> None:
+    ids = encode(checkpoint, name)[:500]
+    compiled.admit(name, ids, Sampling(), GREEDY_TOKENS)
+    chosen: list[int] = []
+    while compiled.busy:
+        chosen += [record.choice.token for record in compiled.advance() if isinstance(record, StepRecord)]
+    assert chosen == reference.largest([*ids, *chosen[:-1]], GREEDY_TOKENS)
+    text = [*ids, *chosen[:8]]
+    expected_logits, expected = reference.prefill(text)
+    rows: list[Tensor] = []
+    final: list[Tensor] = []
+    watched = {f"blocks.{layer}.attn.weights": rows.append for layer in range(checkpoint.config.layers)}
+    with compiled.replay(text, len(text) - 1, {**watched, "final": final.append}):
+        pass
+    with torch.inference_mode():
+        off = float((compiled.transformer.lm_head(final[0])[0] - expected_logits).abs().max())
+    attention = [row[0].flatten(0, 1)[:, 0] for row in rows]  # H K
+    attention_off = max(float((a - b[:, -1]).abs().max()) for a, b in zip(attention, expected, strict=True))
+    print(f"{name}, compiled: logits differ by {off:.2g}, attention by {attention_off:.2g}")
+    assert off < 1e-3
+    assert attention_off < FLOAT32_OFF
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 16])

@@ -47,6 +47,7 @@ class Server:
             "--data",
             str(self._folder / "data"),
             *("--hung-after", "0"),  # tests put its engine to sleep
+            *("--compile", "off"),  # it would take a processor from them
             *self._options,
         ]
         self._errors = (self._folder / "stderr").open("a")

@@ -1,0 +1,143 @@
+"""Code of a step is made once, whole or not at all, and where it cannot be made a line says why."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import gguf
+import pytest
+import torch
+
+from kvscope.model.api import Progress
+from kvscope.model.checkpoint.gguf_file import GgufModel, read_gguf
+from kvscope.model.compiled import package
+from kvscope.model.compiled.job import FOUND_NO_COMPILER, IN_NO_GROUPS, CompileFailed, compiled_step
+from kvscope.model.compiled.step import CompiledStep, plans
+from kvscope.model.engine.engine import Engine
+from kvscope.model.hooks import hook_points
+from kvscope.model.transformer import Transformer
+from tests.support.tiny_files import gguf_tensors, write_gguf
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]  # it compiles, for seconds
+IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5]
+KINDS = {
+    "llama": gguf.GGMLQuantizationType.Q4_1,
+    "qwen2": gguf.GGMLQuantizationType.Q4_0,
+    "qwen3": gguf.GGMLQuantizationType.Q8_0,
+    "gpt2": gguf.GGMLQuantizationType.Q4_1,
+}
+
+
+def quantized(folder: Path, arch: str = "llama") -> GgufModel:
+    """A tiny model whose matrices are all in groups."""
+    tensors = gguf_tensors(arch)
+    kinds = {name: KINDS[arch] for name, value in tensors.items() if value.ndim == 2 and name != "position_embd.weight"}
+    path = folder / f"{arch}.gguf"
+    write_gguf(path, arch, tensors=tensors, kinds=kinds)
+    return read_gguf(path, lambda progress: None)
+
+
+def built(model: GgufModel) -> Transformer:
+    return Transformer.from_weights(model.config, dict(model.weights))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tiny Llama's code, which two engines compiled at once."""
+    folder = tmp_path_factory.mktemp("made")
+    model = quantized(folder)
+    with ThreadPoolExecutor(2) as both:
+        for step in [both.submit(step_of, model, folder / "code") for _ in range(2)]:
+            step.result()
+    return folder / "code"
+
+
+def step_of(model: GgufModel, folder: Path, said: list[str] | None = None) -> CompiledStep:
+    return compiled_step(built(model), model.groups, folder, ([] if said is None else said).append)
+
+
+def test_two_engines_may_compile_at_once(made: Path) -> None:
+    assert sorted(path.name.partition("-")[0] for path in made.iterdir()) == ["block", "head"]
+
+
+@pytest.mark.parametrize("arch", KINDS)
+def test_a_compiled_step_shows_what_the_modules_show(arch: str, made: Path, tmp_path: Path) -> None:
+    model = quantized(tmp_path, arch)
+    engine = Engine(built(model), capacity=256)
+    step = compiled_step(engine.transformer, model.groups, made if arch == "llama" else tmp_path, [].append)
+    seen: dict[str, list[torch.Tensor]] = {}
+    points = ("attn.q_rot", "attn.weights", "resid_in", "resid_out")
+    names = [f"blocks.{layer}.{point}" for layer in range(model.config.layers) for point in points]
+
+    def look(compiled: CompiledStep | None) -> dict[str, torch.Tensor]:
+        engine.runner.compiled = compiled
+        seen.clear()
+        for name in [*names, "final"]:
+            seen[name] = []
+        with engine.replay(IDS, len(IDS) - 1, {name: seen[name].append for name in seen}):
+            pass
+        return {name: values[0] for name, values in seen.items()}
+
+    plain, fast = look(None), look(step)
+    for name in plain:
+        torch.testing.assert_close(
+            fast[name], plain[name], rtol=1e-4, atol=1e-5, msg=lambda text, n=name: f"{n}: {text}"
+        )
+    assert any(not torch.equal(fast[name], plain[name]) for name in plain)  # it was other code that ran
+    assert set(hook_points(engine.transformer)) > set(names)
+
+
+def test_what_was_compiled_serves_the_next_start_and_what_is_damaged_goes(made: Path, tmp_path: Path) -> None:
+    model, said = quantized(tmp_path), list[str]()
+    code = shutil.copytree(made, tmp_path / "code")
+    step_of(model, code, said)
+    assert not said
+    for path in code.iterdir():
+        path.write_bytes(b"no archive")
+    with pytest.raises(CompileFailed, match="cannot be loaded"):
+        step_of(model, code, said)
+    assert not list(code.iterdir())
+
+
+def test_without_a_compiler_a_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", str(tmp_path / "no-compiler"))
+    with pytest.raises(CompileFailed, match="no C\\+\\+ compiler") as failed:
+        step_of(quantized(tmp_path), tmp_path / "code")
+    assert str(failed.value) == FOUND_NO_COMPILER
+    assert not list((tmp_path / "code").iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(CompileFailed, match="file/code cannot be written"):
+        step_of(quantized(tmp_path), tmp_path / "file" / "code")
+
+
+def test_weights_in_no_groups_are_left_alone(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "plain.gguf")
+    with pytest.raises(CompileFailed) as failed:
+        step_of(read_gguf(tmp_path / "plain.gguf", _nothing), tmp_path / "code")
+    assert str(failed.value) == IN_NO_GROUPS
+
+
+def test_a_compile_that_is_killed_leaves_no_code(tmp_path: Path) -> None:
+    model = quantized(tmp_path)
+    plan, made = plans(built(model), model.groups)[0], tmp_path / "made.pt2"
+    process = subprocess.Popen([sys.executable, "-m", package.__name__, str(made)], stdin=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    with process.stdin:
+        process.stdin.write(plan.text())
+    time.sleep(2)  # somewhere in it
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert not made.exists()
+
+
+def _nothing(progress: Progress) -> None:
+    pass
