@@ -64,7 +64,7 @@ AUTOGROUP = Path("/proc/self/autogroup")
 log = logging.getLogger(__name__)
 
 
-def serve(connection: Connection, service: str, model: str | None, device: str, compiled: bool) -> None:
+def serve(connection: Connection, service: str, model: str | None, device: str, compiled: bool = False) -> None:
     """Run until the other end of `connection` closes. `service` names the loader, `module:function`.
 
     `compiled`: whether steps are to be made faster by compiling them.
