@@ -110,7 +110,7 @@ def test_the_frames_of_studies_are_as_they_are_defined(service: ModelService, lo
         data = read_data(FRAMES[found.kind], found.data, found.kind)
         check_tensors(data.tensors, tensors(payload), Model(**service.info).sizes, found.kind)
         assert data.model_dump(exclude_unset=True) == found.data
-    with pytest.raises(BadFile, match=r"parts\[0\] opens a study"):
+    with pytest.raises(BadFile, match=r"parts\[0\] opens a study of another run"):
         checked(twins[0])
 
 

@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import count
 from typing import Any
@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from kvscope.model.api import Drafting, Kept, ServingSettings
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, StepRecord
-from kvscope.model.kv_cache import CacheFull
+from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
 from kvscope.model.log import schema
+from kvscope.model.log.check_serving import ServingCheck
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.workload import Workload
 from tests.support.tiny import GREEDY, advance_all, greedy, prompt, shared_model, tiny_tokenizer
@@ -83,7 +84,7 @@ def serve(
     """
     now = [0.0]
     workload = Workload("w", engine, requests, rounds, token, clock=lambda: now[0])
-    served = Served()
+    served, check = Served(), ServingCheck(study_of(requests, rounds), BLOCK_SIZE, "study")
     while not workload.over:
         told = workload.prepare()
         now[0] += 1 / 1000
@@ -98,15 +99,33 @@ def serve(
         for each in told:
             if isinstance(each, schema.Pass):
                 served.passes.append(each)
+                check.take_pass(each, f"pass {each.number}")
                 held = {block for request in each.requests for block in request.table}
                 assert len(held) <= rounds[each.round].blocks
                 assert not held & set(each.pool.others)
             elif isinstance(each, schema.Round):
                 served.rounds.append(each)
+                check.take_round(each, f"round {each.round}")
             else:
                 served.close = each
         assert len(served.passes) < 2000
     return served
+
+
+def study_of(requests: list[Tokenized], rounds: tuple[ServingSettings, ...]) -> schema.Serving:
+    """What the log of such a workload would begin with."""
+    asked = [
+        schema.ServedRequest(
+            prompt="",
+            tokens=len(each.ids),
+            max_new_tokens=each.max_new_tokens,
+            arrives_ms=each.arrives_ms,
+            cancel_ms=each.cancel_ms,
+        )
+        for each in requests
+    ]
+    settings = [schema.ServingRound(**asdict(each)) for each in rounds]
+    return schema.Serving(kind="serving", system="", requests=asked, rounds=settings)
 
 
 @cache
