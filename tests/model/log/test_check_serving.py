@@ -16,7 +16,7 @@ from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import header, join, relabel
 from kvscope.model.log.schema import FRAMES, Serving
 from kvscope.model.log.untrusted import BadFile
-from tests.model.log.test_check import (
+from tests.support.changed_logs import (
     changed,
     checked,
     fields_of,
