@@ -56,6 +56,8 @@ class Card:
     notes: int
     steps: int
     picture: dict[str, Any]
+    made_of: str = "step"
+    """What `steps` counts: those of a workload are passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,7 @@ def _described(path: Path) -> Recording:
         len(session["notes"]),
         sum(kind in ("step", "pass") for kind in kinds),
         shown["picture"],
+        "pass" if is_workload(opening) else "step",
     )
     look = {name: session["open"][name] for name in ("layer", "head", "query", "key")}
     if None not in look.values():
