@@ -1,6 +1,6 @@
 """The picture of a saved workload: its title, and a lane for each request over the milliseconds it really took.
 
-In the page's colours: blue was read of the prompt, green is a word of the answer, a thin line is the wait before.
+In the page's colours: amber was read of the prompt, green is a word of the answer, a thin line is the wait before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kvscope.app.travel.fonts import Fonts
 from kvscope.app.travel.lanes import Lanes
 from kvscope.app.travel.thumbnail import INK, LINE, MARGIN, MUTED, PAGE, SIZE, framed
 
-CACHED, OUTPUT = PAGE["cached"], PAGE["output"]
+COMPUTED, OUTPUT = PAGE["computed"], PAGE["output"]
 TOP, BOTTOM = 176, 548
 """Where the lanes are, in pixels."""
 HIGHEST, THICKEST, NAMES = 56.0, 22.0, 300
@@ -42,7 +42,7 @@ def draw(shown: Lanes, title: str, model: str, folder: Path) -> bytes:
             on.line((_x(lane.arrives, shown), y, _x(until, shown), y), LINE, 3)
             for begin, end in lane.reads:
                 right = max(_x(end, shown), _x(begin, shown) + 3)
-                on.rectangle((_x(begin, shown), y - thick / 2, right, y + thick / 2), CACHED)
+                on.rectangle((_x(begin, shown), y - thick / 2, right, y + thick / 2), COMPUTED)
             for word in lane.words:
                 on.rectangle((_x(word, shown) - 2, y - thick / 2, _x(word, shown) + 1, y + thick / 2), OUTPUT)
         if len(shown.lanes) > MOST:

@@ -79,7 +79,7 @@ export function drawLanes(context, { ends, lanes }, { theme, side }) {
     const [top, thick] = [middle - (LANE * height) / 2, LANE * height];
     context.fillStyle = theme.muted;
     context.fillRect(x(arrives), middle - WAIT_PX / 2, x(until) - x(arrives), WAIT_PX);
-    context.fillStyle = theme.cached;
+    context.fillStyle = theme.computed;
     for (const [from, to] of reads) context.fillRect(x(from), top, Math.max(WORD_PX, x(to) - x(from)), thick);
     context.fillStyle = theme.output;
     for (const ms of words) context.fillRect(x(ms) - WORD_PX, top, WORD_PX, thick);

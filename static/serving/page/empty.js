@@ -7,9 +7,9 @@ import { PRESETS } from "../asked.js";
 /** What is in sight is not this server's doing, and how to have it do the same. @param {{state: Object}} props */
 export function Recorded({ state }) {
   const { log, held, waits, starting, actions } = state;
-  const { name, device } = log.open.model;
+  const { name } = log.open.model;
   return html`<div class="serving-recorded" role="group" aria-label="Recorded">
-    <p><b>Recorded.</b> ${counted(log.study.requests.length, "person", "people")} really asked ${name} on a ${device === "cpu" ? "processor" : device}, and it comes with KVScope.</p>
+    <p><b>Recorded.</b> What you see really happened when ${counted(log.study.requests.length, "person", "people")} asked ${name} at once. It comes with KVScope.</p>
     <button type="button" class="strong-button" disabled=${Boolean(held || waits || starting)} onClick=${actions.run}>Run your own</button>
   </div>`;
 }

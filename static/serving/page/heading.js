@@ -18,7 +18,10 @@ export function Heading({ state, playing, client, limits, framed, saved }) {
   const hash = playing.player.mode === "following" || playing.shown < 0 ? "" : `#pass=${playing.shown}`;
   const alone = saved && !saved.file && !framed;
   return html`<div class="own-heading">
-      <h1>${saved?.title ? html`<bdi>${saved.title}</bdi>` : ABOUT}</h1>
+      <div class="own-heading-words">
+        <h1>${saved?.title ? html`<bdi>${saved.title}</bdi>` : ABOUT}</h1>
+        ${saved?.title && html`<p class="quiet">${ABOUT}</p>`}
+      </div>
       <div class="own-tools">
         ${framed && html`<a class="plain-button" target="_blank" rel="noopener" href=${`${pathOf(run, saved)}${hash}`}>Open in KVScope</a>`}
         ${alone && html`<${OfSaved} saved=${saved} hash=${hash} client=${client} />`}
