@@ -28,7 +28,7 @@ export function ShareNotes({ draft, moment, named, limits, withWritten, change, 
       html`<ul class="share-notes" aria-label="Notes added">
         ${notes.map(
           (note, index) => html`<li key=${`${index}/${note.text}`}>
-          <span class="share-place">${placeOf(note, named)}</span>
+          <span class="share-place">${placeOf({ ...note, named })}</span>
           <bdi dir="auto">${note.text}</bdi>
           <button type="button" aria-label=${`Remove note ${index + 1}`} onClick=${() => remove(index)}>Remove</button>
         </li>`,
