@@ -246,7 +246,7 @@ def run(settings: Settings, /, prompt: str, out: Path, model: str | None, device
     from kvscope.model.api import Refused
 
     try:
-        request = check(NewRun, {"prompt": prompt, **fields}).of(new_id())
+        request = check(NewRun, {"prompt": prompt, **fields}).of(new_id(), owner="")
         capture(settings.service, model or settings.model, device or settings.device, request, out)
     except Refused as refused:
         raise WrongUse(str(refused)) from None

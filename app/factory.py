@@ -137,7 +137,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(by_hand.blueprint(calls, recorded))
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
-    app.register_blueprint(workloads.blueprint(desk, limits))
+    app.register_blueprint(workloads.blueprint(runs, engine, desk, limits))
     app.register_blueprint(vocabulary.blueprint(calls))
     return app
 

@@ -81,13 +81,20 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One run to start. `run` is the id the caller chose for it."""
+    """One run to start. `run` is the id the caller chose for it.
+
+    `reuse`: rows of K and V that are in the cache for the same beginning are read, and not computed again. They come
+    from runs of the same `owner` alone: how much is read, and how soon the first token is there, would else tell anyone
+    how a stranger's prompt begins. A run without an owner shares with none.
+    """
 
     run: str
     prompt: str
     chat: bool = False
     max_new_tokens: int = 32
     sampling: Sampling = field(default_factory=Sampling)
+    reuse: bool = True
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +212,16 @@ class WorkloadRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinRequest:
+    """Somebody who joins the workload `run` while it is answered. `retry_of`: as in `Ask`."""
+
+    run: str
+    prompt: str
+    max_new_tokens: int
+    retry_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ValuesRequest:
     """The exact values of step `step` of the run `run`, which had the tokens `ids` and chose `token`.
 
@@ -285,6 +302,14 @@ class Service(Protocol):
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
         """Admit a workload; returns its `open` frame. Raises Refused (requests, rounds, capacity)."""
+        ...
+
+    def join(self, request: JoinRequest) -> int:
+        """Add a request to a workload, as of now; returns its number there. Raises Refused (run, prompt, …)."""
+        ...
+
+    def leave(self, run: str, request: int) -> None:
+        """Cancel request number `request` of a workload, as of now. Raises Refused (run, request)."""
         ...
 
     def control(self, run: str, action: str) -> str:

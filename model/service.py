@@ -32,6 +32,7 @@ from kvscope.model.api import (
     CacheDtype,
     ForkRequest,
     Frame,
+    JoinRequest,
     Progress,
     Refused,
     RunRequest,
@@ -52,7 +53,7 @@ from kvscope.model.log import frames, schema
 from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
 from kvscope.model.log.recorder import Recorder, values_frames
 from kvscope.model.measure import measure
-from kvscope.model.serving.admission import study_of, tokenized
+from kvscope.model.serving.admission import joining, served, study_of, tokenized
 from kvscope.model.serving.workload import Told, Workload
 from kvscope.model.small_cache import Form
 from kvscope.model.transformer import Transformer
@@ -83,6 +84,10 @@ class ModelService:
         self.info = describe(checkpoint, transformer, device)
         self._recorders: dict[str, Recorder] = {}
         self._workloads: dict[str, Workload] = {}
+        self._systems: dict[str, str] = {}
+        """What the prompts of each workload begin with."""
+        self._owners: dict[str, str] = {}
+        """Who asked for each run that is in the cache."""
         self._waiting: list[Frame] = []
 
     @classmethod
@@ -109,13 +114,23 @@ class ModelService:
             raise Refused("prompt", "The prompt is empty: there is nothing to predict from.")
         new, room = request.max_new_tokens, min(MAX_NEW_TOKENS, self.max_positions - len(ids))
         _within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
+        among = self._runs_of(request.owner) if request.reuse else []
+        _, reused = self.engine.scheduler.holder_of(ids, len(ids) - 1, among)
         recorder = Recorder(request.run, self.info, self.tokenizer, request.sampling.temperature)
-        opening = recorder.open(request, ids, self.max_positions)
+        opening = recorder.open(request, ids, self.max_positions, reused=reused)
         _fits_the_log(opening, "prompt", "The prompt and its tokens fill")
         with _refusing_when_full():
-            self.engine.admit(request.run, ids, request.sampling, new)
-        self._recorders[request.run] = recorder
+            self.engine.admit(request.run, ids, request.sampling, new, among=among)
+        self._recorders[request.run], self._owners[request.run] = recorder, request.owner
         return [opening]
+
+    def _runs_of(self, owner: str) -> list[str]:
+        """The runs of an owner whose rows are in the cache; nobody's own where there is no owner."""
+        scheduler = self.engine.scheduler
+        self._owners = {
+            run: whose for run, whose in self._owners.items() if run in scheduler.runs or run in scheduler.kept
+        }
+        return [run for run, whose in self._owners.items() if whose == owner != ""]
 
     def fork(self, request: ForkRequest) -> list[Frame]:
         """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token.
@@ -189,7 +204,26 @@ class ModelService:
         with _refusing_when_full():
             made = Workload(request.run, self.engine, asked, request.rounds, recorder.token)
         self._workloads[request.run], self._recorders[request.run] = made, recorder
+        self._systems[request.run] = request.system
         return [opening]
+
+    def join(self, request: JoinRequest) -> int:
+        """Add a request to a workload, as of now; returns its number there. Raises Refused."""
+        workload = self._workload(request.run)
+        ask, made = joining(request, self._systems[request.run], workload.now_ms, self.tokenizer, self.max_positions)
+        number = workload.join(made, request.retry_of)
+        self._waiting += self._tell(request.run, [schema.Asked(number=number, request=served(ask, made))])
+        return number
+
+    def leave(self, run: str, request: int) -> None:
+        """Cancel a request of a workload, as of now. Raises Refused."""
+        self._workload(run).leave(request)
+
+    def _workload(self, run: str) -> Workload:
+        if run not in self._workloads:
+            message = "Nobody is being answered there any more: that workload is over, or it is a run of one person."
+            raise Refused("run", message, status=409)
+        return self._workloads[run]
 
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
         """One head's last row of `ids` with the cache, and all its rows without one (docs/frames.md, On demand).
@@ -248,7 +282,7 @@ class ModelService:
         ids, prompt = frames.token_ids(request.frames), len(opened["tokens"])
         with _refusing_when_full():
             if len(ids) == prompt:
-                run = self.engine.admit(request.run, ids, sampling, new_tokens)
+                run = self.engine.admit(request.run, ids, sampling, new_tokens, reused=opened.get("reused", 0))
             else:
                 run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
         run.paused = True
@@ -290,7 +324,7 @@ class ModelService:
         """The frames of what a workload tells."""
         made = [self._recorders[run].frame(schema.KINDS[type(each)], each) for each in told]
         if self._workloads[run].over:
-            del self._workloads[run], self._recorders[run]
+            del self._workloads[run], self._recorders[run], self._systems[run]
         return made
 
     def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:

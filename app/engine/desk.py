@@ -22,7 +22,16 @@ from kvscope.app.engine.storing import Storing
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import BeamRequest, ForkRequest, Refused, RunRequest, TakeUpRequest, TwinRequest, WorkloadRequest
+from kvscope.model.api import (
+    BeamRequest,
+    ForkRequest,
+    JoinRequest,
+    Refused,
+    RunRequest,
+    TakeUpRequest,
+    TwinRequest,
+    WorkloadRequest,
+)
 
 Request = RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest
 METHODS: dict[type, str] = {
@@ -154,6 +163,14 @@ class Desk:
         if self._enter(again) is not None:
             return "queued"
         return "paused" if self.is_paused(run) else "running"
+
+    def join(self, request: JoinRequest) -> int:
+        """Add a request to a workload that has begun; returns its number. Raises Refused, EngineUnavailable."""
+        return int(self._calls.call("join", request))
+
+    def leave_workload(self, run: str, request: int) -> None:
+        """Cancel a request of a workload that has begun. Raises Refused, EngineUnavailable."""
+        self._calls.call("leave", run, request)
 
     def is_paused(self, run: str) -> bool:
         """Whether an open run was last told to pause."""

@@ -24,6 +24,8 @@ from kvscope.model.api import Refused, Service
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam", "workload")
 CALLS = (
     *CALLS_WITH_FRAMES,
+    "join",
+    "leave",
     "control",
     "set_aside",
     "take_up",

@@ -118,6 +118,12 @@ class RunStatus(TypedDict):
     created: Time
 
 
+class Joined(TypedDict):
+    id: str
+    request: int
+    """Its number among the workload's requests."""
+
+
 class Controlled(TypedDict):
     id: str
     status: Status

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from math import ceil
 from threading import Lock
 from typing import Literal
@@ -49,7 +48,7 @@ class Limits:
 
     def take(self, visitor: Visitor, what: What) -> None:
         """Count one. Raises Problem where there is none left, or no bytes to store it with."""
-        if _is_here(visitor):
+        if visitor.is_here:
             return
         with self._lock:
             for kind, least in ((what, 1.0), ("bytes", 0.0)):
@@ -62,7 +61,7 @@ class Limits:
 
     def charge(self, visitor: Visitor, size: int) -> None:
         """Count bytes that were stored for a client."""
-        if _is_here(visitor):
+        if visitor.is_here:
             return
         with self._lock:
             for key, share in self._shares(visitor, "bytes"):
@@ -95,11 +94,3 @@ class Limits:
         limit = self._per_minute[what]
         detail = f"One may {WORDS[what].format(limit=limit)} on this server. Try again in a moment."
         return Problem(429, detail, limit=limit, retry_after=max(1, ceil(minutes * MINUTE_S)))
-
-
-def _is_here(visitor: Visitor) -> bool:
-    """Whether the request comes from the machine that the server is on."""
-    try:
-        return ip_address(visitor.address).is_loopback
-    except ValueError:
-        return False

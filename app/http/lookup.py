@@ -61,7 +61,7 @@ class Steps:
         return {"step": steps, "layer": (0, model["layers"] - 1), "head": (0, model["heads"] - 1)}
 
     def rows(self, step: int) -> range:
-        """The positions that a step computed."""
+        """The positions whose exact values a step has: all of the prompt, also what was read from the cache, or one."""
         return rows_of(len(self.opening["tokens"]), step)
 
     def before(self, step: int) -> list[int]:

@@ -42,6 +42,7 @@ from kvscope.model.api import (
     Batching,
     CacheDtype,
     Drafting,
+    JoinRequest,
     Kept,
     Refused,
     RunRequest,
@@ -89,14 +90,20 @@ class NewRun(Prompt):
     top_k: int = Field(PLAIN_SAMPLING.top_k, ge=0, le=MAX_TOP_K, description="0 for no limit")
     top_p: float = Field(PLAIN_SAMPLING.top_p, gt=0, le=1)
     seed: int = Field(PLAIN_SAMPLING.seed, ge=0, le=MAX_SEED)
+    reuse: bool = Field(
+        PLAIN_RUN.reuse,
+        description="read the beginning of the prompt from the cache, as far as a run of the same client has left it "
+        "there, and compute only the rest; the `open` frame says how many tokens that are. A client is named by "
+        "X-KVScope-Client; whoever names none shares with nobody, except on the machine itself",
+    )
     model: Annotated[str, Encodable] | None = Field(
         None, description="the name of the model that must be loaded; null for any"
     )
 
-    def of(self, run: str) -> RunRequest:
+    def of(self, run: str, owner: str) -> RunRequest:
         """The same for the model side, under the id `run`."""
         sampling = Sampling(self.strategy, self.temperature, self.top_k, self.top_p, self.seed)
-        return RunRequest(run, self.prompt, self.chat, self.max_new_tokens, sampling)
+        return RunRequest(run, self.prompt, self.chat, self.max_new_tokens, sampling, self.reuse, owner)
 
 
 class Control(Body):
@@ -126,6 +133,18 @@ class WorkloadAsk(Body):
     arrives_ms: int = Field(0, ge=0, le=MAX_ARRIVAL_MS)
     cancel_ms: int | None = Field(None, ge=0, le=MAX_ARRIVAL_MS, description="when whoever asked goes away")
     retry_of: int | None = Field(None, ge=0, lt=MAX_ASKS, description="which request before it this one is again")
+
+
+class WorkloadJoin(Body):
+    """It arrives now, between two passes."""
+
+    prompt: PromptText
+    max_new_tokens: int = Field(16, ge=1, le=MAX_WORKLOAD_TOKENS)
+    retry_of: int | None = Field(None, ge=0, lt=MAX_ASKS, description="which cancelled request is asked again")
+
+    def of(self, run: str) -> JoinRequest:
+        """The same for the model side, of the workload `run`."""
+        return JoinRequest(run, self.prompt, self.max_new_tokens, self.retry_of)
 
 
 class WorkloadDraft(Body):

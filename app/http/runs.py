@@ -58,7 +58,7 @@ class RunRoutes:
         visitor = client_of(request)
         self._limits.take(visitor, "runs")
         charge = partial(self._limits.charge, visitor)
-        return created(run, self._desk.start(run, lambda: asked.of(run), visitor.token, charge))
+        return created(run, self._desk.start(run, lambda: asked.of(run, visitor.owner), visitor.token, charge))
 
     @describe(
         "What a run is and how far it is",

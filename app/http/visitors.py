@@ -25,6 +25,23 @@ class Visitor(NamedTuple):
     token: str
     address: str
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the request comes from the machine that the server is on."""
+        try:
+            return ip_address(self.address).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def owner(self) -> str:
+        """Whose runs may read each other's blocks; "" for whoever is known by an address alone.
+
+        Many may be behind one address, and none of them is to learn from how much was read, or how soon, what another
+        one asked. On the machine itself an address is one person.
+        """
+        return self.token if self.token != self.address or self.is_here else ""
+
 
 def client_of(request: Request) -> Visitor:
     """Whoever sent the request.

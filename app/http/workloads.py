@@ -1,24 +1,35 @@
-"""`POST /api/workloads`: several requests that the engine answers together. Its log is read as a run's is."""
+"""`/api/workloads`: several requests that the engine answers together. A log of one is read as a run's is."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, jsonify, request, url_for
 
 from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.http.answers import Joined
 from kvscope.app.http.limits import Limits
-from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, created
-from kvscope.app.http.openapi import describe
-from kvscope.app.http.requests import Workload, body, new_id
+from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created
+from kvscope.app.http.openapi import Answer, describe, json_answer
+from kvscope.app.http.problems import Problem
+from kvscope.app.http.requests import Workload, WorkloadJoin, body, new_id
 from kvscope.app.http.visitors import client_of
+from kvscope.app.store.runs import RunLog
+
+OVER = "That workload has ended: nobody is being answered there any more."
 
 
-def blueprint(desk: Desk, limits: Limits) -> Blueprint:
-    """The route, over this desk."""
-    routes = Blueprint("workloads", __name__)
+def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> Blueprint:
+    """The routes, over this log and this desk."""
+    routes = Blueprint("workloads", __name__, url_prefix="/api/workloads")
+    lookup = RunLookup(runs, engine)
 
-    @routes.post("/api/workloads")
+    def refuse_over(run: str) -> None:
+        if lookup.known(run).closed:
+            raise Problem(409, OVER, field="run")
+
+    @routes.post("")
     @describe(
         "Have several requests answered together, once per round of settings",
         STARTED,
@@ -30,5 +41,31 @@ def blueprint(desk: Desk, limits: Limits) -> Blueprint:
         limits.take(visitor, "runs")
         started = desk.study(run, lambda: asked.of(run), visitor.token, partial(limits.charge, visitor))
         return created(run, started, url_for("serving.alone", run=run))
+
+    @routes.post("/<run>/requests")
+    @describe(
+        "Add a request to a workload of one round while it is answered: it arrives now",
+        {201: json_answer("it has joined", Joined)},
+        *(400, 404, 409, 413, 415, 422, 429, 503),
+        body=WorkloadJoin,
+    )
+    def join(run: str) -> Response:
+        refuse_over(run)
+        asked = body(WorkloadJoin)
+        limits.take(client_of(request), "runs")
+        response = jsonify(id=run, request=desk.join(asked.of(run)))
+        response.status_code = 201
+        return response
+
+    @routes.delete("/<run>/requests/<int:number>")
+    @describe(
+        "Cancel a request of a workload of one round that waits or is being answered, by its number",
+        {204: Answer("it is cancelled")},
+        *(404, 409, 503),
+    )
+    def leave(run: str, number: int) -> Response:
+        refuse_over(run)
+        desk.leave_workload(run, number)
+        return Response(status=204)
 
     return routes

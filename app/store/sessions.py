@@ -355,11 +355,17 @@ def _manifest_of(
         "prompt": header.data["prompt"],
         "model": header.data["model"],
         "steps": sum(part["kind"] in ("step", "pass") for part in parts),
-        **({"workload": {name: len(asked[name]) for name in ("requests", "rounds")}} if asked else {}),
+        **({"workload": _counted(asked, parts)} if asked else {}),
         "bytes": sum(part["bytes"] for part in parts),
         "parts": list(parts),
         "values": values.about if values else None,
     }
+
+
+def _counted(asked: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Of a workload: its requests, those that joined it too, and its rounds."""
+    joined = sum(part["kind"] == "asked" for part in parts)
+    return {"requests": len(asked["requests"]) + joined, "rounds": len(asked["rounds"])}
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,9 @@ def served(log: Iterable[Header]) -> list[tuple[str, str | None]]:
     prompts: list[str] = [request["prompt"] for request in opening.data["study"]["requests"]]
     chosen: list[list[dict[str, Any]]] = [[] for _ in prompts]
     for frame in frames:
+        if frame.kind == "asked":
+            prompts.append(frame.data["request"]["prompt"])
+            chosen.append([])
         if frame.kind == "pass" and frame.data["round"] == 0:
             for member in frame.data["members"]:
                 chosen[member["request"]] += [*([member["token"]] if member["token"] else []), *member.get("more", [])]

@@ -39,6 +39,8 @@ def lanes_of(log: Iterable[Header]) -> Lanes:
     lanes = [Lane(asked["prompt"], asked["arrives_ms"]) for asked in opening.data["study"]["requests"]]
     passes, ends = 0, 0.0
     for frame in frames:
+        if frame.kind == "asked":
+            lanes.append(Lane(frame.data["request"]["prompt"], frame.data["request"]["arrives_ms"]))
         if frame.data.get("round") != 0:
             continue
         if frame.kind == "pass":

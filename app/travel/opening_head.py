@@ -30,7 +30,7 @@ class OpeningHead:
     """Prompt and chosen tokens, all of the run."""
     prompt_length: int
     rows: list[bytes]
-    """For each query from 0 to `query`, its weights on keys 0 … query."""
+    """For each query from 0 to `query`, its weights on keys 0 … query; empty of a row that was read from the cache."""
 
     @property
     def key(self) -> int:
@@ -62,7 +62,8 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
     steps = [header.data for header in headers if header.kind == "step"]
     prompt_length = len(opening["tokens"])
     newest = prompt_length - 1 + min(opens["step"] or 0, len(steps) - 1)
-    query = newest if opens["query"] is None else min(opens["query"], newest)
+    reused = opening.get("reused", 0)
+    query = newest if opens["query"] is None else max(reused, min(opens["query"], newest))
     layers = [(header.data, payload) for header, payload in zip(headers, stored, strict=True) if header.kind == "layer"]
     if opens["layer"] is None and opens["head"] is None:
         layer, head = telling_head([part for part in layers if part[0]["step"] == 0], prompt_length)
@@ -70,7 +71,9 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
         layer, head = opens["layer"] or 0, opens["head"] or 0
     rows = {at: row for part in layers for at, row in _rows_of(part, layer, head)}
     tokens = [*opening["tokens"], *(step["token"] for step in steps)]
-    return OpeningHead(layer, head, query, tokens, prompt_length, [rows[at] for at in range(query + 1)])
+    return OpeningHead(
+        layer, head, query, tokens, prompt_length, [b"" if at < reused else rows[at] for at in range(query + 1)]
+    )
 
 
 def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int) -> tuple[int, int]:

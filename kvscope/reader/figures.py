@@ -70,9 +70,10 @@ def attention(run: Run, step: int | None, layer: int | None, head: int | None) -
         rows = run.positions(each)
         weights[rows.start : rows.stop, : rows.stop] = run.attention(each, layer, head)
     weights[np.triu_indices(newest.stop, 1)] = np.nan
-    earlier = np.arange(newest.stop)[:, None] < newest.start
+    at = np.arange(newest.stop)[:, None]
+    earlier = (run.log.reused <= at) & (at < newest.start)
     figure = go.Figure()
-    for name, its, colours in (("earlier steps", earlier, GREYS), ("this step", ~earlier, AMBERS)):
+    for name, its, colours in (("earlier steps", earlier, GREYS), ("this step", at >= newest.start, AMBERS)):
         if its.any():
             figure.add_heatmap(
                 z=np.where(its, weights, np.nan),
@@ -88,7 +89,8 @@ def attention(run: Run, step: int | None, layer: int | None, head: int | None) -
                 hovertemplate="%{y} → %{x}<br>weight %{z:.4f}<extra></extra>",
             )
     phase = run.steps[step]["phase"]
-    told = f"amber: step {step} ({phase})" + ("; grey: rows of earlier steps" if newest.start else "")
+    told = f"amber: step {step} ({phase})" + ("; grey: rows of earlier steps" if step else "")
+    told += f"; rows 0 to {run.log.reused - 1} were read from the cache" if run.log.reused else ""
     _titled(
         figure,
         f"Where each token looks: layer {layer}, head {head}",

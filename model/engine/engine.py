@@ -78,13 +78,15 @@ class Engine:
         keeping: Kept | None = None,
         owner: str = "",
         among: Collection[str] = (),
+        reused: int | None = None,
     ) -> Run:
         """A new run over prompt `ids`. `forced`: the token to put in place of the chosen one, by step.
 
         `chunk`: tokens of it that a pass reads at most. `draft`: guess tokens, and have one pass check them; not of a
         run whose rows or steps are recorded. `keeping`: which rows stay in the cache after a step, all where it is
         None. `owner`: whoever was promised its blocks. `among`: runs whose blocks it shares as far as they hold the
-        same beginning; its last token is computed in any case.
+        same beginning; its last token is computed in any case. `reused`: it has begun before, and shared so many rows;
+        they are computed again where nobody holds them any more.
 
         `caching`: "kept" feeds each token once. "none" drops K and V after every step, and feeds all tokens again.
         "forgotten" drops them too and goes on as if they were there: a step feeds the newest token alone, at its
@@ -95,13 +97,17 @@ class Engine:
         if not ids:
             raise ValueError("a run needs at least one token")
         self.scheduler.check(key, 0 if owner else blocks_of_run(len(ids), max_new_tokens))
+        if reused is None:
+            sequence = self.scheduler.shared_prefix(ids, len(ids) - 1, among)
+        else:
+            sequence = self._held(ids[:reused])
         run = Run(
             key,
             list(ids),
             len(ids),
             sampling,
             max_new_tokens,
-            self.scheduler.shared_prefix(ids, len(ids) - 1, among),
+            sequence,
             torch.Generator().manual_seed(sampling.seed),
             eos=self.eos,
             recorded=recorded,
@@ -111,6 +117,7 @@ class Engine:
             draft=draft,
             keeping=keeping,
             owner=owner,
+            reused=sequence.length,
         )
         self.scheduler.runs[key] = run
         return run
@@ -146,8 +153,7 @@ class Engine:
         generator = torch.Generator().manual_seed(sampling.seed)
         # One draw per token chosen before, so that the fork draws what its parent would have drawn.
         torch.rand(step, generator=generator, dtype=torch.float64)
-        with self.replay(ids[:-1], len(ids) - 1) as shared:
-            sequence = self.cache.fork(shared, shared.length)
+        sequence = self._held(ids[:-1])
         run = Run(key, list(ids), prompt_length, sampling, max_new_tokens, sequence, generator, eos=self.eos, step=step)
         self.scheduler.runs[key] = run
         return run
@@ -174,7 +180,7 @@ class Engine:
         run = self.scheduler.runs.get(key)
         if run is None or run.ready or run.recorded != "rows" or run.caching != "kept":
             return False
-        if run.fed != (len(run.ids) - 1 if run.step else 0):
+        if run.fed != (len(run.ids) - 1 if run.step else run.reused):
             return False
         self.scheduler.end(key)
         return True
@@ -225,6 +231,11 @@ class Engine:
                 self.scheduler.keep(REPLAYED, ids[: sequence.length], kept)
         finally:
             self.cache.release(sequence)
+
+    def _held(self, ids: list[int]) -> Sequence:
+        """A sequence over all of `ids`: what some run holds of them, the rest computed unseen. Raises CacheFull."""
+        with self.replay(ids, len(ids)) as sequence:
+            return self.cache.fork(sequence, sequence.length)
 
     def _advance_runs(self, ready: list[Run]) -> list[Record]:
         started = time.perf_counter()

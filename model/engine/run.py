@@ -66,6 +66,8 @@ class Run:
     """Whoever has been promised the blocks that this run may come to hold; "": they are its own."""
     forgotten: int = 0
     """Tokens of `ids` that were fed and have no row in `sequence` any more."""
+    reused: int = 0
+    """Rows of the prompt that were in the cache when the run began, and are none of its own."""
     step: int = 0
     paused: bool = False
     single_steps: int = 0

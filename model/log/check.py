@@ -12,6 +12,7 @@ from kvscope.model.log.frames import MAX_FRAME_BYTES, VALUES, VERSION
 from kvscope.model.log.schema import (
     FRAMES,
     MOST_TOP,
+    Asked,
     Close,
     FrameData,
     Layer,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 RUN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 KINDS_OF_A_RUN = ("open", "layer", "step", "close")
-KINDS_OF_A_WORKLOAD = ("open", "pass", "round", "close")
+KINDS_OF_A_WORKLOAD = ("open", "asked", "pass", "round", "close")
 MOST_CELLS = 64 * 1024 * 1024
 """Layers × heads × rows of one step."""
 
@@ -97,6 +98,8 @@ class LogCheck:
         elif isinstance(data, Pass) and self._serving is not None:
             self._serving.take_pass(data, where)
             self._refuse_unknown(tokens_of(data), f"{where}.data.members")
+        elif isinstance(data, Asked) and self._serving is not None:
+            self._serving.take_asked(data, where)
         elif isinstance(data, Round) and self._serving is not None:
             self._serving.take_round(data, where)
         elif isinstance(data, Close):
@@ -115,6 +118,8 @@ class LogCheck:
             raise BadFile(where, "opens a study of another run; only runs and workloads can be kept")
         if data.model.heads % data.model.kv_heads:
             raise BadFile(f"{where}.data.model.heads", "is no multiple of kv_heads")
+        if data.reused >= len(data.tokens):
+            raise BadFile(f"{where}.data.reused", f"is {data.reused}; a prompt's last token is computed in any case")
         self.opening, self._sizes = data, data.model.sizes
         self._refuse_unknown(data.tokens, f"{where}.data.tokens")
         if data.study is not None:
@@ -195,7 +200,7 @@ class LogCheck:
     @property
     def _rows(self) -> range:
         """The positions that the step being read computes."""
-        return rows_of(self._prompt, self.steps)
+        return rows_of(self._prompt, self.steps, self.opening.reused)
 
 
 class ValuesCheck:

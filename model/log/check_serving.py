@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kvscope.model.log.schema import Pass, PassMember, RequestState, Round, Serving, ServingEvent, Token
+from kvscope.model.log.schema import Asked, Pass, PassMember, RequestState, Round, Serving, ServingEvent, Token
 from kvscope.model.log.untrusted import BadFile
 
 LONGEST_MS = 7 * 24 * 60 * 60 * 1000
 """No round lasts longer."""
+MOST_REQUESTS = 1000
 COUNTED = ("joined", "shared", "preempted", "evicted", "refused")
 """Events that say of how many tokens or blocks."""
 
@@ -21,7 +22,7 @@ class ServingCheck:
 
     def __init__(self, study: Serving, block_size: int, where: str) -> None:
         self.passes = 0
-        self._requests, self._rounds, self._block_size = study.requests, study.rounds, block_size
+        self._requests, self._rounds, self._block_size = list(study.requests), study.rounds, block_size
         self._round = 0
         self._from_ms = 0.0
         self._chosen = [0] * len(study.requests)
@@ -32,6 +33,16 @@ class ServingCheck:
                 place = f"{where}.data.study.requests[{number}].retry_of"
                 raise BadFile(place, "is no request before it that was cancelled")
 
+    def take_asked(self, data: Asked, where: str) -> None:
+        """Somebody who joined the only round."""
+        number, again = len(self._requests), data.request.retry_of
+        if data.number != number or number == MOST_REQUESTS or len(self._rounds) > 1 or self._round:
+            raise BadFile(where, f"is not request {number} of a workload that can be joined")
+        if again is not None and again >= number:
+            raise BadFile(f"{where}.data.request.retry_of", "is no request before it")
+        self._requests.append(data.request)
+        self._chosen.append(0)
+
     def take_pass(self, data: Pass, where: str) -> None:
         """The next pass."""
         if data.number != self.passes or data.round != self._round or self._round == len(self._rounds):
@@ -39,7 +50,7 @@ class ServingCheck:
         if not self._from_ms <= data.start_ms <= LONGEST_MS or not 0 <= data.ms <= LONGEST_MS:
             raise BadFile(where, "began before the pass that comes before it, or took no time that a pass can take")
         if len(data.requests) != len(self._requests):
-            raise BadFile(f"{where}.data.requests", f"are not {len(self._requests)}, as many as were asked")
+            raise BadFile(f"{where}.data.requests", f"are not {len(self._requests)}, as many as there are")
         self._refuse_members(data.members, f"{where}.data.members")
         self._refuse_tables(data.requests, data.pool.blocks, data.pool.others, where)
         self._refuse_events(data.events, f"{where}.data.events")

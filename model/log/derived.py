@@ -34,8 +34,10 @@ def study_opening(opening: bytes, run: str, study: Mapping[str, Any], max_new_to
 
     Raises Refused when it would be too large.
     """
-    limits = {**frames.header(opening).data["limits"], "max_new_tokens": max_new_tokens}
-    return _opening(opening, run, {"parent": None, "study": study, "limits": limits})
+    opened = frames.header(opening).data
+    limits = {**opened["limits"], "max_new_tokens": max_new_tokens}
+    computed = {"reused": 0} if "reused" in opened else {}  # a study reads nothing of what an earlier run left
+    return _opening(opening, run, {"parent": None, "study": study, "limits": limits, **computed})
 
 
 def _opening(opening: bytes, run: str, changes: Mapping[str, Any]) -> Frame:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 VERSION = "1"
-KINDS = ("open", "layer", "step", "beams", "pass", "round", "close")
+KINDS = ("open", "layer", "step", "beams", "asked", "pass", "round", "close")
 VALUES = "values"
 """Kind of the frames that keep exact values with a saved session: they are in no log."""
 MAX_FRAME_BYTES = 65_536

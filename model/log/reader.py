@@ -46,10 +46,14 @@ class LogReader:
         """Id of the run."""
         self.open: dict[str, Any] = {}
         """Data of the `open` frame."""
+        self.reused = 0
+        """Rows of the prompt that were read from the cache: no step of this log computed them."""
         self.steps: list[dict[str, Any]] = []
         """Data of the `step` frames."""
         self.depths: list[dict[str, Any]] = []
         """Data of the `beams` frames: what a beam search has in place of steps."""
+        self.joined: list[dict[str, Any]] = []
+        """Data of the `asked` frames: who joined a workload while it was answered."""
         self.passes: list[dict[str, Any]] = []
         """Data of the `pass` frames: what a workload has in place of steps."""
         self.rounds: list[dict[str, Any]] = []
@@ -89,6 +93,9 @@ class LogReader:
                 int(data["model"]["layers"]),
                 int(data["model"]["heads"]),
             )
+            self.reused = data.get("reused", 0)
+            if type(self.reused) is not int or not 0 <= self.reused <= self._prompt_length:
+                raise BadFrame(f"frame {seq} (open) does not say how many rows were read from the cache")
         elif header.kind == "layer":
             if not all(type(data[name]) is int and data[name] >= 0 for name in ("step", *PLACE)):
                 raise BadFrame(f"frame {seq} (layer) does not say where it belongs")
@@ -100,6 +107,8 @@ class LogReader:
             self._step_payloads.append(payload)
         elif header.kind == "beams":
             self.depths.append(data)
+        elif header.kind == "asked":
+            self.joined.append(data)
         elif header.kind == "pass":
             self.passes.append(data)
         elif header.kind == "round":
@@ -128,9 +137,9 @@ class LogReader:
         return None if self.close is None else str(self.close["reason"])
 
     def rows(self, step: int) -> range:
-        """The positions that a step computed: all of the prompt, then one each."""
+        """The positions that a step computed: all of the prompt but what was read from the cache, then one each."""
         _within("step", step, len(self.steps))
-        return rows_of(self._prompt_length, step)
+        return rows_of(self._prompt_length, step, self.reused)
 
     def attention(self, step: int, layer: int, head: int) -> np.ndarray:
         """Weights, float32 [queries, keys], within 0.004 of the model's own. Queries: `rows(step)`; keys: 0 … last."""

@@ -41,9 +41,15 @@ class Recorder:
         self._seq = seq
 
     def open(
-        self, request: RunRequest, ids: list[int], max_positions: int, study: schema.Serving | None = None
+        self,
+        request: RunRequest,
+        ids: list[int],
+        max_positions: int,
+        study: schema.Serving | None = None,
+        reused: int = 0,
     ) -> Frame:
-        """The log's first frame. `study`: of a workload, whose first request this is."""
+        """The log's first frame. `study`: of a workload, whose first request this is; `reused`: rows that are read."""
+        read: dict[str, Any] = {"reused": reused} if reused else {}
         return self.frame(
             "open",
             schema.Open(
@@ -57,6 +63,7 @@ class Recorder:
                 parent=None,
                 study=study,
                 created=now(),
+                **read,
             ),
         )
 

@@ -205,6 +205,8 @@ class Open(FrameData):
     block_size: int = Field(ge=1, le=65_536)
     parent: Parent | None = None
     study: Annotated[Twin | Beam | Serving, Field(discriminator="kind")] | None = None
+    reused: Natural = 0
+    """Rows of the prompt that were read from the cache, where an earlier run had left them; left out where it is 0."""
     created: Name
 
 
@@ -342,6 +344,13 @@ class PoolState(Data):
     others: PerPosition
 
 
+class Asked(FrameData):
+    """Somebody joined the workload while it was answered: it is the next of its requests, number `number`."""
+
+    number: Natural
+    request: ServedRequest
+
+
 class Pass(FrameData):
     number: Natural
     round: Natural
@@ -430,6 +439,7 @@ FRAMES: dict[str, type[FrameData]] = {
     "layer": Layer,
     "step": Step,
     "beams": Beams,
+    "asked": Asked,
     "pass": Pass,
     "round": Round,
     "close": Close,
@@ -439,9 +449,9 @@ FRAMES: dict[str, type[FrameData]] = {
 KINDS: dict[type[FrameData], str] = {data: kind for kind, data in FRAMES.items()}
 
 
-def rows_of(prompt: int, step: int) -> range:
-    """The positions that a step computes: all `prompt` of them at first, then one each."""
-    return range(prompt + step - 1 if step else 0, prompt + step)
+def rows_of(prompt: int, step: int, reused: int = 0) -> range:
+    """The positions that a step computes: all `prompt` of them at first but for those `reused`, then one each."""
+    return range(prompt + step - 1 if step else reused, prompt + step)
 
 
 _Frame = TypeVar("_Frame", bound=FrameData)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from kvscope.model.api import MAX_PROMPT_TOKENS, Ask, Refused, WorkloadRequest
+from kvscope.model.api import MAX_PROMPT_TOKENS, Ask, JoinRequest, Refused, WorkloadRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
@@ -13,7 +13,8 @@ from kvscope.model.serving.request import Tokenized
 def tokenized(request: WorkloadRequest, tokenizer: Tokenizer, most_positions: int, layers: int) -> list[Tokenized]:
     """The requests with their prompts' ids. Raises Refused, naming the request."""
     found = [
-        _tokenized(ask, f"requests[{number}]", request.system, tokenizer) for number, ask in enumerate(request.asks)
+        _tokenized(ask, f"requests[{number}].prompt", request.system, tokenizer)
+        for number, ask in enumerate(request.asks)
     ]
     for number, settings in enumerate(request.rounds):
         if settings.draft is not None and settings.draft.layers > layers:
@@ -21,15 +22,27 @@ def tokenized(request: WorkloadRequest, tokenizer: Tokenizer, most_positions: in
             raise Refused(field, f"{field} is {settings.draft.layers}; the model has {layers}.", limit=layers)
     for number, (ask, made) in enumerate(zip(request.asks, found, strict=True)):
         field = f"requests[{number}]"
-        if made.most_positions > most_positions:
-            message = (
-                f"{field} may come to have {made.most_positions:,} positions; a run has at most {most_positions:,}."
-            )
-            raise Refused(field, message, limit=most_positions)
+        _refuse_too_long(made, field, most_positions)
         before = ask.retry_of
         if before is not None and (before >= number or request.asks[before].cancel_ms is None):
             raise Refused(f"{field}.retry_of", f"{field}.retry_of must be a request before it that is cancelled.")
     return found
+
+
+def joining(
+    request: JoinRequest, system: str, arrives_ms: int, tokenizer: Tokenizer, most_positions: int
+) -> tuple[Ask, Tokenized]:
+    """What somebody asks who joins a workload with that system prompt. Raises Refused."""
+    ask = Ask(request.prompt, request.max_new_tokens, arrives_ms, retry_of=request.retry_of)
+    made = _tokenized(ask, "prompt", system, tokenizer)
+    _refuse_too_long(made, "prompt", most_positions)
+    return ask, made
+
+
+def _refuse_too_long(made: Tokenized, field: str, most_positions: int) -> None:
+    if made.most_positions > most_positions:
+        message = f"{field} may come to have {made.most_positions:,} positions; a run has at most {most_positions:,}."
+        raise Refused(field, message, limit=most_positions)
 
 
 def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Tokenized:
@@ -40,8 +53,8 @@ def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Token
         text = f"{system}\n\n{ask.prompt}" if system else ask.prompt
     ids = tokenizer.encode(text, special=tokenizer.has_chat)
     if not 0 < len(ids) <= MAX_PROMPT_TOKENS:
-        message = f"{field}.prompt is {len(ids):,} tokens long; it must have 1 to {MAX_PROMPT_TOKENS:,}."
-        raise Refused(f"{field}.prompt", message, limit=MAX_PROMPT_TOKENS)
+        message = f"{field} is {len(ids):,} tokens long; it must have 1 to {MAX_PROMPT_TOKENS:,}."
+        raise Refused(field, message, limit=MAX_PROMPT_TOKENS)
     return Tokenized(ids, ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms)
 
 
@@ -50,16 +63,18 @@ def study_of(request: WorkloadRequest, asked: list[Tokenized]) -> schema.Serving
     return schema.Serving(
         kind="serving",
         system=request.system,
-        requests=[
-            schema.ServedRequest(
-                prompt=ask.prompt,
-                tokens=len(made.ids),
-                max_new_tokens=ask.max_new_tokens,
-                arrives_ms=ask.arrives_ms,
-                cancel_ms=ask.cancel_ms,
-                retry_of=ask.retry_of,
-            )
-            for ask, made in zip(request.asks, asked, strict=True)
-        ],
+        requests=[served(ask, made) for ask, made in zip(request.asks, asked, strict=True)],
         rounds=[schema.ServingRound(**asdict(settings)) for settings in request.rounds],
+    )
+
+
+def served(ask: Ask, made: Tokenized) -> schema.ServedRequest:
+    """What the log says of a request."""
+    return schema.ServedRequest(
+        prompt=ask.prompt,
+        tokens=len(made.ids),
+        max_new_tokens=ask.max_new_tokens,
+        arrives_ms=ask.arrives_ms,
+        cancel_ms=ask.cancel_ms,
+        retry_of=ask.retry_of,
     )

@@ -9,6 +9,7 @@ from kvscope.model.kv_cache import BLOCK_SIZE
 
 State = Literal["coming", "waiting", "running", "preempted", "done", "cancelled", "refused"]
 OVER = ("done", "cancelled", "refused")
+THERE = ("waiting", "running", "preempted")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kvscope.model.api import ServingSettings
 from kvscope.model.engine.engine import Engine
@@ -13,17 +13,20 @@ from kvscope.model.serving.request import ServedRequest
 
 
 class Room:
-    """Of the round's `requests`. `evicted` is told whose blocks are taken, which it had kept after its end."""
+    """Of the round's requests, `by_key`, to which more may come.
+
+    `evicted` is told whose blocks are taken, which it had kept after its end.
+    """
 
     def __init__(
         self,
         engine: Engine,
         settings: ServingSettings,
-        requests: Sequence[ServedRequest],
+        by_key: Mapping[str, ServedRequest],
         evicted: Callable[[ServedRequest], None],
     ):
         self._engine, self._settings, self._evicted = engine, settings, evicted
-        self._by_key = {request.key: request for request in requests}
+        self._by_key = by_key
 
     @property
     def sharers(self) -> list[str]:

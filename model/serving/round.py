@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kvscope.model.api import Sampling, ServingSettings
+from kvscope.model.api import MAX_ASKS, Refused, Sampling, ServingSettings
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, PassEntry, PassRecord, TokenRecord
 from kvscope.model.log import schema
-from kvscope.model.serving.request import ServedRequest, Tokenized
+from kvscope.model.serving.request import THERE, ServedRequest, Tokenized
 from kvscope.model.serving.room import Room
 
 GREEDY = Sampling()
@@ -36,7 +36,7 @@ class Round:
         self._requests = [ServedRequest(at, f"{owner}/{number}/{at}", each) for at, each in enumerate(asked)]
         self._by_key = {request.key: request for request in self._requests}
         self._room = Room(
-            engine, settings, self._requests, lambda victim: self._tell("evicted", victim, count=len(victim.table))
+            engine, settings, self._by_key, lambda victim: self._tell("evicted", victim, count=len(victim.table))
         )
         self._events: list[schema.ServingEvent] = []
         self._joined = 0
@@ -67,6 +67,39 @@ class Round:
     def owns(self, key: str) -> bool:
         """Whether a run of that key is one of its requests."""
         return key in self._by_key
+
+    @property
+    def now_ms(self) -> int:
+        """Whole milliseconds since it began."""
+        return int(self._now())
+
+    def join(self, asked: Tokenized, retry_of: int | None) -> int:
+        """Add a request that arrives now; returns its number. Raises Refused."""
+        number = len(self._requests)
+        if number >= MAX_ASKS:
+            message = f"This workload has {number} requests, as many as one may have."
+            raise Refused("run", message, limit=MAX_ASKS, status=409)
+        blocks = self._settings.blocks
+        if asked.most_blocks > blocks:
+            message = f"That may come to need {asked.most_blocks} blocks, and this workload has {blocks} in all."
+            raise Refused("prompt", message, limit=blocks)
+        if retry_of is not None and not (retry_of < number and self._requests[retry_of].state == "cancelled"):
+            raise Refused("retry_of", "retry_of must be a request before it that was cancelled.")
+        request = ServedRequest(number, f"{self._owner}/{self._number}/{number}", asked)
+        self._requests.append(request)
+        self._by_key[request.key] = request
+        return number
+
+    def leave(self, number: int) -> None:
+        """Cancel a request now. Raises Refused."""
+        if number >= len(self._requests):
+            message = f"There is no request {number}; there are {len(self._requests)}."
+            raise Refused("request", message, limit=len(self._requests) - 1, status=404)
+        request = self._requests[number]
+        if request.state not in THERE:
+            message = f"Request {number} is {request.state}: only one that waits or is being answered can be cancelled."
+            raise Refused("request", message, status=409)
+        self._cancel(request)
 
     def prepare(self) -> None:
         """Before a pass: who arrives, goes away, joins or gives way."""
@@ -133,12 +166,14 @@ class Round:
                 if asked.most_blocks > self._settings.blocks:
                     request.state = "refused"
                     self._tell("refused", request, count=asked.most_blocks)
-            there = request.state in ("waiting", "running", "preempted")
-            if there and asked.cancel_ms is not None and asked.cancel_ms <= now:
-                if request.state != "waiting":
-                    self._drop(request)
-                request.state = "cancelled"
-                self._tell("cancelled", request)
+            if request.state in THERE and asked.cancel_ms is not None and asked.cancel_ms <= now:
+                self._cancel(request)
+
+    def _cancel(self, request: ServedRequest) -> None:
+        if request.state != "waiting":
+            self._drop(request)
+        request.state = "cancelled"
+        self._tell("cancelled", request)
 
     def _let_in(self) -> None:
         """Whoever can join the next pass: first who gave way, then in the order in which they came."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from kvscope.model.api import ServingSettings
+from kvscope.model.api import Refused, ServingSettings
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, PassRecord, TokenRecord
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.round import Round
 
-Told = schema.Pass | schema.Round | schema.Close
+Told = schema.Asked | schema.Pass | schema.Round | schema.Close
 
 
 class Workload:
@@ -43,6 +43,7 @@ class Workload:
             for number, settings in enumerate(rounds)
         ]
         self._round = self._to_come.pop(0)()
+        self._one_round = len(rounds) == 1
         self._passes = 0
         self.over = False
         """Whether its last frame has been told."""
@@ -66,6 +67,26 @@ class Workload:
             return [ended, self._close("length", None)]
         self._round = self._to_come.pop(0)()
         return [ended]
+
+    @property
+    def now_ms(self) -> int:
+        """Whole milliseconds since the round began."""
+        return self._round.now_ms
+
+    def join(self, asked: Tokenized, retry_of: int | None) -> int:
+        """Add a request that arrives now; returns its number. Raises Refused."""
+        self._refuse_to_change_an_experiment()
+        return self._round.join(asked, retry_of)
+
+    def leave(self, number: int) -> None:
+        """Cancel a request now. Raises Refused."""
+        self._refuse_to_change_an_experiment()
+        self._round.leave(number)
+
+    def _refuse_to_change_an_experiment(self) -> None:
+        if not self._one_round:
+            message = "This workload asks the same in several rounds, to compare them: nobody can join it or leave it."
+            raise Refused("run", message, status=409)
 
     def take(self, record: TokenRecord | CloseRecord) -> None:
         """What the engine says of one of its runs."""

@@ -1,5 +1,6 @@
 /** The columns as images, painted once and drawn often: what a token's column held, what is kept of it, what is not. */
 
+import { READ_SHADE } from "../map/cells.js";
 import { IN_MEMORY } from "../ui/surface.js";
 
 const GAP_FROM_PX = 4;
@@ -8,8 +9,8 @@ const GAP_FROM_PX = 4;
  * @param {Object} run
  * @param {{residual: Function, k: Function, v: Function}} shades as `mapShades` gives them
  * @param {{geometry: Object, theme: Object, ratio: number, count: number}} how `count`: columns there are
- * @returns {Object<string, HTMLCanvasElement>} of the size of the picture: `tracks` for all layers to come, `residual` and
- *   `written` (K and V) as computed in this step, `shelf`: K and V as kept, `hollow`: what was not kept
+ * @returns {Object<string, HTMLCanvasElement>} of the size of the picture: `tracks` for all layers to come, `residual` (of
+ *   what a step computed) and `written` (K and V) as computed in this step, `shelf`: K and V as kept, `hollow`: what was not kept
  */
 export function paintColumns(run, shades, { geometry, theme, ratio, count }) {
   const image = (paint) => {
@@ -24,7 +25,9 @@ export function paintColumns(run, shades, { geometry, theme, ratio, count }) {
   const residual = (layer) => shades.residual(layer, count);
   return {
     tracks: image((context) => tracks(context, geometry, theme)),
-    residual: image((context) => residuals(context, { geometry, count, colours: theme.computedCell.css }, residual)),
+    residual: image((context) =>
+      residuals(context, { geometry, from: run.reused, count, colours: theme.computedCell.css }, residual),
+    ),
     written: image((context) =>
       shelves(context, run, shades, { geometry, count, k: theme.computedCell.css, v: theme.computedCell.css }),
     ),
@@ -49,12 +52,12 @@ function tracks(context, geometry, theme) {
       context.fillRect(x(position) + residual * 0.2, y(layer) + cell / 2, residual * 0.6, 1);
 }
 
-function residuals(context, { geometry, count, colours }, shadesOf) {
+function residuals(context, { geometry, from, count, colours }, shadesOf) {
   const { layers, x, y, residual } = geometry;
   const high = inner(geometry);
   for (let layer = 0; layer < layers; layer++) {
     const shades = shadesOf(layer);
-    for (let position = 0; position < count; position++) {
+    for (let position = from; position < count; position++) {
       context.fillStyle = colours[shades[position]];
       context.fillRect(x(position), y(layer), residual, high);
     }
@@ -72,11 +75,20 @@ function shelves(context, run, shades, { geometry, count, k, v }) {
       for (let position = 0; position < count; position++) {
         for (let head = 0; head < run.kvHeads; head++) {
           context.fillStyle = colours[values[position * run.kvHeads + head]];
-          context.fillRect(shelfAt(position) + side * (shelf + 1), y(layer) + head * high, shelf, high);
+          const [left, top] = [shelfAt(position) + side * (shelf + 1), y(layer) + head * high];
+          if (position >= run.reused) context.fillRect(left, top, shelf, high);
+          else outline(context, { left, top, width: shelf, height: high }, colours[READ_SHADE]);
         }
       }
     }
   }
+}
+
+/** What an earlier run left in the cache: there, but how long it is the log does not say. */
+function outline(context, { left, top, width, height }, colour) {
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  context.strokeRect(left + 0.5, top + 0.5, Math.max(1, width - 1), Math.max(1, height - 1));
 }
 
 function hollows(context, { x, y, residual, layers, top, bottom, cell, pitch }, theme, count) {

@@ -57,8 +57,10 @@ const SAID = {
       : "A real language model is about to finish this sentence.",
     more: "Watch what it does.",
   }),
-  prefill: ({ promptLength, layers }) => ({
-    title: `It reads ${promptLength === 1 ? "the one token" : `all ${integer(promptLength)} tokens at once`}: prefill.`,
+  prefill: ({ promptLength, prefillRows, reused, layers }) => ({
+    title: reused
+      ? `${integer(reused)} of ${integer(promptLength)} tokens are in the cache since an earlier run; it computes ${integer(prefillRows)}: prefill.`
+      : `It reads ${promptLength === 1 ? "the one token" : `all ${integer(promptLength)} tokens at once`}: prefill.`,
     more: `A token is a piece of text. Each becomes a column of numbers that rises through ${counted(layers, "layer")}.`,
   }),
   look: (run, look) => ({

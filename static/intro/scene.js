@@ -41,8 +41,9 @@ const MOMENTS = {
     falls(context, scene, part(progress, 0, 0.14), part(progress, 0.2, 0.5));
     names(context, scene, { count: run.promptLength, alpha: part(progress, 0, 0.14) });
     put(context, images.tracks, geometry, { alpha: part(progress, 0.06, 0.2), positions: [0, run.promptLength] });
-    put(context, images.residual, geometry, { layers, positions: [0, run.promptLength] });
-    if (shown > 0 && shown < 1) tips(context, scene, layers, 0, run.promptLength);
+    put(context, images.hollow, geometry, { positions: [0, run.reused], alpha: part(progress, 0.06, 0.2) });
+    put(context, images.residual, geometry, { layers, positions: [run.reused, run.promptLength] });
+    if (shown > 0 && shown < 1) tips(context, scene, layers, run.reused, run.promptLength);
     if (shown > 0) besideColumn(context, scene, run.promptLength - 1, layers);
   },
 
@@ -50,6 +51,7 @@ const MOMENTS = {
     const { run, look, geometry, images } = scene;
     const prompt = [0, run.promptLength];
     axis(context, scene);
+    put(context, images.hollow, geometry, { positions: [0, run.reused], alpha: DIM });
     names(context, scene, { count: run.promptLength, marked: [look.query, look.key] });
     put(context, images.tracks, geometry, { positions: prompt });
     put(context, images.residual, geometry, { layers: look.layer + 1, positions: prompt, alpha: DIM });
@@ -63,6 +65,7 @@ const MOMENTS = {
     const last = run.promptLength - 1;
     axis(context, scene);
     names(context, scene, { count: run.promptLength, marked: [last] });
+    put(context, images.hollow, geometry, { positions: [0, run.reused], alpha: DIM });
     put(context, images.residual, geometry, { positions: [0, last], alpha: DIM });
     put(context, images.residual, geometry, { positions: [last, last + 1] });
     arrowUp(context, geometry.center(last), geometry.top - 6, 6 + 12 * part(progress, 0, 0.25), theme.computed);
@@ -123,7 +126,7 @@ function sweep(run, step, shown) {
 
 /** Columns of an image: whole ones, of some positions, up to some layers. */
 function put(context, image, geometry, { positions, layers = geometry.layers, alpha = 1 }) {
-  if (alpha <= 0 || layers <= 0) return;
+  if (alpha <= 0 || layers <= 0 || positions[1] <= positions[0]) return;
   const { x, bottom, cell, pitch, width, height } = geometry;
   const top = Math.floor(bottom - layers * cell) - (layers === geometry.layers ? 1 : 0);
   context.save();

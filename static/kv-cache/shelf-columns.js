@@ -12,8 +12,8 @@ const DASH = [2, 2];
 export function shelfOf({ run, step, settled, reveal }) {
   const size = run.open.block_size;
   if (!run.steps.length) {
-    const fresh = run.promptLength;
-    return { kept: 0, fresh, room: Math.ceil(fresh / size) * size, share: run.partialRows / fresh };
+    const { reused: kept, prefillRows: fresh } = run;
+    return { kept, fresh, room: Math.ceil(run.promptLength / size) * size, share: run.partialRows / fresh };
   }
   const { rows, data } = run.steps[step];
   const share = settled < step ? Math.min(1, Math.floor(reveal) / run.layers) : 1;

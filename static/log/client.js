@@ -184,6 +184,19 @@ export function createClient({
      */
     workload: async (body) => begun(await post("/api/workloads", body)),
 
+    /**
+     * Somebody joins a workload while it is answered.
+     *
+     * @param {{prompt: string, max_new_tokens: number, retry_of?: number|null}} asked
+     * @returns {Promise<{request: number}>} its number there  @throws {Problem}
+     */
+    join: (run, asked) => post(`/api/workloads/${encodeURIComponent(run)}/requests`, asked),
+
+    /** Cancels one request of a workload.  @throws {Problem} */
+    async leave(run, number) {
+      await request(`/api/workloads/${encodeURIComponent(run)}/requests/${number}`, { method: "DELETE" });
+    },
+
     /** @returns {boolean} whether this device started the run, and can delete it */
     isMine: (run) => (tokens?.of(run) ?? null) !== null,
 

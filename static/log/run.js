@@ -32,6 +32,16 @@ export class Run {
   /** Layer frames of the step that is not complete yet. */
   #pending;
 
+  /** How many rows of the prompt were read from the cache, where an earlier run had left them: the first ones. */
+  get reused() {
+    return this.open?.reused ?? 0;
+  }
+
+  /** How many rows of the prompt this run computes itself. */
+  get prefillRows() {
+    return this.promptLength - this.reused;
+  }
+
   /** Whether its engine may add to it. */
   get grows() {
     return this.open !== null && this.close === null && this.saved === null;
@@ -99,24 +109,30 @@ export class Run {
       residualNorm: tensors.residual_norm?.data ?? null,
     };
     this.#pending.push(part);
-    this.partialRows = Math.max(this.partialRows, part.firstQuery + queries - this.positions);
+    this.partialRows = Math.max(this.partialRows, part.firstQuery + queries - this.#nextRow);
   }
 
   #pushStep({ data, tensors }) {
     for (const part of this.#pending) this.#index(part);
     this.#pending = [];
     this.partialRows = 0;
-    const rows = data.position + 1 - this.positions;
+    const firstQuery = this.#nextRow;
+    const rows = data.position + 1 - firstQuery;
     this.steps.push({
       data,
       topIds: tensors.top_ids.data,
       topLogits: tensors.top_logits.data,
       tailCounts: tensors.tail_counts.data,
-      firstQuery: this.positions,
+      firstQuery,
       rows,
     });
-    this.positions += rows;
+    this.positions = firstQuery + rows;
     this.tokens.push(data.token);
+  }
+
+  /** The first row that the next step computes. */
+  get #nextRow() {
+    return this.steps.length ? this.positions : this.reused;
   }
 
   #pushClose(data) {
@@ -144,7 +160,7 @@ export class Run {
   /**
    * Companded weights of one query row: u = round(255·√w) for keys 0…query.
    *
-   * @returns {Uint8Array|null} a view of query + 1 bytes, null when that row is not in a complete step
+   * @returns {Uint8Array|null} a view of query + 1 bytes, null when no complete step computed that row
    */
   row(layer, head, query) {
     const part = this.#part(layer, head, query);
@@ -190,14 +206,19 @@ export class Run {
     return part[name][line * part.queries + position - part.firstQuery];
   }
 
-  /** @returns {number} the step that computed the row at a position: 0 for every prompt position */
+  /** @returns {number} the step that computed the row at a position, or read it: 0 for every prompt position */
   stepOfQuery(query) {
     return Math.max(0, query - this.promptLength + 1);
   }
 
-  /** @returns {number} which row of its step computed a position: 0 for every row of decode */
+  /** @returns {boolean} whether a step computed the row at a position itself */
+  isComputedIn(step, position) {
+    return position >= this.reused && this.stepOfQuery(position) === step;
+  }
+
+  /** @returns {number} which row of its step's exact values is of a position: those of prefill are of the whole prompt */
   rowInStep(query) {
-    return query - this.steps[this.stepOfQuery(query)].firstQuery;
+    return query < this.promptLength ? query : 0;
   }
 
   /** @returns {number} the newest row of a step */

@@ -27,13 +27,12 @@ export class Workload {
     this.passes = [];
     /** @type {Round[]} one per round that is asked for, whether it has begun or not */
     this.rounds = [];
+    /** @type {{system: string, requests: Object[], rounds: Settings[]}|null} what was asked for, by whoever joined too */
+    this.study = null;
+    /** Requests that were there from the start. */
+    this.begunWith = 0;
     /** Whether the log turned out to be that of something else; then there is nothing in it but `open`. */
     this.foreign = false;
-  }
-
-  /** @returns {{system: string, requests: Object[], rounds: Settings[]}|null} what was asked for */
-  get study() {
-    return this.foreign ? null : (this.open?.study ?? null);
   }
 
   /** @returns {Round|null} the one that a pass belongs to */
@@ -53,6 +52,7 @@ export class Workload {
     this.nextSeq = seq + 1;
     if (kind === "open") this.#begin(data);
     else if (this.foreign) return;
+    else if (kind === "asked") this.#joined(data);
     else if (kind === "pass") this.#served(data);
     else if (kind === "round") this.rounds[data.round].end = data;
     else if (kind === "close") this.close = data;
@@ -63,7 +63,15 @@ export class Workload {
     this.open = data;
     this.foreign = data.study?.kind !== "serving";
     if (this.foreign) return;
+    this.study = data.study;
+    this.begunWith = data.study.requests.length;
     this.rounds = data.study.rounds.map((settings, number) => ({ number, settings, passes: [], end: null }));
+  }
+
+  #joined({ number, request }) {
+    const { requests } = this.study;
+    if (number !== requests.length) throw new RangeError(`request ${number}, expected ${requests.length}`);
+    this.study = { ...this.study, requests: [...requests, request] };
   }
 
   #served(data) {

@@ -51,10 +51,10 @@ export function emptyTally({ layers, heads }) {
 export function* addRows(tally, run, positions) {
   const words = Array.from({ length: positions }, (_, position) => isWord(run.tokens[position]));
   const followers = followersOf(run.tokens, positions);
-  tally.repeats = followers.filter((key) => key !== null).length;
+  tally.repeats = followers.filter((key, query) => key !== null && query >= run.reused).length;
   for (let at = 0; at < tally.rows.length; at++) {
     const [layer, head] = [Math.floor(at / tally.heads), at % tally.heads];
-    for (let query = tally.rows[at]; query < positions; query++) {
+    for (let query = Math.max(run.reused, tally.rows[at]); query < positions; query++) {
       addRow(tally, at, run.row(layer, head, query), { query, words, follower: followers[query] });
     }
     tally.rows[at] = positions;
@@ -100,10 +100,10 @@ export function followersOf(tokens, positions) {
  */
 export function headsWorthSeeing(tally, run) {
   const positions = tally.rows[tally.rows.length - 1];
-  if (!(positions >= LEAST_POSITIONS)) return [];
+  if (!(positions - run.reused >= LEAST_POSITIONS)) return [];
   const found = [
-    best("first", tally.first, positions - 1),
-    best("before", tally.before, positions - 2),
+    best("first", tally.first, positions - Math.max(1, run.reused)),
+    best("before", tally.before, positions - Math.max(2, run.reused)),
     best("repeat", tally.repeat, tally.repeats, tally.repeatCell),
     best(
       "link",

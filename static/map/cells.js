@@ -10,6 +10,8 @@ import { columnOf, halfOf, rowOf, stripOf } from "./geometry.js";
 
 /** The newest column is never thinner than this, or it would be lost among hundreds. */
 export const LEAST_NEW_PX = 3;
+/** Of 256, for the outline of what was read from the cache. */
+export const READ_SHADE = 200;
 
 /** @returns {{width: number, height: number}} of the map in device pixels */
 export function mapSize({ geometry, ratio }) {
@@ -44,10 +46,12 @@ export function paintMapPart(target, view, part, scales, { geometry, ratio }) {
   }
   const { residual, upper, lower } = boxes;
   clear(target, residual);
+  paintHollow(target, { ...residual, capacity: view.columns }, view.firstQuery, scales.theme.hollow);
   paintResidual(target, view, residual, scales, boxes);
   clear(target, { ...upper, y1: lower.y1 });
   paintShelf(target, view, upper, "k", scales, boxes);
   paintShelf(target, view, lower, "v", scales, boxes);
+  paintReadLanes(target, view, boxes, scales);
   return residual;
 }
 
@@ -92,6 +96,7 @@ function paintDecodeLayer(target, view, scales, boxes) {
     paintShelf(target, view, lineOf(lower, lower.y0), "v", scales, boxes);
     repeatLine(target, lower.x0, lower.x1, lower.y0, lower.y1);
   }
+  paintReadLanes(target, view, boxes, scales);
   return residual;
 }
 
@@ -140,8 +145,21 @@ function paintShelf(target, view, box, kind, { shades, theme }, { layer, ratio }
   const firstNew = firstQuery * kvHeads;
   const old = lane.shades.subarray(0, firstNew);
   const { packed: colours } = kind === "k" ? theme.cachedK : theme.cachedV;
-  if (old.length) paintLane(target, { ...box, ...lane, shades: old, gather: shades.gathers[kind][layer], colours });
+  const from = view.reused * kvHeads;
+  if (old.length > from)
+    paintLane(target, { ...box, ...lane, from, shades: old, gather: shades.gathers[kind][layer], colours });
   paintNew(target, box, { ...lane, firstNew, theme, ratio });
+}
+
+function paintReadLanes(target, view, { upper, lower }, { theme }) {
+  const count = Math.min(view.reused, view.firstQuery);
+  paintRead(target, { ...upper, capacity: view.columns }, count, theme.cachedK.packed);
+  paintRead(target, { ...lower, capacity: view.columns }, count, theme.cachedV.packed);
+}
+
+/** Cells that an earlier run left in the cache: there, but how long what is in them is the log does not say. */
+export function paintRead(target, lane, count, colours) {
+  if (count) paintHollow(target, lane, count, colours[READ_SHADE]);
 }
 
 /** The cells of this step in a lane, as dark as their lengths. */
@@ -164,15 +182,16 @@ export function paintNew(target, box, { capacity, shades, firstNew, group, theme
   );
 }
 
-/** Prefill: all rows, newest at the bottom, keys left to right; what is masked stays unpainted. */
+/** Prefill: all rows, newest at the bottom, keys left to right; what is masked or was read stays unpainted. */
 export function paintTriangle(target, view, layer, head, box, theme) {
   const { positions, firstQuery } = view;
   const colours = theme.attentionNow.packed;
   const height = box.y1 - box.y0;
   for (let y = 0; y < height; y++) {
-    const first = firstQuery + Math.floor((y * positions) / height);
-    const last = Math.max(first + 1, firstQuery + Math.ceil(((y + 1) * positions) / height));
-    const shades = largest(view, layer, head, first, Math.min(positions, last));
+    const first = Math.floor((y * positions) / height);
+    const last = Math.max(first + 1, Math.ceil(((y + 1) * positions) / height));
+    if (last <= firstQuery) continue;
+    const shades = largest(view, layer, head, Math.max(first, firstQuery), Math.min(positions, last));
     paintLane(target, { ...box, y0: box.y0 + y, y1: box.y0 + y + 1, capacity: positions, shades, colours });
   }
 }

@@ -8,12 +8,14 @@ import { fixed, quoted, significant } from "../facts/format.js";
 /** Of a row of the residual stream only K and V, made from it, outlive its step. */
 function rowWhen(run, position, step) {
   if (isComputedAgain(run, position, step)) return "computed again in this step, and not kept after it";
+  if (position < run.reused) return "never computed in this run: its K and V were read from the cache";
   if (run.stepOfQuery(position) === step) return "computed in this step, and not kept after it";
   return `from the record: the model did not keep it after step ${run.stepOfQuery(position)}`;
 }
 
 function cellWhen(run, position, step) {
   if (isComputedAgain(run, position, step)) return "computed again in this step: there is no cache";
+  if (position < run.reused) return "read from the cache: an earlier run computed it";
   return run.stepOfQuery(position) === step
     ? "written in this step"
     : `in the cache since step ${run.stepOfQuery(position)}`;
@@ -41,7 +43,7 @@ function residualFacts(run, step, { layer, positions }) {
   const position = largestIn(positions, read);
   return {
     title: `Residual row of ${quoted(run.tokens[position])}, position ${position}, after layer ${layer}`,
-    value: `length ${significant(read(position))}`,
+    value: lengthInWords(read(position)),
     notes: [rowWhen(run, position, step), ...gathered(positions, "positions")],
     place: { layer, query: position },
   };
@@ -50,6 +52,14 @@ function residualFacts(run, step, { layer, positions }) {
 function attentionFacts(run, { layer, head, keys, queries }) {
   const { query, key, weight } = strongestCell(run, layer, head, queries, keys);
   const place = { layer, head, query, key };
+  if (query < run.reused) {
+    return {
+      title: `Layer ${layer}, head ${head}: ${quoted(run.tokens[query])} was not computed`,
+      value: "read from the cache",
+      notes: ["an earlier run computed its K and V; this one did not ask where it looks"],
+      place: { layer, head },
+    };
+  }
   if (weight === null) {
     return {
       title: `Layer ${layer}, head ${head}: masked`,
@@ -79,7 +89,7 @@ function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
   const readers = first === last ? `head ${first}` : `heads ${first}–${last}`;
   return {
     title: `${kind} of ${quoted(run.tokens[position])}, position ${position}, layer ${layer}, KV head ${kvHead}`,
-    value: `length ${significant(read(position))}`,
+    value: lengthInWords(read(position)),
     notes: [
       cellWhen(run, position, step),
       `block ${table[Math.floor(position / block)]}, slot ${position % block}; read by ${readers}`,
@@ -87,6 +97,10 @@ function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
     ],
     place: { layer, kvHead, key: position },
   };
+}
+
+function lengthInWords(length) {
+  return length === null ? "its length is not in the log" : `length ${significant(length)}`;
 }
 
 function largestIn([first, last], read) {

@@ -3,14 +3,23 @@
 import { html } from "htm/preact";
 import { gradient } from "../draw/theme.js";
 
-export function MapLegend({ geometry, ranges, theme }) {
+/**
+ * There is room for four words. The model's weights are only marks in the lens, so their word gives way.
+ *
+ * @param {{geometry: Object, ranges: Object|null, theme: Object, reused: number}} props `reused`: rows that were read from the cache
+ */
+export function MapLegend({ geometry, ranges, theme, reused }) {
   const { x0, x1 } = geometry.attention;
   const place = geometry.compact ? "" : `left:${x0}px;top:${geometry.bottom + 24}px;width:${x1 - x0 + 24}px`;
   return html`<div class=${`map-legend ${geometry.compact ? "is-below" : ""}`} style=${place}>
     <span class="swatch swatch-cached">cached or input</span>
     <span class="swatch swatch-hollow">not kept</span>
     <span class="swatch swatch-computed">computed now</span>
-    <span class="swatch swatch-weights">model weights</span>
+    ${
+      reused > 0
+        ? html`<span class="swatch swatch-read">from an earlier run</span>`
+        : html`<span class="swatch swatch-weights">model weights</span>`
+    }
     <div class="legend-scales">
       <span class="scale"><i style=${`background:${gradient(theme.attentionNow.css)}`}></i>weight 0 → 1 (√)</span>
       <div class="legend-more" role="presentation">

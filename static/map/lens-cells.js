@@ -4,7 +4,7 @@
  */
 
 import { fill, paintHollow, paintLane } from "../draw/pixels.js";
-import { paintNew, paintTriangle } from "./cells.js";
+import { paintNew, paintRead, paintTriangle } from "./cells.js";
 
 /** @returns {{width: number, height: number}} of the card in device pixels */
 export function lensSize({ card }, ratio) {
@@ -77,7 +77,9 @@ function paintLanes(target, view, { shades, theme }, { lens, ratio, box }) {
       const pitch = (lane.x1 - lane.x0) / columns;
       const free = [positions, Math.min(columns, reserved)].map((at) => Math.round(lane.x0 + at * pitch));
       fill(target, free[0], lane.y0, free[1], lane.y1, theme.reserved);
-      if (firstQuery) paintLane(target, { ...lane, shades: own.subarray(0, firstQuery), colours });
+      if (firstQuery > view.reused)
+        paintLane(target, { ...lane, from: view.reused, shades: own.subarray(0, firstQuery), colours });
+      paintRead(target, lane, Math.min(view.reused, firstQuery), colours);
       paintNew(target, lane, { ...lane, shades: own, firstNew: firstQuery, theme, ratio });
     }
   }

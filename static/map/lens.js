@@ -83,8 +83,8 @@ export function Lens({ run, step, lens, legs, view, geometry, shades, range, the
 /** @returns {string} what the lens shows, in words */
 function sentence(run, view, { layer }) {
   const who =
-    view.firstQuery === 0 && view.positions > 1
-      ? `all ${counted(view.positions, "token")}`
+    view.positions - view.firstQuery > 1
+      ? `${view.firstQuery === 0 ? "all " : ""}${counted(view.positions - view.firstQuery, "token")}`
       : quoted(run.tokens[view.positions - 1]);
   return `Layer ${layer} opened: ${counted(view.heads, "head")} of ${who} read K and V of ${counted(view.positions, "token")}`;
 }

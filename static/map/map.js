@@ -69,8 +69,8 @@ function Empty({ phase }) {
 
 function Prefilling({ run }) {
   return html`<div class="empty is-over-map">
-    <p>Prefill: ${run.partialRows} of ${run.promptLength} prompt rows have gone through the model.</p>
-    <progress max=${run.promptLength} value=${run.partialRows}></progress>
+    <p>Prefill: ${run.partialRows} of ${run.prefillRows} prompt rows have gone through the model${run.reused ? `, ${run.reused} more were read from the cache` : ""}.</p>
+    <progress max=${run.prefillRows} value=${run.partialRows}></progress>
   </div>`;
 }
 
@@ -123,9 +123,9 @@ function Grid({ state, dispatch, size, ranges }) {
     () =>
       written &&
       html`<${MapLegend}
-        geometry=${geometry} ranges=${ranges} theme=${theme}
+        geometry=${geometry} ranges=${ranges} theme=${theme} reused=${view.reused}
       />`,
-    [written, geometry, ranges, theme],
+    [written, geometry, ranges, theme, view.reused],
   );
 
   const hitAt = ({ x, y }) => {

@@ -25,7 +25,8 @@ export function waitingView(run) {
     kvHeads: run.kvHeads,
     columns: columnsFor(run.promptLength, run.open.block_size),
     positions: run.promptLength,
-    firstQuery: 0,
+    firstQuery: run.reused,
+    reused: run.reused,
     prefill: true,
     reserved: 0,
   };
@@ -35,7 +36,7 @@ export function waitingView(run) {
  * @param {Object} run
  * @param {number} step index of a complete step
  * @returns {Object} shape, and readers of the step's values. `firstQuery`: the first row that this step computed; without a
- *   cache that is the first of all, at every step
+ *   cache that is the first of all, at every step. `reused`: rows that no step of the run computed
  */
 export function mapView(run, step) {
   const { data, firstQuery, rows } = run.steps[step];
@@ -46,6 +47,7 @@ export function mapView(run, step) {
     columns: columnsFor(firstQuery + rows, run.open.block_size),
     positions: firstQuery + rows,
     firstQuery: run.open.study?.cache === "none" ? 0 : firstQuery,
+    reused: run.reused,
     prefill: data.phase === "prefill",
     reserved: data.kv.blocks * run.open.block_size,
     row: (layer, head, query) => run.row(layer, head, query),
@@ -70,7 +72,7 @@ export function normRanges(run) {
 
 /** @returns {boolean} whether the log has the lengths of Q */
 export function hasQueries(run) {
-  return run.qNorm(0, 0, 0) !== null;
+  return run.qNorm(0, 0, run.reused) !== null;
 }
 
 /** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; apart, because Q is only seen in the lens */
@@ -84,13 +86,14 @@ export function residualRange(run) {
 }
 
 function promptValues(run, heads, read) {
-  const every = Math.ceil(run.steps[0].rows / ROWS_FOR_A_SCALE);
-  const rows = Math.ceil(run.steps[0].rows / every);
+  const { rows: computed, firstQuery } = run.steps[0];
+  const every = Math.ceil(computed / ROWS_FOR_A_SCALE);
+  const rows = Math.ceil(computed / every);
   const values = new Float64Array(run.layers * heads * rows);
   let at = 0;
   for (let layer = 0; layer < run.layers; layer++) {
     for (let head = 0; head < heads; head++)
-      for (let row = 0; row < rows; row++) values[at++] = read(layer, head, row * every);
+      for (let row = 0; row < rows; row++) values[at++] = read(layer, head, firstQuery + row * every);
   }
   return values;
 }

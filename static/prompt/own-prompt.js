@@ -82,6 +82,14 @@ function Settings({ state, dispatch }) {
         />
         <${Term} id="chat-template" stop=${false}>chat<//>
       </label>
+      <label title="Tokens that an earlier run of yours began with are read from its KV cache, and only the rest is computed">
+        <input
+          type="checkbox"
+          checked=${state.reuse}
+          onChange=${(event) => dispatch({ type: "settings", patch: { reuse: event.target.checked } })}
+        />
+        reuse the cache
+      </label>
       <label>
         <${Term} id="greedy" stop=${false}>choose<//>
         <select value=${sampling.strategy} onChange=${(event) => onSampling({ strategy: event.target.value })}>

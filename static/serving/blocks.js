@@ -60,10 +60,11 @@ function within(at, blockSize, first, end) {
  *
  * @param {import("../log/workload.js").Round} round
  * @param {Object} pass
+ * @param {Set<number>} everTouched by any pass of the round
  * @returns {number[]} their ids in order; it only grows with the round, so that no cell moves
  */
-export function drawnBlocks(round, pass) {
-  const touched = new Set(round.passes.flatMap(({ requests }) => requests.flatMap(({ table }) => table)));
+export function drawnBlocks(round, pass, everTouched) {
+  const touched = new Set(everTouched);
   const others = new Set(pass.pool.others);
   const { blocks } = pass.pool;
   const most = Math.min(blocks, round.settings.blocks, MOST_DRAWN);
@@ -124,14 +125,16 @@ export function sharedBlocks(cells) {
  * The newest copy of a block up to a pass: somebody was to write to a block that was not theirs alone.
  *
  * @param {import("../log/workload.js").Round} round
+ * @param {{what: string, request: number, pass: number|null}[]} events of it
  * @param {number} number of the pass
  * @returns {{request: number, from: number, to: number}|null}
  */
-export function lastCopy({ passes }, number, blockSize) {
-  const at = passes.findLastIndex((pass) => pass.number <= number && pass.events.some(({ what }) => what === "copied"));
-  if (at < 0) return null;
+export function lastCopy({ passes }, events, number, blockSize) {
+  const copy = events.findLast(({ what, pass }) => what === "copied" && pass !== null && pass <= number);
+  if (!copy) return null;
+  const { request } = copy;
+  const at = copy.pass - passes[0].number;
   const pass = passes[at];
-  const { request } = pass.events.findLast(({ what }) => what === "copied");
   const { table } = pass.requests[request];
   const before = tableBefore(pass, passes[at - 1], request, blockSize);
   const place = before.findIndex((id, entry) => table[entry] !== undefined && table[entry] !== id);

@@ -6,7 +6,7 @@
 import { fixed, integer } from "../facts/format.js";
 import { wasteOf } from "./blocks.js";
 import {
-  answersOf,
+  busyShare,
   doneMs,
   firstWordMs,
   fullTokensPerSecond,
@@ -23,7 +23,8 @@ import {
   tokensPerSecond,
 } from "./measures.js";
 import { letterOf } from "./owners.js";
-import { LONG, REPEATED } from "./prompts.js";
+import { LONG, NEW, REPEATED } from "./prompts.js";
+import { answersOf } from "./tally.js";
 
 /** Every prompt is read in one pass. */
 const WHOLE = 512;
@@ -60,6 +61,7 @@ const percent = (value) => `${integer(100 * value)} %`;
  * @property {{value: *, name: string}[]} values one per round
  * @property {(posted: Posted) => Posted} prepare what else it needs, the same in all rounds
  * @property {Figure[]} figures the first is drawn
+ * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [says] what it comes to, out of a value per figure
  *
  * @typedef {{system: string, requests: Object[], settings: import("../log/workload.js").Settings}} Posted
  */
@@ -145,7 +147,7 @@ export const EXPERIMENTS = [
     id: "draft",
     name: "Speculative decoding",
     about:
-      "Three people, one at a time, want a sentence said again. Off: a token a pass. On: 4 more are guessed by what followed before, and checked in the same pass.",
+      "Three people, one at a time, want a sentence said again, and a fourth wants a new one. Off: a token a pass. On: 4 more are guessed by what followed before, and checked in the same pass. It pays only where guesses are right.",
     setting: "draft",
     values: [
       { value: null, name: "off" },
@@ -154,9 +156,21 @@ export const EXPERIMENTS = [
     prepare: askedToRepeat,
     figures: [
       { name: "tokens per second", of: ({ round }) => tokensPerSecond(round), format: oneDecimal, better: "more" },
+      {
+        name: "ms a token where the answer repeats the question",
+        of: msPerTokenOf(true),
+        format: oneDecimal,
+        better: "less",
+      },
+      { name: "ms a token where it is new", of: msPerTokenOf(false), format: oneDecimal, better: "less" },
       { name: "passes", of: ({ round }) => ownPasses(round), format: integer, better: "less" },
       { name: "guesses that were right", of: ({ round }) => guessedRight(round), format: percent, better: "more" },
     ],
+    says: ([, repeats, fresh], [, repeatsGuessed, freshGuessed]) => {
+      if ([repeats, fresh, repeatsGuessed, freshGuessed].includes(null)) return null;
+      const [again, anew] = [timesAsFast(repeats, repeatsGuessed), timesAsFast(fresh, freshGuessed)];
+      return `With guesses a token comes ${again} where the answer repeats the question, and ${anew} where it is new.`;
+    },
   },
   {
     id: "keep",
@@ -199,12 +213,35 @@ export const EXPERIMENTS = [
         better: "more",
       },
       { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
+      {
+        name: "busy: share of the time that a pass ran",
+        of: ({ round }) => busyShare(round),
+        format: percent,
+        better: "more",
+      },
     ],
   },
 ];
 
+/** Of two times; what differs by less than a twentieth is not told from chance. */
+function timesAsFast(before, after) {
+  const ratio = before / after;
+  if (Math.abs(ratio - 1) < 0.05) return "as fast as without";
+  return ratio > 1 ? `${fixed(ratio, 1)} times as fast` : `${fixed(1 / ratio, 1)} times as slowly`;
+}
+
 function oneDecimal(value) {
   return fixed(value, value < 100 ? 1 : 0);
+}
+
+/** Between the first word and the last, of those whose answer repeats the question, or of the others. */
+function msPerTokenOf(repeats) {
+  return ({ answers, requests }) =>
+    mean(
+      answers
+        .filter(({ request, words }) => REPEATED.includes(requests[request].prompt) === repeats && words.length > 1)
+        .map(({ words }) => (words.at(-1).ms - words[0].ms) / (words.length - 1)),
+    );
 }
 
 function meanFirstWord({ answers }) {
@@ -236,7 +273,7 @@ function withLongPrompt(posted) {
 }
 
 function askedToRepeat({ settings }) {
-  const requests = REPEATED.map((prompt) => ({ ...asksAtOnce({ prompt }), max_new_tokens: REPEATED_TOKENS }));
+  const requests = [...REPEATED, NEW].map((prompt) => ({ ...asksAtOnce({ prompt }), max_new_tokens: REPEATED_TOKENS }));
   return { system: "", requests, settings: { ...settings, at_once: 1 } };
 }
 

@@ -1,6 +1,6 @@
 /** A round as lanes over time: pieces in milliseconds, and where they stand. Pure. */
 
-import { endOf, eventsOf } from "./measures.js";
+import { endOf } from "./measures.js";
 
 /** The end of the axis is one of these, times a power of ten: while a round grows, what is drawn seldom moves. */
 const ROUND_NUMBERS = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
@@ -9,13 +9,12 @@ const STEPS = [1, 2, 5];
 const SHORTEST_MS = 500;
 
 /**
- * @typedef {{from: number, to: number}} Span in ms
+ * @typedef {import("./measures.js").Span} Span
  *
  * @typedef {Object} Lane
  * @property {number} request
  * @property {Span[]} waits from asking, or from being set back, until it is taken into a pass
- * @property {(Span & {rows: number, pass: number, again: boolean})[]} reads passes that read of its prompt; `again`: once more, after
- *   it was set back
+ * @property {import("./measures.js").Answer["reads"]} reads
  * @property {number[]} words when each was out
  * @property {number[]} setBack when it was
  * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
@@ -34,33 +33,31 @@ export function nowOf(round) {
  */
 export function lanesOf(round, answers) {
   const now = nowOf(round);
-  const setBack = answers.map(() => []);
-  for (const { what, ms, request } of eventsOf(round)) if (what === "preempted") setBack[request].push(ms);
-  const passes = answers.map(() => []);
-  for (const pass of round.passes) for (const member of pass.members) passes[member.request].push({ pass, member });
-  return answers.map(({ request, arrived, words, end }) => ({
-    request,
-    waits: waitsOf([arrived, ...setBack[request]], passes[request], end, now),
-    reads: passes[request]
-      .filter(({ member }) => member.phase === "prefill")
-      .map(({ pass, member: { rows } }) => ({
-        ...{ from: pass.start_ms, to: endOf(pass), rows, pass: pass.number },
-        again: setBack[request].some((ms) => ms <= pass.start_ms),
-      })),
-    words: words.map(({ ms }) => ms),
-    setBack: setBack[request],
-    end,
-  }));
+  return answers.map(({ request, waits: since, waited, reads, words, setBack, end }) => {
+    const to = end?.ms ?? now;
+    const still = since !== null && since < to ? [{ from: since, to }] : [];
+    return {
+      ...{ request, waits: [...waited, ...still], reads: [...reads] },
+      ...{ words: words.map(({ ms }) => ms), setBack: [...setBack], end },
+    };
+  });
 }
 
-function waitsOf(starts, passes, end, now) {
-  return starts
-    .filter((from) => from <= now)
-    .map((from) => {
-      const taken = passes.find(({ pass }) => pass.start_ms >= from)?.pass.start_ms;
-      return { from, to: taken ?? end?.ms ?? now };
-    })
-    .filter(({ from, to }) => to > from);
+/** @returns {Lane[]} `next`; a lane that is as it was in `before`, of the same round, is that one, and need not be drawn again */
+export function steadyLanes(before, next) {
+  return next.map((lane, at) => (before[at] && isSame(before[at], lane) ? before[at] : lane));
+}
+
+function isSame(one, other) {
+  return (
+    one.end?.what === other.end?.what &&
+    one.words.length === other.words.length &&
+    one.words[0] === other.words[0] &&
+    one.reads.length === other.reads.length &&
+    one.setBack.length === other.setBack.length &&
+    one.waits.length === other.waits.length &&
+    one.waits.every(({ from, to }, at) => from === other.waits[at].from && to === other.waits[at].to)
+  );
 }
 
 /** @returns {{prefill: number, decode: number, guessed: number, others: number}} rows of a pass */

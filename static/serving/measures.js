@@ -3,6 +3,8 @@
 /**
  * @typedef {{token: Object, ms: number, pass: number}} Word when it was out, and of which pass
  *
+ * @typedef {{from: number, to: number}} Span in ms
+ *
  * @typedef {Object} Answer what became of one request in one round
  * @property {number} request
  * @property {number} arrived ms, as is every time here since the round began
@@ -10,10 +12,13 @@
  * @property {Word[]} words
  * @property {number} rows computed in all for it
  * @property {number} shared rows of its beginning that were there already
+ * @property {(Span & {rows: number, pass: number, again: boolean})[]} reads passes that read of its prompt; `again`: once
+ *   more, after it was set back
+ * @property {number[]} setBack when it was
+ * @property {Span[]} waited from asking, or from being set back, until it was taken into a pass
+ * @property {number|null} waits since when it waits, where it was not taken yet
  * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
  */
-
-const ENDS = ["done", "cancelled", "refused"];
 
 /** @returns {Object[]} the tokens that a pass gave a request: more than one where guesses were right */
 export function chosenOf({ token, more = [] }) {
@@ -27,39 +32,6 @@ export function tokensOut({ members }) {
 
 /** @returns {number} */
 export const endOf = (pass) => pass.start_ms + pass.ms;
-
-/** @returns {Object[]} all events of a round in order, each with the number of the `pass` that told it; null: the end did */
-export function eventsOf(round) {
-  const told = round.passes.flatMap((pass) => pass.events.map((event) => ({ ...event, pass: pass.number })));
-  return [...told, ...(round.end?.events ?? []).map((event) => ({ ...event, pass: null }))];
-}
-
-/**
- * @param {import("../log/workload.js").Round} round
- * @param {{arrives_ms: number}[]} requests
- * @returns {Answer[]} one per request
- */
-export function answersOf(round, requests) {
-  const answers = requests.map(({ arrives_ms }, request) => ({
-    ...{ request, arrived: arrives_ms, began: null, words: [], rows: 0, shared: 0, end: null },
-  }));
-  for (const pass of round.passes) {
-    for (const member of pass.members) {
-      const answer = answers[member.request];
-      answer.began ??= pass.start_ms;
-      answer.rows += member.rows;
-      for (const token of chosenOf(member)) answer.words.push({ token, ms: endOf(pass), pass: pass.number });
-    }
-  }
-  for (const { what, ms, request, count } of eventsOf(round)) {
-    const answer = answers[request];
-    if (what === "arrived") answer.arrived = ms;
-    // A request that was set back may find its beginning again: what counts is what it was spared at first.
-    if (what === "shared" && answer.shared === 0) answer.shared = count ?? 0;
-    if (ENDS.includes(what)) answer.end = { what, ms };
-  }
-  return answers;
-}
 
 /** @returns {number|null} ms from asking to the first word */
 export function firstWordMs({ words, arrived }) {
@@ -168,12 +140,10 @@ export function longestWait(answers, round, reader) {
   const reading = round.passes.filter(({ members }) =>
     members.some(({ request, phase }) => request === reader && phase === "prefill"),
   );
-  if (!reading.length) return null;
-  const [from, to] = [reading[0].start_ms, endOf(reading.at(-1))];
   const waits = answers
     .filter(({ request }) => request !== reader)
     .flatMap((answer) => waitsOf(answer).map((wait) => ({ ...wait, request: answer.request })))
-    .filter((wait) => wait.to > from && wait.from < to);
+    .filter((wait) => reading.some((pass) => pass.start_ms < wait.to && endOf(pass) > wait.from));
   if (!waits.length) return null;
   const longest = waits.reduce((best, wait) => (wait.ms > best.ms ? wait : best));
   const requests = waits
@@ -205,4 +175,32 @@ export function sameText(before, after) {
     else first ??= { request, token: differs };
   });
   return { same, of, first };
+}
+
+/** So few passes say nothing. */
+const FEWEST_PASSES = 3;
+
+/**
+ * How busy the engine was with the fewest and with the most people in its passes, and what came out.
+ *
+ * @param {Map<number, {passes: number, ms: number, between: number, tokens: number}>} byMembers as a tally counts them
+ * @returns {{people: number, busy: number, perSecond: number}[]|null} `busy`: the share of the time that a pass ran; null where
+ *   there were not enough passes to tell
+ */
+export function busyOf(byMembers) {
+  const told = [...byMembers]
+    .filter(([, { passes }]) => passes >= FEWEST_PASSES)
+    .sort(([one], [other]) => one - other)
+    .map(([people, { ms, between, tokens }]) => ({
+      people,
+      busy: ms / (ms + between),
+      perSecond: tokens / ((ms + between) / 1000),
+    }));
+  return told.length > 1 ? [told[0], told.at(-1)] : null;
+}
+
+/** @returns {number|null} the share of the time until all were done in which a pass ran */
+export function busyShare(round) {
+  const ms = doneMs(round);
+  return ms ? sumOf(round.passes, (pass) => pass.ms) / ms : null;
 }

@@ -36,6 +36,9 @@ export const REPEATED = [
   "Say this again, word for word: Memory is handed out in blocks of sixteen tokens, and no more than that.",
 ];
 
+/** What has to be thought up: nothing in the answer was said before. */
+export const NEW = "Write one sentence about a cat on the moon.";
+
 /** New tokens, one after the other: answers of different lengths are what batching is about. */
 const NEW_TOKENS = [16, 24, 10, 20, 12, 24, 16, 8, 14];
 /** People do not come by the clock: parts of the time between two, one after the other; the mean is 1. */

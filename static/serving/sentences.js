@@ -1,7 +1,7 @@
 /** What a pass did and what happened, in words; every number is the log's. Pure. */
 
 import { counted, fixed, integer, listed } from "../facts/format.js";
-import { chosenOf, doneMs, eventsOf, tokensPerSecond } from "./measures.js";
+import { chosenOf, doneMs, tokensPerSecond } from "./measures.js";
 import { letterOf, lettersOf } from "./owners.js";
 
 /** Anyone waits for the pass that goes on; that is not worth a sentence, in ms. */
@@ -54,8 +54,8 @@ export function howItWent(round, requests, answers) {
 }
 
 /** @returns {Set<number>} requests that were set back before a pass of the round, that pass's own events included */
-export function setBackBefore(round, number) {
-  const found = eventsOf(round).filter(({ what, pass }) => what === "preempted" && pass !== null && pass <= number);
+export function setBackBefore({ events }, number) {
+  const found = events.filter(({ what, pass }) => what === "preempted" && pass !== null && pass <= number);
   return new Set(found.map(({ request }) => request));
 }
 
@@ -64,38 +64,41 @@ export function setBackBefore(round, number) {
  *
  * @param {import("../log/workload.js").Round} round
  * @param {Object[]} requests as they were asked
- * @param {import("./measures.js").Answer[]} answers of the round
+ * @param {import("./tally.js").Tally} tally of the round
  * @param {number|null} upTo number of a pass; null: to the end of the round
- * @returns {{ms: number, request: number, pass: number|null, lead: string, rest: string}[]}
+ * @returns {{ms: number, what: string, request: number, pass: number|null, lead: string, rest: string}[]}
  */
-export function whatHappened(round, requests, answers, upTo) {
-  const events = eventsOf(round).filter(({ pass }) => upTo === null || (pass !== null && pass <= upTo));
+export function whatHappened(round, requests, tally, upTo) {
+  const { answers } = tally;
+  const events = tally.events.filter(({ pass }) => upTo === null || (pass !== null && pass <= upTo));
   const told = [];
   events.forEach((event, at) => {
     const says = TOLD[event.what]?.(event, { round, requests, answers, events, at });
-    if (says) told.push({ ms: event.ms, request: event.request, pass: event.pass, ...says });
+    if (says) told.push({ ms: event.ms, what: event.what, request: event.request, pass: event.pass, ...says });
   });
-  return told.reverse();
+  // What came while a pass went on is told with the next one.
+  return told.sort((one, other) => one.ms - other.ms).reverse();
 }
 
 const TOLD = { arrived, joined: joins, first, copied, preempted, cancelled, done, evicted, refused };
 
 /** Only who is not taken into the very next pass. */
-function arrived({ request, pass }, { round, events, requests }) {
+function arrived({ request, pass, ms: at }, { round, events, requests }) {
   const join = events.find(({ what, request: who }) => what === "joined" && who === request);
   if (join && join.pass === pass) return null;
   const again = requests[request].retry_of ?? null;
   const asks = again === null ? "asks" : `asks again what ${letterOf(again)} asked`;
-  return { lead: `${letterOf(request)} ${asks}`, rest: ` and waits${whyWaits(round, pass)}.` };
+  return { lead: `${letterOf(request)} ${asks}`, rest: ` and waits${whyWaits(round, pass, at)}.` };
 }
 
-function whyWaits({ passes, settings }, number) {
-  const pass = passes.find((each) => each.number === number);
+function whyWaits({ passes, settings }, number, since) {
+  const pass = passes[number - passes[0].number];
   if (!pass) return "";
   if (settings.batching === "static") return ": nobody joins until all who are being answered are done";
-  return pass.members.length >= settings.at_once
-    ? `: ${counted(pass.members.length, "person is", "people are")} being answered, as many as may`
-    : "";
+  if (pass.members.length >= settings.at_once)
+    return `: ${counted(pass.members.length, "person is", "people are")} being answered, as many as may`;
+  // It was there before the pass began, and there was a place in it.
+  return since <= pass.start_ms ? ": too few blocks are free, for it or for one who stands before it" : "";
 }
 
 function joins({ request, count, pass, ms: at }, { events, answers, requests, at: place }) {
@@ -107,18 +110,21 @@ function joins({ request, count, pass, ms: at }, { events, answers, requests, at
   }
   const shared = events.find((each) => each.what === "shared" && each.request === request && each.pass === pass);
   const { arrived: asked } = answers[request];
-  const waited = at - asked > SHORT_WAIT_MS ? ` after ${ms(at - asked)}` : "";
+  const told = events.find((each) => each.what === "arrived" && each.request === request);
+  const why = told?.pass === pass ? ", when the pass under way was over" : "";
+  const waited = at - asked > SHORT_WAIT_MS ? ` after ${ms(at - asked)}${why}` : "";
   const tokens = count ?? requests[request].tokens;
   const again = requests[request].retry_of ?? null;
   const lead = again === null ? `${letter} joins` : `${letter} asks again what ${letterOf(again)} gave up`;
-  if (!shared) return { lead, rest: `${waited} with ${counted(tokens, "token")} to read.` };
+  if (!shared) return { lead, rest: `${waited}${why && waited && ","} with ${counted(tokens, "token")} to read.` };
   const whose = shared.other === null || shared.other === undefined ? "" : `, ${letterOf(shared.other)}’s`;
   const copies = copiesWith(request, pass, events)
     ? " Of the last block, which it shares in part, it gets a copy to write to."
     : "";
+  const lost = again === null ? "" : ` They are read once more: what was computed before is gone.`;
   return {
     lead,
-    rest: `${waited}: ${integer(shared.count)} of ${counted(tokens, "token")} were in the pool already${whose}.${copies}`,
+    rest: `${waited}: ${integer(shared.count)} of ${counted(tokens, "token")} were in the pool already${whose}; only ${integer(tokens - shared.count)} are to be read.${lost}${copies}`,
   };
 }
 
@@ -153,9 +159,10 @@ function cancelled({ request }, { answers }) {
 
 function done({ request, ms: at }, { answers }) {
   const { words, arrived: asked } = answers[request];
+  const read = words.length > 1 ? `, the first to be read after ${ms(words[0].ms - asked)}` : "";
   return {
     lead: `${letterOf(request)} is done`,
-    rest: `: ${counted(words.length, "token")} in ${ms(at - asked)}; its place in the pass is free.`,
+    rest: `: ${counted(words.length, "token")} in ${ms(at - asked)}${read}; its place in the pass is free.`,
   };
 }
 
@@ -168,6 +175,15 @@ function refused({ request, count }, { round }) {
   const needs = count ? ` might need ${counted(count, "block")}, and there are` : " does not fit into";
   return { lead: `${letterOf(request)} is refused`, rest: `: it${needs} ${integer(round.settings.blocks)}.` };
 }
+
+/** Who asked later than a pass has no state in it. */
+const NOT_THERE = { state: "coming", positions: 0, table: [] };
+
+/** @returns {{state: string, positions: number, table: number[]}} of a request after a pass */
+export function stateOf(pass, request) {
+  return pass.requests[request] ?? NOT_THERE;
+}
+
 /** @returns {string} how a request stands after a pass */
 export function standing({ state, positions }, { words }, pass) {
   const out = words.filter((word) => word.pass <= pass.number).length;

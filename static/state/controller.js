@@ -54,11 +54,11 @@ export function createController({ store, client, saved = null, storage, delay }
   };
 
   const start = async () => {
-    const { prompt, chat, maxNewTokens, sampling } = state();
+    const { prompt, chat, maxNewTokens, sampling, reuse } = state();
     dispatch({ type: "opening" });
     engine.leave();
     try {
-      const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling });
+      const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling, reuse });
       engine.own(id);
       if (!disposed) open(id, { playing: true, visited: false, view: state().selection.view });
     } catch (problem) {

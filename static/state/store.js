@@ -50,6 +50,8 @@ export const initialState = {
   prompt: "",
   chat: false,
   maxNewTokens: 32,
+  /** Off, unlike for programs: whoever runs a prompt here is to see all of its prefill. */
+  reuse: false,
   edited: false,
   problem: null,
   theme: "light",
@@ -197,7 +199,8 @@ function clampSelection(selection, run) {
   const { layer, head, query, key } = selection;
   const bounded = { ...selection, layer: clamp(layer, 0, run.layers - 1), head: clamp(head, 0, run.heads - 1) };
   if (run.positions) {
-    bounded.query = query === null ? null : clamp(query, 0, run.positions - 1);
+    // Of a row that was read from the cache nobody knows here where it looked.
+    bounded.query = query === null ? null : clamp(query, run.reused, run.positions - 1);
     bounded.key = key === null ? null : clamp(key, 0, bounded.query ?? run.positions - 1);
   }
   const same = Object.keys(bounded).every((name) => bounded[name] === selection[name]);

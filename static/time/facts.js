@@ -13,7 +13,7 @@ export function median(values) {
  * @returns {{prefill: {ms: number, tokens: number, perToken: number, chunks: number},
  *   decode: null|{here: number|null, median: number, perSecond: number, steps: number[]},
  *   parts: {name: string, ms: number}[], total: number, batch: number}}
- *   ms throughout; `parts`: what the step in sight spent its time on, out of `total`
+ *   ms throughout; `tokens`: those of the prompt that were computed; `parts`: what the step in sight spent its time on, out of `total`
  */
 export function timeFacts(run, step) {
   const ms = (at) => run.steps[at].data.ms;
@@ -25,8 +25,8 @@ export function timeFacts(run, step) {
   return {
     prefill: {
       ms: ms(0).total,
-      tokens: run.promptLength,
-      perToken: ms(0).total / run.promptLength,
+      tokens: run.prefillRows,
+      perToken: ms(0).total / run.prefillRows,
       chunks: ms(0).chunks.length,
     },
     decode: steps.length ? { here: step > 0 ? total : null, median: middle, perSecond: 1000 / middle, steps } : null,

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
-import { counted, milliseconds, quoted } from "../facts/format.js";
+import { counted, integer, milliseconds, quoted } from "../facts/format.js";
 import { isAwaited } from "../state/settled.js";
 import { Card } from "../ui/card.js";
 import { Surface } from "../ui/surface.js";
@@ -21,10 +21,10 @@ export function Time({ state, dispatch }) {
   if (!run?.shows) return html`<${Card} ...${opens} number="" says="Measured with the first step of a run." />`;
   if (isAwaited({ run, step: settled })) {
     const rows = `${counted(run.partialRows, "row")} so far`;
-    return html`<${Card} ...${opens} dispatch=${dispatch} number="" says=${`The prompt’s ${counted(run.promptLength, "token")}: ${run.steps.length ? "on their way" : rows}`} />`;
+    return html`<${Card} ...${opens} dispatch=${dispatch} number="" says=${`The prompt’s ${counted(run.prefillRows, "token")}: ${run.steps.length ? "on their way" : rows}`} />`;
   }
   const { prefill, decode } = timeFacts(run, settled);
-  const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} of the prompt ${prefill.chunks > 1 ? `(in ${prefill.chunks} passes) ` : ""}took ${milliseconds(prefill.ms)}${run.open.parent ? " in the run this one branched from" : ""}`;
+  const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} ${run.reused ? "computed " : ""}of the prompt ${prefill.chunks > 1 ? `(in ${prefill.chunks} passes) ` : ""}took ${milliseconds(prefill.ms)}${run.open.parent ? " in the run this one branched from" : ""}`;
   const told = decode
     ? {
         number: milliseconds(decode.here),
@@ -32,7 +32,7 @@ export function Time({ state, dispatch }) {
       }
     : {
         number: milliseconds(prefill.ms),
-        says: html`until the first token (<${Term} id="ttft">TTFT<//>), for ${prefill.tokens === 1 ? "the one token" : `all ${prefill.tokens} tokens`} of the prompt at once`,
+        says: html`until the first token (<${Term} id="ttft">TTFT<//>)${run.reused ? html`: ${integer(run.reused)} of ${integer(run.promptLength)} prompt tokens were read from the cache, ${integer(prefill.tokens)} computed` : html`, for ${prefill.tokens === 1 ? "the one token" : `all ${prefill.tokens} tokens`} of the prompt at once`}`,
       };
   return html`<${Card} ...${opens} dispatch=${dispatch} origin="measured" ...${told}>
     <${StepBars} run=${run} step=${settled} dispatch=${dispatch} />
@@ -47,7 +47,7 @@ function StepBars({ run, step, dispatch }) {
   const draw = useCallback(
     (context) => {
       const values = run.steps.slice(0, count).map(({ data }) => data.ms.total);
-      drawBars(context, { values, label: counted(run.promptLength, "token") }, { theme }, size);
+      drawBars(context, { values, label: counted(run.prefillRows, "token") }, { theme }, size);
     },
     [run, count, theme, size],
   );

@@ -84,7 +84,7 @@ function Prompt({ run, split, isNow, isSwept }) {
     (_, part) =>
       html`<${Memo} of=${PromptPart} key=${part} run=${run} pieces=${pieces} begin=${part * TOKENS_AT_ONCE} split=${split} />`,
   );
-  const rows = run.awaited ? `${integer(run.partialRows)} of ${integer(run.promptLength)} rows computed` : null;
+  const rows = run.awaited ? `${integer(run.partialRows)} of ${integer(run.prefillRows)} rows computed` : null;
   return html`<span
     class=${`prompt${isNow ? " is-now" : ""}${isSwept ? " is-swept" : ""}`} role="group" aria-label=${`Prompt, ${counted(run.promptLength, "token")}`} title=${rows}
     >${parts}${template && html`<small class="answer-aside"> with the chat template ${counted(run.promptLength, "token")} </small>`}</span
@@ -94,9 +94,10 @@ function Prompt({ run, split, isNow, isSwept }) {
 function PromptPart({ run, pieces, begin, split }) {
   return pieces.slice(begin, begin + TOKENS_AT_ONCE).map((piece, i) => {
     const position = begin + i;
-    if (!split) return html`<span key=${position} data-step="0">${piece.text}</span>`;
+    const read = (split ? position : (piece.position ?? run.reused)) < run.reused;
+    if (!split) return html`<span key=${position} class=${read ? "is-read" : ""} data-step="0">${piece.text}</span>`;
     const token = run.tokens[position];
-    return html`<span key=${position} class=${`word${token.special ? " is-special" : ""}`} data-step="0" title=${`position ${position}, id ${token.id}`}
+    return html`<span key=${position} class=${`word${token.special ? " is-special" : ""}${read ? " is-read" : ""}`} data-step="0" title=${`position ${position}, id ${token.id}`}
       ><bdi class="token">${tokenLabel(token, NO_BREAK)}</bdi><small>${position}</small></span
     >`;
   });

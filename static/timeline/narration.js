@@ -15,16 +15,22 @@ export function narrate(run, step, sweeping = false) {
   const shown = run.steps[step];
   if (!shown) return "";
   const { ms } = shown.data;
-  const work = shown.data.phase === "prefill" ? prefillWork(shown, sweeping) : decodeWork(run, step, sweeping);
+  const work = shown.data.phase === "prefill" ? prefillWork(run, sweeping) : decodeWork(run, step, sweeping);
   if (sweeping) return `Step ${step}, ${work}.`;
   return [`Step ${step}, ${work} (${milliseconds(ms.total)}).`, choice(shown.data), outcome(run, step)]
     .filter(Boolean)
     .join(" ");
 }
 
-function prefillWork({ rows, data }, sweeping) {
+function prefillWork(run, sweeping) {
+  const { rows, data } = run.steps[0];
+  const written = bytes(data.kv.bytes_written);
+  if (run.reused) {
+    const read = `${integer(run.reused)} of ${integer(run.promptLength)} prompt tokens ${sweeping ? "are" : "were"} read from the cache, where an earlier run had left them`;
+    return `prefill: ${read}; ${integer(rows)} ${sweeping ? (rows === 1 ? "is" : "are") : rows === 1 ? "was" : "were"} computed, which ${sweeping ? "will add" : "added"} ${written} to it`;
+  }
   const all = rows === 1 ? "the only prompt token goes" : `all ${integer(rows)} prompt tokens go`;
-  return `prefill: ${all} through the model at once, and ${bytes(data.kv.bytes_written)} of keys and values ${sweeping ? "will go" : "go"} into the cache`;
+  return `prefill: ${all} through the model at once, and ${written} of keys and values ${sweeping ? "will go" : "go"} into the cache`;
 }
 
 function decodeWork(run, step, sweeping) {

@@ -23,7 +23,7 @@ export function StepsBar({ state, dispatch }) {
   const geometry = useMemo(() => segmentsGeometry(count, width), [count, width]);
   const noted = useMemo(() => notedSteps(run?.saved?.notes ?? []), [run]);
   const share = shareOf(run, reveal);
-  const label = run?.open ? `prefill · ${counted(run.promptLength, "token")}` : "";
+  const label = run?.open ? `prefill · ${counted(run.prefillRows, "token")}` : "";
   const draw = useCallback(
     (context) =>
       drawSegments(context, { step, share, recorded, noted, label }, { geometry, theme }, { width, height: HEIGHT_PX }),
@@ -48,7 +48,7 @@ export function StepsBar({ state, dispatch }) {
 
 /** Of the layers of the step in sight; while the first is awaited, of the prompt's rows. */
 function shareOf(run, reveal) {
-  if (!run?.steps.length) return run?.promptLength ? run.partialRows / run.promptLength : 0;
+  if (!run?.steps.length) return run?.promptLength ? run.partialRows / run.prefillRows : 0;
   return run.layers ? Math.min(1, reveal / run.layers) : 1;
 }
 

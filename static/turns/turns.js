@@ -19,7 +19,7 @@ export const TURNS = ["map", "timeline", "inspector", "nextToken", "kvCache", "t
  * @param {{state: () => Object, subscribe: Function}} parts.store
  * @param {(state: Object) => void} parts.onShown is told each state that every part shows, or shows a newer one than
  * @param {{requestFrame: Function, cancelFrame: Function, now: () => number}} parts.clock
- * @returns {{state: () => Object, join: Function, later: Function, stop: () => void}}
+ * @returns {{state: () => Object, join: Function, later: (job: () => void) => () => void, stop: () => void}}
  */
 export function createTurns({ store, onShown, clock }) {
   const listeners = Object.fromEntries(TURNS.map((turn) => [turn, new Set()]));

@@ -91,7 +91,7 @@ def region(page: Page, name: str) -> Locator:
 
 
 def lanes(page: Page) -> Locator:
-    return page.get_by_role("list", name="People").get_by_role("button")
+    return page.get_by_role("list", name="People").locator("[aria-pressed]")
 
 
 def field(page: Page, name: str) -> Locator:
@@ -177,6 +177,7 @@ def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Pa
     expect(lane).to_have_attribute("aria-pressed", "true")
     state = served.passes[number]["requests"][1]
     expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
+    expect(page.locator(".answer.is-looked")).to_contain_text("B joins")
     region(page, "Time").get_by_text("All answers so far").click()
     answers = region(page, "Time").locator("details").get_by_role("listitem")
     expect(answers.filter(has_text=PROMPTS[2])).to_contain_text(re.compile("waits|has not asked yet"))
@@ -243,6 +244,53 @@ def test_what_cannot_be_asked_is_told_at_its_field_and_nothing_is_lost(
     expect(page.get_by_role("alert")).to_contain_text("tokens long")
     expect(prompt).to_have_attribute("aria-invalid", "true")
     complaints.allow("413|422")
+
+
+def test_who_watches_asks_too_is_answered_with_the_others_and_cancels_and_asks_again(
+    serving: Callable[..., Page], server: Server
+) -> None:
+    page = serving(**DESKTOP)
+    field(page, "Milliseconds between two").fill("1500")  # so that it goes on for long enough
+    page.get_by_role("button", name="Run", exact=True).click()
+    question = field(page, "Your question")
+    question.fill("What is a map?")
+    page.get_by_role("button", name="Ask now").click()
+    expect(lanes(page)).to_have_count(10)
+    mine = lanes(page).nth(9)
+    expect(mine).to_contain_text("live")
+    expect(mine).to_contain_text("What is a map?")
+    expect(mine).to_have_attribute("aria-pressed", "true")
+    expect(question).to_have_value("")
+    expect(page.locator(".answer.is-looked .answer-text")).not_to_be_empty()
+    page.get_by_role("button", name=re.compile("^Cancel ")).last.click()
+    again = page.get_by_role("button", name=re.compile("’s again$"))
+    again.click()
+    expect(lanes(page)).to_have_count(11)
+    expect(region(page, "What happened")).to_contain_text("asks again what")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("This run was stopped")).to_be_visible()
+    expect(again).to_have_count(0)
+    run = run_of(page)
+    joined = [frame.data for frame in read(server, run).frames if frame.kind == "asked"]
+    assert [each["number"] for each in joined] == [9, 10]
+    assert joined[1]["request"]["retry_of"] is not None
+    page.goto(f"{server.url}serving?run={run}")
+    expect(lanes(page)).to_have_count(11)
+
+
+def test_a_question_that_cannot_be_asked_is_told_and_kept(serving: Callable[..., Page], complaints: Complaints) -> None:
+    page = serving(**DESKTOP)
+    field(page, "Milliseconds between two").fill("1500")
+    field(page, "Blocks of memory").fill("20")
+    page.get_by_role("button", name="Run", exact=True).click()
+    question = field(page, "Your question")
+    for typed, said in ((" ", "Type what you want to ask first"), ("one two three " * 120, "20 in all")):
+        question.fill(typed)
+        page.get_by_role("button", name="Ask now").click()
+        expect(page.get_by_role("alert")).to_contain_text(said)
+        expect(question).to_have_value(typed)
+    complaints.allow("422")
+    page.get_by_role("button", name="Stop").click()
 
 
 def test_a_run_can_be_stopped_and_says_so(serving: Callable[..., Page]) -> None:

@@ -91,7 +91,7 @@ def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
     """Whether these frames are of a run with the recipe's settings."""
     if "requests" in recipe:
         return serving.recorded_as(recipe, payloads)
-    wanted = asked(recipe).of("any")
+    wanted = asked(recipe).of("any", "nobody")
     data = codec.header(payloads[0]).data
     made = (data["prompt"], data["chat"], data["sampling"], data["limits"]["max_new_tokens"])
     return made == (wanted.prompt, wanted.chat, asdict(wanted.sampling), wanted.max_new_tokens)
@@ -109,7 +109,9 @@ class Recorder:
         if "requests" in recipe:
             kept = self._service.workload(serving.asked(recipe).of(new_id()))
         else:
-            kept = self._service.start(asked(recipe).of(new_id()))
+            run = new_id()
+            # Nobody else's: no recording begins with rows that another one left in the cache.
+            kept = self._service.start(asked(recipe).of(run, run))
         while kept[-1].kind != "close":
             kept += self._service.advance()
         return (frame.payload for frame in kept)

@@ -19,6 +19,7 @@ from kvscope.model.api import (
     BeamRequest,
     ForkRequest,
     Frame,
+    JoinRequest,
     Progress,
     Refused,
     RunRequest,
@@ -102,6 +103,7 @@ class FakeService:
             "parent": None,
             "study": None,
             "created": "2026-11-21T12:00:00Z",
+            "asked": {"reuse": request.reuse, "owner": request.owner},
         }
         self._runs[request.run] = FakeRun(ids, len(ids), request.max_new_tokens, seq=1)
         return [encode(request.run, 0, "open", data)]
@@ -147,7 +149,9 @@ class FakeService:
         return [opened]
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
-        """A log whose rounds are over at once, after one pass that gives everybody a token."""
+        """A log whose rounds are over at once, after a pass that gives everybody a token; it ends with them unless its
+        first request is to come later.
+        """
         if request.asks[0].prompt == "too large":
             raise Refused("requests[0]", "requests[0] is too large.", limit=9)
         asked = [{**asdict(ask), "tokens": len(ask.prompt[:MOST_TOKENS])} for ask in request.asks]
@@ -160,8 +164,22 @@ class FakeService:
             ended = {"round": number, "ms": 2.0, "others": 0, "events": []}
             made.append(encode(request.run, len(made), "round", ended))
         self._runs[request.run].seq = len(made)
-        self._waiting.append(self._close(request.run, "length"))
+        if request.asks[0].arrives_ms:
+            self._runs[request.run].paused = True
+        else:
+            self._waiting.append(self._close(request.run, "length"))
         return made
+
+    def join(self, request: JoinRequest) -> int:
+        """Always as the second."""
+        if request.prompt == "too large":
+            raise Refused("prompt", "That may come to need 9 blocks, and this workload has 8 in all.", limit=8)
+        return 1
+
+    def leave(self, run: str, request: int) -> None:
+        """There are two."""
+        if request > 1:
+            raise Refused("request", f"There is no request {request}; there are 2.", limit=1, status=404)
 
     def control(self, run: str, action: str) -> str:
         state = self._runs.get(run)

@@ -108,7 +108,7 @@ class Server:
 
     def start_run(self, prompt: str, **settings: Any) -> str:
         """Start a run without the page; its id."""
-        response = requests.post(f"{self.url}api/runs", json={"prompt": prompt, **settings}, timeout=60)
+        response = requests.post(f"{self.url}api/runs", json={"prompt": prompt, "reuse": False, **settings}, timeout=60)
         assert response.status_code == 201, response.text
         return str(response.json()["id"])
 

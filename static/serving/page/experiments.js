@@ -47,13 +47,15 @@ function ExperimentCard({ experiment, client, state, live, framed }) {
 }
 
 function Outcome({ result, going }) {
-  const { rounds, of } = result;
+  const { experiment, rounds, of } = result;
   if (rounds.length < of) {
     return html`<p class="experiment-says" role="status">${going ? "Under way" : "Not finished"}: ${integer(rounds.length)} of ${counted(of, "round")} done.</p>`;
   }
   const others = rounds.filter((round) => round.others > 0);
+  const conclusion = experiment.says?.(rounds[0].values, rounds[1].values);
   return html`<div class="outcome">
     ${of === 2 ? html`<${BeforeAfter} result=${result} />` : html`<${Curve} result=${result} />`}
+    ${conclusion && html`<p class="experiment-says">${conclusion}</p>`}
     <${SameText} text=${result.text} />
     ${others.length > 0 && html`<p class="experiment-says">Others shared the engine meanwhile: in ${others.map((round) => `${counted(round.others, "pass", "passes")} of “${round.name}”`).join(", ")}.</p>`}
   </div>`;

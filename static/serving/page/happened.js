@@ -3,21 +3,27 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { integer } from "../../facts/format.js";
+import { Memo } from "../../ui/memo.js";
 import { ownerClass } from "../owners.js";
 import { whatHappened } from "../sentences.js";
 
 /** @param {Object} props as `Watched` gives them to all its parts; `newest`: no later pass is known */
-export function Happened({ round, pass, requests, answers, newest }) {
-  const upTo = newest && round.end ? null : pass.number;
-  const events = useMemo(() => whatHappened(round, requests, answers, upTo), [answers, upTo]);
+export function Happened({ log, round, pass, tally, version }) {
+  const upTo = round.end && pass === round.passes.at(-1) ? null : pass.number;
+  const events = useMemo(() => whatHappened(round, log.study.requests, tally, upTo), [tally, version, upTo]);
   return html`<section class="happened" aria-label="What happened">
     <h2>What happened</h2>
     <div class="events" tabindex="0" role="group" aria-label="Events, newest first"><ol>
       ${events.map(
-        ({ ms, request, lead, rest }, at) => html`<li key=${events.length - at} class=${ownerClass(request)}>
-        <span class="number">${integer(ms)} ms</span><span><b>${lead}</b>${rest}</span>
-      </li>`,
+        ({ ms, request, lead, rest }, at) =>
+          html`<${Memo} key=${events.length - at} of=${Line} ms=${ms} request=${request} lead=${lead} rest=${rest} />`,
       )}
     </ol></div>
   </section>`;
+}
+
+function Line({ ms, request, lead, rest }) {
+  return html`<li class=${ownerClass(request)}>
+    <span class="number">${integer(ms)} ms</span><span><b>${lead}</b>${rest}</span>
+  </li>`;
 }

@@ -1,8 +1,10 @@
 /** The page of serving: what is asked, and the engine answering it, pass by pass. */
 
 import { html } from "htm/preact";
+import { useEffect, useMemo } from "preact/hooks";
 import { OpenFile } from "../../files/open-file.js";
 import { Later } from "../../turns/later.js";
+import { createTurns } from "../../turns/turns.js";
 import { ModelOfRun, ModelPill } from "../../ui/model-pill.js";
 import { OwnHeader } from "../../ui/own-header.js";
 import { Glossary } from "../../words/term.js";
@@ -16,10 +18,26 @@ import { usePlayer } from "./use-player.js";
 import { useServing } from "./use-serving.js";
 import { Watched } from "./watched.js";
 
-/** Nothing here is drawn in slices: the next frame will do. */
-function nextFrame(job) {
-  const frame = requestAnimationFrame(job);
-  return () => cancelAnimationFrame(frame);
+/** Without news of its own it is a queue: one thing in each frame. */
+const WITHOUT_NEWS = { state: () => null, subscribe: () => () => {} };
+
+/** @returns {(job: () => void) => () => void} what is left to a later frame, one thing in each */
+function useQueue() {
+  const turns = useMemo(
+    () =>
+      createTurns({
+        store: WITHOUT_NEWS,
+        onShown() {},
+        clock: {
+          requestFrame: window.requestAnimationFrame.bind(window),
+          cancelFrame: window.cancelAnimationFrame.bind(window),
+          now: () => performance.now(),
+        },
+      }),
+    [],
+  );
+  useEffect(() => turns.stop, [turns]);
+  return turns.later;
 }
 
 /**
@@ -27,7 +45,7 @@ function nextFrame(job) {
  *   setTheme: Function}} props `saved`: the session in sight, of `/s/<id>` or in a file; `example`: a recorded one
  */
 export function Page(props) {
-  return html`<${Later.Provider} value=${nextFrame}><${Defined} ...${props} /><//>`;
+  return html`<${Later.Provider} value=${useQueue()}><${Defined} ...${props} /><//>`;
 }
 
 function Defined(props) {
@@ -55,7 +73,7 @@ function Serving({ client, limits, hearWaits, framed, saved, example, theme, set
       <${Notices} state=${state} />
       ${!run && !framed && log?.passes.length > 0 && html`<${Recorded} state=${state} />`}
       <div class=${log?.passes.length ? "serving-grid" : "serving-grid is-empty"}>
-        ${log?.passes.length ? html`<${Watched} key=${log.id} watched=${state.watched} playing=${playing} />` : html`<${Empty} state=${state} framed=${only} />`}
+        ${log?.passes.length ? html`<${Watched} key=${log.id} watched=${state.watched} playing=${playing} state=${state} limits=${limits} framed=${only} />` : html`<${Empty} state=${state} framed=${only} />`}
         <${Experiments} client=${client} state=${state} live=${playing.live} framed=${only} />
       </div>
     </main>

@@ -3,11 +3,13 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bytesShort, counted, integer, percent } from "../../facts/format.js";
+import { Memo } from "../../ui/memo.js";
 import { useSize } from "../../ui/use-size.js";
 import { Term } from "../../words/term.js";
 import { blocksOf, drawnBlocks, lastCopy, rangesOf, reservedWaste, sharedBlocks, wasteOf } from "../blocks.js";
 import { letterOf, ownerClass } from "../owners.js";
 import { cellsOf, tableOf } from "../pool-geometry.js";
+import { stateOf } from "../sentences.js";
 
 /** Hues of this many owners stand side by side in a block that they share. */
 const STRIPES = 4;
@@ -19,33 +21,29 @@ const MOST_OTHERS = 40;
 const [LETTER_FROM, LETTER_TO] = [0.3, 0.7];
 
 /** @param {Object} props as `Watched` gives them to all its parts */
-export function Pool({ log, round, pass, requests, look }) {
+export function Pool({ log, round, pass, tally, look }) {
   const blockSize = log.open.block_size;
   const [ref, size] = useSize();
   const cells = useMemo(() => blocksOf(pass, blockSize), [pass]);
-  const drawn = useMemo(() => drawnBlocks(round, pass), [round, round.passes.length, pass]);
-  const table = look.looked === null ? [] : pass.requests[look.looked].table;
-  const most = useMemo(() => longestTable(round), [round, round.passes.length]);
+  const { touched, longest: most } = tally;
+  const drawn = useMemo(() => drawnBlocks(round, pass, touched), [round, touched.size, pass]);
+  const table = look.looked === null ? [] : stateOf(pass, look.looked).table;
   const width = size?.width ?? 0;
   return html`<section class="pool" aria-label="Memory">
     <h2>Memory: the block pool <small>${counted(round.settings.blocks, "block")} · ${bytesShort(round.settings.blocks * blockSize * rowBytes(log.open.model))}</small></h2>
-    <${Waste} pass=${pass} requests=${requests} blockSize=${blockSize} />
+    <${Waste} pass=${pass} requests=${log.study.requests} blockSize=${blockSize} />
     <${TableSays} look=${look} pass=${pass} />
     <div class="pool-drawing" ref=${ref} style=${`min-height:${width ? tableOf(most, width).height + cellsOf(drawn.length, width).height : 200}px`}>
       ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
     </div>
     <${Legend} drawn=${drawn.length} pass=${pass} />
-    <${Shared} cells=${cells} round=${round} pass=${pass} blockSize=${blockSize} />
+    <${Shared} cells=${cells} round=${round} events=${tally.events} pass=${pass} blockSize=${blockSize} />
   </section>`;
 }
 
 /** Of K and V of one token. */
 function rowBytes({ layers, kv_heads, head_dim, element_bytes }) {
   return 2 * layers * kv_heads * head_dim * element_bytes;
-}
-
-function longestTable({ passes }) {
-  return Math.max(0, ...passes.flatMap(({ requests }) => requests.map(({ table }) => table.length)));
 }
 
 function Waste({ pass, requests, blockSize }) {
@@ -59,6 +57,7 @@ function Waste({ pass, requests, blockSize }) {
       <span class="waste-reserved">if reserved, by formula: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")}</span>
       <span class="waste-bar" aria-hidden="true"><i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i><i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
+    <p>A block has room for ${blockSize} tokens, and the newest block of each person is seldom full: that is the waste.</p>
     <p>Now: 1 − ${integer(waste.filled)} rows filled ÷ (${counted(waste.held, "block")} × ${blockSize}) = ${percent(waste.share)}. A block that several share counts once.</p>
     <p>Reserving, by formula: each of them would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks of its own, ${integer(reserved.held)} in all:
       1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.</p>
@@ -67,7 +66,7 @@ function Waste({ pass, requests, blockSize }) {
 
 function TableSays({ look, pass }) {
   if (look.looked === null) return html`<p class="table-says quiet">Point at a person to see their block table.</p>`;
-  const { positions, table } = pass.requests[look.looked];
+  const { positions, table } = stateOf(pass, look.looked);
   const letter = letterOf(look.looked);
   if (!table.length)
     return html`<p class="table-says"><b class=${`owner-ink ${ownerClass(look.looked)}`}>${letter}</b> holds no blocks now.</p>`;
@@ -106,7 +105,7 @@ function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
       })}
     </g>
     <g transform=${`translate(0,${chips.height})`}>
-      ${drawn.map((id, at) => html`<${Block} key=${id} id=${id} ...${grid.at(at)} size=${grid.size} cell=${cells.get(id)} ringed=${table.includes(id) ? hue : ""} look=${look} blockSize=${blockSize} />`)}
+      ${drawn.map((id, at) => html`<${Memo} key=${id} of=${Block} id=${id} ...${grid.at(at)} size=${grid.size} ...${cellProps(cells.get(id))} ringed=${table.includes(id) ? hue : ""} hover=${look.hover} blockSize=${blockSize} />`)}
     </g>
   </svg>`;
 }
@@ -121,11 +120,22 @@ function inWords(cells, drawn) {
   return `${drawn} blocks: ${used.length} in use, ${shared.length} of them shared, ${kept.length} kept of those who have ended`;
 }
 
-function Block({ id, x, y, size, cell, ringed, look, blockSize }) {
+/** Of a cell, for a block that is drawn again only when it has changed: lists as text. */
+function cellProps(cell) {
+  if (!cell) return { held: false };
+  const { owners, keptOf, ...rest } = cell;
+  return { held: true, ...rest, owners: owners.join(), keptOf: keptOf.join() };
+}
+
+const numbersOf = (text) => (text ? text.split(",").map(Number) : []);
+
+function Block({ id, x, y, size, ringed, hover, blockSize, held, others, filled, written, ...lists }) {
+  const cell = held
+    ? { others, filled, written, owners: numbersOf(lists.owners), keptOf: numbersOf(lists.keptOf) }
+    : null;
   const owner = cell?.owners[0] ?? cell?.keptOf[0] ?? null;
-  const hover =
-    owner === null ? {} : { onPointerEnter: () => look.hover(owner), onPointerLeave: () => look.hover(null) };
-  return html`<g transform=${`translate(${x},${y})`} class=${`block ${owner === null ? "" : ownerClass(owner)}`} ...${hover}>
+  const pointed = owner === null ? {} : { onPointerEnter: () => hover(owner), onPointerLeave: () => hover(null) };
+  return html`<g transform=${`translate(${x},${y})`} class=${`block ${owner === null ? "" : ownerClass(owner)}`} ...${pointed}>
     <title>${titleOf(id, cell, blockSize)}</title>
     <rect class=${cell?.others ? "block-others" : "block-free"} width=${size} height=${size} rx="4" />
     ${cell && owner !== null && html`<${Filled} cell=${cell} size=${size} blockSize=${blockSize} />`}
@@ -192,9 +202,9 @@ function Legend({ drawn, pass }) {
 }
 
 /** What several hold together, and what was copied last because somebody wrote to it. */
-function Shared({ cells, round, pass, blockSize }) {
+function Shared({ cells, round, events, pass, blockSize }) {
   const shared = sharedBlocks(cells);
-  const copy = lastCopy(round, pass.number, blockSize);
+  const copy = lastCopy(round, events, pass.number, blockSize);
   const one = shared?.ids.length === 1;
   return html`
     ${shared && html`<p>${one ? "Block" : "Blocks"} ${rangesOf(shared.ids)} ${one ? "holds" : "hold"} the same beginning once, for ${counted(shared.people, "person", "people")}.</p>`}

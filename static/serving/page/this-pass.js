@@ -11,13 +11,15 @@ import { Owner } from "./owner.js";
 const MOST_BARS = 12;
 
 /** @param {Object} props as `Watched` gives them to all its parts */
-export function ThisPass({ log, pass, requests }) {
+export function ThisPass({ log, pass }) {
+  const { requests } = log.study;
   const { layers, weight_bytes } = log.open.model;
   const { members, others } = pass;
   const rows = rowsOf(pass) + others.rows;
   const words = tokensOut(pass);
   return html`<section class="this-pass" aria-label="This pass">
     <h2>This pass: ${counted(rows, "row")}, the weights read once</h2>
+    <p class="quiet">A row is one token on its way through the model. All rows of a pass go through it together.</p>
     <div class="pass-way">
       <ul class="pass-rows" aria-label="Rows in">
         ${members.map((member) => html`<${RowsIn} key=${member.request} ...${member} />`)}

@@ -1,15 +1,16 @@
 /** Time: a lane per request over real milliseconds; each pass is a band across all of them, as wide as it took. */
 
 import { html } from "htm/preact";
-import { useMemo } from "preact/hooks";
-import { counted, integer } from "../../facts/format.js";
+import { useMemo, useRef } from "preact/hooks";
+import { counted, fixed, integer, percent } from "../../facts/format.js";
+import { Memo } from "../../ui/memo.js";
 import { pointInside, useSize } from "../../ui/use-size.js";
 import { Term } from "../../words/term.js";
 import { roundName } from "../experiments.js";
-import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsWords } from "../lanes.js";
-import { doneMs, endOf, longestWait } from "../measures.js";
+import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsWords, steadyLanes } from "../lanes.js";
+import { busyOf, doneMs, endOf } from "../measures.js";
 import { letterOf, lettersOf, ownerClass } from "../owners.js";
-import { standing } from "../sentences.js";
+import { standing, stateOf } from "../sentences.js";
 import { Answers } from "./answers.js";
 import { Lane } from "./lane.js";
 import { Owner } from "./owner.js";
@@ -26,11 +27,17 @@ const NAMES_PX = 182;
 const TICK_PX = 84;
 const CHARACTER_PX = 7.3;
 
+/** States of a request that can be cancelled. */
+const THERE = ["waiting", "running", "preempted"];
+
 /** @param {Object} props as `Watched` gives them to all its parts; `go` shows a pass */
-export function Time({ log, round, pass, requests, answers, look, go }) {
+export function Time({ log, round, pass, tally, version, look, go, acts }) {
   const [ref, size] = useSize();
-  const lanes = useMemo(() => lanesOf(round, answers), [round, answers]);
-  const stall = useMemo(() => worstStall(round, answers), [answers]);
+  const { requests } = log.study;
+  const { answers, stall } = tally;
+  const before = useRef([]);
+  const lanes = useMemo(() => steadyLanes(before.current, lanesOf(round, answers)), [round, version]);
+  before.current = lanes;
   const others = log.rounds.filter((other) => other !== round && other.end && doneMs(other));
   const end = axisEnd(Math.max(...log.rounds.map(nowOf)));
   const width = size?.width ?? 0;
@@ -38,15 +45,10 @@ export function Time({ log, round, pass, requests, answers, look, go }) {
   const high = narrow ? NARROW_LANE_PX : LANE_PX;
   const left = narrow ? 0 : NAMES_PX;
   const height = TOP_PX + high * requests.length + AXIS_PX;
-  const frame = {
-    left,
-    high,
-    height,
-    end,
-    narrow,
-    right: width - 8,
-    x: (ms) => left + (ms / end) * (width - 8 - left),
-  };
+  const frame = useMemo(
+    () => ({ left, high, height, end, narrow, right: width - 8, x: (ms) => left + (ms / end) * (width - 8 - left) }),
+    [left, high, height, end, narrow, width],
+  );
   const point = (event) => {
     const lane = Math.floor((pointInside(event).y - TOP_PX) / high);
     look.hover(lane >= 0 && lane < requests.length ? lane : null);
@@ -62,35 +64,27 @@ export function Time({ log, round, pass, requests, answers, look, go }) {
       ${
         width > 0 &&
         html`<svg width=${width} height=${height} role="img" aria-label=${inWords(round, requests)}>
-          <${Bands} round=${round} pass=${pass} frame=${frame} />
-          <${Bars} round=${round} pass=${pass} frame=${frame} />
-          ${lanes.map((lane) => html`<${Lane} key=${lane.request} lane=${lane} y=${TOP_PX + high * lane.request} frame=${frame} looked=${look.looked === lane.request} />`)}
+          <${Memo} of=${Bands} round=${round} count=${round.passes.length} frame=${frame} />
+          <${Memo} of=${Bars} round=${round} count=${round.passes.length} most=${Math.max(1, tally.mostRows)} frame=${frame} />
+          <${RowsShown} pass=${pass} frame=${frame} />
+          ${lanes.map((lane) => html`<${Memo} of=${Lane} key=${lane.request} lane=${lane} y=${TOP_PX + high * lane.request} frame=${frame} looked=${look.looked === lane.request} />`)}
           ${stall && html`<${Stall} stall=${stall} frame=${frame} />`}
           <${Shown} round=${round} pass=${pass} frame=${frame} />
           <${OtherRounds} others=${others} frame=${frame} />
           <${Axis} frame=${frame} />
         </svg>
-        <${Names} requests=${requests} answers=${answers} pass=${pass} frame=${frame} look=${look} />`
+        <${Names} requests=${requests} answers=${answers} newest=${round.passes.at(-1)} begunWith=${log.begunWith} pass=${pass} frame=${frame} look=${look} acts=${acts} />`
       }
     </div>
     <${Legend} others=${others} names=${others.map(({ number }) => roundName(log.study.rounds, number))} />
     <${StallSays} stall=${stall} requests=${requests} />
-    <${Answers} pass=${pass} requests=${requests} answers=${answers} look=${look} />
+    <${BusySays} busy=${busyOf(tally.byMembers)} />
+    <${Answers} round=${round} pass=${pass} requests=${requests} tally=${tally} version=${version} look=${look} />
   </section>`;
 }
 
 function inWords(round, requests) {
   return `${counted(requests.length, "lane")}, ${counted(round.passes.length, "pass", "passes")} so far, ${integer(nowOf(round))} ms`;
-}
-
-/** The worst that reading somebody's prompt did to the others. */
-function worstStall(round, answers) {
-  let worst = null;
-  for (const { request } of answers) {
-    const wait = longestWait(answers, round, request);
-    if (wait && (!worst || wait.ms > worst.ms)) worst = { ...wait, reader: request };
-  }
-  return worst;
 }
 
 const box = (x1, x2, y1, y2) => `M${x1.toFixed(1)},${y1}H${x2.toFixed(1)}V${y2}H${x1.toFixed(1)}Z`;
@@ -107,8 +101,7 @@ function Bands({ round, frame: { x, height } }) {
 }
 
 /** By the square root of the rows: a row alone is to be seen beside hundreds. */
-function Bars({ round, pass, frame: { x, left, right } }) {
-  const most = Math.max(1, ...round.passes.map((each) => total(barOf(each))));
+function Bars({ round, most, frame: { x, left } }) {
   const high = (rows) => BARS_PX * Math.sqrt(rows / most);
   const paths = { prefill: "", decode: "", guessed: "", others: "" };
   for (const each of round.passes) {
@@ -124,19 +117,19 @@ function Bars({ round, pass, frame: { x, left, right } }) {
       base = top;
     }
   }
+  return html`<g class="rows">
+    ${left > 0 && html`<text class="rows-name" x="0" y=${TOP_PX - 24}>rows per pass</text><text class="rows-key" x="0" y=${TOP_PX - 8}><tspan class="is-computed">prompt</tspan> + <tspan class="is-output">1 a person</tspan>${paths.guessed && html` + <tspan class="is-guessed">guesses</tspan>`}</text>`}
+    ${Object.entries(paths).map(([part, d]) => d && html`<path key=${part} class=${`rows-bar is-${part}`} d=${d} />`)}
+  </g>`;
+}
+
+/** Of the pass in sight. */
+function RowsShown({ pass, frame: { x, left, right } }) {
   const shown = (x(pass.start_ms) + x(endOf(pass))) / 2;
   const words = rowsWords(pass);
   const half = (words.length * CHARACTER_PX) / 2;
   const at = Math.min(right - half, Math.max(left + half, shown));
-  return html`<g class="rows">
-    ${left > 0 && html`<text class="rows-name" x="0" y=${TOP_PX - 24}>rows per pass</text><text class="rows-key" x="0" y=${TOP_PX - 8}><tspan class="is-computed">prompt</tspan> + <tspan class="is-output">1 a person</tspan>${paths.guessed && html` + <tspan class="is-guessed">guesses</tspan>`}</text>`}
-    ${Object.entries(paths).map(([part, d]) => d && html`<path key=${part} class=${`rows-bar is-${part}`} d=${d} />`)}
-    <text class="rows-shown" x=${at} y="12" text-anchor="middle">${words}</text>
-  </g>`;
-}
-
-function total({ prefill, decode, guessed, others }) {
-  return prefill + decode + guessed + others;
+  return html`<text class="rows-shown" x=${at} y="12" text-anchor="middle">${words}</text>`;
 }
 
 /** The pass in sight outlined, what came after it faint. */
@@ -172,6 +165,15 @@ function StallSays({ stall, requests }) {
     The longest wait beside somebody’s prompt: while ${letterOf(reader)}’s <b>${counted(requests[reader].tokens, "token")}</b> were read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
 }
 
+/** A signal that misleads: a pass runs all the time, whether it serves one or many. */
+function BusySays({ busy }) {
+  if (!busy) return null;
+  const [few, many] = busy;
+  const of = ({ people, busy, perSecond }) =>
+    html`with ${counted(people, "person", "people")} in each, a pass ran <b class="number">${percent(busy, 0)}</b> of the time and <b class="number">${fixed(perSecond, 0)} tokens</b> came out a second`;
+  return html`<p class="busy-says"><b>Busy says little:</b> ${of(few)}; ${of(many)}. Whether there is room for more, only tokens per second and the queue tell.</p>`;
+}
+
 function Axis({ frame: { x, end, height, left, right } }) {
   const ticks = axisTicks(end, Math.max(2, Math.floor((right - left) / TICK_PX)));
   const y = height - AXIS_PX;
@@ -181,23 +183,39 @@ function Axis({ frame: { x, end, height, left, right } }) {
   </g>`;
 }
 
-function Names({ requests, answers, pass, frame: { high, narrow }, look }) {
+function Names({ requests, answers, newest, begunWith, pass, frame: { high, narrow }, look, acts }) {
   return html`<ol aria-label="People" class=${narrow ? "lane-names is-narrow" : "lane-names"} style=${`top:${TOP_PX}px`}>
-    ${requests.map(
-      ({ prompt, tokens, retry_of }, request) => html`<li key=${request} style=${`height:${high}px`}>
-        <button type="button" class=${`lane-name ${ownerClass(request)}`} aria-pressed=${look.picked === request} title=${prompt}
-          onFocus=${() => look.hover(request)} onBlur=${() => look.hover(null)}
-          onClick=${(event) => {
-            event.stopPropagation();
-            look.pick(request);
-          }}>
-          <${Owner} request=${request} />
-          <span class="lane-prompt">${prompt}</span>
-          <small>${(retry_of ?? null) !== null && `${letterOf(retry_of)} again, `}${counted(tokens, "token")}${answers[request].shared > 0 && html`, <b class="is-cached">${integer(answers[request].shared)} shared</b>`}<span class="visually-hidden">, ${standing(pass.requests[request], answers[request], pass)}</span></small>
-        </button>
-      </li>`,
-    )}
+    ${requests.map((asked, request) => html`<${Memo} key=${request} of=${Name} asked=${asked} request=${request} high=${high} picked=${look.picked === request} shared=${answers[request].shared} stands=${standing(stateOf(pass, request), answers[request], pass)} hover=${look.hover} pick=${look.pick} joined=${request >= begunWith} now=${acts && stateOf(newest, request).state} acts=${acts} />`)}
   </ol>`;
+}
+
+function Name({
+  asked: { prompt, tokens, retry_of },
+  request,
+  high,
+  picked,
+  shared,
+  stands,
+  hover,
+  pick,
+  joined,
+  now,
+  acts,
+}) {
+  return html`<li class=${THERE.includes(now) || now === "cancelled" ? "has-act" : ""} style=${`height:${high}px`}>
+    <button type="button" class=${`lane-name ${ownerClass(request)}`} aria-pressed=${picked} title=${prompt}
+      onFocus=${() => hover(request)} onBlur=${() => hover(null)}
+      onClick=${(event) => {
+        event.stopPropagation();
+        pick(request);
+      }}>
+      <${Owner} request=${request} />
+      <span class="lane-prompt">${joined && html`<i class="lane-live">live</i> `}${prompt}</span>
+      <small>${(retry_of ?? null) !== null && `${letterOf(retry_of)} again, `}${counted(tokens, "token")}${shared > 0 && html`, <b class="is-cached">${integer(shared)} shared</b>`}<span class="visually-hidden">, ${stands}</span></small>
+    </button>
+    ${THERE.includes(now) && html`<button type="button" class="lane-act" aria-label=${`Cancel ${letterOf(request)}`} title=${`Cancel ${letterOf(request)}: its blocks are given back at once`} onClick=${() => acts.cancel(request)}>×</button>`}
+    ${now === "cancelled" && html`<button type="button" class="lane-act" aria-label=${`Ask ${letterOf(request)}’s again`} title=${`Ask ${letterOf(request)}’s again, now: its prompt is read once more`} onClick=${() => acts.askAgain(request)}>↻</button>`}
+  </li>`;
 }
 
 function Legend({ others, names }) {

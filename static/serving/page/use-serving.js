@@ -8,6 +8,8 @@ import { askedOf, FIRST, problemOf, understood, withField, withRequest } from ".
 import { bodyOf, experimentOf } from "../experiments.js";
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
+/** An answer of a sentence or two. */
+const OWN_TOKENS = 24;
 /** For `useLog`. */
 export const makeLog = (id) => new Workload(id);
 const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -44,6 +46,7 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
   const [starting, setStarting] = useState(false);
   const [waits, setWaits] = useState(null);
   const [tries, setTries] = useState({});
+  const [own, setOwn] = useState({ text: "", problem: null, joined: null });
   const [readiness, ready] = useReadiness(client, framed || saved !== null);
   const started = useRef(new Set());
   const watched = useLog(client, run ?? example, makeLog);
@@ -61,7 +64,7 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
   const opened = log?.study && run ? log.id : null;
   useEffect(() => {
     if (opened && !started.current.has(opened)) setAsked((before) => askedOf(log.study, before));
-  }, [opened]);
+  }, [opened, log?.study?.requests.length]);
 
   // An experiment stays the one of its card when another log is in sight.
   const experiment = log?.study && run ? (experimentOf(log.study.rounds)?.id ?? null) : null;
@@ -80,10 +83,13 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
       const { id } = await client.workload(body);
       started.current.add(id);
       show(id);
+      setStarting(false);
+      return id;
     } catch (refusal) {
       setProblem(problemOf(refusal));
     }
     setStarting(false);
+    return null;
   };
   useEffect(() => {
     if (!ready || !held) return;
@@ -95,8 +101,30 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
   const ask = (bodyFor) => {
     const read = understood(asked, limits);
     if ("problem" in read) setProblem(read.problem);
-    else if (ready) post(bodyFor(read));
+    else if (ready) return post(bodyFor(read));
     else setHeld(bodyFor(read));
+    return null;
+  };
+  const runAsked = () => ask(({ system, requests, settings }) => ({ system, requests, rounds: [settings] }));
+  /** What was typed stays where it is until somebody is being asked. */
+  const join = async (id, question) => {
+    try {
+      const { request } = await client.join(id, question);
+      setOwn(({ text }) => ({
+        text: text === question.prompt ? "" : text,
+        problem: null,
+        joined: { run: id, request },
+      }));
+    } catch (refusal) {
+      const inLine = refusal.status === 404 ? "That run stands in line still: ask when it has begun." : null;
+      setOwn((before) => ({ ...before, problem: inLine ?? (refusal.detail || refusal.message) }));
+    }
+  };
+  const askOwn = async (live) => {
+    const prompt = own.text;
+    if (prompt.trim() === "") return setOwn({ ...own, problem: "Type what you want to ask first." });
+    const id = live ? run : await runAsked();
+    if (id) await join(id, { prompt, max_new_tokens: OWN_TOKENS });
   };
   const change = (next) => {
     setProblem(null);
@@ -106,7 +134,17 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
     put: (field, value) => change((now) => withField(now, field, value, limits)),
     putRequest: (at, name, text) => change((now) => withRequest(now, at, name, text)),
     take: (preset) => change(preset.asked()),
-    run: () => ask(({ system, requests, settings }) => ({ system, requests, rounds: [settings] })),
+    run: runAsked,
+    putOwn: (text) => setOwn((before) => ({ ...before, text, problem: null })),
+    askOwn,
+    askAgain: (number) => {
+      const { prompt, max_new_tokens } = log.study.requests[number];
+      return join(run, { prompt, max_new_tokens, retry_of: number });
+    },
+    cancel: (number) =>
+      client
+        .leave(run, number)
+        .catch((refusal) => setOwn((before) => ({ ...before, problem: refusal.detail || refusal.message }))),
     tryOut: (experiment) => ask((posted) => bodyOf(experiment, posted)),
     show,
     stop: () => client.control(run, "stop").catch((refusal) => setProblem(problemOf(refusal))),
@@ -114,7 +152,7 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
     leaveLine: () => client.remove(waits.id),
   };
   return {
-    ...{ run, log, asked, problem, held, starting, waits, tries, readiness, watched, actions },
+    ...{ run, log, asked, own, problem, held, starting, waits, tries, readiness, watched, actions },
     mine: run !== null && started.current.has(run),
   };
 }

@@ -1,44 +1,85 @@
 /** A workload as its log tells it, at the pass that is shown. Live and replay are the same. */
 
 import { html } from "htm/preact";
-import { useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { integer } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
-import { answersOf, endOf, runningOf } from "../measures.js";
+import { InTurn } from "../../ui/in-turn.js";
+import { Memo } from "../../ui/memo.js";
+import { endOf, runningOf } from "../measures.js";
 import { howItWent, setBackBefore, whatItDid } from "../sentences.js";
+import { Tally } from "../tally.js";
 import { Happened } from "./happened.js";
+import { Join } from "./join.js";
 import { Pool } from "./pool.js";
 import { ThisPass } from "./this-pass.js";
 import { Time } from "./time.js";
 import { Transport } from "./transport.js";
 
-/** @param {{watched: {log: import("../../log/workload.js").Workload}, playing: Object}} props `watched` is new with every frame */
-export function Watched({ watched, playing }) {
+/** What is shown in a frame together. */
+const [MEMORY, TIME, BELOW] = [[Pool], [Time], [ThisPass, Happened]];
+
+/**
+ * @param {{watched: {log: import("../../log/workload.js").Workload}, playing: Object, state: Object, limits: Object, framed: boolean}}
+ *   props `watched` is new with every frame
+ */
+export function Watched({ watched, playing, state, limits, framed }) {
   const { log } = watched;
   const { shown, player, live } = playing;
   const pass = log.passes[shown];
   const round = log.rounds[pass.round];
   const { requests } = log.study;
-  const answers = useMemo(() => answersOf(round, requests), [round, round.passes.length, round.end]);
-  const [hovered, setHovered] = useState(null);
-  const [picked, setPicked] = useState(null);
-  const looked = hovered ?? picked ?? runningOf(pass)[0]?.request ?? null;
-  const look = { looked, picked, hover: setHovered, pick: (request) => setPicked(request === picked ? null : request) };
-  const of = { log, round, pass, requests, answers, look };
+  const tally = useMemo(() => new Tally(), [round]);
+  tally.take(round, requests);
+  const { version } = tally;
+  const look = useLook(pass, ownOf(state.own, log));
+  const newest = useRef(playing);
+  newest.current = playing;
+  const go = useCallback((to) => newest.current.dispatch({ type: "go", to }), []);
+  const acts = useActs(state.actions, live && !framed && log.rounds.length === 1);
+  const of = useMemo(() => ({ log, round, pass, tally, version, look, go, acts }), [round, pass, version, look, acts]);
+  const now = live && player.mode === "following";
   return html`
     <div class="watched-head">
-      <${JustNow} ...${of} now=${live && player.mode === "following"} quiet=${player.mode !== "resting"} />
+      <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${player.mode !== "resting"} />
+      ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} log=${log} pass=${pass} playing=${playing} />
     </div>
-    <${Pool} ...${of} /><${Time} ...${of} go=${(to) => playing.dispatch({ type: "go", to })} />
-    <${ThisPass} ...${of} /><${Happened} ...${of} newest=${pass === round.passes.at(-1)} />
+    <${InTurn} parts=${MEMORY} with=${of} /><${InTurn} parts=${TIME} with=${of} /><${InTurn} parts=${BELOW} with=${of} />
   `;
 }
 
-function JustNow({ round, pass, requests, answers, now, quiet }) {
-  const did = whatItDid(pass, setBackBefore(round, pass.number));
+/** @returns {{cancel: Function, askAgain: Function}|null} what can be done with one request; null where nothing can */
+function useActs(actions, allowed) {
+  const newest = useRef(actions);
+  newest.current = actions;
+  return useMemo(() => {
+    const act = (name) => (request) => newest.current[name](request);
+    return allowed ? { cancel: act("cancel"), askAgain: act("askAgain") } : null;
+  }, [allowed]);
+}
+
+/** @returns {number|null} the request by which whoever watches has joined last, once the log tells of it */
+function ownOf({ joined }, log) {
+  return joined?.run === log.id && joined.request < log.study.requests.length ? joined.request : null;
+}
+
+/** Whoever is pointed at or was picked, or else somebody who is being answered. Who has just joined, `own`, is picked. */
+function useLook(pass, own) {
+  const [hovered, hover] = useState(null);
+  const [picked, setPicked] = useState(null);
+  const pick = useCallback((request) => setPicked((now) => (now === request ? null : request)), []);
+  useEffect(() => {
+    if (own !== null) setPicked(own);
+  }, [own]);
+  const looked = hovered ?? picked ?? runningOf(pass)[0]?.request ?? null;
+  return useMemo(() => ({ looked, picked, hover, pick }), [looked, picked]);
+}
+
+function JustNow({ round, pass, requests, tally, now, quiet }) {
+  const did = whatItDid(pass, setBackBefore(tally, pass.number));
   const over = round.end && pass === round.passes.at(-1);
   return html`<p class="just-now" aria-live=${quiet ? "off" : "polite"}>
-    <b>${now ? "Just now" : `At ${integer(endOf(pass))} ms`}:</b> ${did} <b class="number">${integer(pass.ms)} ms</b>. ${over ? howItWent(round, requests, answers) : ""} <${Badge} origin="measured" />
+    <b>${now ? "Just now" : `At ${integer(endOf(pass))} ms`}:</b> ${did} <b class="number">${integer(pass.ms)} ms</b>. ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin="measured" />
   </p>`;
 }

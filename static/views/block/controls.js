@@ -40,7 +40,9 @@ function useOptions(run, count) {
   const options = useMemo(() => [], [run]);
   for (let position = options.length; position < count; position++) {
     const name = `${position}: ${tokenLabel(run.tokens[position])}`;
-    options.push(html`<option key=${position} value=${String(position)}>${name}</option>`);
+    options.push(
+      html`<option key=${position} value=${String(position)} disabled=${position < run.reused}>${name}</option>`,
+    );
   }
   return options;
 }

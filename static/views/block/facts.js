@@ -212,11 +212,16 @@ function cached(scene, place, kind) {
   const { run, step } = scene;
   const [first, last] = readersOf(run, place.part);
   const written = run.stepOfQuery(place.key);
-  const before = written === 0 ? "written in prefill, read again" : `written at step ${written}, read again`;
+  const before =
+    place.key < run.reused
+      ? "read from the cache: an earlier run wrote it"
+      : written === 0
+        ? "written in prefill, read again"
+        : `written at step ${written}, read again`;
   return {
     ...headed(scene, place, `${kind} of ${quoted(run.tokens[place.key])}, KV head ${place.part}`),
     notes: [
-      written === step ? "written in this step" : before,
+      run.isComputedIn(step, place.key) ? "written in this step" : before,
       `position ${place.key}; read by ${first === last ? `head ${first}` : `heads ${first}–${last}`}`,
     ],
   };

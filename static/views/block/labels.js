@@ -81,7 +81,7 @@ function Tokens({ x, y, columns, scene }) {
     .filter(away);
   return html`${names.map(({ position, named }) => {
     const column = columnAt(columns, position);
-    const kind = position > query ? "is-muted" : run.stepOfQuery(position) === scene.step ? "is-computed" : "is-cached";
+    const kind = position > query ? "is-muted" : run.isComputedIn(scene.step, position) ? "is-computed" : "is-cached";
     return html`<text
         class=${`block-token ${kind}`}
         transform=${`translate(${x + (column.x0 + column.x1) / 2 + 3} ${y}) rotate(${TILT_DEGREES})`}

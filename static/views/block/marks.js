@@ -21,7 +21,7 @@ export function BlockMarks({ geometry, scene, pointed, hover }) {
 /** Blue around the columns that were there, amber around those this step writes. */
 function Frames({ geometry, scene }) {
   const { columns, frames } = geometry;
-  const firstNew = scene.prefill ? 0 : scene.query;
+  const firstNew = scene.stood;
   const stretches = columns.runs.flatMap(([from, to]) => [
     ...(from < firstNew ? [{ from, to: Math.min(to, firstNew - 1), tone: "cached" }] : []),
     ...(to >= firstNew ? [{ from: Math.max(from, firstNew), to, tone: "computed" }] : []),

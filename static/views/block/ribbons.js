@@ -8,8 +8,8 @@ const SHEET_PX = 3;
 
 export function BlockRibbons({ geometry, scene }) {
   const { width, height, ribbons, boxes, columns, zone } = geometry;
-  // In prefill nothing was on the shelf before: what is read there was computed in the same step.
-  const toneOf = (tone) => (tone === "cached" && scene.prefill ? "computed" : tone);
+  // Where nothing was on the shelf before, what is read there was computed in the same step.
+  const toneOf = (tone) => (tone === "cached" && !scene.stood ? "computed" : tone);
   return html`<svg class="block-ribbons" width=${width} height=${height} aria-hidden="true">
     ${zone && html`<rect class="block-zone" ...${zone} rx="8" />`}
     ${ribbons.map(({ tone, path, band }) =>

@@ -20,7 +20,9 @@ export function blockScene(run, { layer, query }, values) {
     prefill,
     exact: Boolean(values),
     values: values ?? { "attn.weights": weightsOfLog(run, layer, query) },
-    rows: prefill ? run.promptLength : 1,
+    rows: prefill ? run.prefillRows : 1,
+    /** Columns that stood on the shelf before this step. */
+    stood: prefill ? run.reused : query,
     /** Positions that exist once this step is done; those after `query` are masked. */
     positions: prefill ? run.promptLength : query + 1,
     dims: {

@@ -10,8 +10,8 @@ import { deltas } from "./scene.js";
  * @returns {Object<string, Line[]>} lines by the name of the place in the drawing they belong to
  */
 export function captions(scene, terse = false) {
-  const { dims, rows, layer, query, positions, run } = scene;
-  const read = scene.prefill ? 0 : query;
+  const { dims, rows, layer, query, run, stood } = scene;
+  const tone = stood ? "cached" : "computed";
   const delta = deltas(scene);
   const flat = (width) => ({ text: shape(rows, width), tone: "muted" });
   const ownOnly = { text: "own row only", tone: "muted" };
@@ -27,7 +27,7 @@ export function captions(scene, terse = false) {
     terse
       ? `${kind}: ${integer(query + 1)} read`
       : from
-        ? `${kind}: ${integer(from)} read + 1 new`
+        ? `${kind}: ${integer(from)} read + ${integer(query + 1 - from)} new`
         : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
   const last = layer === run.layers - 1;
   return {
@@ -78,9 +78,9 @@ export function captions(scene, terse = false) {
       { text: "V", tone: "strong" },
       { text: shape(dims.kvHeads, dims.headDim), tone: "muted" },
     ],
-    readK: [{ text: columns("K", read), tone: scene.prefill ? "computed" : "cached" }],
-    readV: [{ text: columns("V", read), tone: scene.prefill ? "computed" : "cached" }],
-    shelf: [{ text: shelfText(scene, read, positions) }],
+    readK: [{ text: columns("K", stood), tone }],
+    readV: [{ text: columns("V", stood), tone }],
+    shelf: [{ text: shelfText(scene) }],
     append: [{ text: "append", tone: "computed" }],
     "mlp.normed": [flat(dims.d), ownOnly],
     "mlp.gate": [{ text: "gate", tone: "muted" }],
@@ -95,14 +95,14 @@ function shape(rows, width) {
   return `[${integer(rows)} × ${integer(width)}]`;
 }
 
-function shelfText({ layer, prefill, dims }, read, positions) {
+function shelfText({ layer, prefill, dims, positions, rows, stood }) {
   const group = dims.heads / dims.kvHeads;
   const shared = group > 1 ? `; each KV head serves ${group} query heads` : "";
-  if (prefill) {
+  if (prefill && !stood) {
     const written = positions === 1 ? "its only column" : `all ${integer(positions)} columns at once`;
     return `KV cache of layer ${layer}: prefill writes ${written} (amber)${shared}`;
   }
-  return `KV cache of layer ${layer}: ${counted(read, "column")} stood there (blue), this step writes one (amber)${shared}`;
+  return `KV cache of layer ${layer}: ${counted(stood, "column")} stood there (blue), this step writes ${rows === 1 ? "one" : integer(rows)} (amber)${shared}`;
 }
 
 /**
@@ -150,7 +150,7 @@ export function chips({ dims, query }) {
 
 /** @returns {{strong: string, text: string, cached: string, computed: string, delta: string}} what happens, in plain words */
 export function sentence(scene) {
-  const { run, query, rows, prefill, layer, dims } = scene;
+  const { run, query, rows, prefill, layer, dims, positions, stood } = scene;
   const name = quoted(run.tokens[query]);
   const keys = counted(query + 1, "key");
   const measured = deltas(scene);
@@ -169,14 +169,14 @@ export function sentence(scene) {
       delta,
     };
   }
-  const later = rows - query - 1;
+  const later = positions - query - 1;
   return {
     strong: rows === 1 ? "Prefill, one row." : `Prefill: ${integer(rows)} rows go through layer ${layer} at once.`,
     text:
-      `This is the row of ${name}, number ${integer(query + 1)} of ${integer(rows)}. ` +
+      `This is the row of ${name}, number ${integer(query + 1)} of ${integer(positions)}. ` +
       (query ? `It may read itself and the ${integer(query)} before it` : "It may read only itself") +
       (later ? `; the ${integer(later)} after it ${later === 1 ? "is" : "are"} hidden from it.` : "."),
-    cached: "Nothing reused yet",
+    cached: stood ? `${counted(stood, "column")} of K and V reused, from an earlier run` : "Nothing reused yet",
     computed: `${counted(rows, "column")} of K and V computed, and kept`,
     delta,
   };

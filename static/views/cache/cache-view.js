@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
-import { counted, quoted } from "../../facts/format.js";
+import { counted, integer, quoted } from "../../facts/format.js";
 import { useConnected, useTwin } from "../../loading/use-twin.js";
 import { useStages } from "../../ui/use-stages.js";
 import { Forgotten } from "./forgotten.js";
@@ -62,6 +62,8 @@ function Sheet({ state, focus, dispatch, client, controller }) {
 
 function headline(run, step) {
   const { rows, firstQuery } = run.steps[step];
+  if (step === 0 && run.reused)
+    return `Prefill reads K and V of ${counted(run.reused, "token")} from the cache and writes those of ${integer(rows)}`;
   if (step === 0) return `Prefill writes K and V of ${counted(rows, "token")} into the cache`;
   const what = rows === 1 ? `only ${quoted(run.tokens[firstQuery])}` : counted(rows, "token");
   return `Step ${step} computes ${what}; the ${counted(firstQuery, "token")} before are cached`;

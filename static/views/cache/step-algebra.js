@@ -23,8 +23,11 @@ export function StepAlgebra({ state, focus, client, dispatch }) {
   const operations = useMemo(() => stepOperations(model, { rows, keys }), [model, rows, keys]);
   if (step === 0)
     return html`<p class="sheet-say">
-      This is prefill: there is no cache yet, so nothing can be reused. Every row is computed once, and its K and V are
-      kept.${" "}
+      ${
+        run.reused
+          ? `This is prefill: K and V of the first ${counted(run.reused, "token")} are read from the cache, where an earlier run left them. ${counted(rows, "row")} ${rows === 1 ? "is" : "are"} computed, and kept too.`
+          : "This is prefill: there is no cache yet, so nothing can be reused. Every row is computed once, and its K and V are kept."
+      }${" "}
       ${
         run.steps.length > 1 &&
         html`<button type="button" onClick=${() => dispatch({ type: "seek", step: 1 })}>

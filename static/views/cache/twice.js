@@ -65,7 +65,11 @@ export function Twice({ run, values }) {
 function Reading({ run, values, at, keys }) {
   const { cached, again, difference } = numberTwice(values, at.name, at.position, at.index);
   const age =
-    at.position === keys - 1 ? "written in this step" : `in the cache since step ${run.stepOfQuery(at.position)}`;
+    at.position === keys - 1
+      ? "written in this step"
+      : at.position < run.reused
+        ? "in the cache since an earlier run"
+        : `in the cache since step ${run.stepOfQuery(at.position)}`;
   return html`${at.name.toUpperCase()} of ${quoted(run.tokens[at.position])} (position ${at.position}, ${age}), number ${at.index}:
     ${" "}<b class="word-cached">${fixed(cached, DIGITS)}</b> cached, <b class="word-computed">${fixed(again, DIGITS)}</b> computed again,
     ${" "}${difference === 0 ? "the same to the last bit" : `${small(difference)} apart`}.`;

@@ -22,10 +22,10 @@ export function matrixParts({ geometry, ratio }) {
 
 /**
  * Cells of the rows in sight that begin in one band, over an empty matrix. Masked cells stay unpainted; rows that are still
- * to come are places with nothing in them.
+ * to come, or were read from the cache, are places with nothing in them.
  *
  * @param {{data: Uint32Array, width: number, height: number}} target of the matrix's size; the first part empties it
- * @param {(query: number) => Uint8Array|null} row companded weights of a query; null: of none, for the first step is to come
+ * @param {(query: number) => Uint8Array|null} row companded weights of a query; null: of one that no step computed, or is yet to
  * @param {number} part below `matrixParts`, the topmost first
  * @param {{theme: Object}} scales
  * @param {{geometry: Object, ratio: number}} size
@@ -72,10 +72,10 @@ export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio 
 function gatherRows(row, geometry, first, y0, ratio) {
   let last = first;
   while (last < geometry.queries[1] && Math.round(queryBox(geometry, last + 1).y0 * ratio) === y0) last++;
-  if (last === first || !row(first)) return { shades: row(first), last };
+  if (last === first || !row(last)) return { shades: row(last), last };
   const shades = new Uint8Array(last + 1);
   for (let query = first; query <= last; query++) {
-    const weights = row(query);
+    const weights = row(query) ?? [];
     for (let key = 0; key < weights.length; key++) if (weights[key] > shades[key]) shades[key] = weights[key];
   }
   return { shades, last };

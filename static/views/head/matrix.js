@@ -88,7 +88,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
     return { hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
   };
   const pointAt = (cell) => {
-    const place = cell ? { layer, head, query: cell.query, key: cell.key } : null;
+    const place = cell?.query >= run.reused ? { layer, head, query: cell.query, key: cell.key } : null;
     if (place?.query !== hover?.query || place?.key !== hover?.key) dispatch({ type: "hover", hover: place });
   };
   const onPointerMove = (event) => {
@@ -104,7 +104,8 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   };
   const onClick = (event) => {
     const { cell } = under(pointInside(event));
-    if (cell) dispatch({ type: "select", selection: { layer, head, query: cell.query, key: cell.key } });
+    if (cell?.query >= run.reused)
+      dispatch({ type: "select", selection: { layer, head, query: cell.query, key: cell.key } });
   };
 
   const pointed = pointer ? under(pointer) : { hit: null };
@@ -137,6 +138,13 @@ function cellFacts(run, { queries, keys, row = false }, cell) {
       title: "Masked",
       value: "no weight",
       notes: [`${quoted(run.tokens[queries[1]])} may not look at ${quoted(run.tokens[keys[0]])}, which comes after it`],
+    };
+  }
+  if (cell.query < run.reused) {
+    return {
+      title: `${quoted(run.tokens[cell.query])} was not computed in this run`,
+      value: "read from the cache",
+      notes: ["an earlier run computed its K and V"],
     };
   }
   const many = queries[1] > queries[0] || keys[1] > keys[0];

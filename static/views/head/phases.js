@@ -1,12 +1,14 @@
 /** How many rows of the matrix were computed at once, and why. */
 
 import { html } from "htm/preact";
-import { counted } from "../../facts/format.js";
+import { counted, integer } from "../../facts/format.js";
 
 /** @param {{run: Object, newest: number}} props `newest`: the last row in sight */
 export function Phases({ run, newest }) {
   return html`<ul class="head-phases">
-    <li>prefill: ${counted(run.promptLength, "row")}${run.promptLength > 1 && " at once"}</li>
+    <li>
+      prefill: ${counted(run.prefillRows, "row")}${run.prefillRows > 1 && " at once"}${run.reused > 0 && `, ${integer(run.reused)} read`}
+    </li>
     ${newest >= run.promptLength && html`<li>decode: one row a step</li>`}
   </ul>`;
 }
@@ -16,5 +18,7 @@ export function whySoMany(run, newest) {
   if (newest >= run.promptLength)
     return "Why one row a step? A new word is known only when the step before has chosen it.";
   if (run.promptLength === 1) return "One word of prompt is one row; it can look only at itself.";
+  if (run.reused)
+    return `The first ${counted(run.reused, "token")} have no rows here: an earlier run computed their K and V, and this one reads them.`;
   return "Why all rows at once? Every word of the prompt is known before the first step.";
 }

@@ -60,7 +60,7 @@ export function Phases({ run, prefill, decode }) {
 
 function say(run, prefill, decode) {
   const passes = run.steps[0].data.ms.chunks.length;
-  const reads = `Prefill reads the weights ${passes === 1 ? "once" : `${passes} times`} for ${counted(run.promptLength, "token")}`;
+  const reads = `Prefill reads the weights ${passes === 1 ? "once" : `${passes} times`} for ${counted(run.prefillRows, "token")}`;
   const shared = `${reads}: ${significant(prefill.intensity)} operations for each byte.`;
   if (!decode) return `${shared} Decode has not begun.`;
   const again = `Decode reads them again for every token: ${significant(decode.intensity)}.`;

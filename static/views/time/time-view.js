@@ -16,7 +16,7 @@ export function TimeView({ state, dispatch }) {
   const decode = useMemo(() => phaseFacts(run, "decode"), [run, count]);
   const onPick = (to) => dispatch({ type: "seek", step: to });
   return html`<div class="sheet">
-    <h2>${headline(facts.prefill, decode)}</h2>
+    <h2>${headline(run, facts.prefill, decode)}</h2>
     <section class="sheet-part" aria-label="Step by step">
       <h3>Step by step <${Badge} origin="measured" /></h3>
       <${Steps} run=${run} step=${step} onPick=${onPick} />
@@ -32,8 +32,11 @@ export function TimeView({ state, dispatch }) {
   </div>`;
 }
 
-function headline(prefill, decode) {
-  const first = `${counted(prefill.tokens, "token")} of prompt took ${milliseconds(prefill.ms)}`;
+function headline(run, prefill, decode) {
+  const computed = run.reused
+    ? `${integer(run.reused)} of ${integer(run.promptLength)} prompt tokens were read from the cache; computing ${integer(prefill.tokens)}`
+    : `${counted(prefill.tokens, "token")} of prompt`;
+  const first = `${computed} took ${milliseconds(prefill.ms)}`;
   return decode ? `${first}; each token after that, ${milliseconds(decode.msTotal)}` : first;
 }
 

@@ -39,6 +39,17 @@ def test_settings_reach_the_engine_and_the_status(client: FlaskClient) -> None:
     assert status["prompt_tokens"] == 3
 
 
+def test_a_run_reads_what_its_clients_runs_left_unless_it_is_told_not_to(client: FlaskClient) -> None:
+    def asked(headers: dict[str, str], **fields: Any) -> dict[str, Any]:
+        run = client.post("/api/runs", json={"prompt": "abc", **fields}, headers=headers).json["id"]
+        return dict(header(frames(client, run)[0]).data["asked"])
+
+    token = "0123456789abcdef"
+    assert asked({"X-KVScope-Client": token}) == {"reuse": True, "owner": token}
+    assert asked({"X-KVScope-Client": token}, reuse=False) == {"reuse": False, "owner": token}
+    assert asked({}) == {"reuse": True, "owner": "127.0.0.1"}
+
+
 def test_frames_are_the_whole_log_in_order_and_after_cuts_it(client: FlaskClient) -> None:
     run = finished(client)
     stored = frames(client, run)
@@ -76,6 +87,8 @@ def test_the_longest_prompt_fits_however_it_is_escaped(client: FlaskClient) -> N
         ({"prompt": "a" * 8193}, 413, "prompt"),
         ({"prompt": "long"}, 413, "prompt"),
         ({"prompt": "\ud800"}, 400, "prompt"),
+        ({"reuse": "no"}, 422, "reuse"),
+        ({"reuse": 1}, 422, "reuse"),
         ({"chat": "yes"}, 422, "chat"),
         ({"chat": 1}, 422, "chat"),
         ({"max_new_tokens": 0}, 422, "max_new_tokens"),
@@ -111,7 +124,7 @@ def test_the_longest_prompt_fits_however_it_is_escaped(client: FlaskClient) -> N
 )
 def test_a_bad_field_is_named(client: FlaskClient, fields: dict[str, Any], status: int, field: str) -> None:
     document = problem(client.post("/api/runs", json={"prompt": "abc", **fields}), status, field)
-    if field not in ("prompt", "chat", "model") or status == 413:
+    if field not in ("prompt", "chat", "reuse", "model") or status == 413:
         assert "limit" in document
 
 

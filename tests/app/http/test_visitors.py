@@ -38,3 +38,20 @@ def test_one_without_a_token_is_its_address(token: str | None) -> None:
 )
 def test_all_addresses_of_an_ipv6_network_count_as_one(address: str, counted: str) -> None:
     assert network_of(address) == counted
+
+
+@pytest.mark.parametrize(
+    ("address", "token", "owner"),
+    [
+        ("192.0.2.7", TOKEN, TOKEN),
+        ("192.0.2.7", None, ""),
+        ("2001:db8::1", None, ""),
+        ("127.0.0.1", None, "127.0.0.1"),
+        ("::1", TOKEN, TOKEN),
+        ("", None, ""),
+    ],
+)
+def test_who_is_known_by_an_address_alone_owns_nothing_that_others_there_could_read(
+    address: str, token: str | None, owner: str
+) -> None:
+    assert asking(address, token).owner == owner

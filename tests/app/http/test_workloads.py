@@ -56,3 +56,48 @@ def test_what_cannot_be_is_refused_with_its_field(client: FlaskClient, body: dic
     response = client.post("/api/workloads", json=body)
     problem(response, response.status_code, field)
     assert response.status_code in (413, 422)
+
+
+@pytest.fixture
+def going(client: FlaskClient) -> str:
+    """A workload that goes on until it is stopped."""
+    made = client.post("/api/workloads", json={"requests": [{**ASK, "arrives_ms": 60_000}], "rounds": [ROUND]})
+    assert made.status_code == 201, made.text
+    return str(made.json["id"])
+
+
+def test_somebody_joins_while_it_is_answered_and_is_cancelled(client: FlaskClient, going: str) -> None:
+    joined = client.post(f"/api/workloads/{going}/requests", json=ASK)
+    assert (joined.status_code, joined.json) == (201, {"id": going, "request": 1})
+    assert client.delete(f"/api/workloads/{going}/requests/1").status_code == 204
+    problem(client.delete(f"/api/workloads/{going}/requests/2"), 404, "request")
+    client.post(f"/api/runs/{going}/control", json={"action": "stop"})
+    eventually(lambda: client.get(f"/api/runs/{going}").json["status"] == "closed")
+    for response in (
+        client.post(f"/api/workloads/{going}/requests", json=ASK),
+        client.delete(f"/api/workloads/{going}/requests/1"),
+    ):
+        problem(response, 409, "run")
+        assert "has ended" in response.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "limit"),
+    [
+        ({"prompt": ""}, "prompt", None),
+        ({**ASK, "max_new_tokens": 65}, "max_new_tokens", 64),
+        ({**ASK, "retry_of": 24}, "retry_of", None),
+        ({"prompt": "too large"}, "prompt", 8),
+    ],
+)
+def test_who_cannot_join_is_told_why(
+    client: FlaskClient, going: str, body: dict[str, Any], field: str, limit: int | None
+) -> None:
+    response = client.post(f"/api/workloads/{going}/requests", json=body)
+    problem(response, 422, field)
+    assert limit is None or str(limit) in response.json["detail"]
+
+
+def test_nobody_joins_what_there_is_not(client: FlaskClient) -> None:
+    assert client.post("/api/workloads/nothing/requests", json=ASK).status_code == 404
+    assert client.delete("/api/workloads/nothing/requests/0").status_code == 404

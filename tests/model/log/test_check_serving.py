@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import Ask, Drafting, Kept, ServingSettings, WorkloadRequest
+from kvscope.model.api import Ask, Drafting, JoinRequest, Kept, ServingSettings, WorkloadRequest
 from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import header, join, relabel
@@ -169,6 +169,38 @@ def test_it_opens_with_its_first_request_and_asks_again_only_what_was_given_up(l
     place = "parts[0].data.study.requests[2].retry_of is no request before it that was cancelled."
     assert said(log, 0, ("study", "requests", 2, "retry_of"), 0) == place
     assert said(log, 0, ("study", "requests", 2, "retry_of"), 2) == place
+
+
+@pytest.fixture(scope="module")
+def joined() -> list[bytes]:
+    """Somebody asks while another is answered, goes away, and asks again."""
+    made = service()
+    opened = made.workload(WorkloadRequest("w", "", (Ask("hello there", 12),), (ServingSettings(blocks=8),)))
+    opened += made.advance()
+    made.join(JoinRequest("w", "me too", 6, None))
+    opened += made.advance()
+    made.leave("w", 1)
+    opened += made.advance()
+    made.join(JoinRequest("w", "me too", 2, 1))
+    return run_of(made, opened)
+
+
+def test_who_joined_belongs_to_it_from_then_on(joined: list[bytes]) -> None:
+    assert [header(payload).kind for payload in joined].count("asked") == 2
+    check = checked(joined)
+    assert check.passes
+    at = first(joined, "asked")
+    assert "is not request 1" in said(joined, at, ("number",), 2)
+    assert "is no request before it" in said(joined, at, ("request", "retry_of"), 1)
+    without = [relabel(payload, "w", seq).payload for seq, payload in enumerate([*joined[:at], *joined[at + 1 :]])]
+    with pytest.raises(BadFile, match=r"is not request 1|are not 1|there is not"):
+        checked(without)
+
+
+def test_nobody_joins_what_is_asked_in_several_rounds(log: list[bytes], joined: list[bytes]) -> None:
+    asked = relabel(joined[first(joined, "asked")], "w", 1, {"number": 3}).payload
+    with pytest.raises(BadFile, match="is not request 3 of a workload that can be joined"):
+        checked([log[0], asked])
 
 
 def test_frames_of_the_other_kind_of_log_do_not_belong_there(log: list[bytes]) -> None:

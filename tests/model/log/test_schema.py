@@ -18,6 +18,7 @@ TENSORS = {
     "layer": ATTENTION | NORMS,
     "step": CANDIDATES,
     "beams": {},
+    "asked": {},
     "pass": {},
     "round": {},
     "close": {},

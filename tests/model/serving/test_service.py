@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kvscope.model.api import Ask, Drafting, Refused, ServingSettings, WorkloadRequest
+from kvscope.model.api import MAX_ASKS, Ask, Drafting, JoinRequest, Refused, ServingSettings, WorkloadRequest
 from kvscope.model.log import frames, schema
 from kvscope.model.log.reader import LogReader
 from tests.support.tiny_runs import finish, request, service
@@ -89,3 +89,77 @@ def test_a_second_one_waits_for_the_blocks_of_the_first() -> None:
     assert refused.value.status == 429
     finish(made)
     assert made.workload(second)
+
+
+def joining(prompt: str = "good day", new: int = 3, retry_of: int | None = None) -> JoinRequest:
+    return JoinRequest("w", prompt, new, retry_of)
+
+
+def events(log: LogReader, request: int) -> list[str]:
+    """What happened to a request."""
+    told = [*log.passes, *log.rounds]
+    return [event["what"] for each in told for event in each["events"] if event["request"] == request]
+
+
+def test_who_joins_arrives_then_and_gets_the_text_that_it_would_alone() -> None:
+    made = service()
+    found = made.workload(workload(Ask("hello", 6))) + made.advance() + made.advance()
+    assert made.join(joining()) == 1
+    log = LogReader(frame.payload for frame in found + finish(made))
+    [joined] = log.joined
+    assert (joined["number"], joined["request"]["prompt"], joined["request"]["max_new_tokens"]) == (1, "good day", 3)
+    assert [len(each["requests"]) for each in log.passes][:3] == [1, 1, 2]
+    assert events(log, 1) == ["arrived", "joined", "shared", "first", "done"]
+    arrived = next(each for made in log.passes for each in made["events"] if each["request"] == 1)
+    assert arrived["ms"] == joined["request"]["arrives_ms"] <= log.passes[2]["start_ms"]
+
+    def text(log: LogReader, request: int) -> list[int]:
+        members = [member for each in log.passes for member in each["members"] if member["request"] == request]
+        return [member["token"]["id"] for member in members if member["token"]]
+
+    alone = service()
+    opened = alone.workload(workload(Ask("good day", 3)))
+    assert text(log, 1) == text(LogReader(frame.payload for frame in opened + finish(alone)), 0)
+
+
+def test_a_request_is_cancelled_by_hand_and_asked_again() -> None:
+    made = service()
+    found = made.workload(workload(Ask("hello", 6), Ask("good day", 6))) + made.advance()
+    with pytest.raises(Refused, match="cancelled"):
+        made.join(joining(retry_of=1))
+    made.leave("w", 1)
+    assert made.join(joining(retry_of=1)) == 2
+    for number, status in ((1, 409), (3, 404)):
+        with pytest.raises(Refused) as refused:
+            made.leave("w", number)
+        assert (refused.value.field, refused.value.status) == ("request", status)
+    log = LogReader(frame.payload for frame in found + finish(made))
+    assert events(log, 1)[-1] == "cancelled"
+    assert log.joined[0]["request"]["retry_of"] == 1
+    assert events(log, 2)[-1] == "done"
+    assert not made.engine.scheduler.promised
+
+
+def test_nobody_joins_beyond_the_limits_and_nothing_changes() -> None:
+    made = service()
+    two = workload(*[Ask("hello", 4)] * MAX_ASKS)
+    found = made.workload(two) + made.advance()
+    for asked, field, status in (
+        (joining(), "run", 409),
+        (joining("a" * 600), "prompt", 422),
+        (joining("a" * 500, 64), "prompt", 422),
+    ):
+        with pytest.raises(Refused) as refused:
+            made.join(asked)
+        assert (refused.value.field, refused.value.status) == (field, status)
+    assert not LogReader(frame.payload for frame in found + finish(made)).joined
+    with pytest.raises(Refused, match="over"):
+        made.join(joining())
+    made.workload(workload(rounds=(ServingSettings(blocks=1),)))
+    with pytest.raises(Refused, match="1 in all"):
+        made.join(joining("a" * 20))
+    finish(made)
+    made.workload(workload(rounds=(PLAIN, PLAIN)))
+    for act in (lambda: made.join(joining()), lambda: made.leave("w", 0)):
+        with pytest.raises(Refused, match="several rounds"):
+            act()

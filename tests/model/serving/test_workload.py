@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import Drafting, Kept, ServingSettings
+from kvscope.model.api import Drafting, Kept, Refused, ServingSettings
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, StepRecord
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
@@ -77,15 +77,18 @@ def serve(
     requests: list[Tokenized],
     *rounds: ServingSettings,
     before: Callable[[int], None] = lambda number: None,
+    meddle: Callable[[int, Workload], None] = lambda number, workload: None,
 ) -> Served:
     """Serve to the end, on a clock that goes on by a millisecond in each pass; blocks are counted after every one.
 
-    `before` is told the number of the pass that comes.
+    `before` is told the number of the pass that comes; `meddle` may change the workload before it.
     """
     now = [0.0]
-    workload = Workload("w", engine, requests, rounds, token, clock=lambda: now[0])
+    workload = Checked("w", engine, requests, rounds, token, clock=lambda: now[0])
     served, check = Served(), ServingCheck(study_of(requests, rounds), BLOCK_SIZE, "study")
+    workload.check = check
     while not workload.over:
+        meddle(round(now[0] * 1000) + 1, workload)
         told = workload.prepare()
         now[0] += 1 / 1000
         before(round(now[0] * 1000))
@@ -112,20 +115,32 @@ def serve(
     return served
 
 
+def request_of(asked: Tokenized) -> schema.ServedRequest:
+    """As a log has it; the prompt's text is of no matter here."""
+    return schema.ServedRequest(
+        prompt="",
+        tokens=len(asked.ids),
+        max_new_tokens=asked.max_new_tokens,
+        arrives_ms=asked.arrives_ms,
+        cancel_ms=asked.cancel_ms,
+    )
+
+
+class Checked(Workload):
+    """Tells the check of a log who joins."""
+
+    check: ServingCheck
+
+    def join(self, asked: Tokenized, retry_of: int | None) -> int:
+        number = super().join(asked, retry_of)
+        self.check.take_asked(schema.Asked(number=number, request=request_of(asked)), f"request {number}")
+        return number
+
+
 def study_of(requests: list[Tokenized], rounds: tuple[ServingSettings, ...]) -> schema.Serving:
     """What the log of such a workload would begin with."""
-    asked = [
-        schema.ServedRequest(
-            prompt="",
-            tokens=len(each.ids),
-            max_new_tokens=each.max_new_tokens,
-            arrives_ms=each.arrives_ms,
-            cancel_ms=each.cancel_ms,
-        )
-        for each in requests
-    ]
     settings = [schema.ServingRound(**asdict(each)) for each in rounds]
-    return schema.Serving(kind="serving", system="", requests=asked, rounds=settings)
+    return schema.Serving(kind="serving", system="", requests=[request_of(each) for each in requests], rounds=settings)
 
 
 @cache
@@ -409,6 +424,46 @@ def test_whatever_the_schedule_every_text_is_its_own_and_the_pool_comes_back_emp
         text = served.others[key]
         assert text == continuation(tuple(ids))[: len(text)]
         assert key in somebody.stopped or len(text) == (20 if key.startswith("run") else 6)
+    for key in list(engine.scheduler.kept):
+        engine.scheduler.forget(key)
+    assert engine.cache.free_blocks == engine.cache.blocks
+
+
+@settings(max_examples=SCHEDULES, deadline=None)
+@given(
+    requests=REQUESTS,
+    settings_=ROUNDS,
+    joins=st.lists(st.tuples(st.integers(1, 15), REQUESTS.map(lambda some: some[0])), max_size=4),
+    leaves=st.lists(st.tuples(st.integers(1, 15), st.integers(0, 6)), max_size=3),
+)
+def test_whoever_joins_or_is_cancelled_meanwhile_every_text_is_its_own(
+    requests: list[Tokenized],
+    settings_: ServingSettings,
+    joins: list[tuple[int, Tokenized]],
+    leaves: list[tuple[int, int]],
+) -> None:
+    engine = tiny_engine(reserve=64)
+    there, left = list(requests), set[int]()
+
+    def meddle(number: int, workload: Workload) -> None:
+        for _, newcomer in (join for join in joins if join[0] == number):
+            with suppress(Refused):
+                assert workload.join(newcomer, None) == len(there)
+                there.append(newcomer)
+        for _, request in (leave for leave in leaves if leave[0] == number):
+            with suppress(Refused):
+                workload.leave(request)
+                left.add(request)
+
+    served = serve(engine, requests, settings_, meddle=meddle)
+    for place, request in enumerate(there):
+        text, wanted = served.text(place), alone(request)
+        if request.most_blocks > settings_.blocks:
+            assert text == []
+        elif request.cancel_ms is None and place not in left:
+            assert text == wanted
+        else:
+            assert text == wanted[: len(text)]
     for key in list(engine.scheduler.kept):
         engine.scheduler.forget(key)
     assert engine.cache.free_blocks == engine.cache.blocks

@@ -36,3 +36,16 @@ test("the log of something else is known as such, and its frames are passed over
   assert.deepEqual([other.foreign, other.study, other.passes.length, other.nextSeq], [true, null, 0, 2]);
   assert.equal(folded().foreign, false);
 });
+
+test("who joins while it goes on is the next of its requests", () => {
+  const frames = framesOf();
+  const request = { ...frames[0].data.study.requests[0], prompt: "mine", arrives_ms: 12 };
+  const joined = [...frames.slice(0, 2), { kind: "asked", data: { number: 3, request } }].map((frame, seq) => ({
+    ...{ ...frame, seq, run: "w1" },
+  }));
+  const log = folded(joined);
+  assert.deepEqual([log.study.requests.length, log.begunWith], [4, 3]);
+  assert.equal(log.study.requests[3].prompt, "mine");
+  assert.equal(log.open.study.requests.length, 3, "what was asked at first stays as it was");
+  assert.throws(() => folded([...joined, { ...joined[2], seq: 3 }]), RangeError);
+});

@@ -11,9 +11,12 @@ import {
   wasteOf,
 } from "../../../static/serving/blocks.js";
 import { cellsOf, tableOf } from "../../../static/serving/pool-geometry.js";
+import { tallyOf } from "../../../static/serving/tally.js";
 import { BLOCK_SIZE, folded, REQUESTS } from "./made.js";
 
 const round = folded().rounds[0];
+const { touched } = tallyOf(round, REQUESTS);
+const copyOf = (of, number) => lastCopy(of, tallyOf(of, REQUESTS).events, number, BLOCK_SIZE);
 
 test("a block knows whose it is, how full, and what the pass wrote", () => {
   const cells = blocksOf(round.passes[1], BLOCK_SIZE);
@@ -26,12 +29,12 @@ test("a block knows whose it is, how full, and what the pass wrote", () => {
 });
 
 test("drawn are the blocks that were touched, and free ones up to what may be held", () => {
-  assert.deepEqual(drawnBlocks(round, round.passes[0]), [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(drawnBlocks(round, round.passes[0], touched), [0, 1, 2, 3, 4, 5]);
   const few = { ...round, settings: { ...round.settings, blocks: 2 } };
-  assert.deepEqual(drawnBlocks(few, round.passes[0]), [0, 1, 2], "what was touched is never left out");
+  assert.deepEqual(drawnBlocks(few, round.passes[0], touched), [0, 1, 2], "what was touched is never left out");
   const all = { ...round, settings: { ...round.settings, blocks: 256 } };
-  assert.equal(drawnBlocks(all, round.passes[0]).includes(9), false, "it is other people's");
-  assert.equal(drawnBlocks(all, round.passes[0]).length, 15);
+  assert.equal(drawnBlocks(all, round.passes[0], touched).includes(9), false, "it is other people's");
+  assert.equal(drawnBlocks(all, round.passes[0], touched).length, 15);
 });
 
 test("waste is the room of held blocks that nothing is in, beside what reserving would hold", () => {
@@ -55,19 +58,19 @@ test("the blocks that most people share are named as ranges", () => {
 });
 
 test("a copy is found in the table of who wrote, also where it has just joined", () => {
-  assert.equal(lastCopy(round, 2, BLOCK_SIZE), null);
+  assert.equal(copyOf(round, 2), null);
   const copied = { ms: 12, what: "copied", request: 0, count: null, other: null };
   const later = structuredClone(round);
   later.passes[1].events.push(copied);
   later.passes[1].requests[0].table = [0, 7];
-  assert.deepEqual(lastCopy(later, 2, BLOCK_SIZE), { request: 0, from: 1, to: 7 });
-  assert.equal(lastCopy(later, 0, BLOCK_SIZE), null, "it had not happened yet");
+  assert.deepEqual(copyOf(later, 2), { request: 0, from: 1, to: 7 });
+  assert.equal(copyOf(later, 0), null, "it had not happened yet");
   const joining = structuredClone(round);
   const { events, requests } = joining.passes[1];
   events.find(({ what }) => what === "shared").count = 5;
   events.push({ ...copied, request: 1 });
   requests[1].table = [0, 3];
-  assert.deepEqual(lastCopy(joining, 1, BLOCK_SIZE), { request: 1, from: 1, to: 3 });
+  assert.deepEqual(copyOf(joining, 1), { request: 1, from: 1, to: 3 });
 });
 
 test("cells fill the width, smaller ones where there are many, and no table makes them move", () => {

@@ -9,7 +9,7 @@ const named = (id) => EXPERIMENTS.find((experiment) => experiment.id === id);
 test("an experiment asks the same in rounds that differ in its one setting, and is known by that", () => {
   for (const experiment of EXPERIMENTS) {
     const { requests, rounds } = bodyOf(experiment, POSTED);
-    assert.equal(requests.length, 3);
+    assert.equal(requests.length, experiment.id === "draft" ? 4 : 3, "three who repeat, and one who does not");
     assert.ok(requests.every(({ prompt, max_new_tokens }) => prompt && max_new_tokens > 0));
     assert.deepEqual(
       rounds.map((round) => round[experiment.setting]),
@@ -74,4 +74,14 @@ test("a figure that cannot be had is none", () => {
   assert.equal(waits.name, "longest wait of others for a word while it is read");
   assert.equal(named("chunk").figures[1].name(REQUESTS), "B’s own first word");
   assert.equal(waits.of({ answers: [], round: { passes: [] }, requests: REQUESTS }), null);
+});
+
+test("what guessing came to is said of both kinds of answers, and of neither where one is missing", () => {
+  const { says } = named("draft");
+  assert.equal(
+    says([10, 60, 50, 9, null], [15, 24, 51, 5, 0.5]),
+    "With guesses a token comes 2.5 times as fast where the answer repeats the question, and as fast as without where it is new.",
+  );
+  assert.match(says([10, 60, 50, 9, null], [15, 24, 75, 5, 0.5]), /1.5 times as slowly where it is new/);
+  assert.equal(says([10, 60, null, 9, null], [15, 24, null, 5, 0.5]), null);
 });

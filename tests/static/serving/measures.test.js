@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  answersOf,
   doneMs,
   firstWordMs,
   fullTokensPerSecond,
@@ -17,6 +16,7 @@ import {
   tokensPerSecond,
   waitsOf,
 } from "../../../static/serving/measures.js";
+import { answersOf } from "../../../static/serving/tally.js";
 import { token } from "../support/wire.js";
 import { folded, REQUESTS } from "./made.js";
 

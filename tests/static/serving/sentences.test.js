@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answersOf } from "../../../static/serving/measures.js";
 import { howItWent, setBackBefore, standing, whatHappened, whatItDid } from "../../../static/serving/sentences.js";
+import { tallyOf } from "../../../static/serving/tally.js";
 import { folded, REQUESTS } from "./made.js";
 
 const round = folded().rounds[0];
-const answers = answersOf(round, REQUESTS);
+const { answers } = tallyOf(round, REQUESTS);
 const told = (events) => events.map(({ ms, lead, rest }) => `${ms}: ${lead}${rest}`);
 
 test("what a pass did is one sentence", () => {
@@ -44,18 +44,18 @@ test("guesses are told, and how many of them were right", () => {
 });
 
 test("what happened is told newest first, each with what it cost", () => {
-  assert.deepEqual(told(whatHappened(round, REQUESTS, answersOf(round, REQUESTS), 1)), [
+  assert.deepEqual(told(whatHappened(round, REQUESTS, tallyOf(round, REQUESTS), 1)), [
     "30: B’s first word, 22 ms after it asked.",
     "28: C gives up after 0 tokens. 0 rows were computed for nobody; its blocks can be used again.",
     "15: C asks and waits: 2 people are being answered, as many as may.",
-    "10: B joins after 2 ms: 4 of 6 tokens were in the pool already, A’s.",
+    "10: B joins after 2 ms: 4 of 6 tokens were in the pool already, A’s; only 2 are to be read.",
     "10: A’s first word, 10 ms after it asked.",
     "8: B asks and waits.",
     "0: A joins with 5 tokens to read.",
   ]);
   assert.equal(
-    told(whatHappened(round, REQUESTS, answersOf(round, REQUESTS), null))[0],
-    "40: B is done: 2 tokens in 32 ms; its place in the pass is free.",
+    told(whatHappened(round, REQUESTS, tallyOf(round, REQUESTS), null))[0],
+    "40: B is done: 2 tokens in 32 ms, the first to be read after 22 ms; its place in the pass is free.",
   );
 });
 
@@ -69,20 +69,21 @@ test("rarer things are told too", () => {
     { ...event("joined", 1, { count: 7 }), ms: 39 },
     event("refused", 2, { count: 9 }),
   ];
-  assert.deepEqual(told(whatHappened(rare, REQUESTS, answersOf(rare, REQUESTS), null)).slice(0, 5), [
-    "35: C is refused: it might need 9 blocks, and there are 6.",
+  assert.deepEqual(told(whatHappened(rare, REQUESTS, tallyOf(rare, REQUESTS), null)).slice(0, 5), [
     "39: B joins again 4 ms after it was set back, 7 tokens are to be in the cache again.",
+    "35: C is refused: it might need 9 blocks, and there are 6.",
     "35: A gets a copy of a block it shared, to write to it (copy-on-write).",
     "35: A’s 2 kept blocks are needed: what they held is forgotten.",
     "35: B is set back: its blocks are needed; 6 rows will be computed again.",
   ]);
-  assert.deepEqual([...setBackBefore(rare, 1)], []);
-  assert.deepEqual([...setBackBefore(rare, 2)], [1]);
+  assert.deepEqual([...setBackBefore(tallyOf(rare, REQUESTS), 1)], []);
+  assert.deepEqual([...setBackBefore(tallyOf(rare, REQUESTS), 2)], [1]);
   const again = REQUESTS.map((request, at) => (at === 1 ? { ...request, retry_of: 0 } : request));
-  const joins = told(whatHappened(round, again, answersOf(round, again), null)).find((line) =>
-    line.startsWith("10: B"),
+  const joins = told(whatHappened(round, again, tallyOf(round, again), null)).find((line) => line.startsWith("10: B"));
+  assert.match(
+    joins,
+    /^10: B asks again what A gave up after 2 ms: 4 of 6 tokens.* only 2 are to be read. They are read once more/,
   );
-  assert.match(joins, /^10: B asks again what A gave up after 2 ms: 4 of 6 tokens/);
 });
 
 test("a round that is over is summed up, and each request says how it stands", () => {

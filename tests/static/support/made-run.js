@@ -7,6 +7,7 @@ import { token } from "./wire.js";
  * @param {Object} parts
  * @param {string[]} parts.words prompt and generated tokens
  * @param {number} parts.promptLength
+ * @param {number} [parts.reused] rows of the prompt that were read from the cache
  * @param {(layer: number, head: number, query: number) => number[]} parts.row companded weights, query + 1 of them
  */
 export function madeRun({
@@ -17,6 +18,7 @@ export function madeRun({
   kvHeads = 2,
   headDim = 8,
   blockSize = 4,
+  reused = 0,
   row,
   steps = {},
 }) {
@@ -27,6 +29,8 @@ export function madeRun({
     heads,
     kvHeads,
     promptLength,
+    reused,
+    prefillRows: promptLength - reused,
     positions,
     tokens: words.map((word, id) => token(word, id)),
     open: {
@@ -35,22 +39,24 @@ export function madeRun({
     },
     steps: [],
     stepOfQuery: (query) => Math.max(0, query - promptLength + 1),
+    isComputedIn: (step, position) => position >= reused && run.stepOfQuery(position) === step,
     lastQueryOfStep: (step) => promptLength + step - 1,
-    row: (layer, head, query) => (query < positions ? Uint8Array.from(row(layer, head, query)) : null),
+    row: (layer, head, query) =>
+      query >= reused && query < positions ? Uint8Array.from(row(layer, head, query)) : null,
     weight(layer, head, query, key) {
       const line = run.row(layer, head, query);
       return !line || key < 0 || key > query ? null : weightOf(line[key]);
     },
-    residualNorm: (layer, position) => 10 * (layer + 1) + position,
-    qNorm: (layer, head, position) => 3 + layer + head + position,
-    kNorm: (layer, kvHead, position) => 1 + layer + kvHead + position,
-    vNorm: (layer, kvHead, position) => 2 + layer + kvHead + position,
+    residualNorm: (layer, position) => (position < reused ? null : 10 * (layer + 1) + position),
+    qNorm: (layer, head, position) => (position < reused ? null : 3 + layer + head + position),
+    kNorm: (layer, kvHead, position) => (position < reused ? null : 1 + layer + kvHead + position),
+    vNorm: (layer, kvHead, position) => (position < reused ? null : 2 + layer + kvHead + position),
   };
   for (let step = 0; step <= positions - promptLength; step++) {
     const seen = promptLength + step;
     const blocks = Math.ceil(seen / blockSize);
     const perPosition = 2 * layers * kvHeads * headDim * 4;
-    const rows = step === 0 ? promptLength : 1;
+    const rows = step === 0 ? promptLength - reused : 1;
     run.steps.push({
       firstQuery: seen - rows,
       rows,

@@ -96,24 +96,26 @@ function stepFrame(seq, step, position, text) {
   });
 }
 
-/** Payloads of a run of 2 layers × 2 heads: prompt of 3 tokens fed in chunks of 2 and 1, then two decode steps. */
-export function smallRun() {
+/**
+ * Payloads of a run of 2 layers × 2 heads: prompt of 3 tokens fed in chunks of 2 and 1, then two decode steps. `read`: its
+ * first chunk was read from the cache.
+ */
+export function smallRun({ read = false } = {}) {
   const model = { name: "tiny", layers: LAYERS, heads: HEADS, kv_heads: KV_HEADS, eos: [99] };
   const sampling = { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 };
   const tokens = ["a", " b", " c"].map((text, id) => token(text, id));
+  const opening = { model, tokens, prompt: "a b c", chat: false, sampling, limits: { max_new_tokens: 3 } };
+  let seq = 0;
+  const next = () => seq++;
   return [
-    encode({
-      kind: "open",
-      seq: 0,
-      data: { model, tokens, prompt: "a b c", chat: false, sampling, limits: { max_new_tokens: 3 } },
-    }),
-    layerFrame(1, 0, 0, 2),
-    layerFrame(2, 0, 2, 1),
-    stepFrame(3, 0, 2, " d"),
-    layerFrame(4, 1, 3, 1),
-    stepFrame(5, 1, 3, " e"),
-    layerFrame(6, 2, 4, 1),
-    stepFrame(7, 2, 4, " f"),
-    encode({ kind: "close", seq: 8, data: { reason: "length", error: null, steps: 3 } }),
+    encode({ kind: "open", seq: next(), data: { ...opening, ...(read && { reused: 2 }) } }),
+    ...(read ? [] : [layerFrame(next(), 0, 0, 2)]),
+    layerFrame(next(), 0, 2, 1),
+    stepFrame(next(), 0, 2, " d"),
+    layerFrame(next(), 1, 3, 1),
+    stepFrame(next(), 1, 3, " e"),
+    layerFrame(next(), 2, 4, 1),
+    stepFrame(next(), 2, 4, " f"),
+    encode({ kind: "close", seq: next(), data: { reason: "length", error: null, steps: 3 } }),
   ];
 }

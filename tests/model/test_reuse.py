@@ -1,0 +1,181 @@
+"""Prefix caching: a prompt whose beginning an earlier run of the same owner had is read as far as that goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from kvscope.model.api import ForkRequest, TakeUpRequest, TwinRequest
+from kvscope.model.log import frames
+from kvscope.model.log.check import LogCheck
+from kvscope.model.log.reader import LogReader
+from kvscope.model.service import ModelService
+from tests.support.tiny_runs import finish, request, run_to_end, service
+
+BEGINNING = "The cat sat on the mat, looked at the moon, and thought of the sea."
+OTHER_ENDING = BEGINNING[:-4] + "sky."
+
+
+def payloads_of(made: ModelService, run: str, prompt: str, **options: Any) -> list[bytes]:
+    """The log of a run of one owner, checked as a stranger's is."""
+    asked = request(run, prompt, **{"owner": "mine", **options})
+    found = [frame.payload for frame in run_to_end(made, asked)]
+    check = LogCheck()
+    for payload in found:
+        check.take(payload)
+    check.finish()
+    return found
+
+
+def log_of(made: ModelService, run: str, prompt: str, **options: Any) -> LogReader:
+    return LogReader(payloads_of(made, run, prompt, **options))
+
+
+def common(a: LogReader, b: LogReader) -> int:
+    ids = [[token["id"] for token in log.open["tokens"]] for log in (a, b)]
+    return next((at for at, (x, y) in enumerate(zip(*ids, strict=False)) if x != y), min(map(len, ids)))
+
+
+def test_what_an_earlier_run_has_left_is_read_and_only_the_rest_is_computed() -> None:
+    made = service()
+    first, second = log_of(made, "a", BEGINNING), log_of(made, "b", OTHER_ENDING)
+    assert 0 < common(first, second) < second.prompt_length
+    assert second.reused == common(first, second)
+    assert second.rows(0) == range(second.reused, second.prompt_length)
+    step = second.steps[0]
+    assert step["rows_computed"] == second.prompt_length - second.reused
+    assert step["kv"]["positions"] == second.prompt_length
+    assert step["kv"]["bytes_written"] * second.prompt_length == step["kv"]["bytes_used"] * step["rows_computed"]
+    assert max(step["kv"]["refcounts"]) == 2
+    assert second.rows(1) == range(second.prompt_length, second.prompt_length + 1)
+
+
+def test_of_a_prompt_that_is_all_there_the_last_token_is_computed() -> None:
+    made = service()
+    log_of(made, "a", BEGINNING)
+    again = log_of(made, "b", BEGINNING)
+    assert again.rows(0) == range(again.prompt_length - 1, again.prompt_length)
+
+
+@pytest.mark.parametrize("prompt", [BEGINNING, OTHER_ENDING])
+def test_a_run_that_reads_gives_what_one_that_does_not_gives(prompt: str) -> None:
+    made = service()
+    log_of(made, "a", BEGINNING)
+    read, whole = log_of(made, "b", prompt), log_of(made, "c", prompt, reuse=False)
+    assert read.reused > 0
+    assert whole.reused == 0
+    assert [token["id"] for token in read.tokens] == [token["id"] for token in whole.tokens]
+    for step in range(len(whole.steps)):
+        own = dict(zip(whole.top_ids(step).tolist(), whole.top_logits(step).tolist(), strict=True))
+        for token, logit in zip(read.top_ids(step).tolist(), read.top_logits(step).tolist(), strict=True):
+            assert logit == pytest.approx(own[token], abs=1e-4)
+    rows = whole.attention(0, 1, 0)[read.reused :]
+    np.testing.assert_allclose(read.attention(0, 1, 0), rows, atol=0.01)
+    np.testing.assert_allclose(read.norms(0)["k_norm"], whole.norms(0)["k_norm"][..., read.reused :], rtol=2e-3)
+
+
+@pytest.mark.parametrize("options", [{"owner": "another"}, {"owner": ""}, {"reuse": False}])
+def test_nothing_is_read_of_strangers_nor_where_it_is_not_wanted(options: dict[str, Any]) -> None:
+    made = service()
+    log_of(made, "a", BEGINNING)
+    assert log_of(made, "b", BEGINNING, **options).reused == 0
+
+
+def test_those_without_an_owner_share_nothing_with_each_other() -> None:
+    made = service()
+    log_of(made, "a", BEGINNING, owner="")
+    assert log_of(made, "b", BEGINNING, owner="").reused == 0
+
+
+def test_what_was_computed_to_look_into_a_strangers_run_is_not_read() -> None:
+    made = service()
+    log = log_of(made, "a", BEGINNING, owner="another")
+    made.head([token["id"] for token in log.open["tokens"]], 0, 0, 0)
+    assert log_of(made, "b", BEGINNING).reused == 0
+
+
+def test_a_run_that_goes_on_is_read_as_far_as_it_has_come() -> None:
+    made = service()
+    made.start(request("a", BEGINNING, owner="mine"))
+    made.advance()
+    started = made.start(request("b", BEGINNING, owner="mine"))
+    assert frames.header(started[0].payload).data["reused"] > 0
+    finish(made)
+
+
+def test_a_prompt_of_one_token_has_nothing_to_read() -> None:
+    made = service()
+    log_of(made, "a", "a")
+    again = log_of(made, "b", "a")
+    assert again.prompt_length == 1
+    assert "reused" not in again.open
+
+
+def test_a_log_in_which_nothing_was_read_says_nothing_of_it() -> None:
+    assert "reused" not in log_of(service(), "a", BEGINNING).open
+
+
+def test_exact_values_of_what_was_read_are_computed_on_demand() -> None:
+    made = service()
+    whole, read = log_of(made, "a", BEGINNING), log_of(made, "b", BEGINNING)
+    ids = [token["id"] for token in read.open["tokens"]]
+    values = safetensors.numpy.load(made.head(ids, 0, 1, 2))
+    assert values["weights"].shape == (len(ids), len(ids))
+    np.testing.assert_allclose(values["weights"], whole.attention(0, 1, 2), atol=0.005)
+
+
+def test_a_fork_tells_what_its_parents_run_had_read_and_a_twin_computes_it() -> None:
+    made = service()
+    log_of(made, "a", BEGINNING)
+    log = payloads_of(made, "b", BEGINNING)
+    reader = LogReader(log)
+    at = next(number for number, payload in enumerate(log) if frames.header(payload).kind == "step")
+    forked = made.fork(ForkRequest("f", "b", reader.prompt_length, 5, tuple(log[: at + 1]))) + finish(made)
+    fork = LogReader(frame.payload for frame in forked)
+    assert fork.reused == reader.reused
+    assert fork.rows(0) == reader.rows(0)
+    check = LogCheck()
+    for frame in forked:
+        check.take(frame.payload)
+    check.finish()
+    steps = tuple(payload for payload in log if frames.header(payload).kind in ("open", "step"))
+    twin = LogReader(frame.payload for frame in made.twin(TwinRequest("t", "b", "none", steps)) + finish(made))
+    assert twin.reused == 0
+    assert twin.steps[0]["rows_computed"] == reader.prompt_length
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_run_that_was_set_aside_before_its_first_step_reads_as_much_as_its_log_says(gone: bool) -> None:
+    made = service()
+    whole = log_of(made, "a", OTHER_ENDING, reuse=False)
+    log_of(made, "b", BEGINNING)
+    made.engine.scheduler.forget("a")
+    started = made.start(request("c", OTHER_ENDING, owner="mine"))
+    made.control("c", "pause")
+    made.set_aside("c")
+    if gone:
+        for key in list(made.engine.scheduler.kept):
+            made.engine.scheduler.forget(key)
+    log_of(made, "d", OTHER_ENDING, reuse=False)  # of whose rows more could be read by now
+    made.take_up(TakeUpRequest("c", 1, (started[0].payload,)))
+    made.control("c", "resume")
+    found = [frame.payload for frame in started + finish(made)]
+    check = LogCheck()
+    for payload in found:
+        check.take(payload)
+    check.finish()
+    log = LogReader(found)
+    assert 0 < log.reused < log.prompt_length - 1
+    assert log.steps[0]["rows_computed"] == log.prompt_length - log.reused
+    assert [token["id"] for token in log.tokens] == [token["id"] for token in whole.tokens]
+
+
+def test_of_what_is_kept_that_which_was_read_last_is_forgotten_last() -> None:
+    made = service()
+    log_of(made, "a", BEGINNING)
+    log_of(made, "b", "Something else entirely.")
+    log_of(made, "c", BEGINNING)
+    assert list(made.engine.scheduler.kept) == ["b", "a", "c"]
