@@ -165,7 +165,8 @@ def test_the_recorder_does_not_write_what_would_be_refused() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_files_that_were_written_before_are_taken(path: Path) -> None:
     file = Archive(memoryview(path.read_bytes()))
-    assert checked(list(file.frames())).steps
+    check = checked(list(file.frames()))
+    assert check.steps or check.passes
 
 
 def test_a_log_from_before_the_additions_is_taken(log: list[bytes]) -> None:
