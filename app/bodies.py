@@ -27,6 +27,7 @@ SENTENCES = {
     "greater_than_equal": BOUNDS,
     "less_than_equal": BOUNDS,
     "out_of_bounds": BOUNDS,
+    "nowhere": "{name} is of what this log does not have",
     "float_type": ABOVE,
     "finite_number": ABOVE,
     "greater_than": ABOVE,
@@ -44,7 +45,7 @@ SENTENCES = {
 }
 """What is said of each of the library's errors; its own messages are for programmers, and name one end of a limit. Of
 others they are said all the same."""
-UNBOUNDED = ("string_unicode", "string_pattern_mismatch", "string_type", "head_of_no_layer")
+UNBOUNDED = ("nowhere", "string_unicode", "string_pattern_mismatch", "string_type", "head_of_no_layer")
 """Errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}
 """All others are 422."""
@@ -57,12 +58,16 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
 
+NOWHERE = (0, -1)
+"""Bounds of what there is none of."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def _within(value: int, info: ValidationInfo) -> int:
     bounds: Bounds = info.context or {}
     low, high = bounds.get(str(info.field_name), (value, value))
+    if (low, high) == NOWHERE:
+        raise PydanticCustomError("nowhere", "nowhere")
     if not low <= value <= high:
         raise PydanticCustomError("out_of_bounds", "out of bounds")
     return value

@@ -100,7 +100,7 @@ def build(settings: Settings) -> Flask:
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
-    shipped = frozenset(example.id for example in examples)
+    shipped = examples.ids
     expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report)
     budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
     desk = Desk(
@@ -131,12 +131,12 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir, limits))
     app.register_blueprint(oembed.blueprint(sessions))
     app.register_blueprint(
-        pages.blueprint(runs, sessions, budget, engine, desk, live, examples, gallery.ids, settings.keep_runs_days)
+        pages.blueprint(runs, sessions, budget, engine, desk, live, examples.runs, gallery.ids, settings.keep_runs_days)
     )
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(calls, recorded))
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
-    app.register_blueprint(serving.blueprint())
+    app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
     app.register_blueprint(workloads.blueprint(runs, engine, desk, limits))
     app.register_blueprint(vocabulary.blueprint(calls))
     return app

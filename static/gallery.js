@@ -2,7 +2,7 @@
 
 import { inkOn, ramp } from "./draw/colours.js";
 import { readTheme } from "./draw/theme.js";
-import { drawBars, drawTriangle } from "./gallery/drawing.js";
+import { drawBars, drawLanes, drawTriangle } from "./gallery/drawing.js";
 import { pictureInWords, rowsOf, textOf } from "./gallery/picture.js";
 import { storageOr } from "./state/storage.js";
 import { preferredTheme } from "./state/theme.js";
@@ -35,6 +35,7 @@ function canvasOf(picture) {
   context.scale(ratio, ratio);
   const how = { key: picture.key, theme, side: SIDE_PX };
   if (picture.kind === "attention") drawTriangle(context, rowsOf(picture), how);
+  else if (picture.kind === "lanes") drawLanes(context, picture, how);
   else drawBars(context, picture, how);
   return canvas;
 }

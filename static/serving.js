@@ -1,21 +1,32 @@
-/** The engine while it answers several requests at once: `/serving`, and the same inside other pages. */
+/** The engine while it answers several requests at once: `/serving`, a saved workload, and both inside other pages or in a file. */
 
 import { io } from "socket.io-client";
 import { mountOwnPage } from "./embed/own-page.js";
 import { createClient } from "./log/client.js";
+import { fileSource } from "./log/file-source.js";
+import { upload } from "./log/upload.js";
 import { Page } from "./serving/page/page.js";
-import { createDeleteTokens, OF_RUNS } from "./state/delete-tokens.js";
+import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./state/delete-tokens.js";
 import { storageOr } from "./state/storage.js";
 import { tokenOf } from "./state/token.js";
 import { visitorOf } from "./state/visitor.js";
 
-const { framed, limits } = JSON.parse(document.getElementById("bootstrap").textContent);
+const textOf = (id) => document.getElementById(id)?.textContent ?? null;
+const { framed = false, limits, session: saved = null, example = null } = JSON.parse(textOf("bootstrap"));
+const inFile = saved?.file === true;
 const settings = storageOr(() => window.localStorage);
 
+/** What is inside a page that was saved as a file. */
+function fetchFromFile() {
+  const [manifest, glossary] = ["manifest", "glossary"].map((id) => JSON.parse(textOf(id)));
+  return fileSource({ manifest, glossary, textOf, subtle: window.crypto.subtle });
+}
+
+const stranger = framed || inFile;
 /** Out of the address before that is written anew. */
-const token = framed ? null : tokenOf(window, settings);
+const token = stranger ? null : tokenOf(window, settings);
 /** Who asks. A guest of another page says nothing: it only reads what is open to everybody. */
-const identity = framed
+const identity = stranger
   ? {}
   : {
       "X-KVScope-Client": visitorOf(settings, () => crypto.getRandomValues(new Uint8Array(16))),
@@ -26,9 +37,12 @@ const identity = framed
 let hearsWaits = (_waits) => {};
 
 const client = createClient({
-  fetch: window.fetch.bind(window),
+  fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
+  upload,
   connect: () => io({ transports: ["websocket"] }),
+  saved,
   tokens: createDeleteTokens(settings, OF_RUNS),
+  sharings: createDeleteTokens(settings, OF_SHARED),
   onWaits: (waits) => hearsWaits(waits),
   delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   identity: () => identity,
@@ -36,4 +50,4 @@ const client = createClient({
 const hearWaits = (listener) => {
   hearsWaits = listener;
 };
-mountOwnPage(Page, { framed, settings, props: { client, limits, hearWaits } });
+mountOwnPage(Page, { framed, settings, props: { client, limits, hearWaits, saved, example } });

@@ -288,6 +288,13 @@ class StoredValues(TypedDict):
     parts: list[ValuesPart]
 
 
+class Asked(TypedDict):
+    """What a session that is a workload has of these."""
+
+    requests: Positive
+    rounds: Positive
+
+
 class Session(TypedDict):
     """The manifest of a saved session (docs/sessions.md)."""
 
@@ -301,6 +308,7 @@ class Session(TypedDict):
     prompt: str
     model: Model
     steps: Positive
+    workload: NotRequired[Asked]
     bytes: Positive
     parts: list[Part]
     values: NotRequired[StoredValues | None]

@@ -16,6 +16,7 @@ from kvscope.app.http.answers import Created, Queued, Status
 from kvscope.app.http.openapi import json_answer
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.store.head import Head
+from kvscope.app.store.runs import is_workload
 from kvscope.model.log.schema import rows_of
 
 STARTED = {201: json_answer("it runs", Created, "Location"), 202: json_answer("it stands in line", Queued, "Location")}
@@ -83,15 +84,18 @@ class RunLookup:
 
     def original(self, run: str) -> dict[str, Any]:
         """The `open` data of a run that is no study: what a study did cannot be computed again from its tokens."""
+        opening = self.whole(run)
+        if is_workload(opening):
+            raise Problem(409, "That is a workload, and no run.", field="run")
+        return opening
+
+    def whole(self, run: str) -> dict[str, Any]:
+        """The `open` data of a run or a workload: what is a study of another run is told with that."""
         self.known(run)
         opening = self._runs.opening(run)
         study = opening.get("study")
-        if study is not None:
-            of = study.get("of")
-            detail = (
-                f"That is a study of the run {of}: ask about that one." if of else "That is a workload, and no run."
-            )
-            raise Problem(409, detail, field="run")
+        if study is not None and not is_workload(opening):
+            raise Problem(409, f"That is a study of the run {study['of']}: ask about that one.", field="run")
         return opening
 
     def steps(self, run: str, first: int = 0) -> Steps:

@@ -37,7 +37,7 @@ def blueprint(calls: Calls, limits: Limits, recorded: Sequence[Recording]) -> Bl
     models, gpus = (
         json.loads((static_dir() / "memory" / f"{name}.json").read_text("utf-8")) for name in ("models", "gpus")
     )
-    session = next((each.card.id for each in recorded if each.card), None)
+    session = next((each.card.id for each in recorded if each.card and not each.workload), None)
     known = {"models": models, "gpus": gpus, "session": session}
 
     def page(framed: bool) -> str:

@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.http import serving
 from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
@@ -18,7 +19,7 @@ from kvscope.app.http.rendering import renderer
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.gallery import Example
-from kvscope.app.store.runs import RunLog
+from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
 from kvscope.app.travel.card import read_card
 from kvscope.app.travel.importing import MAX_FILE_BYTES
@@ -71,7 +72,7 @@ def blueprint(
 ) -> Blueprint:
     """The routes, over these parts. `shipped`: sessions that nobody has a token of."""
     routes = Blueprint("pages", __name__)
-    render = renderer("stage.html")
+    render, render_workload = renderer("stage.html"), serving.shell()
     bootstrap = {
         "version": own_version(),
         "examples": [asdict(example) for example in examples],
@@ -100,7 +101,10 @@ def blueprint(
             "oembed": url_for("oembed.oembed", url=request.url, _external=True),
         }
         told = {"session": {**opened(manifest), "shipped": session in shipped}, **more}
-        shown = page(f"{card.title} · KVScope", told, card=card, **addresses)
+        if manifest.get("workload"):
+            shown = render_workload(framed="embed" in more, told=told, title=card.title, card=card, **addresses)
+        else:
+            shown = page(f"{card.title} · KVScope", told, card=card, **addresses)
         response = Response(shown)
         response.headers["Cache-Control"] = "no-cache"
         return response
@@ -159,10 +163,9 @@ def blueprint(
 def _is_workload(runs: RunLog, run: str) -> bool:
     """False too where the database cannot be read: the page comes without it, and says what is wrong."""
     try:
-        study = runs.opening(run).get("study") if runs.head(run) is not None else None
+        return runs.head(run) is not None and is_workload(runs.opening(run))
     except StoreError:
         return False
-    return study is not None and study["kind"] == "serving"
 
 
 def _no_session(error: Exception, framed: bool) -> Response:

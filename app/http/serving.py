@@ -1,13 +1,20 @@
 """`/serving` and `/embed/serving`: the engine while it answers several requests at once.
 
-What is shown is a log like every other, whose id is in the address; the page starts one by `POST /api/workloads`.
+What is shown is a log like every other, whose id is in the address; the page starts one by `POST /api/workloads`. A
+saved one is shown at its own address, as every session is (app.http.pages).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flask import Blueprint
 
 from kvscope.app.http.rendering import renderer
+from kvscope.app.store.gallery import Example
+from kvscope.app.travel.importing import MAX_FILE_BYTES
+from kvscope.app.travel.page_source import own_version
+from kvscope.app.travel.words import MAX_NOTE_CHARS, MAX_NOTES, MAX_TITLE_CHARS
 from kvscope.model.api import (
     MAX_ARRIVAL_MS,
     MAX_ASKS,
@@ -35,16 +42,32 @@ LIMITS = {
     "at_once": MAX_AT_ONCE,
     "chunk": MAX_CHUNK,
     "blocks": MAX_WORKLOAD_BLOCKS,
+    "title_chars": MAX_TITLE_CHARS,
+    "notes": MAX_NOTES,
+    "note_chars": MAX_NOTE_CHARS,
+    "file_bytes": MAX_FILE_BYTES,
 }
 
 
-def blueprint() -> Blueprint:
-    """The routes."""
-    routes = Blueprint("serving", __name__)
+def shell() -> Callable[..., str]:
+    """What renders the page. `told`: what its scripts are told besides; what else is given replaces words of PAGE."""
     render = renderer("own-page.html")
 
+    def page(*, framed: bool, told: dict[str, object] | None = None, **named: object) -> str:
+        return render(
+            bootstrap={"version": own_version(), "limits": LIMITS, "framed": framed, **(told or {})}, **PAGE | named
+        )
+
+    return page
+
+
+def blueprint(example: Example | None) -> Blueprint:
+    """The routes. `example`: the recorded workload that is shown where the address names none."""
+    routes = Blueprint("serving", __name__)
+    render = shell()
+
     def page(framed: bool) -> str:
-        return render(bootstrap={"limits": LIMITS, "framed": framed}, **PAGE)
+        return render(framed=framed, told={"example": example.id} if example and not framed else {})
 
     @routes.get("/serving")
     def alone() -> str:

@@ -24,8 +24,9 @@ from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel import palette
 from kvscope.app.travel.card import title_of
 from kvscope.app.travel.file import of_session
+from kvscope.app.travel.lanes import lanes_of
 from kvscope.app.travel.opening_head import NothingToShow, opening_head
-from kvscope.model.log.frames import to_stream
+from kvscope.model.log.frames import header, to_stream
 
 REVALIDATED = "no-cache"
 """A session never changes, but it can be deleted, and is then to be gone."""
@@ -88,30 +89,40 @@ class SessionRoutes:
 
     @describe(
         "A picture of a saved session, 1200 × 630",
-        {200: Answer("where the head that the session opens with looks", {"image/png": None})},
+        {
+            200: Answer(
+                "where the head it opens with looks; of a workload, when each was answered",
+                {"image/png": None},
+            )
+        },
         404,
         revalidated=True,
     )
     def thumbnail(self, session: str) -> Response:
         """`GET /api/sessions/<id>.png`"""
-        # Not before it is wanted: most servers are asked for the page first, and should answer at once.
-        from kvscope.app.travel.thumbnail import draw
-
         self.lookup.known(session)
         tag = f"{session}-{PICTURE}-{palette.version()}"
         if request.if_none_match.contains(tag):
             response = Response(status=304)
         else:
-            manifest = self._sessions.manifest(session)
-            try:
-                shown = opening_head(self._sessions.all_frames(session), manifest["open"])
-            except NothingToShow:
-                raise Problem(404, "This session has no attention that could be drawn.", field="session") from None
-            fonts = static_dir() / "vendor" / "@fontsource-variable" / "inter"
-            response = Response(draw(shown, title_of(manifest), manifest["model"]["name"], fonts), mimetype="image/png")
+            response = Response(self._drawn(session), mimetype="image/png")
         response.headers["Cache-Control"] = REVALIDATED
         response.set_etag(tag)
         return response
+
+    def _drawn(self, session: str) -> bytes:
+        # Not before it is wanted: most servers are asked for the page first, and should answer at once.
+        from kvscope.app.travel import lanes_picture, thumbnail
+
+        manifest, frames = self._sessions.manifest(session), self._sessions.all_frames(session)
+        fonts = static_dir() / "vendor" / "@fontsource-variable" / "inter"
+        named = title_of(manifest), manifest["model"]["name"], fonts
+        if manifest.get("workload"):
+            return lanes_picture.draw(lanes_of(map(header, frames)), *named)
+        try:
+            return thumbnail.draw(opening_head(frames, manifest["open"]), *named)
+        except NothingToShow:
+            raise Problem(404, "This session has no attention that could be drawn.", field="session") from None
 
     @describe(
         "Exact values of a layer that are stored with a session",

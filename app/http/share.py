@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response, jsonify, request, url_for
 
+from kvscope.app.bodies import Bounds
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.answers import ShareChoices, Shared
@@ -17,9 +18,10 @@ from kvscope.app.http.requests import body
 from kvscope.app.http.visitors import client_of
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.head import Head
-from kvscope.app.store.runs import RunLog
+from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import SessionStore
-from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of
+from kvscope.app.store.values import Level
+from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload
 from kvscope.model.api import ValueLevel
 
 LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
@@ -49,14 +51,14 @@ class ShareRoutes:
     )
     def choices(self, run: str) -> Response:
         """`GET /api/runs/<id>/share`: what each level takes, and how far the one that is being computed is."""
-        opening, head = self._shareable(run)
+        opening, head, steps = self._shareable(run)
         levels: dict[str, Any] = {"attention": {"bytes": head.bytes, "estimated": False, "refusal": None}}
         for level in LEVELS:
-            values = self._maker.estimate(run, level)
+            values = self._size_of(run, opening, level)
             refusal = self._refusal(opening, values)
             levels[level] = {"bytes": head.bytes + values, "estimated": True, "refusal": refusal and refusal.detail}
         done = self._maker.progress(run)
-        computing = None if done is None else {"done": done, "steps": head.steps}
+        computing = None if done is None else {"done": done, "steps": steps}
         response = jsonify(levels=levels, computing=computing)
         response.headers["Cache-Control"] = "no-store"
         return response
@@ -73,11 +75,10 @@ class ShareRoutes:
             return self._share(run)
 
     def _share(self, run: str) -> Response:
-        opening, head = self._shareable(run)
-        model, positions = opening["model"], len(opening["tokens"]) + head.steps
+        opening, head, steps = self._shareable(run)
         request.max_content_length = MAX_SHARE_BYTES
-        asked = body(Share, bounds_of(model["layers"], model["heads"], head.steps, positions))
-        values = 0 if asked.values == "attention" else self._maker.estimate(run, asked.values)
+        asked = body(Share, _bounds(opening, steps))
+        values = self._size_of(run, opening, asked.values)
         if asked.values != "attention" and (refusal := self._refusal(opening, values)):
             raise refusal
         visitor = client_of(request)
@@ -90,16 +91,25 @@ class ShareRoutes:
             session, token = self._maker.share(run, asked.words(), asked.values)
         return kept(session, token)
 
-    def _shareable(self, run: str) -> tuple[dict[str, Any], Head]:
-        opening, head = self._lookup.original(run), self._lookup.known(run)
+    def _shareable(self, run: str) -> tuple[dict[str, Any], Head, int]:
+        """Its `open` data, where it ends, and how many steps it has, or passes."""
+        opening, head = self._lookup.whole(run), self._lookup.known(run)
         if not head.closed:
             raise Problem(409, "The run has not ended: it can be shared once it has.", field="run")
-        if not head.steps:
-            raise Problem(409, "The run has no complete step that could be shown.", field="run")
-        return opening, head
+        served = is_workload(opening)
+        steps, what = (self._runs.passes(run), "pass") if served else (head.steps, "step")
+        if not steps:
+            raise Problem(409, f"The run has no complete {what} that could be shown.", field="run")
+        return opening, head, steps
+
+    def _size_of(self, run: str, opening: dict[str, Any], level: Level) -> int:
+        """About how many bytes its exact values would take."""
+        return 0 if level == "attention" or is_workload(opening) else self._maker.estimate(run, level)
 
     def _refusal(self, opening: dict[str, Any], size: int) -> Problem | None:
         """Why values of that many bytes cannot be computed."""
+        if is_workload(opening):
+            return Problem(409, "A workload has no exact values: its log keeps what each pass did.", field="values")
         loaded, most = self._engine.info, self._maker.most_bytes
         if loaded is None:
             detail = f"The model is not there: {self._engine.readiness.message}."
@@ -111,6 +121,14 @@ class ShareRoutes:
             detail = f"They would take about {size:,} bytes; the limit is {most:,}."
             return Problem(413, detail, field="values", limit=most)
         return None
+
+
+def _bounds(opening: dict[str, Any], steps: int) -> Bounds:
+    """Which places its words can name."""
+    if is_workload(opening):
+        return bounds_of_workload(steps)
+    model, positions = opening["model"], len(opening["tokens"]) + steps
+    return bounds_of(model["layers"], model["heads"], steps, positions)
 
 
 def kept(session: str, token: str) -> Response:

@@ -16,7 +16,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from kvscope.app.store.errors import StoreError
-from kvscope.app.store.runs import RunLog
+from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore, canonical, name_of
 from kvscope.model.log import frames as codec
 
@@ -33,6 +33,19 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class Examples:
+    """The recordings that are in the log, by the page that opens with them."""
+
+    runs: list[Example]
+    workloads: list[Example]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Of all of them."""
+        return frozenset(example.id for example in (*self.runs, *self.workloads))
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """A recorded run in the gallery. `id`: of its session; `shows`: in a few words; `picture`: what is drawn of it."""
 
@@ -43,6 +56,8 @@ class Card:
     notes: int
     steps: int
     picture: dict[str, Any]
+    made_of: str = "step"
+    """What `steps` counts: those of a workload are passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,7 @@ class Recording:
     words: dict[str, Any] | None
     card: Card | None
     order: int
+    workload: bool = False
 
     def frames(self) -> Iterator[bytes]:
         """Its log. Raises codec.BadFrame, OSError."""
@@ -71,9 +87,9 @@ def found(folder: Path) -> list[Recording]:
     return recordings
 
 
-def load(recordings: list[Recording], runs: RunLog) -> list[Example]:
+def load(recordings: list[Recording], runs: RunLog) -> Examples:
     """Put those that are runs into the log, under their own ids, unless they are there. A damaged file is left out."""
-    examples = []
+    examples = Examples([], [])
     for recording in recordings:
         if recording.example is None:
             continue
@@ -83,7 +99,7 @@ def load(recordings: list[Recording], runs: RunLog) -> list[Example]:
         except (codec.BadFrame, OSError, ValueError, KeyError) as error:
             log.warning("recording %s is left out: %s", recording.path.name, error)
         else:
-            examples.append(recording.example)
+            (examples.workloads if recording.workload else examples.runs).append(recording.example)
     return examples
 
 
@@ -154,7 +170,7 @@ def _described(path: Path) -> Recording:
     if "gallery" not in fields:
         return Recording(path, example, None, None, 0)
     session, shown = json.loads(fields["session"]), json.loads(fields["gallery"])
-    closing = json.loads(json.loads(fields[max(name for name in fields if name.isdecimal())])["data"])
+    kinds = [json.loads(fields[name])["kind"] for name in fields if name.isdecimal()]
     words = {field: session[field] for field in ("title", "notes", "open")}
     card = Card(
         session["id"],
@@ -162,10 +178,11 @@ def _described(path: Path) -> Recording:
         shown["shows"],
         shown["sentence"],
         len(session["notes"]),
-        closing["steps"],
+        sum(kind in ("step", "pass") for kind in kinds),
         shown["picture"],
+        "pass" if is_workload(opening) else "step",
     )
     look = {name: session["open"][name] for name in ("layer", "head", "query", "key")}
     if None not in look.values():
         example = replace(example, look=look)
-    return Recording(path, example if shown["starts"] else None, words, card, shown["order"])
+    return Recording(path, example if shown["starts"] else None, words, card, shown["order"], is_workload(opening))

@@ -237,6 +237,10 @@ class RunLog:
             raise Gone(run)
         return codec.header(last[0]).data
 
+    def passes(self, run: str) -> int:
+        """How many passes a workload's log has: what it has in place of steps."""
+        return sum(codec.header(payload).kind == "pass" for payload in self.all_frames(run))
+
     def chosen(self, run: str) -> list[tuple[int, int]]:
         """For each complete step: seq of its `step` frame, id of the token it chose."""
         query = (
@@ -371,6 +375,12 @@ class RunLog:
             if head.closed:
                 del self._open[run]
                 self._hear(run)
+
+
+def is_workload(opening: dict[str, Any]) -> bool:
+    """Whether a log with this `open` data is of several requests that were answered together."""
+    study = opening.get("study")
+    return study is not None and study["kind"] == "serving"
 
 
 def hash_of(token: str) -> str:

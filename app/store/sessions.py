@@ -25,7 +25,7 @@ from kvscope.app.store import values as session_values
 from kvscope.app.store.database import is_key, metadata, reading, writing
 from kvscope.app.store.head import Head
 from kvscope.app.store.packing import NotPacked, pack, unpack
-from kvscope.app.store.runs import PAGE, RunLog, hash_of
+from kvscope.app.store.runs import PAGE, RunLog, hash_of, is_workload
 from kvscope.app.store.values import Values
 from kvscope.model.api import ValueLevel
 from kvscope.model.log import frames as codec
@@ -343,8 +343,9 @@ def manifest_of(
 def _manifest_of(
     session: str, words: dict[str, Any], first: bytes, parts: Sequence[dict[str, Any]], values: Values | None
 ) -> dict[str, Any]:
-    """The manifest of a session whose `open` frame is `first`."""
+    """The manifest of a session whose `open` frame is `first`. Only that of a workload has `workload`."""
     header = codec.header(first)
+    asked = header.data["study"] if is_workload(header.data) else None
     return {
         "id": session,
         "schema": SCHEMA,
@@ -353,11 +354,18 @@ def _manifest_of(
         "run": header.run,
         "prompt": header.data["prompt"],
         "model": header.data["model"],
-        "steps": sum(part["kind"] == "step" for part in parts),
+        "steps": sum(part["kind"] in ("step", "pass") for part in parts),
+        **({"workload": _counted(asked, parts)} if asked else {}),
         "bytes": sum(part["bytes"] for part in parts),
         "parts": list(parts),
         "values": values.about if values else None,
     }
+
+
+def _counted(asked: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Of a workload: its requests, those that joined it too, and its rounds."""
+    joined = sum(part["kind"] == "asked" for part in parts)
+    return {"requests": len(asked["requests"]) + joined, "rounds": len(asked["rounds"])}
 
 
 @dataclass(frozen=True, slots=True)

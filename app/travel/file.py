@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kvscope.app.store.runs import RunLog
+from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import SessionStore, manifest_of, unlinked
 from kvscope.app.store.values import LEVELS, describe
 from kvscope.app.travel.words import Share
@@ -79,13 +79,15 @@ def of_session(sessions: SessionStore, session: str, level: str | None = None) -
 
 
 def of_run(runs: RunLog, run: str) -> SessionFile:
-    """A run as it would be shared, without any words. Raises KeyError for a study, and for what is unknown or has no
-    end yet.
+    """A run or a workload as it would be shared, without any words. Raises KeyError for a study of another run, and for
+    what is unknown or has no end yet.
     """
     head = runs.head(run)
-    if head is None or not head.closed or not head.steps:
+    if head is None or not head.closed:
         raise KeyError(run)
-    if runs.opening(run).get("study"):
+    opening = runs.opening(run)
+    served = is_workload(opening)
+    if (opening.get("study") and not served) or not (runs.passes(run) if served else head.steps):
         raise KeyError(run)
 
     def frames() -> Iterator[bytes]:

@@ -17,10 +17,10 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from kvscope.app.bodies import read
+from kvscope.app.bodies import Bounds, read
 from kvscope.app.store.values import Values, describe
 from kvscope.app.travel.page import MANIFEST_ID, PART_TYPE, VALUES_TYPE, part_id, values_id
-from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of
+from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload
 from kvscope.model.api import Refused
 from kvscope.model.log.archive import MOST_FRAMES, MOST_VALUES, Archive, words_of
 from kvscope.model.log.check import LogCheck, ValuesCheck
@@ -62,13 +62,18 @@ def read_file(buffer: memoryview) -> Imported:
     except BadFile as error:
         part = PART.match(error.where)
         raise Refused(part[0] if part else "file", str(error)) from None
-    model, positions = check.opening.model, len(check.opening.tokens) + check.steps
     words = words_of(about)
     if len(words) > MAX_SHARE_BYTES:
         raise Refused("notes", "The file's title and notes are too long.", limit=MAX_SHARE_BYTES, status=413)
-    return Imported(
-        read(Share, words, bounds_of(model.layers, model.heads, check.steps, positions)).words(), source.frames, values
-    )
+    return Imported(read(Share, words, _bounds(check)).words(), source.frames, values)
+
+
+def _bounds(check: LogCheck) -> Bounds:
+    """Which places the words can name."""
+    if check.passes is not None:
+        return bounds_of_workload(check.passes)
+    model, positions = check.opening.model, len(check.opening.tokens) + check.steps
+    return bounds_of(model.layers, model.heads, check.steps, positions)
 
 
 def _is_page(buffer: memoryview) -> bool:

@@ -21,7 +21,7 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.travel import page_source
-from kvscope.app.travel.card import Card, card_of, text_of
+from kvscope.app.travel.card import Card, card_of, served, text_of
 from kvscope.app.travel.file import SessionFile
 from kvscope.model.log.frames import header
 
@@ -57,11 +57,12 @@ class SessionPage:
 
     def __init__(self, file: SessionFile) -> None:
         self._file, self._manifest, self._version = file, file.manifest, page_source.own_version()
+        self._bundle = page_source.SERVING if file.manifest.get("workload") else page_source.STAGE
 
     @property
     def tag(self) -> str:
         """Changes whenever the page's text does."""
-        looks = page_source.styles(static_dir(), "")
+        looks = page_source.styles(static_dir(), self._bundle.sheet, "")
         shell = (templates_dir() / TEMPLATE).read_text("utf-8")
         asked = json.dumps([self._manifest["id"], self._file.level, self._version, self._code, looks, shell])
         return sha256(asked.encode()).hexdigest()[:32]
@@ -98,7 +99,7 @@ class SessionPage:
         pieces = template.generate(
             title=f"{card.title} · KVScope",
             icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
-            styles=page_source.styles(static, text),
+            styles=page_source.styles(static, self._bundle.sheet, text),
             glossary=json.loads((static / "words" / "glossary.json").read_text("utf-8")),
             bootstrap={
                 "version": self._version,
@@ -109,7 +110,7 @@ class SessionPage:
             manifest=manifest,
             card=card,
             code=self._code,
-            entry=page_source.name_of(page_source.ENTRY),
+            entry=page_source.name_of(self._bundle.entry),
             parts=chain(frames, values),
             # Whoever wrote the words cannot have known it, so no markup in them could have carried it.
             nonce=sha256(json.dumps([self.tag, manifest]).encode()).hexdigest()[:NONCE_CHARS],
@@ -119,17 +120,21 @@ class SessionPage:
     @cached_property
     def _code(self) -> str:
         """The page's modules, packed."""
-        return _packed(json.dumps(page_source.modules(static_dir()), ensure_ascii=False).encode())
+        return _packed(json.dumps(page_source.modules(static_dir(), self._bundle.entry), ensure_ascii=False).encode())
 
     def _words(self) -> tuple[Card, str]:
         """What is said of the run to who has no JavaScript, and every text that the page may have to show."""
-        chosen, seen = [], [json.dumps(self._manifest, ensure_ascii=False)]
+        seen = [json.dumps(self._manifest, ensure_ascii=False)]
+        if self._manifest.get("workload"):
+            answers = served(map(header, self._file.frames()))
+            return card_of(self._manifest, answers), "".join([*seen, *(f"{prompt}{text}" for prompt, text in answers)])
+        chosen = []
         for payload in self._file.frames():
             found = header(payload)
             if found.kind == "step":
                 chosen.append(found.data["token"])
                 seen += [token["text"] for token in found.data.get("top_tokens", [])]
-        return card_of(self._manifest, text_of(chosen)), "".join(seen)
+        return card_of(self._manifest, [(self._manifest["prompt"], text_of(chosen))]), "".join(seen)
 
 
 def _packed(payload: bytes) -> str:

@@ -10,14 +10,24 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
-ENTRY = "main.js"
-SHEET = "page/page.css"
-"""The style sheet that imports all others of the page, or has them inside: a wheel's."""
 FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-mono/wght.css")
 """Style sheets under static/vendor that have nothing but the faces of the page's fonts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A page's first module, and the style sheet that imports all its others, or has them inside: a wheel's."""
+
+    entry: str
+    sheet: str
+
+
+STAGE = Bundle("main.js", "page/page.css")
+SERVING = Bundle("serving.js", "serving/serving.css")
 
 _SPECIFIER = re.compile(r"""(\b(?:from|import)\s*\(?\s*)(["'])([^"'\s]+)\2""")
 _IMPORTED = re.compile(r'@import "([^"]+)";')
@@ -39,15 +49,15 @@ def name_of(path: str) -> str:
     return f"kvscope/{path}"
 
 
-def modules(static: Path) -> dict[str, str]:
-    """The source of every module that the entry leads to, by name, each importing the others by their names.
+def modules(static: Path, entry: str) -> dict[str, str]:
+    """The source of every module that `entry` leads to, by name, each importing the others by their names.
 
     Raises OSError when one that is named by the import map cannot be read.
     """
     imports: dict[str, str] = json.loads((static / "importmap.json").read_text("utf-8"))["imports"]
     known = {name: address.removeprefix("/static/") for name, address in imports.items()}
     found: dict[str, str] = {}
-    waiting = [ENTRY]
+    waiting = [entry]
     while waiting:
         path = waiting.pop()
         if name_of(path) in found:
@@ -72,9 +82,9 @@ def _beside(static: Path, importer: str, specifier: str) -> str | None:
     return PurePosixPath(path.relative_to(static.resolve())).as_posix() if path.is_file() else None
 
 
-def styles(static: Path, text: str) -> str:
-    """All style sheets in one, with the font files inside that `text` and the page's own Latin words need."""
-    return "\n".join([*_faces(static, text), _joined(static / SHEET)])
+def styles(static: Path, sheet: str, text: str) -> str:
+    """`sheet` with all that it imports, and the font files inside that `text` and the page's own Latin words need."""
+    return "\n".join([*_faces(static, text), _joined(static / sheet)])
 
 
 def _joined(sheet: Path) -> str:

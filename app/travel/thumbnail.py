@@ -6,7 +6,7 @@ Drawn from the frames alone, in the colours of the page's light theme.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,25 +33,35 @@ PAPER, INK, MUTED, LINE, AMBER, GREEN, MARK, LIGHT_INK = (
 EARLIER, NOW = (PAGE[name].split(", ") for name in ("attention", "attention-now"))
 """Attention 0 → 1, of earlier rows and of the one that is meant."""
 MASKED = "#efece3"
+Middle = Callable[[Image.Image, ImageDraw.ImageDraw, Fonts], None]
 LONGEST_TOKEN = 18
 
 
 def draw(shown: OpeningHead, title: str, model: str, folder: Path) -> bytes:
     """A PNG of SIZE. `folder`: that of the page's sans."""
+    generated = len(shown.tokens) - shown.prompt_length
+    foot = f"{shortened(model, 40)} · {shown.prompt_length} tokens in, {generated} out"
+
+    def middle(picture: Image.Image, on: ImageDraw.ImageDraw, fonts: Fonts) -> None:
+        _matrix(picture, shown)
+        _said(on, fonts, shown)
+        _chips(on, fonts, shown)
+
+    return framed(title, foot, folder, middle)
+
+
+def framed(title: str, foot: str, folder: Path, middle: Middle) -> bytes:
+    """A PNG of SIZE with the title above and the foot below what `middle` draws."""
     picture = Image.new("RGB", SIZE, PAPER)
     on, fonts = ImageDraw.Draw(picture), Fonts(folder)
     lines = fonts.lines(title, 44, 680, SIZE[0] - 2 * MARGIN, 2)
     for index, line in enumerate(lines):
         fonts.draw(on, (MARGIN, (88 if len(lines) > 1 else 108) + 54 * index), line, 44, INK, 680)
-    _matrix(picture, shown)
-    _said(on, fonts, shown)
-    _chips(on, fonts, shown)
+    middle(picture, on, fonts)
     fonts.draw(on, (MARGIN, SIZE[1] - 26), "KV", 26, INK, 740)
     at = MARGIN + fonts.width("KV", 26, 740)
     fonts.draw(on, (at, SIZE[1] - 26), "Scope", 26, MARK, 740)
-    generated = len(shown.tokens) - shown.prompt_length
-    words = f"{shortened(model, 40)} · {shown.prompt_length} tokens in, {generated} out"
-    fonts.draw(on, (SIZE[0] - MARGIN - fonts.width(words, 22), SIZE[1] - 26), words, 22, MUTED)
+    fonts.draw(on, (SIZE[0] - MARGIN - fonts.width(foot, 22), SIZE[1] - 26), foot, 22, MUTED)
     buffer = io.BytesIO()
     picture.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from kvscope.app.bodies import Body, Bounds, Index
+from kvscope.app.bodies import NOWHERE, Body, Bounds, Index
 from kvscope.app.store.values import Level
 
 MAX_TITLE_CHARS = 200
@@ -59,6 +59,11 @@ class Share(Body):
             "notes": [note.model_dump() for note in self.notes or []],
             "open": (self.open or Opening()).model_dump(),
         }
+
+
+def bounds_of_workload(passes: int) -> Bounds:
+    """The same of a workload: a step is a pass, and nothing is said of layers, heads or positions."""
+    return {"step": (0, passes - 1), **dict.fromkeys(("layer", "head", "query", "key"), NOWHERE)}
 
 
 def bounds_of(layers: int, heads: int, steps: int, positions: int) -> Bounds:

@@ -28,7 +28,7 @@ MAX_DETAIL_CHARS = 300
 NAME = r"(?P<id>[0-9A-Za-z_-]+)"
 SESSION = re.compile(rf"(?P<base>.*)/(?:s|embed|api/sessions)/{NAME}(?:\.\w+|/\w+)?/?")
 RUN = re.compile(rf"(?P<base>.*)/api/runs/{NAME}(?:/\w+)?/?")
-RUN_PAGE = re.compile(r"(?P<base>.*)/")
+RUN_PAGE = re.compile(r"(?P<base>.*?)/(?:serving)?")
 
 
 def download(url: str) -> bytes:

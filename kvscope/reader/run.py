@@ -66,6 +66,16 @@ class Run:
         return self.log.steps
 
     @property
+    def passes(self) -> list[dict[str, Any]]:
+        """Of a workload, in place of steps: what each pass did, as docs/frames.md has it under `pass`."""
+        return self.log.passes
+
+    @property
+    def rounds(self) -> list[dict[str, Any]]:
+        """Of a workload: how each round ended, as docs/frames.md has it under `round`."""
+        return self.log.rounds
+
+    @property
     def text(self) -> str:
         """What the chosen tokens spell, without special ones."""
         return text_of(step["token"] for step in self.log.steps)
@@ -143,7 +153,11 @@ class Run:
 
     def __repr__(self) -> str:
         prompt = self.prompt if len(self.prompt) <= 60 else f"{self.prompt[:59]}…"
-        return f"<Run of {self.model['name']}: {prompt!r}, {self.prompt_length} + {len(self.steps)} tokens>"
+        if study := self.log.open.get("study"):
+            more = f"{len(study['requests'])} requests, {len(self.passes)} passes"
+        else:
+            more = f"{self.prompt_length} + {len(self.steps)} tokens"
+        return f"<Run of {self.model['name']}: {prompt!r}, {more}>"
 
 
 @contextmanager

@@ -7,14 +7,19 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import TYPE_CHECKING
 
+from kvscope.model.log.check_serving import ServingCheck, tokens_of
 from kvscope.model.log.frames import MAX_FRAME_BYTES, VALUES, VERSION
 from kvscope.model.log.schema import (
     FRAMES,
     MOST_TOP,
+    Asked,
     Close,
     FrameData,
     Layer,
     Open,
+    Pass,
+    Round,
+    Serving,
     Step,
     Token,
     Values,
@@ -30,12 +35,15 @@ if TYPE_CHECKING:
 
 RUN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 KINDS_OF_A_RUN = ("open", "layer", "step", "close")
+KINDS_OF_A_WORKLOAD = ("open", "asked", "pass", "round", "close")
 MOST_CELLS = 64 * 1024 * 1024
 """Layers × heads × rows of one step."""
 
 
 class LogCheck:
-    """Takes the frames of one log in order. Raises BadFile at the first that does not belong there."""
+    """Takes the frames of one log in order, a run's or a workload's. Raises BadFile at the first that does not belong
+    there.
+    """
 
     opening: Open
     """Data of the first frame, once that is taken."""
@@ -50,6 +58,13 @@ class LogCheck:
         self._not_finite: str | None = None
         self._parts: list[tuple[range, range, range]] = []
         self._sizes: dict[str, int] = {}
+        self._serving: ServingCheck | None = None
+        """Of a workload, which has passes in place of steps."""
+
+    @property
+    def passes(self) -> int | None:
+        """Those of a workload; None for a run."""
+        return None if self._serving is None else self._serving.passes
 
     @property
     def positions(self) -> int:
@@ -65,7 +80,8 @@ class LogCheck:
             raise BadFile(where, f"has {len(payload)} bytes; a frame has at most {MAX_FRAME_BYTES}")
         found = layout(payload, where)
         kind = described(found.metadata, where, self._next, self.run or None)
-        if kind not in KINDS_OF_A_RUN or (kind == "open") != (self._next == 0):
+        kinds = KINDS_OF_A_RUN if self._serving is None else KINDS_OF_A_WORKLOAD
+        if kind not in kinds or (kind == "open") != (self._next == 0):
             raise BadFile(where, f"is of the kind {kind!r}, which cannot stand there")
         data: FrameData = read_data(FRAMES[kind], read_json(found.metadata["data"], f"{where}.data"), f"{where}.data")
         arrays = {name: array(payload, tensor) for name, tensor in found.tensors.items()}
@@ -79,6 +95,13 @@ class LogCheck:
             self._not_finite = self._not_finite or not_finite(data.tensors, arrays, where)
         elif isinstance(data, Step):
             self._step(data, sizes["n"], where)
+        elif isinstance(data, Pass) and self._serving is not None:
+            self._serving.take_pass(data, where)
+            self._refuse_unknown(tokens_of(data), f"{where}.data.members")
+        elif isinstance(data, Asked) and self._serving is not None:
+            self._serving.take_asked(data, where)
+        elif isinstance(data, Round) and self._serving is not None:
+            self._serving.take_round(data, where)
         elif isinstance(data, Close):
             self._close(data, where)
         self._next += 1
@@ -87,18 +110,23 @@ class LogCheck:
         """There are no more frames."""
         if not self._closed:
             raise BadFile("The log", "has no end: its last frame must be of the kind 'close'")
-        if not self.steps:
-            raise BadFile("The log", "has no complete step that could be shown")
+        if not (self.steps if self.passes is None else self.passes):
+            raise BadFile("The log", f"has no complete {'step' if self.passes is None else 'pass'} that could be shown")
 
     def _open(self, data: Open, where: str) -> None:
-        if data.study is not None:
-            raise BadFile(where, "opens a study; only runs can be kept")
+        if data.study is not None and not isinstance(data.study, Serving):
+            raise BadFile(where, "opens a study of another run; only runs and workloads can be kept")
         if data.model.heads % data.model.kv_heads:
             raise BadFile(f"{where}.data.model.heads", "is no multiple of kv_heads")
         if data.reused >= len(data.tokens):
             raise BadFile(f"{where}.data.reused", f"is {data.reused}; a prompt's last token is computed in any case")
         self.opening, self._sizes = data, data.model.sizes
         self._refuse_unknown(data.tokens, f"{where}.data.tokens")
+        if data.study is not None:
+            first = data.study.requests[0]
+            if (data.prompt, len(data.tokens)) != (first.prompt, first.tokens):
+                raise BadFile(where, "opens with another prompt than that of its first request")
+            self._serving = ServingCheck(data.study, data.block_size, where)
 
     def _layer(self, data: Layer, sizes: Mapping[str, int], where: str) -> None:
         part = (

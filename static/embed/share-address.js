@@ -9,14 +9,24 @@ const WIDTH_PX = 900;
 const HEIGHT_PX = 640;
 
 /**
- * @param {{path: string, title: string, say: string, prints: {name: string, sheet: string}[]}} props `path`: of the page, with
- *   its search; its embed has the same below /embed; `prints`: ways to print it, `sheet` is on the root element meanwhile
+ * @param {{path: string, framed?: string, title: string, name?: string, heading?: string, say: string, prints: {name: string, sheet: string}[],
+ *   class?: string}} props `path`: of the page, with its search; `framed`: of its embed, which mostly has the same below /embed; `name`: of
+ *   the button; `prints`: ways to print it, `sheet` is on the root element meanwhile
  */
-export function ShareAddress({ path, title, say, prints }) {
+export function ShareAddress({
+  path,
+  framed = `/embed${path}`,
+  title,
+  name = "Share, print",
+  heading = "Share these numbers",
+  say,
+  prints,
+  class: className = "strong-button",
+}) {
   const dialog = useRef(null);
   const at = (address) => new URL(address, window.location.href).href;
   const text = snippet("html", {
-    ...{ address: at(`/embed${path}`), script: at("/static/embed.js"), title },
+    ...{ address: at(framed), script: at("/static/embed.js"), title },
     ...{ width: WIDTH_PX, height: HEIGHT_PX },
   });
   const print = (sheet) => {
@@ -25,9 +35,9 @@ export function ShareAddress({ path, title, say, prints }) {
     window.print();
     delete document.documentElement.dataset.worksheet;
   };
-  return html`<button type="button" class="strong-button" onClick=${() => dialog.current.showModal()}>Share, print</button>
-    <dialog class="share share-address" aria-label="Share, print" ref=${dialog}>
-      <h2>Share these numbers</h2>
+  return html`<button type="button" class=${className} onClick=${() => dialog.current.showModal()}>${name}</button>
+    <dialog class="share share-address" aria-label=${name} ref=${dialog}>
+      <h2>${heading}</h2>
       <p class="quiet">${say}</p>
       <${Copied} name="Link" value=${at(path)} />
       <${Copied} name="Text to paste into a page" value=${text} lines />

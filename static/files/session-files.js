@@ -12,16 +12,21 @@ const PAGES = [
   },
 ];
 
+/** Of what has no exact values. */
+const PAGE = { level: null, name: "Page", text: "All of it: it plays, and says what each pass did." };
+
 const LEVELS = PAGES.map(({ level }) => level);
 
 /**
- * @param {{values?: {level: string}|null}} manifest of a session
+ * @param {{values?: {level: string}|null, workload?: Object}} manifest of a session
  * @returns {{kind: string, level: string|null, name: string, text: string, there: boolean}[]} `kind`: "html" or "safetensors"; `there`: what
  *   it would hold is stored with the session
  */
-export function filesOf({ values }) {
+export function filesOf({ values, workload }) {
   const stored = LEVELS.indexOf(values?.level ?? "attention");
-  const pages = PAGES.map((page) => ({ ...page, kind: "html", there: LEVELS.indexOf(page.level) <= stored }));
+  const pages = workload
+    ? [{ ...PAGE, kind: "html", there: true }]
+    : PAGES.map((page) => ({ ...page, kind: "html", there: LEVELS.indexOf(page.level) <= stored }));
   const data = {
     kind: "safetensors",
     level: null,

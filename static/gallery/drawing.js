@@ -1,4 +1,7 @@
-/** The picture of a card: a head's attention up to one row, or a bar for each token drawn, beside the model's favourite. Pure but for the canvas handed in. */
+/**
+ * The picture of a card: a head's attention up to one row, a bar for each token drawn, beside the model's favourite, or a lane for each
+ * request of a workload. Pure but for the canvas handed in.
+ */
 
 const GAP = 1;
 const MARK_PX = 1.5;
@@ -54,5 +57,31 @@ export function drawBars(context, { shares, most }, { theme, side }) {
     const top = most[at] * (side - 1) - OUTLINE_PX;
     if (share < most[at])
       context.strokeRect(left + OUTLINE_PX / 2, side - top - OUTLINE_PX / 2, wide - OUTLINE_PX, top);
+  });
+}
+
+/** A lane's thickness, of the room it has; a wait is a thin line. */
+const LANE = 0.62;
+const WAIT_PX = 2;
+const WORD_PX = 1.5;
+
+/**
+ * @param {CanvasRenderingContext2D} context in CSS pixels
+ * @param {{ends: number, lanes: {arrives: number, ends: number, reads: number[][], words: number[]}[]}} served in ms
+ * @param {{theme: Object, side: number}} how
+ */
+export function drawLanes(context, { ends, lanes }, { theme, side }) {
+  const height = side / lanes.length;
+  const x = (ms) => (ms / ends) * side;
+  context.clearRect(0, 0, side, side);
+  lanes.forEach(({ arrives, ends: until, reads, words }, at) => {
+    const middle = (at + 0.5) * height;
+    const [top, thick] = [middle - (LANE * height) / 2, LANE * height];
+    context.fillStyle = theme.muted;
+    context.fillRect(x(arrives), middle - WAIT_PX / 2, x(until) - x(arrives), WAIT_PX);
+    context.fillStyle = theme.computed;
+    for (const [from, to] of reads) context.fillRect(x(from), top, Math.max(WORD_PX, x(to) - x(from)), thick);
+    context.fillStyle = theme.output;
+    for (const ms of words) context.fillRect(x(ms) - WORD_PX, top, WORD_PX, thick);
   });
 }

@@ -1,9 +1,11 @@
 /** What a card of the gallery draws of its run, as docs/sessions.md has it. Pure. */
 
-import { percent } from "../facts/format.js";
+import { integer, percent } from "../facts/format.js";
 
 /** A card has room for this many tokens; of a longer text the last ones are shown. */
 const MOST_TOKENS = 30;
+/** And of requests this many. */
+const MOST_ASKED = 4;
 /** A shade where words are still easy to read over it. */
 const FULL = 255;
 
@@ -25,11 +27,18 @@ export function rowsOf({ shades }) {
  *   query gives the token, or how likely the model found it; null where nothing is said of it
  */
 export function textOf(picture) {
+  if (picture.kind === "lanes") return asked(picture);
   const { tokens } = picture;
   const all = picture.kind === "attention" ? lookedAt(picture) : likely(picture);
   const cut = Math.max(0, tokens.length - MOST_TOKENS);
   const listed = all.slice(cut).map((token) => ({ ...token, text: token.text.replaceAll("\n", "⏎") }));
   return cut ? [{ text: "… ", shade: null, role: null }, ...listed] : listed;
+}
+
+/** The shortest of what was asked, each between quotation marks. */
+function asked({ lanes }) {
+  const shortest = lanes.map(({ prompt }) => prompt.replaceAll("\n", " ")).sort((a, b) => a.length - b.length);
+  return shortest.slice(0, MOST_ASKED).map((prompt) => ({ text: `“${prompt}” `, shade: null, role: null }));
 }
 
 function lookedAt(picture) {
@@ -53,6 +62,10 @@ function spanOf(shares) {
 
 /** @returns {string} the picture in a sentence, for those who do not see it */
 export function pictureInWords(picture) {
+  if (picture.kind === "lanes") {
+    const { lanes, ends } = picture;
+    return `A lane for each of ${lanes.length} requests: they came one after the other, and the last was done after ${integer(ends)} ms.`;
+  }
   if (picture.kind === "chances") {
     return `A bar for each token drawn: the model itself gave them ${spanOf(picture.shares)}, and its favourites ${spanOf(picture.most)}.`;
   }

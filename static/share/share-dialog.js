@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { EmbedButton } from "../embed/button.js";
 import { momentInWords, momentOf } from "../state/moment.js";
 import { ShareLink } from "./share-link.js";
 import { ShareNotes } from "./share-notes.js";
@@ -20,13 +21,27 @@ export function ShareDialog({ state, client }) {
       <h2 id="share-title">Share this run</h2>
       <form method="dialog"><button>Close</button></form>
     </div>
-    ${!shareRefusal(run) && html`<${Sharing} key=${run.id} run=${run} moment=${momentOf(state)} limits=${state.limits} client=${client} />`}
+    ${!shareRefusal(run) && html`<${SharingRun} key=${run.id} run=${run} moment=${momentOf(state)} limits=${state.limits} client=${client} />`}
   </dialog>`;
 }
 
-function Sharing({ run, moment, limits, client }) {
+function SharingRun({ run, moment, limits, client }) {
+  const values = ({ draft, busy, change, refusal }) =>
+    html`<${ShareValues} run=${run.id} client=${client} busy=${busy} value=${draft.values} onChange=${(values) => change({ values })} refusal=${refusal} />`;
+  return html`<${Sharing}
+    run=${run.id} title=${titleFrom(run.open.prompt)} moment=${moment} opens=${momentInWords(moment)} named="step" values=${values}
+    Embed=${EmbedButton} limits=${limits} client=${client}
+  />`;
+}
+
+/**
+ * @param {{run: string, title: string, moment: Object, opens: string, named: string, values?: (parts: Object) => Object, Embed: Function,
+ *   limits: Object, client: Object}} props `run`: its id; `title`: as suggested; `moment`: in sight, which a link opens at, and in words
+ *   `opens`; `named`: what a step is called; `values`: the choice of what is kept beyond the log, where there is one; `Embed`: of `ShareLink`
+ */
+export function Sharing({ run, title, moment, opens, named, values = null, Embed, limits, client }) {
   const [draft, setDraft] = useState(() => ({
-    title: titleFrom(run.open.prompt),
+    title,
     notes: [],
     atStart: false,
     text: "",
@@ -53,7 +68,7 @@ function Sharing({ run, moment, limits, client }) {
     setProblem(null);
     setSaid("");
     try {
-      setShared(await client.share(run.id, shareRequest(whole, moment)));
+      setShared(await client.share(run, shareRequest(whole, moment)));
     } catch (refusal) {
       setProblem(refusal);
     }
@@ -64,7 +79,7 @@ function Sharing({ run, moment, limits, client }) {
     setSaid(words);
   };
   if (shared)
-    return html`<${ShareLink} shared=${shared} title=${draft.title.trim()} moment=${moment} client=${client} onBack=${back} />`;
+    return html`<${ShareLink} shared=${shared} title=${draft.title.trim()} moment=${moment} Embed=${Embed} client=${client} onBack=${back} />`;
   const part = problem && partOfField(problem.field);
   const refusalOf = (name) =>
     problem && part === name && html`<${Refusal} id=${`share-${name}-problem`} problem=${problem} />`;
@@ -81,18 +96,15 @@ function Sharing({ run, moment, limits, client }) {
     ${refusalOf("title")}
     <fieldset>
       <legend>Opens at</legend>
-      <p class=${draft.atStart ? "is-unused" : ""}>${momentInWords(moment)}</p>
+      <p class=${draft.atStart ? "is-unused" : ""}>${opens}</p>
       <label class="share-check">
         <input type="checkbox" checked=${draft.atStart} onChange=${(event) => change({ atStart: event.currentTarget.checked })} />
         At the start instead, playing
       </label>
       ${refusalOf("open")}
     </fieldset>
-    <${ShareNotes} draft=${draft} moment=${moment} limits=${limits} withWritten=${withWritten} change=${change} refusal=${refusalOf("notes")} />
-    <${ShareValues}
-      run=${run} client=${client} busy=${busy} value=${draft.values} onChange=${(values) => change({ values })}
-      refusal=${refusalOf("values")}
-    />
+    <${ShareNotes} draft=${draft} moment=${moment} named=${named} limits=${limits} withWritten=${withWritten} change=${change} refusal=${refusalOf("notes")} />
+    ${values?.({ draft, busy, change, refusal: refusalOf("values") })}
     ${problem && part === null && html`<${Refusal} id="share-problem" problem=${problem} />`}
     <p class="share-actions"><button type="submit" class="run-button" aria-disabled=${busy}>${busy ? "Making the link…" : "Make link"}</button></p>
   </form>`;

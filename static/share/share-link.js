@@ -2,17 +2,17 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { EmbedButton } from "../embed/button.js";
 import { SaveFile } from "../files/save-file.js";
 import { Copied } from "../ui/copied.js";
 
 const DELETED = "Deleted. The link opens no more, unless someone else has shared the very same run in the same words.";
 
 /**
- * @param {{shared: {id: string, url: string, delete_token: string}, title: string, moment: Object, client: Object,
- *   onBack: (said: string) => void}} props `title`, `moment`: of the session; `onBack`: to the form, which says `said`
+ * @param {{shared: {id: string, url: string, embed: string, delete_token: string}, title: string, moment: Object, Embed: Function,
+ *   client: Object, onBack: (said: string) => void}} props `title`, `moment`: of the session; `Embed`: how it is put into another page;
+ *   `onBack`: to the form, which says `said`
  */
-export function ShareLink({ shared, title, moment, client, onBack }) {
+export function ShareLink({ shared, title, moment, Embed, client, onBack }) {
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const first = useRef(null);
@@ -34,7 +34,7 @@ export function ShareLink({ shared, title, moment, client, onBack }) {
     <${Copied} name="Link" value=${link} />
     <div class="share-row">
       <a href=${link} target="_blank" rel="noopener">Open it in a new tab</a>
-      <${EmbedButton} id=${shared.id} title=${title} moment=${moment} />
+      <${Embed} id=${shared.id} title=${title} moment=${moment} />
     </div>
     <fieldset>
       <legend>Save as a file</legend>

@@ -6,10 +6,10 @@ import { counted } from "../facts/format.js";
 import { placeOf } from "../facts/saved-session.js";
 
 /**
- * @param {{draft: Object, moment: Object, limits: Object, withWritten: () => Object, change: (patch: Object) => void, refusal: Object}} props
- *   `withWritten`: the draft with the note that is being written among its notes
+ * @param {{draft: Object, moment: Object, named: string, limits: Object, withWritten: () => Object, change: (patch: Object) => void,
+ *   refusal: Object}} props `named`: what a step is called; `withWritten`: the draft with the note that is being written among its notes
  */
-export function ShareNotes({ draft, moment, limits, withWritten, change, refusal }) {
+export function ShareNotes({ draft, moment, named, limits, withWritten, change, refusal }) {
   const { notes, text, pinned } = draft;
   const field = useRef(null);
   const full = notes.length >= limits.notes;
@@ -28,7 +28,7 @@ export function ShareNotes({ draft, moment, limits, withWritten, change, refusal
       html`<ul class="share-notes" aria-label="Notes added">
         ${notes.map(
           (note, index) => html`<li key=${`${index}/${note.text}`}>
-          <span class="share-place">${placeOf(note)}</span>
+          <span class="share-place">${placeOf({ ...note, named })}</span>
           <bdi dir="auto">${note.text}</bdi>
           <button type="button" aria-label=${`Remove note ${index + 1}`} onClick=${() => remove(index)}>Remove</button>
         </li>`,
@@ -36,7 +36,7 @@ export function ShareNotes({ draft, moment, limits, withWritten, change, refusal
       </ul>`
     }
     <label class="share-field">
-      <span>Note on step ${moment.step}</span>
+      <span>Note on ${named} ${moment.step}</span>
       <textarea
         rows="2" dir="auto" maxlength=${limits.note_chars} disabled=${full} ref=${field} value=${text}
         aria-invalid=${Boolean(refusal)} aria-describedby=${refusal ? "share-notes-problem" : undefined}
@@ -44,14 +44,17 @@ export function ShareNotes({ draft, moment, limits, withWritten, change, refusal
       ></textarea>
     </label>
     <p class="share-row">
-      <label class="share-check">
-        <input type="checkbox" checked=${pinned} onChange=${(event) => change({ pinned: event.currentTarget.checked })} />
-        Pin it to layer ${moment.layer}, head ${moment.head} as well
-      </label>
+      ${
+        moment.layer !== undefined &&
+        html`<label class="share-check">
+          <input type="checkbox" checked=${pinned} onChange=${(event) => change({ pinned: event.currentTarget.checked })} />
+          Pin it to layer ${moment.layer}, head ${moment.head} as well
+        </label>`
+      }
       <button type="button" disabled=${full || !text.trim()} onClick=${add}>Add note</button>
     </p>
     <p class="share-hint">
-      ${full ? `A run takes ${counted(limits.notes, "note")}.` : "For a note on another step, close this, go there and come back: nothing is lost."}
+      ${full ? `A run takes ${counted(limits.notes, "note")}.` : `For a note on another ${named}, close this, go there and come back: nothing is lost.`}
     </p>
     ${refusal}
   </fieldset>`;

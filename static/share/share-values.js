@@ -8,7 +8,7 @@ import { KEPT, sizeInWords } from "./sharing.js";
 const ASK_MS = 400;
 
 /**
- * @param {{run: Object, client: Object, busy: boolean, value: string, onChange: (level: string) => void, refusal: Object}} props
+ * @param {{run: string, client: Object, busy: boolean, value: string, onChange: (level: string) => void, refusal: Object}} props
  *   `busy`: the link is being made
  */
 export function ShareValues({ run, client, busy, value, onChange, refusal }) {
@@ -56,7 +56,7 @@ function useChoices(run, client, seen, computing) {
     let timer = null;
     const ask = async () => {
       // Without an answer nothing is said of sizes; what is wrong will be said when the link is made.
-      const answer = await client.sharing(run.id).catch(() => null);
+      const answer = await client.sharing(run).catch(() => null);
       if (over) return;
       if (answer) setChoices(answer);
       if (computing) timer = setTimeout(ask, ASK_MS);
@@ -66,7 +66,7 @@ function useChoices(run, client, seen, computing) {
       over = true;
       clearTimeout(timer);
     };
-  }, [run.id, client, seen, computing]);
+  }, [run, client, seen, computing]);
   return choices;
 }
 

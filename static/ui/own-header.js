@@ -5,13 +5,14 @@ import { Places } from "./places.js";
 import { ThemeButton } from "./theme-button.js";
 
 /**
- * @param {{here: string, theme: "light"|"dark", setTheme: (theme: "light"|"dark") => void, children?: *}} props `here`: id of the
- *   page; what is inside stands before the buttons
+ * @param {{here: string, theme: "light"|"dark", setTheme: (theme: "light"|"dark") => void, alone?: boolean, openers?: *, children?: *}} props
+ *   `here`: id of the page; `alone`: there are no others; `openers` stand behind the pages; what is inside stands before the buttons
  */
-export function OwnHeader({ here, theme, setTheme, children = null }) {
+export function OwnHeader({ here, theme, setTheme, alone = false, openers = null, children = null }) {
   return html`<header class="header is-own">
     <p class="wordmark">KV<span>Scope</span></p>
-    <${Places} here=${here} />
+    <${Places} here=${here} alone=${alone} />
+    ${openers}
     <div class="header-end">${children}<${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>
   </header>`;
 }

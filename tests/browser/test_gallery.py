@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.record.__main__ import recipes
+from tests.record.__main__ import recipes, workloads
 from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
 from tests.support.server import Server
 from tests.support.stage import Stage
@@ -39,7 +39,7 @@ def test_the_start_page_leads_to_it(stage: Stage) -> None:
     stage.open()
     stage.page.get_by_role("link", name="Gallery", exact=True).click()
     expect(stage.page.get_by_role("heading", name="Gallery", level=1)).to_be_visible()
-    expect(stage.page.get_by_role("listitem")).to_have_count(len(recipes()))
+    expect(stage.page.get_by_role("listitem")).to_have_count(len(recipes()) + len(workloads()))
 
 
 def test_on_a_phone_the_chooser_of_recorded_runs_leads_to_it(new_page: Callable[..., Page], server: Server) -> None:
@@ -79,7 +79,7 @@ def test_keys_alone_go_through_the_cards_and_open_one(gallery: Page, server: Ser
 
 def test_pictures_differ_and_are_said_in_words(gallery: Page) -> None:
     pictures = gallery.get_by_role("img")
-    expect(pictures).to_have_count(len(recipes()))
+    expect(pictures).to_have_count(len(recipes()) + len(workloads()))
     drawn = pictures.evaluate_all("all => all.map(canvas => canvas.toDataURL())")
     assert len(set(drawn)) == len(drawn)
     expect(gallery.get_by_role("img", name="“it” puts 75 % on “animal”")).to_have_count(1)

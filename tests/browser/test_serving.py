@@ -111,7 +111,7 @@ def ended(page: Page, says: str = "are done") -> None:
 
 def test_people_are_answered_live_and_what_is_told_is_in_the_log(serving: Callable[..., Page], server: Server) -> None:
     page = serving(**DESKTOP)
-    expect(region(page, "What this shows")).to_be_visible()
+    expect(page.get_by_role("group", name="Recorded")).to_be_visible()
     field(page, "People").fill("3")
     field(page, "Milliseconds between two").fill("80")
     page.get_by_role("button", name="Run", exact=True).click()
@@ -203,7 +203,7 @@ def test_an_experiment_asks_both_ways_and_compares_the_texts(serving: Callable[.
     expect(region(page, "Time")).to_contain_text("on: all done at")
     expect(region(page, "Time")).not_to_contain_text("shared")
     page.go_back()
-    expect(region(page, "What this shows")).to_be_visible()
+    expect(page.get_by_role("group", name="Recorded")).to_be_visible()
     expect(card).to_contain_text(f"{same} of 3")
 
 
@@ -325,8 +325,7 @@ def test_no_rule_is_broken_and_nothing_scrolls_sideways(
 ) -> None:
     for address in ("serving", f"serving?run={served.run}#pass=3"):
         page = serving(address, **screen, color_scheme=scheme)
-        shown = "What this shows" if address == "serving" else "Time"
-        expect(region(page, shown)).to_be_visible()
+        expect(region(page, "Time")).to_be_visible()
         for summary in page.locator("summary").all():
             summary.click()
         assert violations(page) == [], address

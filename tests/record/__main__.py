@@ -21,6 +21,7 @@ from kvscope.app.http.requests import NewRun, new_id
 from kvscope.app.settings import DEFAULT_SERVICE, Settings
 from kvscope.app.store.sessions import SHORTEST_ID, canonical, name_of
 from kvscope.model.log import frames as codec
+from tests.record import serving
 from tests.record.measures import Recorded, holds, picture_of, render
 
 RECIPES = Path(__file__).with_name("recipes.toml")
@@ -35,6 +36,12 @@ class Untrue(Exception):
 def recipes() -> list[dict[str, Any]]:
     """The recipes, in the order of their cards."""
     listed: list[dict[str, Any]] = tomllib.loads(RECIPES.read_text("utf-8"))["run"]
+    return listed
+
+
+def workloads() -> list[dict[str, Any]]:
+    """The recipes of workloads, whose cards come after those of runs."""
+    listed: list[dict[str, Any]] = tomllib.loads(RECIPES.read_text("utf-8"))["workload"]
     return listed
 
 
@@ -69,16 +76,22 @@ def card_of(order: int, recipe: dict[str, Any], run: Recorded) -> dict[str, Any]
 
 def joined(order: int, recipe: dict[str, Any], payloads: list[bytes]) -> bytes:
     """The file: frames, session, card. Raises Untrue."""
-    run = Recorded(payloads)
-    words = words_of(recipe, run)
-    session = {"id": name_of(canonical(words), payloads)[:SHORTEST_ID], **words, "created": run.open["created"]}
-    entries = {"session": session, "gallery": card_of(order, recipe, run)}
+    if "requests" in recipe:
+        served = serving.RecordedWorkload(payloads)
+        words, card, created = serving.words_of(recipe, served), serving.card_of(order, recipe, served), served.open
+    else:
+        run = Recorded(payloads)
+        words, card, created = words_of(recipe, run), card_of(order, recipe, run), run.open
+    session = {"id": name_of(canonical(words), payloads)[:SHORTEST_ID], **words, "created": created["created"]}
+    entries = {"session": session, "gallery": card}
     return codec.join(payloads, {name: json.dumps(entry, ensure_ascii=False) for name, entry in entries.items()})
 
 
 def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
     """Whether these frames are of a run with the recipe's settings."""
-    wanted = asked(recipe).of("any")
+    if "requests" in recipe:
+        return serving.recorded_as(recipe, payloads)
+    wanted = asked(recipe).of("any", "nobody")
     data = codec.header(payloads[0]).data
     made = (data["prompt"], data["chat"], data["sampling"], data["limits"]["max_new_tokens"])
     return made == (wanted.prompt, wanted.chat, asdict(wanted.sampling), wanted.max_new_tokens)
@@ -93,8 +106,12 @@ class Recorder:
     def record(self, recipe: dict[str, Any]) -> Iterator[bytes]:
         """The frames of a new run."""
         self._service = self._service or resolve(DEFAULT_SERVICE)(None, "cpu", lambda progress: None)
-        request = asked(recipe).of(new_id())
-        kept = self._service.start(request)
+        if "requests" in recipe:
+            kept = self._service.workload(serving.asked(recipe).of(new_id()))
+        else:
+            run = new_id()
+            # Nobody else's: no recording begins with rows that another one left in the cache.
+            kept = self._service.start(asked(recipe).of(run, run))
         while kept[-1].kind != "close":
             kept += self._service.advance()
         return (frame.payload for frame in kept)
@@ -102,7 +119,7 @@ class Recorder:
 
 def main(folder: Path) -> int:
     recorder, total = Recorder(), 0
-    for order, recipe in enumerate(recipes()):
+    for order, recipe in enumerate([*recipes(), *workloads()]):
         path = folder / f"{recipe['name']}.safetensors"
         kept = [frame.payload for frame in codec.split(path.read_bytes())] if path.exists() else []
         new = not kept or not recorded_as(recipe, kept)

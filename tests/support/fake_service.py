@@ -152,21 +152,26 @@ class FakeService:
         return [opened]
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
-        """A log whose rounds are over at once; it ends with them unless its first request is to come later."""
+        """A log whose rounds are over at once, after a pass that gives everybody a token; it ends with them unless its
+        first request is to come later.
+        """
         if request.asks[0].prompt == "too large":
             raise Refused("requests[0]", "requests[0] is too large.", limit=9)
-        study = {"kind": "serving", "system": request.system, "requests": [], "rounds": []}
+        asked = [{**asdict(ask), "tokens": len(ask.prompt[:MOST_TOKENS])} for ask in request.asks]
+        rounds = [asdict(settings) for settings in request.rounds]
+        study = {"kind": "serving", "system": request.system, "requests": asked, "rounds": rounds}
         opened = self.start(RunRequest(request.run, request.asks[0].prompt))
-        self._runs[request.run].seq += len(request.rounds)
-        rounds = [
-            encode(request.run, seq, "round", {"round": seq - 1, "ms": 1.0, "others": 0, "events": []})
-            for seq in range(1, 1 + len(request.rounds))
-        ]
+        made = [relabel(opened[0].payload, request.run, 0, {"study": study})]
+        for number in range(len(rounds)):
+            made.append(encode(request.run, len(made), "pass", _pass(number, asked)))
+            ended = {"round": number, "ms": 2.0, "others": 0, "events": []}
+            made.append(encode(request.run, len(made), "round", ended))
+        self._runs[request.run].seq = len(made)
         if request.asks[0].arrives_ms:
             self._runs[request.run].paused = True
         else:
             self._waiting.append(self._close(request.run, "length"))
-        return [relabel(opened[0].payload, request.run, 0, {"study": study}), *rounds]
+        return made
 
     def join(self, request: JoinRequest) -> int:
         """Always as the second."""
@@ -361,6 +366,34 @@ class FakeService:
         return encode(
             run, state.seq, "close", {"reason": reason, "error": None, "steps": 0 if state.searching else state.step}
         )
+
+
+def _pass(number: int, asked: list[dict[str, Any]]) -> dict[str, Any]:
+    """The only pass of a round, in which every request is read and answered."""
+    members = [
+        {
+            "request": request,
+            "phase": "prefill",
+            "first": 0,
+            "rows": each["tokens"],
+            "token": _token(ord(each["prompt"][-1]) + 1),
+            "more": [],
+            "guessed": 0,
+        }
+        for request, each in enumerate(asked)
+    ]
+    done = [{"ms": 2.0, "what": "done", "request": at, "count": None, "other": None} for at in range(len(asked))]
+    return {
+        "number": number,
+        "round": number,
+        "start_ms": 0.5,
+        "ms": 1.0,
+        "members": members,
+        "others": {"requests": 0, "rows": 0},
+        "requests": [{"state": "done", "positions": 0, "dropped": 0, "table": []} for _ in asked],
+        "pool": {"blocks": 16, "others": []},
+        "events": done,
+    }
 
 
 def _token(number: int) -> dict[str, Any]:

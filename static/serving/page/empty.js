@@ -1,9 +1,20 @@
-/** Before anything ran: what this page will show, and one button. */
+/** Before anything ran here: a recorded workload, or what this page will show; and one button. */
 
 import { html } from "htm/preact";
+import { counted } from "../../facts/format.js";
 import { PRESETS } from "../asked.js";
 
-/** @param {{state: Object, framed: boolean}} props */
+/** What is in sight is not this server's doing, and how to have it do the same. @param {{state: Object}} props */
+export function Recorded({ state }) {
+  const { log, held, waits, starting, actions } = state;
+  const { name } = log.open.model;
+  return html`<div class="serving-recorded" role="group" aria-label="Recorded">
+    <p><b>Recorded.</b> What you see really happened when ${counted(log.study.requests.length, "person", "people")} asked ${name} at once. It comes with KVScope.</p>
+    <button type="button" class="strong-button" disabled=${Boolean(held || waits || starting)} onClick=${actions.run}>Run your own</button>
+  </div>`;
+}
+
+/** @param {{state: Object, framed: boolean}} props `framed`: nothing can be started */
 export function Empty({ state, framed }) {
   const { run, log, watched, asked, starting, held, waits, actions } = state;
   if (watched.problem) return null;

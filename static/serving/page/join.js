@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 
 /** @param {{state: Object, limits: import("../asked.js").Limits, live: boolean}} props */
-export function Join({ state: { own, starting, actions }, limits, live }) {
+export function Join({ state: { run, own, starting, actions }, limits, live }) {
   const submit = (event) => {
     event.preventDefault();
     actions.askOwn(live);
@@ -12,7 +12,7 @@ export function Join({ state: { own, starting, actions }, limits, live }) {
   return html`<form class="join" aria-label="Your own question" onSubmit=${submit}>
     <input type="text" autocomplete="off" aria-label="Your question" placeholder="Ask something yourself, and join them" maxlength=${limits.prompt_chars} value=${text}
       ...${problem ? { "aria-invalid": "true", "aria-describedby": "join-wrong" } : {}} onInput=${(event) => actions.putOwn(event.currentTarget.value)} />
-    <button class="plain-button" disabled=${starting}>${live ? "Ask now" : "Run again and ask"}</button>
+    <button class="plain-button" disabled=${starting}>${live ? "Ask now" : run ? "Run again and ask" : "Run and ask"}</button>
     ${problem && html`<p class="own-wrong" id="join-wrong" role="alert">${problem}</p>`}
   </form>`;
 }

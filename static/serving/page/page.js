@@ -2,22 +2,21 @@
 
 import { html } from "htm/preact";
 import { useEffect, useMemo } from "preact/hooks";
-import { ShareAddress } from "../../embed/share-address.js";
+import { OpenFile } from "../../files/open-file.js";
 import { Later } from "../../turns/later.js";
 import { createTurns } from "../../turns/turns.js";
-import { ModelPill } from "../../ui/model-pill.js";
+import { ModelOfRun, ModelPill } from "../../ui/model-pill.js";
 import { OwnHeader } from "../../ui/own-header.js";
 import { Glossary } from "../../words/term.js";
 import { useGlossary } from "../../words/use-glossary.js";
 import { Ask } from "./ask.js";
-import { Empty } from "./empty.js";
+import { Empty, Recorded } from "./empty.js";
 import { Experiments } from "./experiments.js";
+import { Heading } from "./heading.js";
 import { Notices } from "./notices.js";
 import { usePlayer } from "./use-player.js";
 import { useServing } from "./use-serving.js";
 import { Watched } from "./watched.js";
-
-const PRINTS = [{ name: "Print", sheet: "serving" }];
 
 /** Without news of its own it is a queue: one thing in each frame. */
 const WITHOUT_NEWS = { state: () => null, subscribe: () => () => {} };
@@ -41,7 +40,10 @@ function useQueue() {
   return turns.later;
 }
 
-/** @param {{client: Object, limits: Object, hearWaits: Function, framed: boolean, theme: string, setTheme: Function}} props */
+/**
+ * @param {{client: Object, limits: Object, hearWaits: Function, framed: boolean, saved: Object|null, example: string|null, theme: string,
+ *   setTheme: Function}} props `saved`: the session in sight, of `/s/<id>` or in a file; `example`: a recorded one
+ */
 export function Page(props) {
   return html`<${Later.Provider} value=${useQueue()}><${Defined} ...${props} /><//>`;
 }
@@ -50,36 +52,29 @@ function Defined(props) {
   return html`<${Glossary.Provider} value=${useGlossary(props.client)}><${Serving} ...${props} /><//>`;
 }
 
-function Serving({ client, limits, hearWaits, framed, theme, setTheme }) {
-  const state = useServing({ client, limits, hearWaits, framed });
+function Serving({ client, limits, hearWaits, framed, saved, example, theme, setTheme }) {
+  const state = useServing({ client, limits, hearWaits, framed, saved, example });
   const { run, log } = state;
-  const playing = usePlayer(log, framed);
-  const address = run ? `?run=${run}${playing.player.mode === "following" ? "" : `#pass=${playing.shown}`}` : "";
+  const inFile = saved?.file === true;
+  /** Nothing can be started: another page's guest, or a copy that stays as it is. */
+  const only = framed || saved !== null;
+  const playing = usePlayer(log, { framed, saved, plays: !run });
   return html`
     ${
       !framed &&
-      html`<${OwnHeader} here="serving" theme=${theme} setTheme=${setTheme}>
-        <${ModelPill} readiness=${state.readiness} model=${log?.open?.model} />
+      html`<${OwnHeader} here="serving" theme=${theme} setTheme=${setTheme} alone=${inFile}
+        openers=${!inFile && html`<div class="openers"><${OpenFile} client=${client} limit=${limits.file_bytes} /></div>`}>
+        ${saved ? html`<${ModelOfRun} run=${log} />` : html`<${ModelPill} readiness=${state.readiness} model=${log?.open?.model} />`}
       <//>`
     }
     <main class="own-page serving">
-      ${!framed && html`<${Ask} state=${state} limits=${limits} live=${playing.live} />`}
-      <div class="own-heading">
-        <h1>Several people ask at once. Each pass of the model serves all of them. Memory is handed out in blocks of 16 tokens.</h1>
-        <div class="own-tools">
-          ${framed && html`<a class="plain-button" target="_blank" rel="noopener" href=${`/serving${address}`}>Open in KVScope</a>`}
-          ${
-            !framed &&
-            run &&
-            html`<${ShareAddress} path=${`/serving${address}`} title="Several people ask at once" prints=${PRINTS}
-              say="The link opens this run at this pass, for as long as this server keeps it." />`
-          }
-        </div>
-      </div>
+      ${!only && html`<${Ask} state=${state} limits=${limits} live=${playing.live} />`}
+      <${Heading} state=${state} playing=${playing} client=${client} limits=${limits} framed=${framed} saved=${saved} />
       <${Notices} state=${state} />
+      ${!run && !framed && log?.passes.length > 0 && html`<${Recorded} state=${state} />`}
       <div class=${log?.passes.length ? "serving-grid" : "serving-grid is-empty"}>
-        ${log?.passes.length ? html`<${Watched} key=${log.id} watched=${state.watched} playing=${playing} state=${state} limits=${limits} framed=${framed} />` : html`<${Empty} state=${state} framed=${framed} />`}
-        <${Experiments} client=${client} state=${state} live=${playing.live} framed=${framed} />
+        ${log?.passes.length ? html`<${Watched} key=${log.id} watched=${state.watched} playing=${playing} state=${state} limits=${limits} framed=${only} />` : html`<${Empty} state=${state} framed=${only} />`}
+        <${Experiments} client=${client} state=${state} live=${playing.live} framed=${only} />
       </div>
     </main>
   `;

@@ -10,22 +10,23 @@ const READ_SHARE = 0.6;
 
 /**
  * @param {import("../../log/workload.js").Workload|null} log
- * @param {boolean} framed the address is another page's to write
+ * @param {{framed: boolean, saved?: Object|null, plays?: boolean}} how `framed`: the address is another page's to write; `saved`: its
+ *   session may say where it opens; `plays`: from its start, unless somebody wants things to stand still
  */
-export function usePlayer(log, framed) {
+export function usePlayer(log, { framed, saved = null, plays = false }) {
   const count = log?.passes.length ?? 0;
   const live = log !== null && !log.close;
   const [player, act] = useReducer(
     (state, action) => (action.type === "open" ? playerAt(action.pass) : played(state, action, action.log)),
     null,
-    () => playerAt(passOfHash(window.location.hash)),
+    () => playerAt(passOfHash(window.location.hash) ?? saved?.open?.step ?? null),
   );
   const shown = shownPass(player, count);
   const dispatch = (action) => act({ ...action, log: { count, live } });
   const latest = useRef(null);
   latest.current = { dispatch, player };
 
-  useOpening(log, player, act);
+  useOpening(log, player, act, plays);
   useEffect(() => {
     if (player.mode !== "playing" || !log || shown < 0) return undefined;
     const timer = setTimeout(() => dispatch({ type: "tick" }), log.passes[shown].ms / player.speed);
@@ -43,7 +44,7 @@ export function usePlayer(log, framed) {
 }
 
 /** Another log is followed from its end on; one that was over before opens where there is most to see. */
-function useOpening(log, player, act) {
+function useOpening(log, player, act, plays) {
   const first = useRef(null);
   const id = log?.id ?? null;
   useEffect(() => {
@@ -54,6 +55,10 @@ function useOpening(log, player, act) {
   const over = Boolean(log?.close);
   useEffect(() => {
     if (!over || player.mode !== "following" || !log.passes.length) return;
+    if (plays && !window.matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      act({ type: "play", log: { count: log.passes.length, live: false } });
+      return;
+    }
     const took = log.rounds.reduce((sum, { end }) => sum + (end?.ms ?? 0), 0);
     if (performance.now() - first.current.at < READ_SHARE * took) act({ type: "open", pass: openingPass(log.passes) });
   }, [id, over]);

@@ -34,11 +34,12 @@ function useReadiness(client, framed) {
 }
 
 /**
- * @param {{client: Object, limits: import("../asked.js").Limits, hearWaits: Function, framed: boolean}} options in a frame nothing is
- *   started, and the address is another page's to write
+ * @param {{client: Object, limits: import("../asked.js").Limits, hearWaits: Function, framed: boolean, saved?: Object|null,
+ *   example?: string|null}} options in a frame, or of a saved one, nothing is started; `example`: what is in sight where the address
+ *   names nothing
  */
-export function useServing({ client, limits, hearWaits, framed }) {
-  const [run, setRun] = useState(() => runOfSearch(window.location.search));
+export function useServing({ client, limits, hearWaits, framed, saved = null, example = null }) {
+  const [run, setRun] = useState(() => saved?.run ?? runOfSearch(window.location.search));
   const [asked, setAsked] = useState(FIRST);
   const [problem, setProblem] = useState(null);
   const [held, setHeld] = useState(null);
@@ -46,26 +47,27 @@ export function useServing({ client, limits, hearWaits, framed }) {
   const [waits, setWaits] = useState(null);
   const [tries, setTries] = useState({});
   const [own, setOwn] = useState({ text: "", problem: null, joined: null });
-  const [readiness, ready] = useReadiness(client, framed);
+  const [readiness, ready] = useReadiness(client, framed || saved !== null);
   const started = useRef(new Set());
-  const watched = useLog(client, run, makeLog);
+  const watched = useLog(client, run ?? example, makeLog);
   const { log } = watched;
 
   useEffect(() => hearWaits(setWaits), [hearWaits]);
   useEffect(() => {
+    if (saved) return undefined;
     const back = () => setRun(runOfSearch(window.location.search));
     window.addEventListener("popstate", back);
     return () => window.removeEventListener("popstate", back);
   }, []);
 
   // What a link's workload asked can be asked again.
-  const opened = log?.study ? log.id : null;
+  const opened = log?.study && run ? log.id : null;
   useEffect(() => {
     if (opened && !started.current.has(opened)) setAsked((before) => askedOf(log.study, before));
   }, [opened, log?.study?.requests.length]);
 
   // An experiment stays the one of its card when another log is in sight.
-  const experiment = log?.study ? (experimentOf(log.study.rounds)?.id ?? null) : null;
+  const experiment = log?.study && run ? (experimentOf(log.study.rounds)?.id ?? null) : null;
   useEffect(() => {
     if (experiment) setTries((all) => ({ ...all, [experiment]: log.id }));
   }, [opened, experiment]);

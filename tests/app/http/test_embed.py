@@ -230,7 +230,7 @@ def test_the_answer_is_what_the_tokens_spell_together() -> None:
 
     manifest = {"id": "a", "title": "", "prompt": " two\n\nlines ", "model": {"name": "m"}, "notes": []}
     card = read_card(Store(), manifest)  # type: ignore[arg-type]
-    assert (card.answer, card.title) == ("€\ufffd", "two lines")
+    assert (card.answers, card.title) == ([(" two\n\nlines ", "€\ufffd")], "two lines")
 
 
 def picture(client: FlaskClient, **words: Any) -> Image.Image:

@@ -23,7 +23,7 @@ def test_a_workloads_log_is_read_as_a_runs_is(client: FlaskClient) -> None:
     assert made.json["url"] == f"/serving?run={run}"
     eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
     kinds = [header(payload).kind for payload in from_stream(client.get(f"/api/runs/{run}/frames").data)]
-    assert kinds == ["open", "round", "round", "close"]
+    assert kinds == ["open", "pass", "round", "pass", "round", "close"]
     status = client.get(f"/api/runs/{run}").json
     assert (status["study"]["kind"], status["study"]["system"]) == ("serving", "be brief")
     assert client.get(f"/?run={run}").headers["Location"] == f"/serving?run={run}"

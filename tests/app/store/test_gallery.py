@@ -12,15 +12,19 @@ import pytest
 from kvscope.app.bodies import read
 from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import canonical, name_of
-from kvscope.app.travel.words import Share, bounds_of
+from kvscope.app.travel.words import Share, bounds_of, bounds_of_workload
 from kvscope.model.log import frames as codec
-from tests.record.__main__ import Untrue, card_of, recipes, recorded_as, words_of
+from tests.record import serving
+from tests.record.__main__ import Untrue, card_of, recipes, recorded_as, words_of, workloads
 from tests.record.measures import Recorded, holds, percent, render
 
 SHIPPED = sorted(Settings().recordings_dir.glob("*.safetensors"))
 
 
-@pytest.fixture(params=SHIPPED, ids=lambda path: path.stem)
+RUNS = [path for path in SHIPPED if path.stem not in {recipe["name"] for recipe in workloads()}]
+
+
+@pytest.fixture(params=RUNS, ids=lambda path: path.stem)
 def log(request: pytest.FixtureRequest) -> list[bytes]:
     path: Path = request.param
     return [frame.payload for frame in codec.split(path.read_bytes())]
@@ -82,7 +86,7 @@ RECIPES = [pytest.param(order, recipe, id=recipe["name"]) for order, recipe in e
 
 def test_the_gallery_shows_enough_different_things_and_ships_small() -> None:
     assert len({recipe["shows"] for recipe in recipes()}) >= 8
-    assert {file_of(recipe["name"]) for recipe in recipes()} == set(SHIPPED)
+    assert {file_of(recipe["name"]) for recipe in (*recipes(), *workloads())} == set(SHIPPED)
     sizes = [path.stat().st_size for path in SHIPPED]
     assert max(sizes) <= 600_000
     assert sum(sizes) <= 4_000_000
@@ -100,6 +104,19 @@ def test_what_is_said_of_a_recording_is_true_of_its_frames(
     assert 2 <= len(session["notes"]) <= 5
     for note in recipe["note"]:
         assert "%" not in re.sub(r"\{[^}]+\}", "", note["text"]), "a share is measured, not typed"
+
+
+def test_what_is_said_of_a_recorded_workload_is_true_of_its_frames() -> None:
+    for order, recipe in enumerate(workloads(), len(recipes())):
+        payloads, session = log_of(recipe["name"]), entry_of(recipe["name"], "session")
+        run, words = serving.RecordedWorkload(payloads), {each: session[each] for each in ("title", "notes", "open")}
+        assert serving.recorded_as(recipe, payloads)
+        assert serving.words_of(recipe, run) == words
+        assert serving.card_of(order, recipe, run) == entry_of(recipe["name"], "gallery")
+        assert name_of(canonical(words), payloads).startswith(session["id"])
+        assert all(each["others"]["requests"] == 0 for each in run.passes), "nobody else was served meanwhile"
+        bounds = bounds_of_workload(len(run.passes))
+        assert read(Share, canonical(words), bounds).words() == words
 
 
 @pytest.mark.parametrize(("order", "recipe"), RECIPES)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kvscope.app.travel.card import DESCRIPTION, SHORT, card_of, shortened, title_of
 
-MANIFEST = {"title": "", "prompt": "a\nb " + 200 * "c", "model": {"name": "tiny"}, "notes": []}
+MANIFEST: dict[str, Any] = {"title": "", "prompt": "a\nb " + 200 * "c", "model": {"name": "tiny"}, "notes": []}
 
 
 @pytest.mark.parametrize(
@@ -24,8 +26,16 @@ def test_a_text_is_cut_to_its_length_with_the_mark_and_without_a_space_before_it
 
 
 def test_title_and_description_keep_to_their_lengths_on_one_line() -> None:
-    title, description = title_of(MANIFEST), card_of(MANIFEST, "an answer").description
+    title, description = title_of(MANIFEST), card_of(MANIFEST, [(MANIFEST["prompt"], "an answer")]).description
     assert (len(title), len(description)) == (SHORT, DESCRIPTION)
     assert (title[:5], title[-1]) == ("a b c", "…")
     assert (description[:6], description[-1]) == ("“a b c", "…")
     assert title_of(MANIFEST | {"title": "given"}) == "given"
+
+
+def test_a_workloads_card_says_how_many_asked_and_what_the_first_was_answered() -> None:
+    manifest = MANIFEST | {"prompt": "When do you open?", "workload": {"requests": 9, "rounds": 1}}
+    assert title_of(manifest) == "When do you open? and 8 more at once"
+    assert len(title_of(manifest | {"prompt": 300 * "c"})) == SHORT
+    card = card_of(manifest, [("When do you open?", "At nine."), ("Why?", None)])
+    assert card.description == "2 requests at once: “When do you open?” — tiny answers “At nine.”"

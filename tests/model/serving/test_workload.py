@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import count
 from typing import Any
@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from kvscope.model.api import Drafting, Kept, Refused, ServingSettings
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, StepRecord
-from kvscope.model.kv_cache import CacheFull
+from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
 from kvscope.model.log import schema
+from kvscope.model.log.check_serving import ServingCheck
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.workload import Workload
 from tests.support.tiny import GREEDY, advance_all, greedy, prompt, shared_model, tiny_tokenizer
@@ -83,8 +84,9 @@ def serve(
     `before` is told the number of the pass that comes; `meddle` may change the workload before it.
     """
     now = [0.0]
-    workload = Workload("w", engine, requests, rounds, token, clock=lambda: now[0])
-    served = Served()
+    workload = Checked("w", engine, requests, rounds, token, clock=lambda: now[0])
+    served, check = Served(), ServingCheck(study_of(requests, rounds), BLOCK_SIZE, "study")
+    workload.check = check
     while not workload.over:
         meddle(round(now[0] * 1000) + 1, workload)
         told = workload.prepare()
@@ -100,15 +102,45 @@ def serve(
         for each in told:
             if isinstance(each, schema.Pass):
                 served.passes.append(each)
+                check.take_pass(each, f"pass {each.number}")
                 held = {block for request in each.requests for block in request.table}
                 assert len(held) <= rounds[each.round].blocks
                 assert not held & set(each.pool.others)
             elif isinstance(each, schema.Round):
                 served.rounds.append(each)
+                check.take_round(each, f"round {each.round}")
             else:
                 served.close = each
         assert len(served.passes) < 2000
     return served
+
+
+def request_of(asked: Tokenized) -> schema.ServedRequest:
+    """As a log has it; the prompt's text is of no matter here."""
+    return schema.ServedRequest(
+        prompt="",
+        tokens=len(asked.ids),
+        max_new_tokens=asked.max_new_tokens,
+        arrives_ms=asked.arrives_ms,
+        cancel_ms=asked.cancel_ms,
+    )
+
+
+class Checked(Workload):
+    """Tells the check of a log who joins."""
+
+    check: ServingCheck
+
+    def join(self, asked: Tokenized, retry_of: int | None) -> int:
+        number = super().join(asked, retry_of)
+        self.check.take_asked(schema.Asked(number=number, request=request_of(asked)), f"request {number}")
+        return number
+
+
+def study_of(requests: list[Tokenized], rounds: tuple[ServingSettings, ...]) -> schema.Serving:
+    """What the log of such a workload would begin with."""
+    settings = [schema.ServingRound(**asdict(each)) for each in rounds]
+    return schema.Serving(kind="serving", system="", requests=[request_of(each) for each in requests], rounds=settings)
 
 
 @cache

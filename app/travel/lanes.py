@@ -1,0 +1,58 @@
+"""A workload's first round as lanes over time, for pictures that are drawn without its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kvscope.model.log.frames import Header
+
+ENDS = ("done", "cancelled", "refused")
+
+
+@dataclass(slots=True)
+class Lane:
+    """One request; milliseconds since the round began."""
+
+    prompt: str
+    arrives: float
+    ends: float | None = None
+    """When it was done, went away, or was refused; None where the log does not say."""
+    reads: list[tuple[float, float]] = field(default_factory=list)
+    """Passes that read of its prompt."""
+    words: list[float] = field(default_factory=list)
+    """When each of its tokens was out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """`passes`: of the round; `ends`: when the last thing in it was over."""
+
+    lanes: list[Lane]
+    passes: int
+    ends: float
+
+
+def lanes_of(log: Iterable[Header]) -> Lanes:
+    """The lanes of a workload's frames, `open` first."""
+    opening, *frames = log
+    lanes = [Lane(asked["prompt"], asked["arrives_ms"]) for asked in opening.data["study"]["requests"]]
+    passes, ends = 0, 0.0
+    for frame in frames:
+        if frame.kind == "asked":
+            lanes.append(Lane(frame.data["request"]["prompt"], frame.data["request"]["arrives_ms"]))
+        if frame.data.get("round") != 0:
+            continue
+        if frame.kind == "pass":
+            begin = frame.data["start_ms"]
+            passes, ends = passes + 1, begin + frame.data["ms"]
+            for member in frame.data["members"]:
+                lane = lanes[member["request"]]
+                if member["phase"] == "prefill":
+                    lane.reads.append((begin, ends))
+                lane.words += [ends] * (bool(member["token"]) + len(member.get("more", ())))
+        for event in frame.data["events"]:
+            if event["what"] in ENDS:
+                lanes[event["request"]].ends = event["ms"]
+    last = [lane.ends for lane in lanes if lane.ends is not None]
+    return Lanes(lanes, passes, max([ends, *last]))

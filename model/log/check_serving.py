@@ -1,0 +1,116 @@
+"""Checks the `pass` and `round` frames of a workload's log that a stranger made, in their order (model.log.check)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kvscope.model.log.schema import Asked, Pass, PassMember, RequestState, Round, Serving, ServingEvent, Token
+from kvscope.model.log.untrusted import BadFile
+
+LONGEST_MS = 7 * 24 * 60 * 60 * 1000
+"""No round lasts longer."""
+MOST_REQUESTS = 1000
+COUNTED = ("joined", "shared", "preempted", "evicted", "refused")
+"""Events that say of how many tokens or blocks."""
+
+
+class ServingCheck:
+    """What was asked for, and how far its rounds are. Methods raise BadFile at the first thing that cannot be.
+
+    Nobody who reads the log has to look for what it says of requests, rounds or blocks that there are not.
+    """
+
+    def __init__(self, study: Serving, block_size: int, where: str) -> None:
+        self.passes = 0
+        self._requests, self._rounds, self._block_size = list(study.requests), study.rounds, block_size
+        self._round = 0
+        self._from_ms = 0.0
+        self._chosen = [0] * len(study.requests)
+        """Tokens that each request got in the round."""
+        for number, request in enumerate(study.requests):
+            again = request.retry_of
+            if again is not None and (again >= number or study.requests[again].cancel_ms is None):
+                place = f"{where}.data.study.requests[{number}].retry_of"
+                raise BadFile(place, "is no request before it that was cancelled")
+
+    def take_asked(self, data: Asked, where: str) -> None:
+        """Somebody who joined the only round."""
+        number, again = len(self._requests), data.request.retry_of
+        if data.number != number or number == MOST_REQUESTS or len(self._rounds) > 1 or self._round:
+            raise BadFile(where, f"is not request {number} of a workload that can be joined")
+        if again is not None and again >= number:
+            raise BadFile(f"{where}.data.request.retry_of", "is no request before it")
+        self._requests.append(data.request)
+        self._chosen.append(0)
+
+    def take_pass(self, data: Pass, where: str) -> None:
+        """The next pass."""
+        if data.number != self.passes or data.round != self._round or self._round == len(self._rounds):
+            raise BadFile(where, f"is not pass {self.passes}, of round {self._round}")
+        if not self._from_ms <= data.start_ms <= LONGEST_MS or not 0 <= data.ms <= LONGEST_MS:
+            raise BadFile(where, "began before the pass that comes before it, or took no time that a pass can take")
+        if len(data.requests) != len(self._requests):
+            raise BadFile(f"{where}.data.requests", f"are not {len(self._requests)}, as many as there are")
+        self._refuse_members(data.members, f"{where}.data.members")
+        self._refuse_tables(data.requests, data.pool.blocks, data.pool.others, where)
+        self._refuse_events(data.events, f"{where}.data.events")
+        self.passes, self._from_ms = self.passes + 1, data.start_ms
+
+    def take_round(self, data: Round, where: str) -> None:
+        """The end of the round."""
+        if data.round != self._round or self._round == len(self._rounds):
+            raise BadFile(where, f"is not the end of round {self._round}")
+        if not 0 <= data.ms <= LONGEST_MS:
+            raise BadFile(f"{where}.data.ms", "is no time that a round can take")
+        self._refuse_events(data.events, f"{where}.data.events")
+        self._round, self._from_ms, self._chosen = self._round + 1, 0.0, [0] * len(self._requests)
+
+    def _refuse_members(self, members: Sequence[PassMember], where: str) -> None:
+        numbers = [member.request for member in members]
+        if len(set(numbers)) != len(numbers) or any(number >= len(self._requests) for number in numbers):
+            raise BadFile(where, "name a request twice, or one that there is not")
+        for at, member in enumerate(members):
+            asked = self._requests[member.request]
+            chosen = (member.token is not None) + len(member.more)
+            if member.guessed >= member.rows or len(member.more) > member.guessed:
+                raise BadFile(f"{where}[{at}]", "has more tokens than rows that could give them")
+            if member.token is None and (member.more or member.phase == "decode"):
+                raise BadFile(f"{where}[{at}].token", "is missing")
+            if member.first + member.rows > asked.tokens + asked.max_new_tokens + member.guessed:
+                raise BadFile(f"{where}[{at}]", "has rows beyond the last token of its request")
+            self._chosen[member.request] += chosen
+            if self._chosen[member.request] > asked.max_new_tokens:
+                raise BadFile(f"{where}[{at}]", f"is given more than the {asked.max_new_tokens} tokens it asked for")
+
+    def _refuse_tables(self, states: Sequence[RequestState], blocks: int, others: Sequence[int], where: str) -> None:
+        owned: set[int] = set()
+        for number, state in enumerate(states):
+            place, table = f"{where}.data.requests[{number}]", state.table
+            _refuse_blocks(table, blocks, f"{place}.table")
+            if state.positions > len(table) * self._block_size:
+                raise BadFile(f"{place}.positions", "are more than its blocks have room for")
+            owned.update(table)
+        _refuse_blocks(others, blocks, f"{where}.data.pool.others")
+        if owned.intersection(others):
+            raise BadFile(f"{where}.data.pool.others", "has a block that a request of the workload holds")
+
+    def _refuse_events(self, events: Sequence[ServingEvent], where: str) -> None:
+        for at, event in enumerate(events):
+            named = [event.request, *([] if event.other is None else [event.other])]
+            if any(number >= len(self._requests) for number in named):
+                raise BadFile(f"{where}[{at}]", "is of a request that there is not")
+            if not 0 <= event.ms <= LONGEST_MS:
+                raise BadFile(f"{where}[{at}].ms", "is not within a round")
+            if (event.what in COUNTED and event.count is None) or (event.what == "shared" and event.other is None):
+                raise BadFile(f"{where}[{at}]", f"does not say of how much or with whom it was {event.what}")
+
+
+def tokens_of(data: Pass) -> Iterator[Token]:
+    """All tokens that came out of a pass."""
+    for member in data.members:
+        yield from () if member.token is None else (member.token, *member.more)
+
+
+def _refuse_blocks(table: Sequence[int], blocks: int, where: str) -> None:
+    if len(set(table)) != len(table) or any(block >= blocks for block in table):
+        raise BadFile(where, f"has a block twice, or one beyond the {blocks} that there are")

@@ -1,0 +1,65 @@
+/** What the page is about, or what somebody called the workload they saved; how to share it; and their notes on its passes. */
+
+import { html } from "htm/preact";
+import { ShareAddress } from "../../embed/share-address.js";
+import { integer } from "../../facts/format.js";
+import { SaveFileButton } from "../../files/save-file.js";
+import { DeleteSharedButton } from "../../share/delete-shared-button.js";
+import { KeepButton } from "./keep.js";
+
+const ABOUT =
+  "Several people ask at once. Each pass of the model serves all of them. Memory is handed out in blocks of 16 tokens.";
+const TITLE = "Several people ask at once";
+const PRINTS = [{ name: "Print", sheet: "serving" }];
+
+/** @param {{state: Object, playing: Object, client: Object, limits: Object, framed: boolean, saved: Object|null}} props */
+export function Heading({ state, playing, client, limits, framed, saved }) {
+  const { run, log } = state;
+  const hash = playing.player.mode === "following" || playing.shown < 0 ? "" : `#pass=${playing.shown}`;
+  const alone = saved && !saved.file && !framed;
+  return html`<div class="own-heading">
+      <div class="own-heading-words">
+        <h1>${saved?.title ? html`<bdi>${saved.title}</bdi>` : ABOUT}</h1>
+        ${saved?.title && html`<p class="quiet">${ABOUT}</p>`}
+      </div>
+      <div class="own-tools">
+        ${framed && html`<a class="plain-button" target="_blank" rel="noopener" href=${`${pathOf(run, saved)}${hash}`}>Open in KVScope</a>`}
+        ${alone && html`<${OfSaved} saved=${saved} hash=${hash} client=${client} />`}
+        ${
+          !framed &&
+          !saved &&
+          run &&
+          html`<${KeepButton} log=${log} pass=${playing.shown} limits=${limits} client=${client} />
+            <${ShareAddress} class="plain-button" name="Embed, print" path=${`${pathOf(run, null)}${hash}`} title=${TITLE} prints=${PRINTS}
+              heading="For as long as this server keeps it" say="The link opens this run at this pass. A link that stays is made with Share." />`
+        }
+      </div>
+    </div>
+    ${saved?.notes.length > 0 && html`<${Notes} notes=${saved.notes} shown=${playing.shown} go=${(to) => playing.dispatch({ type: "go", to })} />`}`;
+}
+
+/** @returns {string} the page of what is in sight */
+function pathOf(run, saved) {
+  if (saved) return `/s/${saved.id}`;
+  return run ? `/serving?run=${encodeURIComponent(run)}` : "/serving";
+}
+
+function OfSaved({ saved, hash, client }) {
+  const { id, title, shipped } = saved;
+  return html`<a class="plain-button" href="/serving">Run your own</a>
+    <${ShareAddress} class="plain-button" name="Link, embed, print" path=${`/s/${id}${hash}`} framed=${`/embed/${id}${hash}`} title=${title || TITLE} prints=${PRINTS}
+      heading="A link to this run" say="It opens at this pass, without the model, and does not expire." />
+    <${SaveFileButton} id=${id} client=${client} />
+    ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`;
+}
+
+/** Each leads to its pass. */
+function Notes({ notes, shown, go }) {
+  return html`<ul class="serving-notes" aria-label="Notes">
+    ${notes.map(
+      ({ step, text }, at) => html`<li key=${at} class=${step === shown ? "is-shown" : ""}>
+        <button type="button" class="link-button" onClick=${() => go(step)}>Pass ${integer(step)}</button> <bdi dir="auto">${text}</bdi>
+      </li>`,
+    )}
+  </ul>`;
+}

@@ -1,0 +1,35 @@
+/** The dialog that makes a link of a workload: as that of a run, with a pass in place of a step. */
+
+import { html } from "htm/preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { integer } from "../../facts/format.js";
+import { Sharing } from "../../share/share-dialog.js";
+import { titleFrom } from "../../share/sharing.js";
+import { FrameText } from "./frame-text.js";
+
+/**
+ * What is typed is kept while the dialog is closed, so that notes can be written on several passes.
+ *
+ * @param {{log: import("../../log/workload.js").Workload, pass: number, opened: number, limits: Object, client: Object}} props `opened`: how
+ *   often it was asked for
+ */
+export function KeepDialog({ log, pass, opened, limits, client }) {
+  const dialog = useRef(null);
+  useLayoutEffect(() => dialog.current.showModal(), [opened]);
+  return html`<dialog class="share" aria-labelledby="keep-title" ref=${dialog}>
+    <div class="share-head">
+      <h2 id="keep-title">Share this run</h2>
+      <form method="dialog"><button>Close</button></form>
+    </div>
+    <${Sharing}
+      run=${log.id} title=${titleOf(log.study)} moment=${{ step: pass }} opens=${`Pass ${integer(pass)} of ${integer(log.passes.length - 1)}`}
+      named="pass" Embed=${FrameText} limits=${limits} client=${client}
+    />
+  </dialog>`;
+}
+
+/** @returns {string} what was asked first, and how many asked besides */
+export function titleOf({ requests }) {
+  const more = requests.length - 1;
+  return `${titleFrom(requests[0].prompt)}${more ? ` and ${integer(more)} more at once` : ""}`;
+}

@@ -1,0 +1,216 @@
+"""A workload that was recorded, saved, put into another page or into a file: it plays there as where it was made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import Page, expect
+
+from kvscope.model.log import frames as codec
+from tests.record.__main__ import workloads
+from tests.support.complaints import Complaints
+from tests.support.recorded import ROOT
+from tests.support.runs import HOSTILE, Shared, export, note, share
+from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.server import Server
+from tests.support.stage import share_dialog
+from tests.support.traffic import Asked
+from tests.support.waiting import eventually
+
+pytestmark = [pytest.mark.browser, pytest.mark.real]
+
+(RECIPE,) = workloads()
+RECORDED = ROOT / "app" / "recordings" / f"{RECIPE['name']}.safetensors"
+WORDS = {"title": "Three at once", "notes": [note(2, HOSTILE)], "open": {"step": 2}}
+
+
+@pytest.fixture(scope="module")
+def run(_server: Server) -> str:
+    """Three people who were answered together."""
+    _server.wait_until_ready()
+    asked = [{"prompt": f"What is {what}?", "max_new_tokens": 6} for what in ("a haiku", "an atlas", "a novel")]
+    body: dict[str, Any] = {"system": "Be brief.", "requests": asked, "rounds": [{"at_once": 2, "blocks": 40}]}
+    answer = requests.post(f"{_server.url}api/workloads", json=body, timeout=20)
+    assert answer.status_code == 201, answer.text
+    run = str(answer.json()["id"])
+    eventually(
+        lambda: requests.get(f"{_server.url}api/runs/{run}", timeout=20).json()["status"] == "closed", seconds=60
+    )
+    return run
+
+
+@pytest.fixture(scope="module")
+def saved(_server: Server, run: str) -> Shared:
+    return share(_server, run, **WORDS)
+
+
+@pytest.fixture(scope="module")
+def file(_server: Server, saved: Shared, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export(_server, saved.id, tmp_path_factory.mktemp("workload"))
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    expect(page.get_by_role("slider", name="Pass")).to_be_visible()
+    return page
+
+
+def expect_saved(page: Page) -> None:
+    """The saved workload, at the pass that its sharer chose, with nothing to start anything."""
+    expect(page.get_by_role("heading", name="Three at once", level=1)).to_be_visible()
+    expect(page.get_by_role("slider", name="Pass")).to_have_value("2")
+    expect(page.get_by_role("list", name="Notes").get_by_role("listitem")).to_contain_text(HOSTILE)
+    expect(page.get_by_role("list", name="People").get_by_role("button")).to_have_count(3)
+    expect(page.get_by_role("form")).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("^(Run|Try)"))).to_have_count(0)
+
+
+def test_the_page_opens_on_a_recorded_one_that_plays(new_page: Callable[..., Page], server: Server) -> None:
+    page = opened(new_page(**DESKTOP), f"{server.url}serving")
+    told = page.get_by_role("group", name="Recorded")
+    expect(told).to_contain_text(f"{len(RECIPE['requests'])} people asked")
+    passes = [frame for frame in codec.split(RECORDED.read_bytes()) if frame.kind == "pass"]
+    expect(page.get_by_role("slider", name="Pass")).to_have_attribute("max", str(len(passes) - 1))
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.get_by_role("button", name="Share", exact=True)).to_have_count(0)
+    told.get_by_role("button", name="Run your own").click()
+    page.wait_for_url(re.compile(r"\?run="))
+    expect(told).to_have_count(0)
+
+
+def test_for_whom_nothing_is_to_move_it_stands_where_most_happens(
+    new_page: Callable[..., Page], server: Server
+) -> None:
+    page = opened(new_page(reduced_motion="reduce"), f"{server.url}serving")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.wait_for_url(re.compile(r"#pass=[1-9]"))
+
+
+def test_share_makes_a_link_that_opens_this_pass_with_its_note(
+    new_page: Callable[..., Page], server: Server, run: str
+) -> None:
+    page = opened(new_page(**DESKTOP), f"{server.url}serving?run={run}#pass=1")
+    page.get_by_role("button", name="Share", exact=True).click()
+    dialog = share_dialog(page)
+    expect(dialog.get_by_label("Title")).to_have_value("What is a haiku? and 2 more at once")
+    expect(dialog).to_contain_text("Pass 1 of")
+    expect(dialog.get_by_role("group", name="What the link keeps")).to_have_count(0)
+    dialog.get_by_label("Title").fill("Mine")
+    dialog.get_by_label("Note on pass 1").fill("Here they are two.")
+    dialog.get_by_role("button", name="Make link").click()
+    expect(dialog.get_by_text("The link is made.")).to_be_visible()
+    expect(dialog.get_by_role("list", name="Files").get_by_role("link")).to_have_count(2)
+    link = dialog.get_by_role("textbox", name="Link").input_value()
+    assert f"/embed/{link.rpartition('/')[2]}#pass=1" in dialog.get_by_label("Text to paste into a page").input_value()
+    other = opened(new_page(**DESKTOP), link)
+    expect(other.get_by_role("heading", name="Mine", level=1)).to_be_visible()
+    expect(other.get_by_role("slider", name="Pass")).to_have_value("1")
+    expect(other.get_by_role("list", name="Notes")).to_contain_text("Here they are two.")
+    other.wait_for_url(re.compile(r"/s/[a-z2-7]+#pass=1$"))
+    other.get_by_role("slider", name="Pass").press("ArrowRight")
+    other.get_by_role("button", name="Pass 1", exact=True).click()
+    expect(other.get_by_role("slider", name="Pass")).to_have_value("1")
+
+
+def test_while_it_goes_on_it_cannot_be_shared(new_page: Callable[..., Page], server: Server) -> None:
+    page = opened(new_page(**DESKTOP), f"{server.url}serving")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_url(re.compile(r"\?run="))
+    share_button = page.get_by_role("button", name="Share", exact=True)
+    expect(share_button).to_be_disabled()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("This run was stopped")).to_be_visible()
+
+
+def test_its_link_shows_it_without_anything_to_start(
+    new_page: Callable[..., Page], server: Server, saved: Shared
+) -> None:
+    page = opened(new_page(**DESKTOP), f"{server.url}s/{saved.id}")
+    expect_saved(page)
+    assert page.title() == "Three at once · KVScope"
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile(rf"/s/{saved.id}#pass=3$"))
+    expect(page.get_by_role("link", name="Run your own")).to_have_attribute("href", "/serving")
+
+
+def test_in_a_frame_that_has_no_origin_it_plays(new_page: Callable[..., Page], server: Server, saved: Shared) -> None:
+    page = new_page(**DESKTOP)
+    body = f'<iframe src="{server.url}embed/{saved.id}" width="1200" height="700" sandbox="allow-scripts"></iframe>'
+    page.route(f"{server.url}course", lambda route: route.fulfill(content_type="text/html", body=body))
+    page.goto(f"{server.url}course")
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("slider", name="Pass")).to_have_value("2", timeout=30_000)
+    expect(frame.get_by_role("form")).to_have_count(0)
+    link = frame.get_by_role("link", name="Open in KVScope")
+    expect(link).to_have_attribute("href", f"/s/{saved.id}#pass=2")
+
+
+def test_its_file_plays_from_the_disk_and_asks_nobody(new_page: Callable[..., Page], file: Path) -> None:
+    page = new_page(**DESKTOP)
+    asked = Asked().listen(page)
+    opened(page, file.as_uri())
+    expect_saved(page)
+    page.get_by_role("button", name="Next pass").click()
+    page.wait_for_url(re.compile(r"\.html#pass=3$"))
+    page.get_by_text("pass of the model").first.hover()
+    expect(page.get_by_role("link")).to_have_count(0)
+    assert asked.urls == [file.as_uri()]
+
+
+def test_a_file_that_is_opened_here_gets_a_link_of_its_own(
+    new_page: Callable[..., Page], server: Server, file: Path, complaints: Complaints
+) -> None:
+    page = opened(new_page(**DESKTOP), f"{server.url}serving")
+    page.get_by_role("button", name="Open a file").click()
+    dialog = page.get_by_role("dialog", name="Open a saved run")
+    dialog.get_by_label("File").set_input_files(
+        {"name": "cut.html", "mimeType": "text/html", "buffer": file.read_bytes()[:100_000]}
+    )
+    expect(dialog.get_by_role("alert")).to_contain_text("Nothing was stored, and nothing on this page has changed.")
+    complaints.allow("422")
+    dialog.get_by_label("File").set_input_files(file)
+    dialog.get_by_role("link", name="Open it").click()
+    expect_saved(page)
+
+
+def test_who_shared_it_deletes_it_on_its_page(
+    new_page: Callable[..., Page], server: Server, run: str, complaints: Complaints
+) -> None:
+    shared = share(server, run, title="To be deleted")
+    page = opened(new_page(**DESKTOP), f"{server.url}s/{shared.id}")
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog", name="Delete this run")
+    dialog.get_by_label("Delete token").fill(shared.delete_token)
+    dialog.get_by_role("button", name="Delete it for everybody").click()
+    expect(page.get_by_role("heading", name="This session was deleted")).to_be_visible()
+    complaints.allow("410")
+
+
+def test_the_gallery_leads_to_it(new_page: Callable[..., Page], server: Server) -> None:
+    page = new_page(**DESKTOP)
+    page.goto(f"{server.url}gallery")
+    expect(page.get_by_role("img", name=re.compile("A lane for each of 9 requests"))).to_be_visible()
+    page.get_by_role("link", name=RECIPE["title"], exact=True).click()
+    expect(page.get_by_role("heading", name=RECIPE["title"], level=1)).to_be_visible()
+    expect(page.get_by_role("list", name="Notes").get_by_role("listitem")).to_have_count(len(RECIPE["note"]))
+    expect(page.get_by_role("button", name="Delete…")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_no_rule_is_broken_and_nothing_scrolls_sideways(
+    new_page: Callable[..., Page], server: Server, saved: Shared, run: str, scheme: str, screen: dict[str, Any]
+) -> None:
+    page = opened(new_page(**screen, color_scheme=scheme), f"{server.url}s/{saved.id}")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page = opened(new_page(**screen, color_scheme=scheme), f"{server.url}serving?run={run}#pass=1")
+    page.get_by_role("button", name="Share", exact=True).click()
+    share_dialog(page).get_by_role("button", name="Make link").click()
+    expect(share_dialog(page).get_by_text("The link is made.")).to_be_visible()
+    assert violations(page) == []

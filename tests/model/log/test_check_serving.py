@@ -1,0 +1,256 @@
+"""A workload's log is taken as it is recorded; one thing wrong in it is refused by its frame and name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kvscope.model.api import Ask, Drafting, JoinRequest, Kept, ServingSettings, WorkloadRequest
+from kvscope.model.log.archive import Archive
+from kvscope.model.log.check import LogCheck
+from kvscope.model.log.frames import header, join, relabel
+from kvscope.model.log.schema import FRAMES, Serving
+from kvscope.model.log.untrusted import BadFile
+from tests.support.changed_logs import (
+    changed,
+    checked,
+    fields_of,
+    placed,
+    refusal,
+    run_of,
+    with_field,
+    without_field,
+)
+from tests.support.tiny_runs import request, service
+
+ASKS = (Ask("hello there", 4), Ask("hello you", 3, cancel_ms=60_000), Ask("hello you", 3, arrives_ms=1, retry_of=1))
+ROUNDS = (ServingSettings(blocks=6, at_once=2), ServingSettings(blocks=4, draft=Drafting(2, 1)))
+
+
+@pytest.fixture(scope="module")
+def log() -> list[bytes]:
+    """Three people twice; the second time their tokens are guessed first, in little memory."""
+    made = service()
+    return run_of(made, made.workload(WorkloadRequest("w", "be brief", ASKS, ROUNDS)))
+
+
+def first(log: list[bytes], kind: str, where: Callable[[dict[str, Any]], Any] = lambda data: True) -> int:
+    return next(at for at, payload in enumerate(log) if header(payload).kind == kind and where(header(payload).data))
+
+
+def said(log: list[bytes], seq: int, path: tuple[Any, ...], value: Any) -> str:
+    """What the log is refused for with another value in one of its frames."""
+    found = refusal(log, seq, with_field(log[seq], path, value))
+    assert found, (path, value)
+    return found
+
+
+def test_a_workloads_log_is_taken_whole_and_from_its_file(log: list[bytes]) -> None:
+    check = checked(log)
+    passes = [payload for payload in log if header(payload).kind == "pass"]
+    assert (check.passes, check.steps, check.run) == (len(passes), 0, "w")
+    assert list(Archive(memoryview(join(log))).frames()) == log
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        (ServingSettings(blocks=8, batching="static", sharing=False),),
+        (ServingSettings(blocks=8, reserve=True), ServingSettings(blocks=3, at_once=4, chunk=3)),
+        (ServingSettings(blocks=8, draft=Drafting(3, 0)),),
+        (ServingSettings(blocks=8, keep=Kept(1, 1, 4)),),
+    ],
+)
+def test_whatever_the_settings_what_is_recorded_is_taken(rounds: tuple[ServingSettings, ...]) -> None:
+    made = service()
+    opened = made.start(request("other", max_new_tokens=20)) + made.workload(WorkloadRequest("w", "", ASKS, rounds))
+    frames = [payload for payload in run_of(made, opened) if header(payload).run == "w"]
+    assert checked(frames).passes
+
+
+def test_one_that_was_stopped_is_taken_and_one_without_a_pass_is_not(log: list[bytes]) -> None:
+    stop = {"reason": "stopped", "error": None, "steps": 0}
+    at = first(log, "pass")
+    assert checked([*log[: at + 2], relabel(log[-1], "w", at + 2, stop).payload]).passes == 2
+    with pytest.raises(BadFile, match="The log has no complete pass that could be shown"):
+        checked([*log[:at], relabel(log[-1], "w", at, stop).payload])
+
+
+def test_cut_short_anywhere_it_is_refused(log: list[bytes]) -> None:
+    for end in range(1, len(log)):
+        with pytest.raises(BadFile, match=r"has no end|has no complete pass"):
+            checked(log[:end])
+
+
+@pytest.mark.parametrize("kind", ["study", "pass", "round", "close"])
+def test_a_field_that_is_wrong_or_missing_is_named(log: list[bytes], kind: str) -> None:
+    if kind == "study":
+        seq, study = 0, header(log[0]).data["study"]
+        fields, place = list(fields_of(Serving, study, ("study",))), "parts[0].data.study"
+    else:
+        seq = first(log, kind, lambda data: kind != "pass" or (data["members"] and data["events"]))
+        fields, place = list(fields_of(FRAMES[kind], header(log[seq]).data)), f"parts[{seq}].data"
+    for path, field in fields:
+        for wrong in WRONG:
+            assert said(log, seq, path, wrong).startswith(place), (path, wrong)
+        found = refusal(log, seq, without_field(log[seq], path))
+        assert found or not field.is_required(), path
+        assert found is None or found.startswith(place), path
+
+
+WRONG: tuple[Any, ...] = ({"x": [[]]}, [[[]]], -1e301)
+
+
+def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:
+    """Whoever reads a log looks up what it names."""
+    at = first(log, "pass", lambda data: data["members"][0]["token"])
+    data, pool = header(log[at]).data, header(log[at]).data["pool"]["blocks"]
+    token = data["members"][0]["token"]
+    member = ("members", 0)
+    for path, value, where, why in (
+        (("number",), 9, "", "is not pass"),
+        (("round",), 1, "", "is not pass"),
+        (("start_ms",), -1.0, "", "began before"),
+        (("ms",), 1e300, "", "took no time"),
+        (("requests",), data["requests"][:-1], ".data.requests", "are not 3"),
+        ((*member, "request"), 3, ".data.members", "one that there is not"),
+        (("members",), data["members"] * 2, ".data.members", "twice"),
+        ((*member, "guessed"), 99, ".data.members[0]", "more tokens than rows"),
+        ((*member, "more"), [token], ".data.members[0]", "more tokens than rows"),
+        ((*member, "rows"), 999, ".data.members[0]", "beyond the last token"),
+        ((*member, "token"), {**token, "id": 259}, ".data.members", "the vocabulary has 259"),
+        (("requests", 0, "table"), [pool], ".data.requests[0].table", "beyond the"),
+        (("requests", 0, "table"), [0, 0], ".data.requests[0].table", "twice"),
+        (("requests", 0, "positions"), 999, ".data.requests[0].positions", "have room for"),
+        (("pool", "others"), [pool], ".data.pool.others", "beyond the"),
+        (("pool", "others"), data["requests"][0]["table"], ".data.pool.others", "a request of the workload holds"),
+        (("events",), [event("done", request=3)], ".data.events[0]", "of a request that there is not"),
+        (("events",), [event("shared", count=1)], ".data.events[0]", "with whom it was shared"),
+        (("events",), [event("shared", count=1, other=7)], ".data.events[0]", "of a request that there is not"),
+        (("events",), [event("joined")], ".data.events[0]", "how much"),
+        (("events",), [event("done", ms=-1.0)], ".data.events[0].ms", "is not within a round"),
+    ):
+        found = said(log, at, path, value)
+        assert found.startswith(f"parts[{at}]{where} "), found
+        assert why in found, found
+
+
+def event(what: str, **more: Any) -> dict[str, Any]:
+    return {"ms": 1.0, "what": what, "request": 0, "count": None, "other": None, **more}
+
+
+def test_a_decode_without_its_token_and_too_many_tokens_are_named(log: list[bytes]) -> None:
+    at = first(log, "pass", lambda data: data["members"] and data["members"][0]["phase"] == "decode")
+    assert "members[0].token is missing" in said(log, at, ("members", 0, "token"), None)
+    fewer = with_field(log[0], ("study", "requests", 0, "max_new_tokens"), 1)
+    found = refusal(log, 0, fewer)
+    assert found is not None
+    assert "more than the 1 tokens it asked for" in found or "beyond the last token" in found
+
+
+def test_rounds_end_in_their_order_and_no_more_of_them_than_were_asked_for(log: list[bytes]) -> None:
+    one, other = (at for at, payload in enumerate(log) if header(payload).kind == "round")
+    assert "is not the end of round 0" in said(log, one, ("round",), 1)
+    assert "is not the end of round 1" in said(log, other, ("round",), 0)
+    assert "no time that a round can take" in said(log, one, ("ms",), -1.0)
+    again = relabel(log[other], "w", other + 1).payload
+    with pytest.raises(BadFile, match="is not the end of round 2"):
+        checked([*log[: other + 1], again])
+
+
+def test_it_opens_with_its_first_request_and_asks_again_only_what_was_given_up(log: list[bytes]) -> None:
+    assert "another prompt" in said(log, 0, ("prompt",), "something else")
+    assert "another prompt" in said(log, 0, ("study", "requests", 0, "tokens"), 1)
+    place = "parts[0].data.study.requests[2].retry_of is no request before it that was cancelled."
+    assert said(log, 0, ("study", "requests", 2, "retry_of"), 0) == place
+    assert said(log, 0, ("study", "requests", 2, "retry_of"), 2) == place
+
+
+@pytest.fixture(scope="module")
+def joined() -> list[bytes]:
+    """Somebody asks while another is answered, goes away, and asks again."""
+    made = service()
+    opened = made.workload(WorkloadRequest("w", "", (Ask("hello there", 12),), (ServingSettings(blocks=8),)))
+    opened += made.advance()
+    made.join(JoinRequest("w", "me too", 6, None))
+    opened += made.advance()
+    made.leave("w", 1)
+    opened += made.advance()
+    made.join(JoinRequest("w", "me too", 2, 1))
+    return run_of(made, opened)
+
+
+def test_who_joined_belongs_to_it_from_then_on(joined: list[bytes]) -> None:
+    assert [header(payload).kind for payload in joined].count("asked") == 2
+    check = checked(joined)
+    assert check.passes
+    at = first(joined, "asked")
+    assert "is not request 1" in said(joined, at, ("number",), 2)
+    assert "is no request before it" in said(joined, at, ("request", "retry_of"), 1)
+    without = [relabel(payload, "w", seq).payload for seq, payload in enumerate([*joined[:at], *joined[at + 1 :]])]
+    with pytest.raises(BadFile, match=r"is not request 1|are not 1|there is not"):
+        checked(without)
+
+
+def test_nobody_joins_what_is_asked_in_several_rounds(log: list[bytes], joined: list[bytes]) -> None:
+    asked = relabel(joined[first(joined, "asked")], "w", 1, {"number": 3}).payload
+    with pytest.raises(BadFile, match="is not request 3 of a workload that can be joined"):
+        checked([log[0], asked])
+
+
+def test_frames_of_the_other_kind_of_log_do_not_belong_there(log: list[bytes]) -> None:
+    made = service()
+    run = run_of(made, made.start(request("w")))
+    foreign = refusal(log, 1, relabel(run[1], "w", 1).payload)
+    assert foreign == "parts[1] is of the kind 'layer', which cannot stand there."
+    assert refusal(run, 1, relabel(log[1], "w", 1).payload) == (
+        f"parts[1] is of the kind {header(log[1]).kind!r}, which cannot stand there."
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_whatever_is_changed_it_is_taken_or_refused_with_a_sentence(log: list[bytes], data: st.DataObject) -> None:
+    """Nothing but BadFile comes out, whatever stands in a place of a frame; what is taken can be looked up."""
+    seq = data.draw(st.integers(0, len(log) - 1))
+    path = data.draw(st.sampled_from(paths_of(header(log[seq]).data)))
+    odd = st.one_of(
+        st.none(), st.integers(-2, 2**60), st.floats(), st.booleans(), st.text(max_size=3), st.just([]), st.just({})
+    )
+    value = data.draw(odd)
+
+    def put(at: Any) -> None:
+        at[path[-1]] = value
+
+    payloads = [*log[:seq], changed(log[seq], lambda found: placed(found, path, put)), *log[seq + 1 :]]
+    check = LogCheck()
+    with suppress(BadFile):
+        for payload in payloads:
+            check.take(payload)
+        check.finish()
+        refuse_what_is_not_there(payloads)
+
+
+def refuse_what_is_not_there(payloads: list[bytes]) -> None:
+    """A log that is taken names no round, request or block that there is not."""
+    for payload in payloads:
+        found = header(payload)
+        if found.kind == "pass":
+            assert found.data["round"] < len(ROUNDS)
+            assert all(member["request"] < len(ASKS) for member in found.data["members"])
+            tables = [each["table"] for each in found.data["requests"]]
+            assert all(block < found.data["pool"]["blocks"] for table in tables for block in table)
+
+
+def paths_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in the data of a frame."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = [path] if path else []
+    for name, each in entries:
+        found += paths_of(each, (*path, name))
+    return found
