@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -36,11 +36,11 @@ class Checkpoint:
 
     config: ModelConfig
     weights: dict[str, torch.Tensor]
-    groups: dict[str, Groups]
     tokenizer: Tokenizer
     name: str
     sha256: str
     source: str
+    groups: dict[str, Groups] = field(default_factory=dict)
 
 
 def load(model: str | None, progress: Callable[[Progress], None]) -> Checkpoint:
@@ -67,9 +67,9 @@ def load(model: str | None, progress: Callable[[Progress], None]) -> Checkpoint:
 def _gguf(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:
     loaded = read_gguf(path, progress)
     tokenizer = tokenizer_from_gguf(loaded.metadata, path.name)
-    return Checkpoint(loaded.config, loaded.weights, loaded.groups, tokenizer, name, fetch.sha256_of(path), path.name)
+    return Checkpoint(loaded.config, loaded.weights, tokenizer, name, fetch.sha256_of(path), path.name, loaded.groups)
 
 
 def _folder(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:
     loaded = read_folder(path, progress, name)
-    return Checkpoint(loaded.config, loaded.weights, {}, loaded.tokenizer, name, loaded.sha256, name)
+    return Checkpoint(loaded.config, loaded.weights, loaded.tokenizer, name, loaded.sha256, name)
