@@ -43,6 +43,14 @@ export function waitsOf({ words }) {
   return words.slice(1).map(({ ms }, at) => ({ ms: ms - words[at].ms, from: words[at].ms, to: ms }));
 }
 
+/** @returns {number} rows of a prompt that were read in passes which went on between two times; what was shared is not read */
+export function rowsReadIn({ reads }, { from, to }) {
+  return sumOf(
+    reads.filter((read) => read.from < to && read.to > from),
+    ({ rows }) => rows,
+  );
+}
+
 /** @returns {number|null} when the last pass with rows of the workload was over */
 export function doneMs(round) {
   const last = round.passes.findLast(({ members }) => members.length);

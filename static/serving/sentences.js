@@ -195,7 +195,7 @@ export function standing({ state, positions }, { words }, pass) {
     case "preempted":
       return "set back, waits";
     case "running":
-      return out ? `${counted(out, "token")} so far` : `${counted(positions, "token")} of the prompt read`;
+      return out ? `${counted(out, "token")} so far` : `${counted(positions, "token")} of the prompt in the cache`;
     case "done":
       return `done, ${counted(out, "token")}`;
     case "cancelled":

@@ -12,6 +12,7 @@ import {
   mostBlocks,
   mostPositions,
   rowsComputed,
+  rowsReadIn,
   sameText,
   tokensPerSecond,
   waitsOf,
@@ -84,6 +85,12 @@ test("the longest wait is that of the others, while a prompt is read", () => {
   assert.deepEqual(longestWait(answers, round, 1), { ms: 20, from: 10, to: 30, requests: [0] });
   assert.equal(longestWait(answers, round, 0), null, "nobody else had a word yet");
   assert.equal(longestWait(answers, round, 2), null, "it was never read");
+});
+
+test("beside a wait only the rows that were read in it count, not those that were shared", () => {
+  const { tokens } = REQUESTS[1];
+  assert.equal(rowsReadIn(answers[1], longestWait(answers, round, 1)), tokens - answers[1].shared);
+  assert.equal(rowsReadIn(answers[0], { from: 10, to: 30 }), 0, "it was read before");
 });
 
 test("texts are the same when every token is, and the first that differs is named", () => {
