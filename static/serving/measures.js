@@ -43,6 +43,11 @@ export function waitsOf({ words }) {
   return words.slice(1).map(({ ms }, at) => ({ ms: ms - words[at].ms, from: words[at].ms, to: ms }));
 }
 
+/** @returns {number} which pass of its round it is, from 1: a log numbers its passes from 0 through all rounds */
+export function placeOf({ passes }, { number }) {
+  return number - passes[0].number + 1;
+}
+
 /** @returns {number} rows of a prompt that were read in passes which went on between two times; what was shared is not read */
 export function rowsReadIn({ reads }, { from, to }) {
   return sumOf(

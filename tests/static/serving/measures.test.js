@@ -11,6 +11,7 @@ import {
   mostAtOnce,
   mostBlocks,
   mostPositions,
+  placeOf,
   rowsComputed,
   rowsReadIn,
   sameText,
@@ -19,7 +20,7 @@ import {
 } from "../../../static/serving/measures.js";
 import { answersOf } from "../../../static/serving/tally.js";
 import { token } from "../support/wire.js";
-import { folded, REQUESTS } from "./made.js";
+import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 const round = folded().rounds[0];
 const answers = answersOf(round, REQUESTS);
@@ -91,6 +92,17 @@ test("beside a wait only the rows that were read in it count, not those that wer
   const { tokens } = REQUESTS[1];
   assert.equal(rowsReadIn(answers[1], longestWait(answers, round, 1)), tokens - answers[1].shared);
   assert.equal(rowsReadIn(answers[0], { from: 10, to: 30 }), 0, "it was read before");
+});
+
+test("passes are counted from 1 in each round", () => {
+  const { rounds } = folded(framesOf([SETTINGS, { ...SETTINGS, chunk: 1 }]));
+  assert.deepEqual(
+    rounds.map((each) => each.passes.map((pass) => placeOf(each, pass))),
+    [
+      [1, 2, 3],
+      [1, 2, 3],
+    ],
+  );
 });
 
 test("texts are the same when every token is, and the first that differs is named", () => {
