@@ -4,7 +4,7 @@
  */
 
 import { fixed, integer } from "../facts/format.js";
-import { wasteOf } from "./blocks.js";
+import { wasteOver } from "./blocks.js";
 import {
   busyShare,
   doneMs,
@@ -279,16 +279,8 @@ function meanFirstWord({ answers }) {
   return mean(answers.map(firstWordMs));
 }
 
-/** Of all passes after which somebody is being answered, each as long as it took. */
 function meanWaste({ round, blockSize }) {
-  let [sum, time] = [0, 0];
-  for (const pass of round.passes) {
-    const waste = wasteOf(pass, blockSize);
-    if (!waste) continue;
-    sum += waste.share * pass.ms;
-    time += pass.ms;
-  }
-  return time ? sum / time : null;
+  return wasteOver(round, blockSize)?.share ?? null;
 }
 
 function asksAtOnce(request) {
