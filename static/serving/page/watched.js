@@ -41,6 +41,7 @@ export function Watched({ watched, playing, state, limits, framed }) {
   const now = live && player.mode === "following";
   return html`
     <div class="watched-head">
+      ${state.earlier && !framed && html`<p class="notice-line" role="status">This picture is of a run with the earlier settings. Run to see it with these.</p>`}
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${player.mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} log=${log} pass=${pass} playing=${playing} />
