@@ -89,6 +89,25 @@ export function wasteOf(pass, blockSize) {
 }
 
 /**
+ * Of all passes of a round after which somebody is being answered, each as long as it took.
+ *
+ * @returns {{share: number, unfilled: number, worst: Waste}|null} `unfilled`: rows, on average; null where there are none
+ */
+export function wasteOver({ passes }, blockSize) {
+  let [share, unfilled, time] = [0, 0, 0];
+  let worst = null;
+  for (const pass of passes) {
+    const waste = wasteOf(pass, blockSize);
+    if (!waste) continue;
+    share += waste.share * pass.ms;
+    unfilled += (waste.room - waste.filled) * pass.ms;
+    time += pass.ms;
+    if (!worst || waste.share > worst.share) worst = waste;
+  }
+  return time ? { share: share / time, unfilled: unfilled / time, worst } : null;
+}
+
+/**
  * By formula: what would be wasted if each request that is being answered had blocks for its greatest length to itself.
  *
  * @param {Object} pass

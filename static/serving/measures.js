@@ -43,6 +43,19 @@ export function waitsOf({ words }) {
   return words.slice(1).map(({ ms }, at) => ({ ms: ms - words[at].ms, from: words[at].ms, to: ms }));
 }
 
+/** @returns {number} which pass of its round it is, from 1: a log numbers its passes from 0 through all rounds */
+export function placeOf({ passes }, { number }) {
+  return number - passes[0].number + 1;
+}
+
+/** @returns {number} rows of a prompt that were read in passes which went on between two times; what was shared is not read */
+export function rowsReadIn({ reads }, { from, to }) {
+  return sumOf(
+    reads.filter((read) => read.from < to && read.to > from),
+    ({ rows }) => rows,
+  );
+}
+
 /** @returns {number|null} when the last pass with rows of the workload was over */
 export function doneMs(round) {
   const last = round.passes.findLast(({ members }) => members.length);
@@ -78,11 +91,18 @@ function sumOf(values, of) {
   return values.reduce((sum, value) => sum + of(value), 0);
 }
 
-/** @returns {number|null} of the tokens that were guessed, the share that the model would have chosen too */
-export function guessedRight({ passes }) {
-  const members = passes.flatMap((pass) => pass.members);
+/** @returns {number|null} of the tokens that were guessed for these requests, the share that the model would have chosen too */
+export function guessedRight({ passes }, isOf = (_request) => true) {
+  const members = passes.flatMap((pass) => pass.members).filter(({ request }) => isOf(request));
   const guessed = sumOf(members, (member) => member.guessed ?? 0);
   return guessed ? sumOf(members, ({ more = [] }) => more.length) / guessed : null;
+}
+
+/** @returns {number|null} tokens after the first of each answer, by the passes that gave them: 1 where nothing is guessed */
+export function tokensPerPass(answers) {
+  const later = answers.map(({ words }) => words.slice(1));
+  const passes = sumOf(later, (words) => new Set(words.map(({ pass }) => pass)).size);
+  return passes ? sumOf(later, ({ length }) => length) / passes : null;
 }
 
 /** @returns {number} the most rows that anybody held between two of their words */

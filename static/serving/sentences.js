@@ -13,9 +13,10 @@ const ms = (value) => `${integer(value)} ms`;
  * What a pass did, in one sentence up to how long it took.
  *
  * @param {Object} pass
+ * @param {number} place of the pass in its round, from 1
  * @param {Set<number>} setBack requests that were set back before it and are computed again
  */
-export function whatItDid({ number, members, others }, setBack = new Set()) {
+export function whatItDid({ members, others }, place, setBack = new Set()) {
   const decoding = members.filter(({ phase }) => phase === "decode");
   const one = decoding.filter((member) => chosenOf(member).length === 1).map(({ request }) => request);
   const parts = [];
@@ -39,7 +40,7 @@ export function whatItDid({ number, members, others }, setBack = new Set()) {
   const right = members.reduce((sum, { more = [] }) => sum + more.length, 0);
   if (guessed) parts.push(`checked ${counted(guessed, "guess", "guesses")}, ${integer(right)} of them right`);
   const did = parts.length ? listed(parts) : "computed nothing";
-  return `pass ${integer(number)} ${did}, ${parts.length > 1 || decoding.length > 1 ? "all in one go of" : "in"}`;
+  return `pass ${integer(place)} ${did}, ${parts.length > 1 || decoding.length > 1 ? "all in one go of" : "in"}`;
 }
 
 /** What a round came to, once it is over. */
@@ -195,7 +196,7 @@ export function standing({ state, positions }, { words }, pass) {
     case "preempted":
       return "set back, waits";
     case "running":
-      return out ? `${counted(out, "token")} so far` : `${counted(positions, "token")} of the prompt read`;
+      return out ? `${counted(out, "token")} so far` : `${counted(positions, "token")} of the prompt in the cache`;
     case "done":
       return `done, ${counted(out, "token")}`;
     case "cancelled":

@@ -24,7 +24,6 @@ export function Experiments({ client, state, live, framed }) {
 
 const isPair = ({ values }) => values.length === 2;
 
-/** What is tried is told until there is something to see. */
 function ExperimentCard({ experiment, client, state, live, framed }) {
   const result = useResult(client, state.tries[experiment.id] ?? null, state.log);
   const { run, starting, actions } = state;
@@ -42,7 +41,8 @@ function ExperimentCard({ experiment, client, state, live, framed }) {
         </span>`
       }
     </div>
-    ${result ? html`<${Outcome} result=${result} going=${going} />` : html`<p class="quiet">${about}</p>`}
+    <p class="quiet">${about}</p>
+    ${result && html`<${Outcome} result=${result} going=${going} />`}
   </section>`;
 }
 

@@ -6,7 +6,16 @@ import { bytesShort, counted, integer, percent } from "../../facts/format.js";
 import { Memo } from "../../ui/memo.js";
 import { useSize } from "../../ui/use-size.js";
 import { Term } from "../../words/term.js";
-import { blocksOf, drawnBlocks, lastCopy, rangesOf, reservedWaste, sharedBlocks, wasteOf } from "../blocks.js";
+import {
+  blocksOf,
+  drawnBlocks,
+  lastCopy,
+  rangesOf,
+  reservedWaste,
+  sharedBlocks,
+  wasteOf,
+  wasteOver,
+} from "../blocks.js";
 import { letterOf, ownerClass } from "../owners.js";
 import { cellsOf, tableOf } from "../pool-geometry.js";
 import { stateOf } from "../sentences.js";
@@ -31,7 +40,7 @@ export function Pool({ log, round, pass, tally, look }) {
   const width = size?.width ?? 0;
   return html`<section class="pool" aria-label="Memory">
     <h2>Memory: the block pool <small>${counted(round.settings.blocks, "block")} · ${bytesShort(round.settings.blocks * blockSize * rowBytes(log.open.model))}</small></h2>
-    <${Waste} pass=${pass} requests=${log.study.requests} blockSize=${blockSize} />
+    <${Waste} round=${round} pass=${pass} rowBytes=${rowBytes(log.open.model)} requests=${log.study.requests} blockSize=${blockSize} />
     <${TableSays} look=${look} pass=${pass} />
     <div class="pool-drawing" ref=${ref} style=${`min-height:${width ? tableOf(most, width).height + cellsOf(drawn.length, width).height : 200}px`}>
       ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
@@ -46,10 +55,20 @@ function rowBytes({ layers, kv_heads, head_dim, element_bytes }) {
   return 2 * layers * kv_heads * head_dim * element_bytes;
 }
 
-function Waste({ pass, requests, blockSize }) {
+/** Of the whole round, where nobody is being answered any more. */
+function WasteOver({ round, rowBytes, blockSize }) {
+  const over = useMemo(() => wasteOver(round, blockSize), [round, round.passes.length]);
+  if (!over) return html`<p class="waste"><b>–</b> <span>nobody is being answered after this pass</span></p>`;
+  const { share, unfilled, worst } = over;
+  const bytes = (rows) => bytesShort(rows * rowBytes);
+  return html`<p class="waste">Nobody is being answered after this pass. Over the round’s passes so far the waste was
+    <b>${percent(share, 0)}</b> on average (${bytes(unfilled)}), at worst <b>${percent(worst.share, 0)}</b> (${bytes(worst.room - worst.filled)}).</p>`;
+}
+
+function Waste({ round, pass, rowBytes, requests, blockSize }) {
   const waste = wasteOf(pass, blockSize);
   const reserved = reservedWaste(pass, requests, blockSize);
-  if (!waste) return html`<p class="waste"><b>–</b> <span>nobody is being answered after this pass</span></p>`;
+  if (!waste) return html`<${WasteOver} round=${round} rowBytes=${rowBytes} blockSize=${blockSize} />`;
   return html`<details class="waste">
     <summary>
       <b class="waste-number">waste ${percent(waste.share, 0)}</b>

@@ -48,7 +48,7 @@ function WordsOut({ member, tokens }) {
   const chosen = chosenOf(member);
   return html`<li class=${ownerClass(request)}>
     ${chosen.map((token, at) => html`<${Token} key=${at} token=${token} limit=${16} class="word-out" />`)}
-    ${chosen.length === 0 && html`<span class="quiet">no word yet: ${integer(first + rows)} of ${integer(tokens)} read</span>`}
+    ${chosen.length === 0 && html`<span class="quiet">no word yet: ${integer(first + rows)} of ${integer(tokens)} in the cache</span>`}
   </li>`;
 }
 

@@ -8,7 +8,7 @@ import { pointInside, useSize } from "../../ui/use-size.js";
 import { Term } from "../../words/term.js";
 import { roundName } from "../experiments.js";
 import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsWords, steadyLanes } from "../lanes.js";
-import { busyOf, doneMs, endOf } from "../measures.js";
+import { busyOf, doneMs, endOf, rowsReadIn } from "../measures.js";
 import { letterOf, lettersOf, ownerClass } from "../owners.js";
 import { standing, stateOf } from "../sentences.js";
 import { Answers } from "./answers.js";
@@ -77,7 +77,7 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
       }
     </div>
     <${Legend} others=${others} names=${others.map(({ number }) => roundName(log.study.rounds, number))} />
-    <${StallSays} stall=${stall} requests=${requests} />
+    <${StallSays} stall=${stall} answers=${answers} />
     <${BusySays} busy=${busyOf(tally.byMembers)} />
     <${Answers} round=${round} pass=${pass} requests=${requests} tally=${tally} version=${version} look=${look} />
   </section>`;
@@ -158,11 +158,12 @@ function Stall({ stall, frame: { x, high, narrow } }) {
   });
 }
 
-function StallSays({ stall, requests }) {
+function StallSays({ stall, answers }) {
   if (!stall) return null;
   const { reader, ms, requests: who } = stall;
+  const rows = rowsReadIn(answers[reader], stall);
   return html`<p class="stall-says"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
-    The longest wait beside somebody’s prompt: while ${letterOf(reader)}’s <b>${counted(requests[reader].tokens, "token")}</b> were read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
+    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${letterOf(reader)}’s prompt ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
 }
 
 /** A signal that misleads: a pass runs all the time, whether it serves one or many. */

@@ -5,12 +5,14 @@ import { integer } from "../../facts/format.js";
 import { Icon } from "../../ui/icons.js";
 import { experimentOf, roundName } from "../experiments.js";
 import { passAt } from "../lanes.js";
+import { placeOf } from "../measures.js";
 import { SPEEDS } from "../player.js";
 
 /** @param {{log: import("../../log/workload.js").Workload, pass: Object, playing: Object}} props */
 export function Transport({ log, pass, playing: { player, shown, count, live, dispatch } }) {
   const going = player.mode === "playing";
-  const says = `pass ${integer(shown)} of ${integer(count - 1)}`;
+  const round = log.rounds[pass.round];
+  const says = `pass ${integer(placeOf(round, pass))} of ${integer(round.passes.length)}`;
   return html`<div class="transport-row" role="group" aria-label="Playback">
     <button type="button" class="icon-button" aria-label="Previous pass" onClick=${() => dispatch({ type: "step", by: -1 })}><${Icon} name="previous" /></button>
     <button type="button" class="icon-button" aria-label=${going ? "Pause" : "Play"} onClick=${() => dispatch({ type: going ? "pause" : "play" })}><${Icon} name=${going ? "pause" : "play"} /></button>

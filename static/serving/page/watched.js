@@ -6,7 +6,7 @@ import { integer } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { InTurn } from "../../ui/in-turn.js";
 import { Memo } from "../../ui/memo.js";
-import { endOf, runningOf } from "../measures.js";
+import { endOf, placeOf, runningOf } from "../measures.js";
 import { howItWent, setBackBefore, whatItDid } from "../sentences.js";
 import { Tally } from "../tally.js";
 import { Happened } from "./happened.js";
@@ -41,6 +41,7 @@ export function Watched({ watched, playing, state, limits, framed }) {
   const now = live && player.mode === "following";
   return html`
     <div class="watched-head">
+      ${state.earlier && !framed && html`<p class="notice-line" role="status">This picture is of a run with the earlier settings. Run to see it with these.</p>`}
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${player.mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} log=${log} pass=${pass} playing=${playing} />
@@ -77,7 +78,7 @@ function useLook(pass, own) {
 }
 
 function JustNow({ round, pass, requests, tally, now, quiet }) {
-  const did = whatItDid(pass, setBackBefore(tally, pass.number));
+  const did = whatItDid(pass, placeOf(round, pass), setBackBefore(tally, pass.number));
   const over = round.end && pass === round.passes.at(-1);
   return html`<p class="just-now" aria-live=${quiet ? "off" : "polite"}>
     <b>${now ? "Just now" : `At ${integer(endOf(pass))} ms`}:</b> ${did} <b class="number">${integer(pass.ms)} ms</b>. ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin="measured" />

@@ -9,6 +9,7 @@ import {
   reservedWaste,
   sharedBlocks,
   wasteOf,
+  wasteOver,
 } from "../../../static/serving/blocks.js";
 import { cellsOf, tableOf } from "../../../static/serving/pool-geometry.js";
 import { tallyOf } from "../../../static/serving/tally.js";
@@ -48,6 +49,14 @@ test("waste is the room of held blocks that nothing is in, beside what reserving
   });
   assert.equal(wasteOf(round.passes[2], BLOCK_SIZE), null, "nobody is being answered any more");
   assert.equal(reservedWaste(round.passes[2], REQUESTS, BLOCK_SIZE), null);
+});
+
+test("over a round waste is the mean of its passes, each as long as it took, and the worst of them", () => {
+  const { share, unfilled, worst } = wasteOver(round, BLOCK_SIZE);
+  assert.ok(Math.abs(share - (10 * (3 / 8) + 20 * (1 / 3)) / 30) < 1e-12);
+  assert.equal(unfilled, (10 * 3 + 20 * 4) / 30);
+  assert.deepEqual(worst, { held: 2, room: 8, filled: 5, share: 3 / 8 });
+  assert.equal(wasteOver({ passes: [round.passes[2]] }, BLOCK_SIZE), null);
 });
 
 test("the blocks that most people share are named as ranges", () => {

@@ -11,14 +11,16 @@ import {
   mostAtOnce,
   mostBlocks,
   mostPositions,
+  placeOf,
   rowsComputed,
+  rowsReadIn,
   sameText,
   tokensPerSecond,
   waitsOf,
 } from "../../../static/serving/measures.js";
 import { answersOf } from "../../../static/serving/tally.js";
 import { token } from "../support/wire.js";
-import { folded, REQUESTS } from "./made.js";
+import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 const round = folded().rounds[0];
 const answers = answersOf(round, REQUESTS);
@@ -84,6 +86,23 @@ test("the longest wait is that of the others, while a prompt is read", () => {
   assert.deepEqual(longestWait(answers, round, 1), { ms: 20, from: 10, to: 30, requests: [0] });
   assert.equal(longestWait(answers, round, 0), null, "nobody else had a word yet");
   assert.equal(longestWait(answers, round, 2), null, "it was never read");
+});
+
+test("beside a wait only the rows that were read in it count, not those that were shared", () => {
+  const { tokens } = REQUESTS[1];
+  assert.equal(rowsReadIn(answers[1], longestWait(answers, round, 1)), tokens - answers[1].shared);
+  assert.equal(rowsReadIn(answers[0], { from: 10, to: 30 }), 0, "it was read before");
+});
+
+test("passes are counted from 1 in each round", () => {
+  const { rounds } = folded(framesOf([SETTINGS, { ...SETTINGS, chunk: 1 }]));
+  assert.deepEqual(
+    rounds.map((each) => each.passes.map((pass) => placeOf(each, pass))),
+    [
+      [1, 2, 3],
+      [1, 2, 3],
+    ],
+  );
 });
 
 test("texts are the same when every token is, and the first that differs is named", () => {

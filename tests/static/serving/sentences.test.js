@@ -10,21 +10,21 @@ const told = (events) => events.map(({ ms, lead, rest }) => `${ms}: ${lead}${res
 
 test("what a pass did is one sentence", () => {
   assert.equal(
-    whatItDid(round.passes[0]),
-    "pass 0 read 5 tokens of A’s prompt and gave A its first word, all in one go of",
+    whatItDid(round.passes[0], 1),
+    "pass 1 read 5 tokens of A’s prompt and gave A its first word, all in one go of",
   );
   assert.equal(
-    whatItDid(round.passes[1]),
-    "pass 1 gave A its next word, read 2 more tokens of B’s prompt, gave B its first word and computed 3 rows of other people’s runs, all in one go of",
+    whatItDid(round.passes[1], 2),
+    "pass 2 gave A its next word, read 2 more tokens of B’s prompt, gave B its first word and computed 3 rows of other people’s runs, all in one go of",
   );
-  assert.equal(whatItDid(round.passes[2]), "pass 2 gave A and B their next word, all in one go of");
+  assert.equal(whatItDid(round.passes[2], 3), "pass 3 gave A and B their next word, all in one go of");
   const alone = { ...round.passes[2], members: [round.passes[2].members[0]] };
-  assert.equal(whatItDid(alone), "pass 2 gave A its next word, in");
+  assert.equal(whatItDid(alone, 3), "pass 3 gave A its next word, in");
   const again = { ...round.passes[0], members: [{ ...round.passes[0].members[0], token: null }] };
-  assert.equal(whatItDid(again, new Set([0])), "pass 0 computed 5 rows of A again, in");
+  assert.equal(whatItDid(again, 1, new Set([0])), "pass 1 computed 5 rows of A again, in");
   assert.equal(
-    whatItDid({ ...alone, members: [], others: { requests: 1, rows: 1 } }),
-    "pass 2 computed 1 row of other people’s runs, in",
+    whatItDid({ ...alone, members: [], others: { requests: 1, rows: 1 } }, 3),
+    "pass 3 computed 1 row of other people’s runs, in",
   );
 });
 
@@ -38,8 +38,8 @@ test("guesses are told, and how many of them were right", () => {
     ],
   };
   assert.equal(
-    whatItDid(guessing),
-    "pass 2 gave B its next word, gave A its next 3 words and checked 4 guesses, 2 of them right, all in one go of",
+    whatItDid(guessing, 3),
+    "pass 3 gave B its next word, gave A its next 3 words and checked 4 guesses, 2 of them right, all in one go of",
   );
 });
 
