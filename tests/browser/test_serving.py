@@ -168,6 +168,23 @@ def test_a_link_without_a_pass_opens_where_most_happens(serving: Callable[..., P
     expect(field(page, "Answered at once")).to_have_value("2")
 
 
+def test_a_run_of_earlier_settings_says_so_and_a_narrow_window_leaves_the_grid_as_it_was(
+    serving: Callable[..., Page], served: Served
+) -> None:
+    page = serving(f"serving?run={served.run}#pass=0")
+    expect(page.locator(".transport-says")).to_contain_text("pass 1 of")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    drawing = page.locator(".pool-drawing svg")
+    expect(drawing).to_have_attribute("width", "316")
+    page.set_viewport_size({"width": 780, "height": 900})
+    expect(drawing).not_to_have_attribute("width", "316")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(drawing).to_have_attribute("width", "316")
+    expect(page.get_by_text("with the earlier settings")).to_have_count(0)
+    page.get_by_role("button", name="Little memory").click()
+    expect(page.get_by_text("with the earlier settings")).to_be_visible()
+
+
 def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Page], served: Served) -> None:
     number = next(at for at, made in enumerate(served.passes) if len(made["members"]) == 2)
     page = serving(f"serving?run={served.run}#pass={number}", **DESKTOP)

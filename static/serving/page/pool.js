@@ -61,8 +61,7 @@ function WasteOver({ round, rowBytes, blockSize }) {
   if (!over) return html`<p class="waste"><b>–</b> <span>nobody is being answered after this pass</span></p>`;
   const { share, unfilled, worst } = over;
   const bytes = (rows) => bytesShort(rows * rowBytes);
-  return html`<p class="waste">Nobody is being answered after this pass. Over the round’s passes so far the waste was
-    <b>${percent(share, 0)}</b> on average (${bytes(unfilled)}), at worst <b>${percent(worst.share, 0)}</b> (${bytes(worst.room - worst.filled)}).</p>`;
+  return html`<p class="waste">Nobody is being answered after this pass. Over the round’s passes, waste was <b>${percent(share, 0)}</b> on average (${bytes(unfilled)}), at worst <b>${percent(worst.share, 0)}</b> (${bytes(worst.room - worst.filled)}).</p>`;
 }
 
 function Waste({ round, pass, rowBytes, requests, blockSize }) {
