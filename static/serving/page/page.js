@@ -58,7 +58,12 @@ function Serving({ client, limits, hearWaits, framed, saved, example, theme, set
   const inFile = saved?.file === true;
   /** Nothing can be started: another page's guest, or a copy that stays as it is. */
   const only = framed || saved !== null;
-  const playing = usePlayer(log, { framed, saved, plays: !run });
+  const playing = usePlayer(log, {
+    framed,
+    saved,
+    plays: !run,
+    leaving: Boolean(run && !saved && log && log.id !== run),
+  });
   return html`
     ${
       !framed &&

@@ -10,10 +10,11 @@ const READ_SHARE = 0.6;
 
 /**
  * @param {import("../../log/workload.js").Workload|null} log
- * @param {{framed: boolean, saved?: Object|null, plays?: boolean}} how `framed`: the address is another page's to write; `saved`: its
- *   session may say where it opens; `plays`: from its start, unless somebody wants things to stand still
+ * @param {{framed: boolean, saved?: Object|null, plays?: boolean, leaving?: boolean}} how `framed`: the address is another page's to
+ *   write; `saved`: its session may say where it opens; `plays`: from its start, unless somebody wants things to stand still;
+ *   `leaving`: the address is already that of another log, which is awaited
  */
-export function usePlayer(log, { framed, saved = null, plays = false }) {
+export function usePlayer(log, { framed, saved = null, plays = false, leaving = false }) {
   const count = log?.passes.length ?? 0;
   const live = log !== null && !log.close;
   const [player, act] = useReducer(
@@ -34,12 +35,15 @@ export function usePlayer(log, { framed, saved = null, plays = false }) {
   }, [player, shown, count, live]);
   useEffect(() => listenToKeys(latest), []);
   useEffect(() => {
-    if (framed || shown < 0) return undefined;
+    if (framed || leaving || shown < 0) return undefined;
     const { pathname, search } = window.location;
     const hash = player.mode === "following" ? "" : `#pass=${shown}`;
-    const timer = setTimeout(() => window.history.replaceState(null, "", `${pathname}${search}${hash}`), ADDRESS_MS);
+    const write = () => {
+      if (window.location.search === search) window.history.replaceState(null, "", `${pathname}${search}${hash}`);
+    };
+    const timer = setTimeout(write, ADDRESS_MS);
     return () => clearTimeout(timer);
-  }, [player.mode, shown < 0, player.mode === "following" ? null : shown]);
+  }, [player.mode, shown < 0, leaving, player.mode === "following" ? null : shown]);
   return { player, shown, live, count, dispatch };
 }
 
