@@ -147,10 +147,10 @@ def test_no_signal_makes_a_second_server_on_the_database(serve: Serve) -> None:
 
 
 def test_a_disk_that_fills_up_fails_the_run_and_leaves_the_server_whole(serve: Serve) -> None:
-    def two_megabytes_per_file() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
+    def four_megabytes_per_file() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
 
-    server = serve("delay=0.01,bytes=60000", preexec=two_megabytes_per_file)
+    server = serve("delay=0.01,bytes=60000", preexec=four_megabytes_per_file)
     run = server.start_run(max_new_tokens=250)
     viewer = Viewer(server.url)
     viewer.watch(run)
