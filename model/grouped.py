@@ -38,28 +38,13 @@ class Groups:
     def nbytes(self) -> int:
         return sum(part.nbytes for part in (self.q, self.d, self.m) if part is not None)
 
-    def dense(self) -> Tensor:
-        """The weight, float32 [N, K]."""
-        scaled = self.numbers() * self.d.float()[..., None]
-        return (scaled if self.m is None else scaled + self.m.float()[..., None]).flatten(1)
-
-    def numbers(self) -> Tensor:
-        """q as float32 [N, K/32, 32]."""
-        if self.q.dtype == torch.int8:
-            return self.q.float()
-        return torch.cat(((self.q & 15).float() - self._middle, (self.q >> 4).float() - self._middle), dim=-1)
-
-    @property
-    def _middle(self) -> int:
-        """What `block_q4_0` takes off: its four bits stand for −8 … 7."""
-        return 8 if self.m is None else 0
-
     def times(self, row: Tensor) -> Tensor:
         """The product with one row [1, K], [1, N]."""
         x = row.view(1, self.q.shape[1], GROUP)  # 1 K/32 32
         if self.q.dtype == torch.int8:
             return (self.q.float() * x * self.d.float()[..., None]).sum((-1, -2))[None]
-        low, high = (self.q & 15).float() - self._middle, (self.q >> 4).float() - self._middle
+        middle = 8 if self.m is None else 0  # the four bits of `block_q4_0` stand for −8 … 7
+        low, high = (self.q & 15).float() - middle, (self.q >> 4).float() - middle
         product = low * x[..., : GROUP // 2] + high * x[..., GROUP // 2 :]  # N K/32 16
         out = (product * self.d.float()[..., None]).sum((-1, -2))
         if self.m is not None:

@@ -548,11 +548,11 @@ class ModelService:
         return min(MAX_PROMPT_TOKENS, self.max_positions - 1)
 
     def _compile(self, say: Callable[[str], None]) -> None:
-        runner, groups, self._groups = self.engine.runner, self._groups, {}
+        runner = self.engine.runner
         try:
             if runner.device != "cpu":
                 raise CompileFailed(f"steps are not compiled: the model is on {runner.device}")
-            runner.compiled = compiled_step(runner.transformer, groups, cache_folder() / "compiled", say)
+            runner.compiled = compiled_step(runner.transformer, self._groups(), cache_folder() / "compiled", say)
         except CompileFailed as failed:
             say(str(failed))
         except Exception as error:  # of a thread that nobody waits for

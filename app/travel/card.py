@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvscope.app.store.sessions import Damaged, SessionStore
+from kvscope.app.travel.lanes import lanes_of
 from kvscope.model.log.frames import Header, header
 
 SHORT = 80
@@ -66,17 +67,7 @@ def title_of(manifest: dict[str, Any]) -> str:
 
 def served(log: Iterable[Header]) -> list[tuple[str, str | None]]:
     """The prompts of a workload, each with what it was answered in the first round."""
-    opening, *frames = log
-    prompts: list[str] = [request["prompt"] for request in opening.data["study"]["requests"]]
-    chosen: list[list[dict[str, Any]]] = [[] for _ in prompts]
-    for frame in frames:
-        if frame.kind == "asked":
-            prompts.append(frame.data["request"]["prompt"])
-            chosen.append([])
-        if frame.kind == "pass" and frame.data["round"] == 0:
-            for member in frame.data["members"]:
-                chosen[member["request"]] += [*([member["token"]] if member["token"] else []), *member.get("more", [])]
-    return [(prompt, text_of(tokens)) for prompt, tokens in zip(prompts, chosen, strict=True)]
+    return [(lane.prompt, text_of(lane.tokens)) for lane in lanes_of(log).lanes]
 
 
 def text_of(tokens: Iterable[dict[str, Any]]) -> str:

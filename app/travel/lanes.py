@@ -1,9 +1,10 @@
-"""A workload's first round as lanes over time, for pictures that are drawn without its page."""
+"""A workload's first round as lanes over time, for what is shown of it without its page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from kvscope.model.log.frames import Header
 
@@ -22,6 +23,8 @@ class Lane:
     """Passes that read of its prompt."""
     words: list[float] = field(default_factory=list)
     """When each of its tokens was out."""
+    tokens: list[dict[str, Any]] = field(default_factory=list)
+    """These."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,9 @@ def lanes_of(log: Iterable[Header]) -> Lanes:
                 lane = lanes[member["request"]]
                 if member["phase"] == "prefill":
                     lane.reads.append((begin, ends))
-                lane.words += [ends] * (bool(member["token"]) + len(member.get("more", ())))
+                chosen = [*([member["token"]] if member["token"] else []), *member.get("more", ())]
+                lane.tokens += chosen
+                lane.words += [ends] * len(chosen)
         for event in frame.data["events"]:
             if event["what"] in ENDS:
                 lanes[event["request"]].ends = event["ms"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -28,10 +28,10 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 class Checkpoint:
     """A model ready to be built.
 
-    `weights`: fp32, contiguous, under the names of `model.checkpoint.layout.slots`. `groups`: those of linear layers
-    that a GGUF file has in groups, once more and as they are there, by the same names. `sha256`: of the GGUF file, or
-    of the safetensors files one after the other, in the order of their names. `source`: what the model was loaded
-    from, for people.
+    `weights`: fp32, contiguous, under the names of `model.checkpoint.layout.slots`. `sha256`: of the GGUF file, or of
+    the safetensors files one after the other, in the order of their names. `source`: what the model was loaded from,
+    for people. `groups`: reads those of linear layers that a GGUF file has in groups once more, as they are there, by
+    the same names.
     """
 
     config: ModelConfig
@@ -40,7 +40,7 @@ class Checkpoint:
     name: str
     sha256: str
     source: str
-    groups: dict[str, Groups] = field(default_factory=dict)
+    groups: Callable[[], dict[str, Groups]] = dict
 
 
 def load(model: str | None, progress: Callable[[Progress], None]) -> Checkpoint:

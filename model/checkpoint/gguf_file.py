@@ -6,6 +6,7 @@ import math
 import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,19 +47,19 @@ _CHUNK_ELEMENTS = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class GgufModel:
-    """What a GGUF file holds: `metadata` is its whole key–value table, the tokenizer's part included."""
+    """What a GGUF file holds: `metadata` is its whole key–value table, the tokenizer's part included.
+
+    `groups` reads the weights of linear layers once more, as they are there.
+    """
 
     config: ModelConfig
     weights: dict[str, torch.Tensor]
-    groups: dict[str, Groups]
+    groups: Callable[[], dict[str, Groups]]
     metadata: dict[str, Any]
 
 
 def read_gguf(path: Path, progress: Callable[[Progress], None]) -> GgufModel:
-    """Read a whole GGUF file: every weight as fp32, those of linear layers also in its groups.
-
-    Raises Refused("model"), naming the file and the fault.
-    """
+    """Read a whole GGUF file, dequantized to fp32. Raises Refused("model"), naming the file and the fault."""
     try:
         data = mapped(path)
         header = read_header(data)
@@ -66,12 +67,11 @@ def read_gguf(path: Path, progress: Callable[[Progress], None]) -> GgufModel:
         _check_tensors(header, config)
         reader = _Reader(header, data, config)
         weights = fill(config, reader.read, path.name, progress)
-        groups = groups_of(config, reader.raw)
     except Malformed as error:
         raise Refused("model", f"{path.name} {error}.") from None
     except OSError as error:
         raise Refused("model", f"{path.name} cannot be read: {error.strerror or error}.") from None
-    return GgufModel(config, weights, groups, header.metadata)
+    return GgufModel(config, weights, partial(groups_of, config, reader.raw), header.metadata)
 
 
 def file_name(part: str) -> str:
@@ -212,7 +212,8 @@ class _Reader:
         info = self._tensors[file_name(part)]
         target = out.numpy()
         _decode(info, self._data, target.reshape(len(target), -1))
-        target[:] = self._in_order(part, target)
+        if (ordered := self._in_order(part, target)) is not target:
+            target[:] = ordered
 
     def raw(self, part: str) -> tuple[TensorInfo, np.ndarray]:
         info = self._tensors[file_name(part)]

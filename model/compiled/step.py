@@ -47,11 +47,14 @@ class CompiledStep:
         from torch._inductor import aoti_load_package  # takes a second and a half, which the start need not wait for
 
         loaded = {plan: aoti_load_package(str(path)) for plan, path in files.items()}
+        names = {plan: [name for name, _ in plan.module().named_parameters()] for plan in loaded}
         parts: dict[str, CompiledPart] = {}
         for name, part in _parts(transformer):
             plan = plan_of(name, part, transformer.config, groups)
             if plan in loaded:
-                parts[name] = CompiledPart(part, loaded[plan], _weights(name, part, plan, groups), SEEN[plan.part])
+                parts[name] = CompiledPart(
+                    part, loaded[plan], _weights(name, part, names[plan], groups), SEEN[plan.part]
+                )
         self.blocks: list[Callable[..., Tensor]] = [
             CompiledBlock(part, parts[name]) if name in parts else part
             for name, part in _parts(transformer)
@@ -116,10 +119,10 @@ def _parts(transformer: Transformer) -> Iterable[tuple[str, nn.Module]]:
     yield "", head_of(transformer)
 
 
-def _weights(name: str, part: nn.Module, plan: Plan, groups: Mapping[str, Groups]) -> list[Tensor]:
-    """As the code wants them: in the order of the parameters of `Plan.module`."""
+def _weights(name: str, part: nn.Module, parameters: Iterable[str], groups: Mapping[str, Groups]) -> list[Tensor]:
+    """As the code wants them: in the order of the `parameters` of `Plan.module`."""
     found: list[Tensor] = []
-    for inner, _ in plan.module().named_parameters():
+    for inner in parameters:
         module, kind = inner.rsplit(".", 1)
         grouped = groups.get(f"{name}{module}.weight")
         found.append(getattr(grouped, kind) if grouped and kind != "bias" else part.get_parameter(inner))

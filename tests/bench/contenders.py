@@ -51,7 +51,7 @@ def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
     service.engine.eos = frozenset()  # every run goes to its last token
     step = None
     if device == "cpu":
-        step = compiled_step(service.engine.transformer, checkpoint.groups, cache_folder() / "compiled", print)
+        step = compiled_step(service.engine.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
     reference = load_reference(device)
     sides = {
         "transformers": partial(hugging_face, reference, service),

@@ -89,7 +89,7 @@ def compiled(checkpoint: Checkpoint, engine: Engine, tmp_path_factory: pytest.Te
     """An engine over the same weights whose steps of one run are compiled."""
     made = Engine(engine.transformer, capacity=2048)
     folder = tmp_path_factory.mktemp("code")
-    made.runner.compiled = compiled_step(engine.transformer, checkpoint.groups, folder, print)
+    made.runner.compiled = compiled_step(engine.transformer, checkpoint.groups(), folder, print)
     return made
 
 

@@ -59,7 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def step_of(model: GgufModel, folder: Path, said: list[str] | None = None) -> CompiledStep:
-    return compiled_step(built(model), model.groups, folder, ([] if said is None else said).append)
+    return compiled_step(built(model), model.groups(), folder, ([] if said is None else said).append)
 
 
 def test_two_engines_may_compile_at_once(made: Path) -> None:
@@ -70,7 +70,7 @@ def test_two_engines_may_compile_at_once(made: Path) -> None:
 def test_a_compiled_step_shows_what_the_modules_show(arch: str, made: Path, tmp_path: Path) -> None:
     model = quantized(tmp_path, arch)
     engine = Engine(built(model), capacity=256)
-    step = compiled_step(engine.transformer, model.groups, made if arch == "llama" else tmp_path, [].append)
+    step = compiled_step(engine.transformer, model.groups(), made if arch == "llama" else tmp_path, [].append)
     seen: dict[str, list[torch.Tensor]] = {}
     points = ("attn.q_rot", "attn.weights", "resid_in", "resid_out")
     names = [f"blocks.{layer}.{point}" for layer in range(model.config.layers) for point in points]
@@ -128,7 +128,7 @@ def test_weights_in_no_groups_are_left_alone(tmp_path: Path) -> None:
 
 def test_a_compile_that_is_killed_leaves_no_code(tmp_path: Path) -> None:
     model = quantized(tmp_path)
-    plan, made = plans(built(model), model.groups)[0], tmp_path / "made.pt2"
+    plan, made = plans(built(model), model.groups())[0], tmp_path / "made.pt2"
     process = subprocess.Popen([sys.executable, "-m", package.__name__, str(made)], stdin=subprocess.PIPE, text=True)
     assert process.stdin is not None
     with process.stdin:
