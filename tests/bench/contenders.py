@@ -109,7 +109,7 @@ def load_reference(device: str) -> torch.nn.Module:
 @torch.inference_mode()
 def hugging_face(model: torch.nn.Module, service: ModelService, prompt: str, tokens: int) -> Figures:
     ids = service.tokenizer.encode(prompt)
-    feed, past, first = torch.tensor([ids], device=service.engine.device), None, 0.0
+    feed, past, first = torch.tensor([ids], device=service.engine.runner.device), None, 0.0
     began = time.perf_counter()
     for _ in range(tokens):
         out = model(feed, past_key_values=past, use_cache=True, output_attentions=True, logits_to_keep=1)
