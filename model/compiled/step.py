@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
 from kvscope.model.compiled.package import SEEN, Plan, head_of
@@ -17,7 +18,8 @@ from kvscope.model.transformer import Batch, Block, Transformer
 BORDERS = ("resid_in", "resid_out")
 """Hook points of a block that its code lies between."""
 
-Code = Callable[..., list[Tensor]]
+Code = Callable[[list[Tensor]], list[Tensor]]
+"""From all that it reads, one after another, to what a part gives and what its hook points show."""
 
 
 def plans(transformer: Transformer, groups: Mapping[str, Groups]) -> list[Plan]:
@@ -44,9 +46,7 @@ class CompiledStep:
     """
 
     def __init__(self, transformer: Transformer, groups: Mapping[str, Groups], files: Mapping[Plan, Path]):
-        from torch._inductor import aoti_load_package  # takes a second and a half, which the start need not wait for
-
-        loaded = {plan: aoti_load_package(str(path)) for plan, path in files.items()}
+        loaded = {plan: _load(path) for plan, path in files.items()}
         names = {plan: [name for name, _ in plan.module().named_parameters()] for plan in loaded}
         parts: dict[str, CompiledPart] = {}
         for name, part in _parts(transformer):
@@ -90,8 +90,8 @@ class CompiledPart:
         self.points = {name: part.get_submodule(name) for name in seen}
         self._code, self._weights = code, weights
 
-    def __call__(self, row: Tensor, around: object = None) -> Tensor:
-        out, *seen = self._code(row, around, self._weights)
+    def __call__(self, row: Tensor, *around: Tensor) -> Tensor:
+        out, *seen = self._code([row, *around, *self._weights])
         for point, value in zip(self.points.values(), seen, strict=True):
             point(value)
         return out
@@ -107,9 +107,18 @@ class CompiledBlock:
         self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
     ) -> Tensor:
         keys, values = cache.pool[layer]
-        rows = self._part(self._block.resid_in(rows), (rope, (keys, values), batch.slots, batch.groups[0].slots))
+        around = (*(rope or ()), keys, values, batch.slots, batch.groups[0].slots)
+        rows = self._part(self._block.resid_in(rows), *around)
         out: Tensor = self._block.resid_out(rows)
         return out
+
+
+def _load(path: Path) -> Code:
+    """What `torch._inductor.aoti_load_package` loads, without the second and a half of its imports, and without its
+    taking arguments apart anew in each call.
+    """
+    run: Code = torch._C._aoti.AOTIModelPackageLoader(str(path), "model", False, 1, -1).run
+    return run
 
 
 def _parts(transformer: Transformer) -> Iterable[tuple[str, nn.Module]]:

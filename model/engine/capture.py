@@ -87,9 +87,12 @@ class Capture:
         found = []
         for index, (group, group_lengths) in enumerate(zip(batch.groups, lengths, strict=True)):
             # Hooks fire once per layer and group, layer by layer.
-            # Layer by layer, a long prompt's weights stay in the processor's cache between the four operations.
-            layers = [compand(weights) for weights in self._weights[index :: len(batch.groups)]]
-            attention = torch.stack(layers).flatten(2, 3).cpu().numpy()  # L B H Q K
+            layers = self._weights[index :: len(batch.groups)]
+            if group.queries == 1:
+                companded = compand(torch.stack(layers))
+            else:  # layer by layer, a long prompt's stay in the processor's cache between the four operations
+                companded = torch.stack([compand(weights) for weights in layers])
+            attention = companded.flatten(2, 3).cpu().numpy()  # L B H Q K
             for place, keys in enumerate(group_lengths):
                 first = group.start + place * group.queries
                 new = slice(first, first + group.queries)

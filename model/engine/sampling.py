@@ -8,7 +8,7 @@ so top-p sees the distribution the choice is made from.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp
+from math import exp, isfinite, log
 
 import torch
 from torch import Tensor
@@ -63,7 +63,7 @@ def pick(probs: Tensor, generator: torch.Generator) -> int:
 
 def check_finite(logits: Tensor) -> None:
     """Raises NotFinite."""
-    if not bool(torch.isfinite(logits).all()):
+    if not isfinite(float(logits.sum(dtype=torch.float64))):  # finite float32 numbers do not overflow it
         raise NotFinite("the model's logits contain NaN or infinity")
 
 
@@ -76,7 +76,7 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Ch
     wide = logits.double()
     raw = torch.softmax(wide, dim=-1)
     log_z = float(torch.logsumexp(wide, dim=-1))
-    entropy = float(torch.special.entr(raw).sum()) / torch.log(torch.tensor(2.0)).item()
+    entropy = max(0.0, log_z - float(raw @ wide)) / log(2)  # −Σ p·log p, where log p is the logit less log_z
     if sampling.strategy == "greedy":
         token = int(logits.argmax())
         prob = float(raw[token])

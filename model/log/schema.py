@@ -518,5 +518,5 @@ def _check_values(tensor: Tensor, array: np.ndarray, sizes: Mapping[str, int], w
         raise BadFile(where, f"has the value {array.max()}, and {tensor.below} is {sizes[tensor.below]}")
     if tensor.descending and (np.diff(array) > 0).any():
         raise BadFile(where, "has a value that is greater than the one before it")
-    if tensor.distinct and len(np.unique(array)) != len(array):
+    if tensor.distinct and len(set(array.tolist())) != len(array):
         raise BadFile(where, "has a value twice")

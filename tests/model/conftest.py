@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import torch
 
-from kvscope.model.hooks import HookPoint
+from kvscope.model.hooks import HookPoint, Observer
 
 
 @pytest.fixture(autouse=True)
 def no_hook_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every hook a test attaches to a hook point is gone at its end."""
     attached: list[HookPoint] = []
-    register = HookPoint.register_forward_hook
+    attach = HookPoint.attach
 
-    def remember(point: HookPoint, *arguments: Any, **options: Any) -> Any:
+    def remember(point: HookPoint, observer: Observer) -> None:
         attached.append(point)
-        return register(point, *arguments, **options)
+        attach(point, observer)
 
-    monkeypatch.setattr(HookPoint, "register_forward_hook", remember)
+    monkeypatch.setattr(HookPoint, "attach", remember)
     yield
-    assert not [point for point in attached if point._forward_hooks]
+    assert not [point for point in attached if point.observers]
 
 
 @pytest.fixture(autouse=True)

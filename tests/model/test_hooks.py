@@ -10,7 +10,7 @@ from tests.support.tiny import prompt, shared_model, whole_logits
 
 
 def attached() -> list[str]:
-    return [name for name, point in hook_points(shared_model()).items() if point._forward_hooks]
+    return [name for name, point in hook_points(shared_model()).items() if point.observers]
 
 
 def test_names_are_module_paths_and_every_layer_has_the_same() -> None:
