@@ -40,7 +40,13 @@ class Linear(nn.Linear):
     def forward(self, rows: Tensor) -> Tensor:
         if self.packed is None:
             return F.linear(rows, self.weight, self.bias)
-        return torch.ops.mkldnn._linear_pointwise(rows, self.packed, self.bias, "none", [], "")
+        return times_packed(rows, self.packed, self.bias)
+
+
+def times_packed(rows: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
+    """`F.linear` with a weight in oneDNN's layout."""
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, packed, bias, "none", [], "")
+    return product
 
 
 def can_pack(device: str) -> bool:

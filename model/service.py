@@ -48,7 +48,7 @@ from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.checkpoint.fetch import cache_folder
-from kvscope.model.compiled.job import COMPILED, CompileFailed, compiled_step
+from kvscope.model.compiled.job import COMPILED, CompileFailed, compiled_steps
 from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
@@ -552,7 +552,7 @@ class ModelService:
         try:
             if runner.device != "cpu":
                 raise CompileFailed(f"steps are not compiled: the model is on {runner.device}")
-            runner.compiled = compiled_step(runner.transformer, self._groups(), cache_folder() / "compiled", say)
+            runner.compiled = compiled_steps(runner.transformer, self._groups(), cache_folder() / "compiled", say)
         except CompileFailed as failed:
             say(str(failed))
         except Exception as error:  # of a thread that nobody waits for

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import torch
@@ -102,7 +103,7 @@ class Attention(nn.Module):
         config = self.config
         sizes = (config.heads, config.kv_heads, config.kv_heads)
         qkv = self.qkv(self.normed(self.norm(rows)))  # T D -> T (H+2Hkv)*Dh
-        q, k, v = qkv.view(len(rows), sum(sizes), config.head_dim).split(sizes, dim=1)  # T H Dh, T Hkv Dh, T Hkv Dh
+        q, k, v = qkv.view(rows.shape[0], sum(sizes), config.head_dim).split(sizes, dim=1)  # T H Dh, T Hkv Dh, T Hkv Dh
         if config.qk_norm:
             q, k = self.q_norm(self.q_raw(q)), self.k_norm(self.k_raw(k))
         q, k, v = self.q(q), self.k(k), self.v(v)
@@ -234,6 +235,12 @@ class Transformer(nn.Module):
         if can_pack(device):
             pack_all(transformer)
         return transformer
+
+    @cached_property
+    def block_products(self) -> int:
+        """Weights of one block's matrices: multiply-adds per row."""
+        linears = (module for module in self.blocks[0].modules() if isinstance(module, Linear))
+        return sum(linear.in_features * linear.out_features for linear in linears)
 
     @torch.inference_mode()
     def forward(

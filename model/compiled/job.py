@@ -21,7 +21,7 @@ import torch
 from kvscope.model import grouped, hooks, kv_cache, linear, transformer
 from kvscope.model.compiled import package
 from kvscope.model.compiled.package import NO_COMPILER, Plan
-from kvscope.model.compiled.step import CompiledStep, plans
+from kvscope.model.compiled.step import CompiledSteps, plans
 from kvscope.model.grouped import Groups
 from kvscope.model.transformer import Transformer
 
@@ -37,10 +37,10 @@ class CompileFailed(RuntimeError):
     """Why, in a line."""
 
 
-def compiled_step(
+def compiled_steps(
     transformer: Transformer, groups: Mapping[str, Groups], folder: Path, say: Callable[[str], None]
-) -> CompiledStep:
-    """The step for `transformer`, whose weights are also there in `groups`, from `folder` or made and kept there.
+) -> CompiledSteps:
+    """The steps of `transformer`, whose weights are also there in `groups`, from `folder` or made and kept there.
 
     `say` hears that it takes a while. Raises CompileFailed.
     """
@@ -58,7 +58,7 @@ def compiled_step(
     except OSError as error:
         raise CompileFailed(f"steps are not compiled: {folder} cannot be written: {error.strerror or error}") from error
     try:
-        return CompiledStep(transformer, groups, files)
+        return CompiledSteps(transformer, groups, files)
     except Exception as error:
         for path in files.values():  # the next start makes them anew
             path.unlink(missing_ok=True)

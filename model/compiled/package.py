@@ -1,7 +1,9 @@
-"""Native code for a step of one row: a block's, and the head's, traced from the transformer's own modules.
+"""Native code for a step: a block's and the head's, traced from the transformer's own modules.
 
-Weights are arguments of the code, so that the code of one block serves all that store theirs alike; what hook points
-show is among what it gives. `python -m kvscope.model.compiled.package FILE < PLAN` makes one, in a process of its own:
+A block has code twice: for one row, over weights in their groups, and for one row each of several sequences, around
+products with packed weights, which are faster from four rows on (docs/measurements.md). Weights are arguments of the
+code, so that the code of one block serves all that store theirs alike; what hook points show is among what it gives.
+`python -m kvscope.model.compiled.package FILE < PLAN` makes one, in a process of its own:
 tracing holds the interpreter and compiling a processor, for seconds.
 """
 
@@ -22,11 +24,14 @@ from kvscope.model.config import ModelConfig
 from kvscope.model.grouped import GROUP, GroupedLinear, Groups
 from kvscope.model.hooks import hook_points, observing
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.linear import Linear
+from kvscope.model.linear import Linear, times_packed
 from kvscope.model.transformer import AttentionGroup, Batch, Block, Transformer
 
-SEEN = {"block": ("attn.q_rot", "attn.weights"), "head": ("final",)}
+SEEN = {"block": ("attn.q_rot", "attn.weights"), "rows": ("attn.q_rot", "attn.weights"), "head": ("final",)}
 """Hook points of each part whose values its code gives, beside the row that goes in and what comes out."""
+PACKED = "packed"
+SEVERAL, KEYS = 3, 8
+"""Of the example that is traced: no size of it is kept."""
 NICENESS = 19
 NO_COMPILER = 3
 """Exit status."""
@@ -36,12 +41,14 @@ OPTIONS = {"cpp.dynamic_threads": True}
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What code depends on. `part`: block or head. `forms`: how each of its linear layers stores its weight."""
+    """What code depends on. `part`: block, or rows, a block for several sequences, or head. `forms`: how each of its
+    linear layers stores its weight.
+    """
 
     part: str
     config: ModelConfig
     forms: tuple[tuple[str, str], ...]
-    """Name in the part and `Groups.form`, sorted."""
+    """Name in the part and `Groups.form`, or PACKED; sorted."""
 
     def text(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
@@ -54,17 +61,30 @@ class Plan:
     def module(self) -> nn.Module:
         """The part without weights, on the meta device; its linear layers as they are stored."""
         with torch.device("meta"):
-            module = Block(self.config) if self.part == "block" else head_of(Transformer(self.config))
+            module = head_of(Transformer(self.config)) if self.part == "head" else Block(self.config)
             for name, form in self.forms:
                 linear = module.get_submodule(name)
                 assert isinstance(linear, Linear)
-                module.set_submodule(name, GroupedLinear(_empty(form, linear), linear.bias))
+                stored = PackedLinear(linear) if form == PACKED else GroupedLinear(_empty(form, linear), linear.bias)
+                module.set_submodule(name, stored)
         return module
 
 
-Around = tuple[tuple[Tensor, Tensor] | None, tuple[Tensor, Tensor], Tensor, Tensor]
-"""What a block reads beside its row: the rotation of its position; K and V of the layer, each [Hkv, slots, Dh], which
-are written to; the row's slot [1]; the slots [K] of all rows of its sequence.
+class PackedLinear(nn.Module):
+    """A linear layer whose weight comes packed."""
+
+    def __init__(self, linear: Linear):
+        super().__init__()
+        self.weight, self.bias = linear.weight, linear.bias
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return times_packed(rows, self.weight, self.bias)
+
+
+Around = tuple[tuple[Tensor, Tensor] | None, tuple[Tensor, Tensor], Tensor, Tensor, Tensor | None]
+"""What a block reads beside its rows [T, D]: the rotation of their positions; K and V of the layer, each
+[Hkv, slots, Dh], which are written to; each row's slot [T]; the slots [T, K] of all rows of each one's sequence; of
+several, which of them each sees, [T, 1, 1, 1, K].
 """
 
 
@@ -83,13 +103,13 @@ class Code(nn.Module):
         self._module = (module,)  # in a tuple, for it is no part of this one: its weights are arguments
         self._seen = seen
 
-    def forward(self, row: Tensor, around: Around | None, weights: list[Tensor]) -> tuple[Tensor, ...]:
+    def forward(self, rows: Tensor, around: Around | None, weights: list[Tensor]) -> tuple[Tensor, ...]:
         (module,) = self._module
-        arguments: tuple[Any, ...] = (row,)
+        arguments: tuple[Any, ...] = (rows,)
         if around is not None:
-            rope, stored, slot, slots = around
-            batch = Batch(slot, slot, slot, (AttentionGroup(0, 1, 1, slots, None),), slot)
-            arguments = (row, batch, rope, OneLayer(stored), 0)
+            rope, stored, slot, slots, visible = around
+            batch = Batch(slot, slot, slot, (AttentionGroup(0, slot.shape[0], 1, slots.flatten(), visible),), slot)
+            arguments = (rows, batch, rope, OneLayer(stored), 0)
         named = {name: weight for (name, _), weight in zip(module.named_parameters(), weights, strict=True)}
         seen: list[Tensor] = []
         with observing(hook_points(module), dict.fromkeys(self._seen, seen.append)):
@@ -107,27 +127,52 @@ def build(plan: Plan, path: Path) -> None:
     """Trace and compile into the file `path`. Raises what torch does, above all where there is no compiler."""
     # Here and not above: who only loads code does not wait for the compiler's second and a half of imports.
     from torch._inductor import aoti_compile_and_package
-    from torch.export import export
+    from torch.export import Dim, export
 
-    module = plan.module()
-    config = plan.config
-    row = torch.zeros(1, config.d)
+    module, config = plan.module(), plan.config
+    several = plan.part == "rows"
+    if several:
+        _let_packed_weights_be_arguments()
+    rows = torch.zeros(SEVERAL if several else 1, config.d)
     weights = [torch.zeros(weight.shape, dtype=weight.dtype) for weight in module.parameters()]
-    around, shapes = (None, None) if plan.part == "head" else _around(config)
-    dynamic = {"row": None, "around": shapes, "weights": [None] * len(weights)}
+    around, shapes = (None, None) if plan.part == "head" else _around(config, len(rows))
+    dynamic = {"rows": {0: Dim.AUTO} if several else None, "around": shapes, "weights": [None] * len(weights)}
     with torch.no_grad():
-        code = export(Code(module, SEEN[plan.part]), (row, around, weights), dynamic_shapes=dynamic, strict=False)
+        code = export(Code(module, SEEN[plan.part]), (rows, around, weights), dynamic_shapes=dynamic, strict=False)
         aoti_compile_and_package(code, package_path=str(path), inductor_configs=OPTIONS)
 
 
-def _around(config: ModelConfig) -> tuple[Around, Any]:
+def _around(config: ModelConfig, rows: int) -> tuple[Around, Any]:
     """Such arguments, and which of their sizes are free."""
     from torch.export import Dim
 
-    turns, pools = torch.zeros(2, 1, 1, config.head_dim), torch.zeros(2, config.kv_heads, 64, config.head_dim)
+    turns, pools = torch.zeros(2, rows, 1, config.head_dim), torch.zeros(2, config.kv_heads, 64, config.head_dim)
     rope = (turns[0].clone(), turns[1].clone()) if config.positions == "rotary" else None
-    around = (rope, (pools[0].clone(), pools[1].clone()), torch.tensor([7]), torch.arange(8))
-    return around, (rope and (None, None), ({1: Dim.AUTO}, {1: Dim.AUTO}), None, {0: Dim.AUTO})
+    slots = torch.arange(rows * KEYS).view(rows, KEYS)
+    visible = torch.ones(rows, 1, 1, 1, KEYS, dtype=torch.bool) if rows > 1 else None
+    each = {0: Dim.AUTO} if rows > 1 else {}
+    shapes = (
+        rope and (each, each),
+        ({1: Dim.AUTO}, {1: Dim.AUTO}),
+        each,
+        {**each, 1: Dim.AUTO},
+        None if visible is None else {**each, 4: Dim.AUTO},
+    )
+    return (rope, (pools[0].clone(), pools[1].clone()), slots[:, -1].clone(), slots, visible), shapes
+
+
+def _let_packed_weights_be_arguments() -> None:
+    """Inductor refuses packed weights that are not constants of the code. Calling the kernel does not need them to be."""
+    from torch._inductor.ir import TensorBox
+    from torch._inductor.lowering import register_lowering
+    from torch._inductor.mkldnn_ir import LinearBinary, LinearUnary
+
+    for operator, kernel in (("default", LinearUnary), ("binary", LinearBinary)):
+
+        def lowered(*arguments: Any, kernel: Any = kernel) -> TensorBox:
+            return TensorBox.create(kernel.create(*arguments))
+
+        register_lowering(getattr(torch.ops.mkldnn._linear_pointwise, operator), type_promotion_kind=None)(lowered)
 
 
 def _empty(form: str, linear: Linear) -> Groups:

@@ -1,19 +1,20 @@
-"""A step of one row on compiled code: in place of the transformer's blocks and head, with the same hook points."""
+"""Steps on compiled code: in place of the transformer's blocks and head, with the same hook points."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from kvscope.model.compiled.package import SEEN, Plan, head_of
+from kvscope.model.compiled.package import PACKED, SEEN, Plan, head_of
 from kvscope.model.config import ModelConfig
 from kvscope.model.grouped import Groups
+from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import Linear
-from kvscope.model.transformer import Batch, Block, Transformer
+from kvscope.model.transformer import AttentionGroup, Batch, Block, Transformer
 
 BORDERS = ("resid_in", "resid_out")
 """Hook points of a block that its code lies between."""
@@ -26,35 +27,72 @@ def plans(transformer: Transformer, groups: Mapping[str, Groups]) -> list[Plan]:
     """What to compile for the transformer, whose weights are also there in `groups`, by name: each kind of block once,
     and the head. Nothing for parts that have a weight which is not in groups.
     """
-    found = (plan_of(name, part, transformer.config, groups) for name, part in _parts(transformer))
+    parts = list(_parts(transformer))
+    found = [plan_of(name, part, transformer.config, groups) for name, part in parts]
+    if any(found):
+        found += [plan_of_rows(part, transformer.config) for _, part in parts]
     return list(dict.fromkeys(plan for plan in found if plan is not None))
 
 
 def plan_of(name: str, part: nn.Module, config: ModelConfig, groups: Mapping[str, Groups]) -> Plan | None:
-    """What to compile for one part, None where it has a weight that is not in groups."""
-    linear = [inner for inner, module in part.named_modules() if isinstance(module, Linear)]
+    """What to compile of one part for one row, None where it has a weight that is not in groups."""
+    linear = [inner for inner, _ in _linears(part)]
     if any(f"{name}{inner}.weight" not in groups for inner in linear):
         return None
     forms = tuple(sorted((inner, groups[f"{name}{inner}.weight"].form) for inner in linear))
-    return Plan("block" if name else "head", config, forms)
+    return Plan("head" if not name else "block", config, forms)
 
 
-class CompiledStep:
+def plan_of_rows(part: nn.Module, config: ModelConfig) -> Plan | None:
+    """What to compile of one part for several rows: of a block whose weights are packed."""
+    linears = dict(_linears(part))
+    if not isinstance(part, Block) or any(linear.packed is None for linear in linears.values()):
+        return None
+    return Plan("rows", config, tuple((inner, PACKED) for inner in sorted(linears)))
+
+
+class CompiledSteps:
     """`files`: the code of each plan. Parts without any are the transformer's own.
 
     Raises what torch raises for a file that it cannot load.
     """
 
     def __init__(self, transformer: Transformer, groups: Mapping[str, Groups], files: Mapping[Plan, Path]):
-        loaded = {plan: _load(path) for plan, path in files.items()}
-        names = {plan: [name for name, _ in plan.module().named_parameters()] for plan in loaded}
-        parts: dict[str, CompiledPart] = {}
+        codes, config = {plan: _load(path) for plan, path in files.items()}, transformer.config
+        one: dict[str, CompiledPart] = {}
+        several: dict[str, CompiledPart] = {}
         for name, part in _parts(transformer):
-            plan = plan_of(name, part, transformer.config, groups)
-            if plan in loaded:
-                parts[name] = CompiledPart(
-                    part, loaded[plan], _weights(name, part, names[plan], groups), SEEN[plan.part]
-                )
+            plan, plan_of_several = plan_of(name, part, config, groups), plan_of_rows(part, config)
+            if plan in codes:
+                one[name] = CompiledPart(plan, part, codes[plan], _weights(name, part, plan, groups))
+            if plan_of_several in codes:
+                weights = _weights(name, part, plan_of_several, {})
+                several[name] = CompiledPart(plan_of_several, part, codes[plan_of_several], weights)
+        read = (
+            groups[key].nbytes if (key := f"{name}{inner}.weight") in groups and name in one else linear.nbytes
+            for name, part in _parts(transformer)
+            for inner, linear in _linears(part)
+        )
+        self._one = CompiledStep(transformer, one, sum(read))
+        self._several = CompiledStep(transformer, several, None)
+
+    def for_pass(self, batch: Batch, observed: Iterable[str]) -> CompiledStep | None:
+        """What takes this pass: one new row of each of its sequences, which have two keys or more, with nobody at a
+        hook point within compiled code. A single one sees all its keys.
+        """
+        (group, *others) = batch.groups
+        if others or group.queries > 1 or group.keys < 2:
+            return None
+        if group.sequences == 1 and group.visible is not None:
+            return None
+        step = self._one if group.sequences == 1 else self._several
+        return step if step.shows(observed) else None
+
+
+class CompiledStep:
+    """Stands in for the transformer in one kind of pass, with code for some of its `parts`, by name."""
+
+    def __init__(self, transformer: Transformer, parts: Mapping[str, CompiledPart], weight_bytes: int | None):
         self.blocks: list[Callable[..., Tensor]] = [
             CompiledBlock(part, parts[name]) if name in parts else part
             for name, part in _parts(transformer)
@@ -62,36 +100,28 @@ class CompiledStep:
         ]
         """To be called as the transformer's are."""
         self.head: Callable[[Tensor], Tensor] | None = parts.get("")
-        """A row of the residual stream [1, D] to logits [1, V]; None where it is the transformer's own."""
-        self.weight_bytes = sum(
-            groups[key].nbytes if (key := f"{name}{inner}.weight") in groups and name in parts else module.nbytes
-            for name, part in _parts(transformer)
-            for inner, module in part.named_modules()
-            if isinstance(module, Linear)
-        )
-        """What the matrices of blocks and head take where a step reads them."""
-        self._given = frozenset(
-            f"{name}{point}" for name, part in parts.items() for point in (*part.points, *(BORDERS if name else ()))
-        )
+        """Rows of the residual stream [T, D] to logits [T, V]; None where it is the transformer's own."""
+        self.weight_bytes = weight_bytes
+        """What the matrices of blocks and head take where it reads them; None: as much as the transformer's own."""
+        self._shown = {"embedded", *([] if self.head else ["final"])}
+        for name, part in _parts(transformer):
+            points = (*parts[name].points, *(BORDERS if name else ())) if name in parts else hook_points(part)
+            self._shown |= {f"{name}{point}" for point in points}
 
-    def takes(self, batch: Batch, observed: Iterable[str]) -> bool:
-        """Whether the pass is one for this code: one row that sees all keys, of which there are two or more, and
-        nobody at a hook point within.
-        """
-        (group, *others) = batch.groups
-        one = len(batch.ids) == 1 and not others and group.visible is None and group.keys > 1
-        return one and all(name in self._given or name == "embedded" for name in observed)
+    def shows(self, observed: Iterable[str]) -> bool:
+        """Whether all hook points of these names are passed."""
+        return self._shown.issuperset(observed)
 
 
 class CompiledPart:
     """A part's code with its weights. `points`: hook points that its code gives the values of."""
 
-    def __init__(self, part: nn.Module, code: Code, weights: list[Tensor], seen: tuple[str, ...]):
-        self.points = {name: part.get_submodule(name) for name in seen}
+    def __init__(self, plan: Plan, part: nn.Module, code: Code, weights: list[Tensor]):
+        self.points = {name: part.get_submodule(name) for name in SEEN[plan.part]}
         self._code, self._weights = code, weights
 
-    def __call__(self, row: Tensor, *around: Tensor) -> Tensor:
-        out, *seen = self._code([row, *around, *self._weights])
+    def __call__(self, rows: Tensor, *around: Tensor) -> Tensor:
+        out, *seen = self._code([rows, *around, *self._weights])
         for point, value in zip(self.points.values(), seen, strict=True):
             point(value)
         return out
@@ -107,10 +137,17 @@ class CompiledBlock:
         self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
     ) -> Tensor:
         keys, values = cache.pool[layer]
-        around = (*(rope or ()), keys, values, batch.slots, batch.groups[0].slots)
+        (group,) = batch.groups
+        around = (*(rope or ()), keys, values, batch.slots, group.slots.view(group.sequences, group.keys))
+        if group.sequences > 1:
+            around += (group.visible if group.visible is not None else _everything(group),)
         rows = self._part(self._block.resid_in(rows), *around)
         out: Tensor = self._block.resid_out(rows)
         return out
+
+
+def _everything(group: AttentionGroup) -> Tensor:
+    return torch.ones(group.sequences, 1, 1, 1, group.keys, dtype=torch.bool)
 
 
 def _load(path: Path) -> Code:
@@ -121,18 +158,27 @@ def _load(path: Path) -> Code:
     return run
 
 
-def _parts(transformer: Transformer) -> Iterable[tuple[str, nn.Module]]:
+def _parts(transformer: Transformer) -> Iterator[tuple[str, nn.Module]]:
     """Blocks and the head, each with what the names of its weights begin with."""
     for layer, block in enumerate(transformer.blocks):
         yield f"blocks.{layer}.", block
     yield "", head_of(transformer)
 
 
-def _weights(name: str, part: nn.Module, parameters: Iterable[str], groups: Mapping[str, Groups]) -> list[Tensor]:
-    """As the code wants them: in the order of the `parameters` of `Plan.module`."""
+def _linears(part: nn.Module) -> Iterator[tuple[str, Linear]]:
+    return ((name, module) for name, module in part.named_modules() if isinstance(module, Linear))
+
+
+def _weights(name: str, part: nn.Module, plan: Plan, groups: Mapping[str, Groups]) -> list[Tensor]:
+    """As the code wants them: in the order of the parameters of `Plan.module`."""
     found: list[Tensor] = []
-    for inner in parameters:
+    for inner, _ in plan.module().named_parameters():
         module, kind = inner.rsplit(".", 1)
-        grouped = groups.get(f"{name}{module}.weight")
-        found.append(getattr(grouped, kind) if grouped and kind != "bias" else part.get_parameter(inner))
+        grouped, linear = groups.get(f"{name}{module}.weight"), part.get_submodule(module)
+        if grouped and kind != "bias":
+            found.append(getattr(grouped, kind))
+        elif kind == "weight" and isinstance(linear, Linear) and linear.packed is not None:
+            found.append(linear.packed)
+        else:
+            found.append(part.get_parameter(inner))
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kvscope.model.linear import Linear
 from kvscope.model.transformer import Transformer
 
 
@@ -30,7 +29,7 @@ class Cost:
         Masked scores count: the dense product computes them. Weights count in full even where a batch shares them.
         """
         config = transformer.config
-        blocks = config.layers * block_products(transformer)
+        blocks = config.layers * transformer.block_products
         head = config.d * config.vocab
         attention = 2 * config.layers * config.heads * config.head_dim * rows * keys
         kv_bytes = 2 * config.layers * config.kv_heads * config.head_dim * keys
@@ -41,9 +40,3 @@ class Cost:
             + element * (rows * config.d + kv_bytes),
             rows=rows,
         )
-
-
-def block_products(transformer: Transformer) -> int:
-    """Weights of one block's matrices: multiply-adds per row."""
-    linears = (module for module in transformer.blocks[0].modules() if isinstance(module, Linear))
-    return sum(linear.in_features * linear.out_features for linear in linears)

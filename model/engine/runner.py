@@ -11,7 +11,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from kvscope.model.compiled.step import CompiledStep
+from kvscope.model.compiled.step import CompiledSteps
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.capture import Capture, CapturedRows
 from kvscope.model.engine.eviction import LookedAt
@@ -56,8 +56,8 @@ class Runner:
         self.cache = cache
         self.device = device
         self.points = hook_points(transformer)
-        self.compiled: CompiledStep | None = None
-        """Compiled code for passes of one row, once there is any."""
+        self.compiled: CompiledSteps | None = None
+        """Compiled code for passes of one row of each sequence, once there is any."""
 
     def run(
         self,
@@ -79,9 +79,7 @@ class Runner:
             recording = Capture(self.transformer.config) if capture else None
             looks = LookedAt(self.transformer.config) if attention else None
             watched = [seen.observers for seen in (recording, looks) if seen] + [observers or {}]
-            code = self.compiled
-            if code is not None and not code.takes(batch, chain.from_iterable(watched)):
-                code = None
+            code = self.compiled.for_pass(batch, chain.from_iterable(watched)) if self.compiled else None
             started = time.perf_counter()
             with ExitStack() as attached:
                 for those in watched:

@@ -73,14 +73,13 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Ch
     Greedy takes the largest logit (the first of equals), filters nothing and leaves the generator alone.
     """
     check_finite(logits)
-    wide = logits.double()
+    wide, best = logits.double(), int(logits.argmax())
     raw = torch.softmax(wide, dim=-1)
-    log_z = float(torch.logsumexp(wide, dim=-1))
+    log_z = float(wide[best]) - log(float(raw[best]))
     entropy = max(0.0, log_z - float(raw @ wide)) / log(2)  # −Σ p·log p, where log p is the logit less log_z
     if sampling.strategy == "greedy":
-        token = int(logits.argmax())
-        prob = float(raw[token])
-        return Choice(token, prob, prob, entropy, log_z, len(logits), len(logits), 1.0, 1.0)
+        prob = float(raw[best])
+        return Choice(best, prob, prob, entropy, log_z, len(logits), len(logits), 1.0, 1.0)
     # By logits: probabilities of logits that hardly differ may round to the same number.
     order = wide.argsort(descending=True, stable=True)
     probs = with_temperature(wide, sampling.temperature)[order]

@@ -234,12 +234,12 @@ def _step(data: Mapping[str, Any]) -> int:
 
 
 def serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
-    """A safetensors buffer whose bytes depend on its content alone: the library writes metadata in a random order."""
+    """A safetensors buffer whose bytes depend on its content alone: the library would write metadata in a random order."""
     if not arrays:
         return _with_header({}, metadata, memoryview(b""))
     from safetensors.numpy import save
 
-    written = save(dict(arrays), metadata=metadata)
+    written = save(dict(arrays))
     (length,) = struct.unpack_from("<Q", written)
     return _with_header(json.loads(written[8 : 8 + length]), metadata, memoryview(written)[8 + length :])
 

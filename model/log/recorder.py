@@ -39,6 +39,8 @@ class Recorder:
         self._tokenizer = tokenizer
         self._temperature = temperature
         self._seq = seq
+        self._told: dict[int, schema.Token] = {}
+        """The likely tokens of one step are often those of the next."""
 
     def open(
         self,
@@ -133,7 +135,9 @@ class Recorder:
 
     def token(self, token: int) -> schema.Token:
         """What is told of a token."""
-        return schema.Token(**self._tokenizer.token(token))
+        if token not in self._told:
+            self._told[token] = schema.Token(**self._tokenizer.token(token))
+        return self._told[token]
 
     def frame(self, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
         """The log's next frame."""

@@ -13,8 +13,8 @@ import torch
 from kvscope.model.api import RunRequest, Sampling
 from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.fetch import cache_folder, fetch
-from kvscope.model.compiled.job import compiled_step
-from kvscope.model.compiled.step import CompiledStep
+from kvscope.model.compiled.job import compiled_steps
+from kvscope.model.compiled.step import CompiledSteps
 from kvscope.model.service import ModelService
 
 EIGHT = 8
@@ -51,7 +51,7 @@ def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
     service.engine.eos = frozenset()  # every run goes to its last token
     step = None
     if device == "cpu":
-        step = compiled_step(service.engine.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
+        step = compiled_steps(service.engine.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
     reference = load_reference(device)
     sides = {
         "transformers": partial(hugging_face, reference, service),
@@ -63,7 +63,7 @@ def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
     return [Contender(name, TITLES[name], partial(run, prompt, tokens)) for name, run in sides.items()]
 
 
-def captured(service: ModelService, step: CompiledStep | None, runs: int, prompt: str, tokens: int) -> Figures:
+def captured(service: ModelService, step: CompiledSteps | None, runs: int, prompt: str, tokens: int) -> Figures:
     service.engine.runner.compiled = step
     wire = 0
     began = time.perf_counter()
@@ -81,7 +81,7 @@ def captured(service: ModelService, step: CompiledStep | None, runs: int, prompt
     return Figures(len(service.tokenizer.encode(prompt)), 1000 * (first - began), rate, wire / steps)
 
 
-def uncaptured(service: ModelService, step: CompiledStep | None, prompt: str, tokens: int) -> Figures:
+def uncaptured(service: ModelService, step: CompiledSteps | None, prompt: str, tokens: int) -> Figures:
     service.engine.runner.compiled = step
     ids = service.tokenizer.encode(prompt)
     began = time.perf_counter()

@@ -16,7 +16,7 @@ from torch import Tensor
 from kvscope.model.api import Sampling
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.checkpoint.fetch import fetch
-from kvscope.model.compiled.job import compiled_step
+from kvscope.model.compiled.job import compiled_steps
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import StepRecord
@@ -89,7 +89,7 @@ def compiled(checkpoint: Checkpoint, engine: Engine, tmp_path_factory: pytest.Te
     """An engine over the same weights whose steps of one run are compiled."""
     made = Engine(engine.transformer, capacity=2048)
     folder = tmp_path_factory.mktemp("code")
-    made.runner.compiled = compiled_step(engine.transformer, checkpoint.groups(), folder, print)
+    made.runner.compiled = compiled_steps(engine.transformer, checkpoint.groups(), folder, print)
     return made
 
 

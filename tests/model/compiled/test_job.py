@@ -11,15 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import gguf
+import numpy as np
 import pytest
 import torch
 
-from kvscope.model.api import Progress
+from kvscope.model.api import Progress, Sampling
 from kvscope.model.checkpoint.gguf_file import GgufModel, read_gguf
 from kvscope.model.compiled import package
-from kvscope.model.compiled.job import FOUND_NO_COMPILER, IN_NO_GROUPS, CompileFailed, compiled_step
-from kvscope.model.compiled.step import CompiledStep, plans
+from kvscope.model.compiled.job import FOUND_NO_COMPILER, IN_NO_GROUPS, CompileFailed, compiled_steps
+from kvscope.model.compiled.step import CompiledSteps, plans
 from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.hooks import hook_points
 from kvscope.model.transformer import Transformer
 from tests.support.tiny_files import gguf_tensors, write_gguf
@@ -49,7 +51,7 @@ def built(model: GgufModel) -> Transformer:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tiny Llama's code, which two engines compiled at once."""
+    """A folder for code, with the tiny Llama's, which two engines compiled at once."""
     folder = tmp_path_factory.mktemp("made")
     model = quantized(folder)
     with ThreadPoolExecutor(2) as both:
@@ -58,24 +60,24 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "code"
 
 
-def step_of(model: GgufModel, folder: Path, said: list[str] | None = None) -> CompiledStep:
-    return compiled_step(built(model), model.groups(), folder, ([] if said is None else said).append)
+def step_of(model: GgufModel, folder: Path, said: list[str] | None = None) -> CompiledSteps:
+    return compiled_steps(built(model), model.groups(), folder, ([] if said is None else said).append)
 
 
 def test_two_engines_may_compile_at_once(made: Path) -> None:
-    assert sorted(path.name.partition("-")[0] for path in made.iterdir()) == ["block", "head"]
+    assert {path.name.partition("-")[0] for path in made.iterdir()} == {"block", "head", "rows"}
 
 
 @pytest.mark.parametrize("arch", KINDS)
 def test_a_compiled_step_shows_what_the_modules_show(arch: str, made: Path, tmp_path: Path) -> None:
     model = quantized(tmp_path, arch)
     engine = Engine(built(model), capacity=256)
-    step = compiled_step(engine.transformer, model.groups(), made if arch == "llama" else tmp_path, [].append)
+    step = compiled_steps(engine.transformer, model.groups(), made, [].append)
     seen: dict[str, list[torch.Tensor]] = {}
     points = ("attn.q_rot", "attn.weights", "resid_in", "resid_out")
     names = [f"blocks.{layer}.{point}" for layer in range(model.config.layers) for point in points]
 
-    def look(compiled: CompiledStep | None) -> dict[str, torch.Tensor]:
+    def look(compiled: CompiledSteps | None) -> dict[str, torch.Tensor]:
         engine.runner.compiled = compiled
         seen.clear()
         for name in [*names, "final"]:
@@ -93,16 +95,38 @@ def test_a_compiled_step_shows_what_the_modules_show(arch: str, made: Path, tmp_
     assert set(hook_points(engine.transformer)) > set(names)
 
 
+@pytest.mark.parametrize("arch", KINDS)
+def test_a_compiled_step_of_several_runs_gives_what_the_modules_give(arch: str, made: Path, tmp_path: Path) -> None:
+    model = quantized(tmp_path, arch)
+    plain = Engine(built(model), capacity=256)
+    fast = Engine(plain.transformer, capacity=256)
+    fast.runner.compiled = compiled_steps(plain.transformer, model.groups(), made, [].append)
+    captured, passes = [], []
+    for engine in (plain, fast):
+        for number in range(3):  # of unequal lengths, so that some keys are padding
+            engine.admit(str(number), IDS[: 4 + 2 * number], Sampling(), 5)
+        records = [record for _ in range(5) for record in engine.advance()]
+        captured.append([record.rows.attention for record in records if isinstance(record, RowsRecord)])
+        passes.append([record.candidates for record in records if isinstance(record, StepRecord)])
+    for ours, theirs in zip(*passes, strict=True):
+        np.testing.assert_allclose(ours.logits, theirs.logits, rtol=1e-4, atol=1e-4)
+        assert ours.ids[0] == theirs.ids[0]
+    for ours, theirs in zip(*captured, strict=True):
+        assert np.abs(ours.astype(int) - theirs).max() <= 1
+    assert any((ours.logits != theirs.logits).any() for ours, theirs in zip(*passes, strict=True))
+
+
 def test_what_was_compiled_serves_the_next_start_and_what_is_damaged_goes(made: Path, tmp_path: Path) -> None:
     model, said = quantized(tmp_path), list[str]()
     code = shutil.copytree(made, tmp_path / "code")
     step_of(model, code, said)
     assert not said
-    for path in code.iterdir():
+    before = set(code.iterdir())
+    for path in before:
         path.write_bytes(b"no archive")
     with pytest.raises(CompileFailed, match="cannot be loaded"):
         step_of(model, code, said)
-    assert not list(code.iterdir())
+    assert {path.name.partition("-")[0] for path in before - set(code.iterdir())} == {"block", "head", "rows"}
 
 
 def test_without_a_compiler_a_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
