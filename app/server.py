@@ -19,7 +19,6 @@ import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from ipaddress import ip_address
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -137,7 +136,7 @@ def openness(settings: Settings, url: str) -> Iterator[str]:
     """Who can do what, in sentences for the operator; none where only this machine can reach the server."""
     if settings.token:
         yield f"With the token a run can be started, steered, shared or imported: {url}#token={settings.token}"
-    if not _is_loopback(settings.host):
+    if not settings.on_loopback:
         others = (
             "view"
             if settings.token
@@ -145,13 +144,6 @@ def openness(settings: Settings, url: str) -> Iterator[str]:
         )
         port = url.rstrip("/").rpartition(":")[2]
         yield f"Whoever reaches {settings.host} port {port} can {others} those they have a link to."
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def pass_over_departures(failure: threading.ExceptHookArgs) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 
 import platformdirs
@@ -82,3 +83,16 @@ class Settings:
     """How long after a model could not be loaded it is tried again."""
     max_value_bytes: int = 128 * 1024 * 1024
     """Most bytes of exact values that are computed to be stored with one session."""
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def watched_from_here(self) -> bool:
+        """Whether the browsers that show runs compute on this machine, as far as settings say."""
+        return self.on_loopback and not self.proxies

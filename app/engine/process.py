@@ -50,11 +50,12 @@ CALLS = (
     "values",
 )
 
-ENVIRONMENT = {"OMP_WAIT_POLICY": "passive", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
-"""What the service's libraries read when they are imported, unless the operator has said otherwise: threads sleep while
-they wait, and oneDNN and torch's binding to it keep the code made for 64 shapes of a product each, not for 1,024.
-docs/measurements.md says why.
+ENVIRONMENT = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+"""What the service's libraries read when they are imported, unless the operator has said otherwise: oneDNN and torch's
+binding to it keep the code made for 64 shapes of a product each, not for 1,024. docs/measurements.md says why.
 """
+BESIDE_A_BROWSER = {"OMP_WAIT_POLICY": "passive"}
+"""Likewise, where runs are watched on this machine: threads sleep while they wait."""
 NICENESS = 15
 """Of 19. The browser that shows a run is often on the same machine, and both cores are busy with the next step."""
 
@@ -64,12 +65,20 @@ AUTOGROUP = Path("/proc/self/autogroup")
 log = logging.getLogger(__name__)
 
 
-def serve(connection: Connection, service: str, model: str | None, device: str, compiled: bool = False) -> None:
+def serve(
+    connection: Connection,
+    service: str,
+    model: str | None,
+    device: str,
+    compiled: bool = False,
+    beside_a_browser: bool = True,
+) -> None:
     """Run until the other end of `connection` closes. `service` names the loader, `module:function`.
 
-    `compiled`: whether steps are to be made faster by compiling them.
+    `compiled`: whether steps are to be made faster by compiling them. `beside_a_browser`: whether runs are watched on
+    this machine.
     """
-    os.environ.update(ENVIRONMENT | os.environ)
+    os.environ.update(ENVIRONMENT | (BESIDE_A_BROWSER if beside_a_browser else {}) | os.environ)
     _step_back()
     calls: SimpleQueue[Call] = SimpleQueue()
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()

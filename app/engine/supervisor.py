@@ -107,6 +107,7 @@ class Supervisor:
                     self._settings.model,
                     self._settings.device,
                     self._settings.compile == "auto",
+                    self._settings.watched_from_here,
                 ),
                 name="kvscope-engine",
                 daemon=True,
