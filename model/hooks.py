@@ -1,8 +1,8 @@
 """Hook points: where the transformer's activations can be seen.
 
 A `HookPoint` is an identity module. It changes nothing; observers attached to it see the tensor that passes. The habit
-is TransformerLens's (`hook_points.py`); the name of a hook point is its module path, `blocks.13.attn.weights`. PyTorch's
-own forward hooks would do, but to attach, call and detach the ninety of a captured step takes them a millisecond.
+is TransformerLens's (`hook_points.py`); the name of a hook point is its module path, `blocks.13.attn.weights`.
+PyTorch's own forward hooks would do, but attaching, calling and detaching ninety of them takes a step a millisecond.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def _around(config: ModelConfig, rows: int) -> tuple[Around, Any]:
 
 
 def _let_packed_weights_be_arguments() -> None:
-    """Inductor refuses packed weights that are not constants of the code. Calling the kernel does not need them to be."""
+    """Inductor refuses packed weights that are not constants of the code; calling their kernel does not ask for it."""
     from torch._inductor.ir import TensorBox
     from torch._inductor.lowering import register_lowering
     from torch._inductor.mkldnn_ir import LinearBinary, LinearUnary

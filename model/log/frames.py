@@ -234,7 +234,7 @@ def _step(data: Mapping[str, Any]) -> int:
 
 
 def serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
-    """A safetensors buffer whose bytes depend on its content alone: the library would write metadata in a random order."""
+    """A safetensors buffer whose bytes depend on its content alone: the library writes metadata in a random order."""
     if not arrays:
         return _with_header({}, metadata, memoryview(b""))
     from safetensors.numpy import save

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -19,7 +21,7 @@ from kvscope.model.checkpoint.fetch import fetch
 from kvscope.model.compiled.job import compiled_steps
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
-from kvscope.model.engine.records import StepRecord
+from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.kv_cache import Sequence
 from kvscope.model.transformer import Transformer
 
@@ -144,25 +146,52 @@ def test_logits_and_every_heads_attention_agree(
     assert attention_off < FLOAT32_OFF
 
 
-@pytest.fixture(scope="module")
-def greedy(checkpoint: Checkpoint, engine: Engine) -> dict[str, list[int]]:
-    """What the engine chooses after each prompt, all of them in one batch."""
-    chosen: dict[str, list[int]] = {name: [] for name in PROMPTS}
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What an engine gave to all prompts in one batch, by name: greedy tokens, and of the last step the largest logits
+    and the companded attention [layers, H, 1, K].
+    """
+
+    tokens: dict[str, list[int]]
+    logits: dict[str, np.ndarray]
+    attention: dict[str, np.ndarray]
+
+
+def together(checkpoint: Checkpoint, engine: Engine) -> Together:
+    found = Together({name: [] for name in PROMPTS}, {}, {})
     for name in PROMPTS:
         engine.admit(name, encode(checkpoint, name)[:500], Sampling(), GREEDY_TOKENS)
     while engine.busy:
         for record in engine.advance():
             if isinstance(record, StepRecord):
-                chosen[record.run].append(record.choice.token)
-    return chosen
+                found.tokens[record.run].append(record.choice.token)
+                found.logits[record.run] = record.candidates.logits
+            elif isinstance(record, RowsRecord):
+                found.attention[record.run] = record.rows.attention
+    return found
+
+
+@pytest.fixture(scope="module")
+def greedy(checkpoint: Checkpoint, engine: Engine) -> Together:
+    return together(checkpoint, engine)
 
 
 @pytest.mark.parametrize("name", PROMPTS)
-def test_greedy_tokens_equal(
-    name: str, checkpoint: Checkpoint, greedy: dict[str, list[int]], reference: Reference
+def test_greedy_tokens_equal(name: str, checkpoint: Checkpoint, greedy: Together, reference: Reference) -> None:
+    ids, chosen = encode(checkpoint, name)[:500], greedy.tokens[name]
+    assert chosen == reference.largest([*ids, *chosen[:-1]], GREEDY_TOKENS)
+
+
+def test_compiled_steps_of_runs_together_choose_and_attend_alike(
+    checkpoint: Checkpoint, compiled: Engine, greedy: Together
 ) -> None:
-    ids = encode(checkpoint, name)[:500]
-    assert greedy[name] == reference.largest([*ids, *greedy[name][:-1]], GREEDY_TOKENS)
+    fast = together(checkpoint, compiled)
+    assert fast.tokens == greedy.tokens
+    off = max(float(np.abs(fast.logits[name] - greedy.logits[name]).max()) for name in PROMPTS)
+    codes = max(int(np.abs(fast.attention[name].astype(int) - greedy.attention[name]).max()) for name in PROMPTS)
+    print(f"together, compiled: logits differ by {off:.2g}, attention by {codes} of 255 at most")
+    assert 0 < off < 1e-3  # other code, the same model
+    assert codes <= 1
 
 
 @pytest.mark.parametrize("name", PROMPTS)
