@@ -66,6 +66,14 @@ def test_every_relative_link_leads_to_a_file(document: str) -> None:
         assert (path.parent / target).exists(), target
 
 
+def test_every_command_of_the_checkout_exists() -> None:
+    named = set(re.findall(r"`python -m (tests[a-z_.]*)", README))
+    assert {"tests", "tests.bench", "tests.bench.as_served"} <= named
+    for module in named:
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+
+
 def test_the_option_table_is_the_command_line() -> None:
     rows = re.findall(r"^\| `(--[a-z-]+)` \| ([^|]*)\|", section("Command line"), re.MULTILINE)
     options = {

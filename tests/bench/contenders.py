@@ -1,4 +1,4 @@
-"""What is raced: the engine captured, uncaptured, eight runs at once, and `transformers` on the same weights."""
+"""What is raced: the engine captured, uncaptured and eight runs at once, `transformers` and llama.cpp, on one file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from kvscope.model.checkpoint.fetch import cache_folder, fetch
 from kvscope.model.compiled.job import compiled_steps
 from kvscope.model.compiled.step import CompiledSteps
 from kvscope.model.service import ModelService
+from tests.bench.llama import LlamaCpp, installed
 
 EIGHT = 8
+POSITIONS = 1024
+"""Room for llama.cpp's prompt and answer."""
 TITLES = {
-    "transformers": "transformers, eager, output_attentions=True",
-    "plain": "engine, not compiled, every head captured and encoded as frames",
-    "uncaptured": "engine, compiled, nothing captured",
-    "captured": "engine, compiled, every head captured and encoded as frames",
-    "eight": "eight such runs at once, all together",
+    "transformers": "`transformers`, eager, with attentions",
+    "llama.cpp": "llama.cpp, which shows nothing and rounds activations to 8 bits",
+    "plain": "KVScope, everything shown, not compiled",
+    "captured": "KVScope, everything shown",
+    "uncaptured": "KVScope, nothing shown",
+    "eight plain": "KVScope, everything shown, eight runs at once, not compiled",
+    "eight": "KVScope, everything shown, eight runs at once",
 }
 
 
@@ -40,7 +45,6 @@ class Figures:
 @dataclass(frozen=True, slots=True)
 class Contender:
     name: str
-    title: str
     run: Callable[[], Figures]
 
 
@@ -56,11 +60,15 @@ def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
     sides = {
         "transformers": partial(hugging_face, reference, service),
         "plain": partial(captured, service, None, 1),
-        "uncaptured": partial(uncaptured, service, step),
         "captured": partial(captured, service, step, 1),
+        "uncaptured": partial(uncaptured, service, step),
+        "eight plain": partial(captured, service, None, EIGHT),
         "eight": partial(captured, service, step, EIGHT),
     }
-    return [Contender(name, TITLES[name], partial(run, prompt, tokens)) for name, run in sides.items()]
+    if device == "cpu" and installed():
+        model = LlamaCpp(fetch(lambda progress: None), torch.get_num_threads(), POSITIONS)
+        sides["llama.cpp"] = partial(llama_cpp, model, service)
+    return [Contender(name, partial(sides[name], prompt, tokens)) for name in TITLES if name in sides]
 
 
 def captured(service: ModelService, step: CompiledSteps | None, runs: int, prompt: str, tokens: int) -> Figures:
@@ -117,3 +125,9 @@ def hugging_face(model: torch.nn.Module, service: ModelService, prompt: str, tok
         feed[0, 0].item()
         first = first or time.perf_counter()
     return Figures(len(ids), 1000 * (first - began), (tokens - 1) / (time.perf_counter() - first), 0)
+
+
+def llama_cpp(model: LlamaCpp, service: ModelService, prompt: str, tokens: int) -> Figures:
+    ids = service.tokenizer.encode(prompt)
+    first, rest = model.answer(ids, tokens)
+    return Figures(len(ids), 1000 * first, (tokens - 1) / rest, 0)

@@ -52,6 +52,7 @@ window.longTasks = [];
 new PerformanceObserver((list) => window.longTasks.push(...list.getEntries()))
   .observe({type: 'longtask', buffered: true});
 window.arrivals = new Map();
+window.arrived = [];
 window.painted = [];
 const Native = window.WebSocket;
 window.WebSocket = class extends Native {
@@ -62,7 +63,9 @@ window.WebSocket = class extends Native {
       const at = performance.now();
       const size = Number(new DataView(data).getBigUint64(0, true));
       const meta = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 8, size))).__metadata__;
-      if (meta.kind === 'step') window.arrivals.set(JSON.parse(meta.data).step, at);
+      if (meta.kind !== 'step') return;
+      window.arrivals.set(JSON.parse(meta.data).step, at);
+      window.arrived.push(at);
     });
   }
 };
@@ -144,9 +147,9 @@ def main() -> None:
 
 
 @contextmanager
-def serving(folder: Path, code: Path = ROOT) -> Iterator[Server]:
+def serving(folder: Path, *options: str, **how: Any) -> Iterator[Server]:
     folder.mkdir()
-    server = Server(folder, code=code)
+    server = Server(folder, *options, **how)
     try:
         yield server
     finally:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -25,11 +25,14 @@ RUN_S = 240
 class Server:
     """`folder` holds the data and what the server writes to standard error; `options` go to the command line.
 
-    `code` is the folder that holds the package `app`: the checkout, or what a wheel has.
+    `code` is the folder that holds the package `app`: the checkout, or what a wheel has. `compiling`: what of
+    `--compile` it is told; compiling takes a processor from tests.
     """
 
-    def __init__(self, folder: Path, *options: str, code: Path = ROOT) -> None:
-        self._folder, self._options, self._code = folder, options, code
+    def __init__(
+        self, folder: Path, *options: str, code: Path = ROOT, compiling: Sequence[str] = ("--compile", "off")
+    ) -> None:
+        self._folder, self._options, self._code = folder, (*compiling, *options), code
         self._process: subprocess.Popen[str] | None = None
         self._errors: IO[str] | None = None
         self.url = ""
@@ -47,7 +50,6 @@ class Server:
             "--data",
             str(self._folder / "data"),
             *("--hung-after", "0"),  # tests put its engine to sleep
-            *("--compile", "off"),  # it would take a processor from them
             *self._options,
         ]
         self._errors = (self._folder / "stderr").open("a")
@@ -103,6 +105,11 @@ class Server:
     def ready(self) -> bool:
         """Whether the model is loaded."""
         return self._get("readyz").ok
+
+    @property
+    def compiled(self) -> str:
+        """How compiling goes, in a line; empty where it is not tried."""
+        return str(self._get("readyz").json().get("compiled", ""))
 
     def wait_until_ready(self) -> None:
         eventually(lambda: self.ready, LOADING_S)

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
-def eventually(true: Callable[[], Any], seconds: float = 30) -> Any:
+def eventually(true: Callable[[], Any], seconds: float = 30, every_s: float = 0.01) -> Any:
     """What `true` returns once that is truthy."""
     deadline = time.monotonic() + seconds
     while not (value := true()):
         assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
+        time.sleep(every_s)
     return value
 
 
