@@ -6,7 +6,6 @@ import math
 import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +70,8 @@ def read_gguf(path: Path, progress: Callable[[Progress], None]) -> GgufModel:
         raise Refused("model", f"{path.name} {error}.") from None
     except OSError as error:
         raise Refused("model", f"{path.name} cannot be read: {error.strerror or error}.") from None
-    return GgufModel(config, weights, partial(groups_of, config, reader.raw), header.metadata)
+    reader.let_go()
+    return GgufModel(config, weights, reader.groups, header.metadata)
 
 
 def file_name(part: str) -> str:
@@ -215,7 +215,18 @@ class _Reader:
         if (ordered := self._in_order(part, target)) is not target:
             target[:] = ordered
 
-    def raw(self, part: str) -> tuple[TensorInfo, np.ndarray]:
+    def groups(self) -> dict[str, Groups]:
+        """As `GgufModel.groups`."""
+        found = groups_of(self._config, self._raw)
+        self.let_go()
+        return found
+
+    def let_go(self) -> None:
+        """What was read of the file is memory of this process no more; the file stays open, to be read once more."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._data.madvise(mmap.MADV_DONTNEED)
+
+    def _raw(self, part: str) -> tuple[TensorInfo, np.ndarray]:
         info = self._tensors[file_name(part)]
         return info, self._in_order(part, _bytes_of(info, self._data, info.shape[0]))
 

@@ -10,9 +10,11 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -26,6 +28,8 @@ from kvscope.model.grouped import Groups
 from kvscope.model.transformer import Transformer
 
 TRACED = (grouped, hooks, kv_cache, linear, transformer, package)
+MAKING = "making-"
+AN_HOUR_S = 3600.0
 COMPILING, COMPILED = "compiling a faster step", "compiled steps"
 FOUND_NO_COMPILER = "steps are not compiled: there is no C++ compiler (g++)"
 IN_NO_GROUPS = "steps are not compiled: the weights are not in 4-bit or 8-bit groups"
@@ -50,6 +54,7 @@ def compiled_steps(
     files = {plan: folder / f"{plan.part}-{_digest(plan)}.pt2" for plan in wanted}
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _clear_away(folder)
         missing = {plan: path for plan, path in files.items() if not path.exists()}
         if missing:
             say(COMPILING)
@@ -66,23 +71,35 @@ def compiled_steps(
 
 
 def _make(plan: Plan, path: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix="making-") as work:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=MAKING) as work:
         made = Path(work) / path.name
-        done = subprocess.run(
+        with subprocess.Popen(
             [sys.executable, "-m", package.__name__, str(made)],
-            input=plan.text(),
-            env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": work},
+            env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": work, "TMPDIR": work},
             text=True,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-        )
-        if done.returncode == NO_COMPILER:
+            process_group=0,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            print(plan.text(), file=process.stdin, flush=True)
+            said = process.stdout.read()  # with the other pipe still open: the process ends when that does
+        if process.returncode == NO_COMPILER:
             raise CompileFailed(FOUND_NO_COMPILER)
-        if done.returncode:
-            log.warning("compiling failed:\n%s", done.stdout)
-            last = (done.stdout.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
+        if process.returncode:
+            log.warning("compiling failed:\n%s", said)
+            last = (said.strip().splitlines() or [f"it ended with {process.returncode}"])[-1]
             raise CompileFailed(f"steps are not compiled: {last}")
         made.replace(path)
+
+
+def _clear_away(folder: Path) -> None:
+    """Remove what a compile left that was killed together with the engine it was for."""
+    for left in folder.glob(f"{MAKING}*"):
+        if time.time() - left.stat().st_mtime > AN_HOUR_S:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _digest(plan: Plan) -> str:

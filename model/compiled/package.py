@@ -3,18 +3,20 @@
 A block has code twice: for one row, over weights in their groups, and for one row each of several sequences, around
 products with packed weights, which are faster from four rows on (docs/measurements.md). Weights are arguments of the
 code, so that the code of one block serves all that store theirs alike; what hook points show is among what it gives.
-`python -m kvscope.model.compiled.package FILE < PLAN` makes one, in a process of its own:
-tracing holds the interpreter and compiling a processor, for seconds.
+`python -m kvscope.model.compiled.package FILE` makes one, in a process of its own: tracing holds the interpreter and
+compiling a processor, for seconds.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import torch
@@ -35,8 +37,10 @@ SEVERAL, KEYS = 3, 8
 NICENESS = 19
 NO_COMPILER = 3
 """Exit status."""
-OPTIONS = {"cpp.dynamic_threads": True}
-"""As many threads as torch has when the code is called, not when it was compiled."""
+OPTIONS = {"cpp.dynamic_threads": True, "aot_inductor.precompile_headers": False}
+"""As many threads as torch has when the code is called, not when it was compiled. Headers are read once, so that
+compiling them before takes longer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +188,27 @@ def _empty(form: str, linear: Linear) -> Groups:
 
 
 def main() -> int:
-    """The plan comes on standard input. `NO_COMPILER` where there is none."""
+    """The plan comes as a line on standard input. When that ends, so does this process, with the compilers it started:
+    who wanted the code is gone. `NO_COMPILER` where there is none.
+    """
     from torch._inductor.cpp_builder import get_cpp_compiler
     from torch._inductor.exc import InvalidCxxCompiler
 
     os.nice(NICENESS)
+    plan = Plan.read(sys.stdin.readline())
+    Thread(target=_end_with_input, daemon=True).start()
     try:
         get_cpp_compiler()
     except InvalidCxxCompiler:
         return NO_COMPILER
-    build(Plan.read(sys.stdin.read()), Path(sys.argv[1]))
+    build(plan, Path(sys.argv[1]))
     return 0
+
+
+def _end_with_input() -> None:
+    while os.read(0, 1):  # not sys.stdin's, which this process could not leave to itself at its end
+        pass
+    os.killpg(os.getpid(), signal.SIGKILL)  # a group of its own, or nothing
 
 
 if __name__ == "__main__":

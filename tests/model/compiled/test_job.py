@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -150,17 +151,30 @@ def test_weights_in_no_groups_are_left_alone(tmp_path: Path) -> None:
     assert str(failed.value) == IN_NO_GROUPS
 
 
-def test_a_compile_that_is_killed_leaves_no_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["it is killed", "its engine is gone"])
+def test_a_compile_that_ends_half_way_leaves_no_code(end: str, tmp_path: Path) -> None:
     model = quantized(tmp_path)
     plan, made = plans(built(model), model.groups())[0], tmp_path / "made.pt2"
-    process = subprocess.Popen([sys.executable, "-m", package.__name__, str(made)], stdin=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", package.__name__, str(made)], stdin=subprocess.PIPE, text=True, process_group=0
+    )
     assert process.stdin is not None
-    with process.stdin:
-        process.stdin.write(plan.text())
+    print(plan.text(), file=process.stdin, flush=True)
     time.sleep(2)  # somewhere in it
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
+    process.kill() if end == "it is killed" else process.stdin.close()
+    assert process.wait(60) == -signal.SIGKILL
     assert not made.exists()
+
+
+def test_what_killed_compiles_left_is_cleared_away(tmp_path: Path, made: Path) -> None:
+    code = shutil.copytree(made, tmp_path / "code")
+    old, new = code / "making-old", code / "making-new"
+    for folder in (old, new):
+        folder.mkdir()
+        (folder / "part").touch()
+    os.utime(old, (0, 0))
+    step_of(quantized(tmp_path), code)
+    assert (old.exists(), new.exists()) == (False, True)
 
 
 def _nothing(progress: Progress) -> None:
