@@ -121,7 +121,5 @@ export function notesAround(notes, sight, wanted = null) {
 
 /** @returns {string} "step 3, layer 13, head 8"; `at`: the step in other words */
 export function placeOf({ step, layer, head, at = `step ${step}` }) {
-  return [at, layer !== null && `layer ${layer}`, head !== null && `head ${head}`]
-    .filter(Boolean)
-    .join(", ");
+  return [at, layer !== null && `layer ${layer}`, head !== null && `head ${head}`].filter(Boolean).join(", ");
 }

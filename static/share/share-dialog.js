@@ -39,7 +39,19 @@ function SharingRun({ run, moment, limits, client }) {
  *   what was typed that whoever opens the link will read; `moment`: in sight, which a link opens at, and in words `opens`; `named`: what a
  *   step is called, `count`: which one it is; `values`: the choice of what is kept beyond the log, where there is one; `Embed`: of `ShareLink`
  */
-export function Sharing({ run, title, asked, moment, opens, named, count = String, values = null, Embed, limits, client }) {
+export function Sharing({
+  run,
+  title,
+  asked,
+  moment,
+  opens,
+  named,
+  count = String,
+  values = null,
+  Embed,
+  limits,
+  client,
+}) {
   const [draft, setDraft] = useState(() => ({
     title,
     notes: [],

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { integer } from "../../facts/format.js";
 import { Sharing } from "../../share/share-dialog.js";
 import { titleFrom } from "../../share/sharing.js";
 import { passCount, passPlace } from "../pass-place.js";

@@ -24,7 +24,7 @@ const LANE_PX = 38;
 const NARROW_PX = 560;
 const NARROW_LANE_PX = 58;
 const NAMES_PX = 182;
-const TICK_PX = 84;
+const TICK_PX = 104;
 const CHARACTER_PX = 7.3;
 
 /** States of a request that can be cancelled. */
@@ -226,7 +226,7 @@ function Legend({ others, names }) {
     <li class="key is-word">a word comes out</li>
     <li class="key is-done">done</li>
     <li class="key is-cancelled">gave up</li>
-    <li class="key is-back">set back</li>
+    <li class="key is-back">had to make room</li>
     ${others.map((round, at) => html`<li key=${round.number} class="key is-other">${names[at]}: all done at ${integer(doneMs(round))} ms</li>`)}
   </ul>`;
 }
