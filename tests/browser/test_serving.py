@@ -196,7 +196,7 @@ def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Pa
     expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
     numbers = page.locator(".block-number").all_inner_texts()
     assert set(map(str, state["table"])) <= set(numbers), (
-        "a text that names a block would name none that is to be found"
+        "a block that is named is to be found"
     )
     expect(page.locator(".answer.is-looked")).to_contain_text("B joins")
     region(page, "Time").get_by_text("All answers so far").click()
