@@ -194,7 +194,7 @@ def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Pa
     expect(lane).to_have_attribute("aria-pressed", "true")
     state = served.passes[number]["requests"][1]
     expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
-    numbers = page.locator(".block-number").all_inner_texts()
+    numbers = page.locator(".block-number").all_text_contents()
     assert set(map(str, state["table"])) <= set(numbers), (
         "a block that is named is to be found"
     )

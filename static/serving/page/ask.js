@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { counted } from "../../facts/format.js";
 import { boundsOf, PRESETS } from "../asked.js";
 import { fault } from "./ask-fault.js";
 import { RequestList } from "./request-list.js";
@@ -60,19 +61,19 @@ export function Ask({ state, limits, live }) {
       <${RequestList} state=${state} />
     </div>`;
   return html`<form class=${narrow ? "ask is-folded" : "ask"} aria-label="What is asked" onSubmit=${submit}>
-    ${narrow ? html`<${Folded} people=${asked.people} wrong=${Boolean(problem?.field)}>${fields}<//>${buttons}` : fields}
+    ${narrow ? html`<${Folded} people=${asked.requests.length} wrong=${Boolean(problem?.field)}>${fields}<//>${buttons}` : fields}
     ${problem && html`<p class="own-wrong" id="serving-wrong" role="alert">${capitalised(problem.text)}</p>`}
   </form>`;
 }
 
-/** @param {{people: string, wrong: boolean, children: Object}} props `wrong`: whether a field in it is, which is to be seen then */
+/** @param {{people: number, wrong: boolean, children: Object}} props `wrong`: whether a field in it is, which is to be seen then */
 function Folded({ people, wrong, children }) {
   const [open, setOpen] = useState(false);
   useEffect(() => {
     if (wrong) setOpen(true);
   }, [wrong]);
   return html`<details class="ask-fold" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
-    <summary>${people} people ask: see and change what</summary>
+    <summary>${counted(people, "person asks", "people ask")}: see and change what</summary>
     ${children}
   </details>`;
 }
