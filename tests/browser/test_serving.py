@@ -195,9 +195,7 @@ def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Pa
     state = served.passes[number]["requests"][1]
     expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
     numbers = page.locator(".block-number").all_text_contents()
-    assert set(map(str, state["table"])) <= set(numbers), (
-        "a block that is named is to be found"
-    )
+    assert set(map(str, state["table"])) <= set(numbers), "a block that is named is to be found"
     expect(page.locator(".answer.is-looked")).to_contain_text("B joins")
     region(page, "Time").get_by_text("All answers so far").click()
     answers = region(page, "Time").locator("details").get_by_role("listitem")

@@ -160,10 +160,14 @@ function Stall({ stall, frame: { x, high, narrow } }) {
 
 function StallSays({ stall, answers }) {
   if (!stall) return null;
-  const { reader, ms, requests: who } = stall;
-  const rows = rowsReadIn(answers[reader], stall);
+  const { ms, requests: who } = stall;
+  const read = answers
+    .map((answer) => ({ request: answer.request, rows: rowsReadIn(answer, stall) }))
+    .filter(({ request, rows }) => rows > 0 && !who.includes(request));
+  const rows = read.reduce((sum, each) => sum + each.rows, 0);
+  const whose = lettersOf(read.map(({ request }) => request));
   return html`<p class="stall-says"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
-    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${letterOf(reader)}’s prompt ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
+    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${read.length === 1 ? `${whose}’s prompt` : `the prompts of ${whose}`} ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
 }
 
 /** A signal that misleads: a pass runs all the time, whether it serves one or many. */
