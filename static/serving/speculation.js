@@ -52,7 +52,7 @@ const ROWS = [
 ];
 const [RIGHT, PASSES, , WRONG] = ROWS.map((_, at) => at * KINDS.length);
 
-/** @type {import("./experiments.js").Experiment} */
+/** One of the list in experiments.js. */
 export const SPECULATION = {
   id: "draft",
   name: "Speculative decoding",
