@@ -3,7 +3,7 @@ reader without JavaScript."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,24 +37,48 @@ class Card:
         return shortened(f"{others}“{one_line(prompt)}”{said}", DESCRIPTION)
 
 
+def _place(note: dict[str, Any]) -> str:
+    """As static/facts/saved-session.js says it: "step 3, layer 13, head 8"."""
+    return ", ".join(f"{name} {note[name]}" for name in ("step", "layer", "head") if note[name] is not None)
+
+
+def _pass(number: int, rounds: list[int], several: bool) -> str:
+    """As static/serving/pass-place.js counts it, from 1 in each round: "pass 3", "pass 3 in round 2"."""
+    own = rounds[number]
+    place = number - rounds.index(own) + 1
+    return f"pass {place} in round {own + 1}" if several else f"pass {place}"
+
+
 def read_card(sessions: SessionStore, manifest: dict[str, Any]) -> Card:
     """The card of the session with this manifest. Raises KeyError, Deleted."""
     try:
         if manifest.get("workload"):
-            return card_of(manifest, served(map(header, sessions.all_frames(manifest["id"]))))
+            return card_of_workload(manifest, [*map(header, sessions.all_frames(manifest["id"]))])
         answer = text_of(step.data["token"] for step in sessions.steps(manifest["id"]))
     except Damaged:
         answer = None  # the page shows the rest, and says which part it is
     return card_of(manifest, [(manifest["prompt"], answer)])
 
 
-def card_of(manifest: dict[str, Any], answers: list[tuple[str, str | None]]) -> Card:
-    """The card of a session in which these prompts were answered so."""
+def card_of_workload(manifest: dict[str, Any], log: list[Header]) -> Card:
+    """The card of a session with this log of a workload: each prompt, and what it was answered in the first round."""
+    answers: list[tuple[str, str | None]] = [(lane.prompt, text_of(lane.tokens)) for lane in lanes_of(log).lanes]
+    rounds = [frame.data["round"] for frame in log if frame.kind == "pass"]
+    several = manifest["workload"]["rounds"] > 1
+    return card_of(manifest, answers, lambda note: _pass(note["step"], rounds, several))
+
+
+def card_of(
+    manifest: dict[str, Any],
+    answers: list[tuple[str, str | None]],
+    place: Callable[[dict[str, Any]], str] = _place,
+) -> Card:
+    """The card of a session in which these prompts were answered so. `place` says where a note is pinned."""
     return Card(
         title=title_of(manifest),
         answers=answers,
         model=manifest["model"]["name"],
-        notes=[(_place(note), note["text"]) for note in manifest["notes"]],
+        notes=[(place(note), note["text"]) for note in manifest["notes"]],
     )
 
 
@@ -63,11 +87,6 @@ def title_of(manifest: dict[str, Any]) -> str:
     more = (manifest.get("workload") or {"requests": 1})["requests"] - 1
     others = f" and {more} more at once" if more else ""
     return manifest["title"] or shortened(one_line(manifest["prompt"]), SHORT - len(others)) + others
-
-
-def served(log: Iterable[Header]) -> list[tuple[str, str | None]]:
-    """The prompts of a workload, each with what it was answered in the first round."""
-    return [(lane.prompt, text_of(lane.tokens)) for lane in lanes_of(log).lanes]
 
 
 def text_of(tokens: Iterable[dict[str, Any]]) -> str:
@@ -84,8 +103,3 @@ def one_line(text: str) -> str:
 def shortened(text: str, most: int) -> str:
     """The text, cut to `most` characters with a mark that it was."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-def _place(note: dict[str, Any]) -> str:
-    """As static/facts/saved-session.js says it: "step 3, layer 13, head 8"."""
-    return ", ".join(f"{name} {note[name]}" for name in ("step", "layer", "head") if note[name] is not None)

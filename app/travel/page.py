@@ -21,7 +21,7 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.travel import page_source
-from kvscope.app.travel.card import Card, card_of, served, text_of
+from kvscope.app.travel.card import Card, card_of, card_of_workload, text_of
 from kvscope.app.travel.file import SessionFile
 from kvscope.model.log.frames import header
 
@@ -126,8 +126,8 @@ class SessionPage:
         """What is said of the run to who has no JavaScript, and every text that the page may have to show."""
         seen = [json.dumps(self._manifest, ensure_ascii=False)]
         if self._manifest.get("workload"):
-            answers = served(map(header, self._file.frames()))
-            return card_of(self._manifest, answers), "".join([*seen, *(f"{prompt}{text}" for prompt, text in answers)])
+            card = card_of_workload(self._manifest, [*map(header, self._file.frames())])
+            return card, "".join([*seen, *(f"{prompt}{text}" for prompt, text in card.answers)])
         chosen = []
         for payload in self._file.frames():
             found = header(payload)

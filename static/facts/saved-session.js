@@ -119,9 +119,7 @@ export function notesAround(notes, sight, wanted = null) {
   };
 }
 
-/** @returns {string} "step 3, layer 13, head 8"; `named`: what a step is called there */
-export function placeOf({ step, layer, head, named = "step" }) {
-  return [`${named} ${step}`, layer !== null && `layer ${layer}`, head !== null && `head ${head}`]
-    .filter(Boolean)
-    .join(", ");
+/** @returns {string} "step 3, layer 13, head 8"; `at`: the step in other words */
+export function placeOf({ step, layer, head, at = `step ${step}` }) {
+  return [at, layer !== null && `layer ${layer}`, head !== null && `head ${head}`].filter(Boolean).join(", ");
 }

@@ -10,21 +10,19 @@ import {
   doneMs,
   firstWordMs,
   fullTokensPerSecond,
-  guessedRight,
   longestPrompt,
   longestWait,
   mean,
   mostAtOnce,
   mostBlocks,
   mostPositions,
-  ownPasses,
   rowsComputed,
   sameText,
-  tokensPerPass,
   tokensPerSecond,
 } from "./measures.js";
 import { letterOf } from "./owners.js";
-import { LONG, NEW, REPEATED } from "./prompts.js";
+import { LONG } from "./prompts.js";
+import { SPECULATION } from "./speculation.js";
 import { answersOf } from "./tally.js";
 
 /** Every prompt is read in one pass. */
@@ -34,7 +32,6 @@ const SMALL = 16;
 const CHARACTERS_PER_TOKEN = 4.2;
 const TEMPLATE_TOKENS = 14;
 const BLOCK = 16;
-const REPEATED_TOKENS = 32;
 /** Most answers end by themselves long before. */
 const OPEN_TOKENS = 64;
 
@@ -50,6 +47,7 @@ const percent = (value) => `${integer(100 * value)} %`;
  *
  * @typedef {Object} Figure
  * @property {string|((requests: Object[]) => string)} name
+ * @property {string} [group] what it is counted of, where the figures of a name stand side by side
  * @property {(facts: Facts) => number|null} of
  * @property {(value: number) => string} format
  * @property {"more"|"less"} better
@@ -144,53 +142,7 @@ export const EXPERIMENTS = [
       { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
     ],
   },
-  {
-    id: "draft",
-    name: "Speculative decoding",
-    about:
-      "Three people, one at a time, want a sentence said again, and a fourth wants a new one. Off: a token a pass. On: 4 more are guessed by what followed before, and checked in the same pass. It pays only where guesses are right.",
-    setting: "draft",
-    values: [
-      { value: null, name: "off" },
-      { value: { tokens: 4, layers: 0 }, name: "guess 4" },
-    ],
-    prepare: askedToRepeat,
-    figures: [
-      {
-        name: "tokens a pass where the answer repeats the question",
-        of: tokensPerPassOf(true),
-        format: oneDecimal,
-        better: "more",
-      },
-      { name: "tokens a pass where it is new", of: tokensPerPassOf(false), format: oneDecimal, better: "more" },
-      {
-        name: "guesses that were right where it repeats the question",
-        of: guessedRightOf(true),
-        format: percent,
-        better: "more",
-      },
-      { name: "guesses that were right where it is new", of: guessedRightOf(false), format: percent, better: "more" },
-      { name: "passes", of: ({ round }) => ownPasses(round), format: integer, better: "less" },
-      {
-        name: "ms a token where it repeats, measured once",
-        of: msPerTokenOf(true),
-        format: oneDecimal,
-        better: "less",
-      },
-      {
-        name: "ms a token where it is new, measured once",
-        of: msPerTokenOf(false),
-        format: oneDecimal,
-        better: "less",
-      },
-    ],
-    says: ([repeats, fresh], [repeatsGuessed, freshGuessed, repeatsRight, freshRight]) => {
-      if ([repeats, fresh, repeatsGuessed, freshGuessed].includes(null)) return null;
-      const again = whatGuessesGave(repeats, repeatsGuessed, repeatsRight);
-      const anew = whatGuessesGave(fresh, freshGuessed, freshRight);
-      return `Where the answer repeats the question, ${again}; where it is new, ${anew}. A wrong guess is a row computed for nothing: where hardly any is right, guessing saves no passes and does not pay. The times were measured once, beside whatever else the machine did.`;
-    },
-  },
+  SPECULATION,
   {
     id: "keep",
     name: "Eviction",
@@ -242,37 +194,8 @@ export const EXPERIMENTS = [
   },
 ];
 
-function whatGuessesGave(before, after, right) {
-  const share = right === null ? "nothing was guessed" : `${percent(right)} of the guesses were right`;
-  return `${share} and a pass gave ${fixed(after, 1)} tokens instead of ${fixed(before, 1)}`;
-}
-
 function oneDecimal(value) {
   return fixed(value, value < 100 ? 1 : 0);
-}
-
-/** Of a request that is told to repeat what it says, or of the others. */
-function isRepeated({ prompt }) {
-  return REPEATED.includes(prompt);
-}
-
-function tokensPerPassOf(repeats) {
-  return ({ answers, requests }) =>
-    tokensPerPass(answers.filter(({ request }) => isRepeated(requests[request]) === repeats));
-}
-
-function guessedRightOf(repeats) {
-  return ({ round, requests }) => guessedRight(round, (request) => isRepeated(requests[request]) === repeats);
-}
-
-/** Between the first word and the last, of those whose answer repeats the question, or of the others. */
-function msPerTokenOf(repeats) {
-  return ({ answers, requests }) =>
-    mean(
-      answers
-        .filter(({ request, words }) => isRepeated(requests[request]) === repeats && words.length > 1)
-        .map(({ words }) => (words.at(-1).ms - words[0].ms) / (words.length - 1)),
-    );
 }
 
 function meanFirstWord({ answers }) {
@@ -293,11 +216,6 @@ function withLongPrompt(posted) {
   if (requests.some(({ prompt }) => prompt.length >= LONG.length)) return posted;
   const middle = Math.floor(requests.length / 2);
   return { ...posted, requests: requests.map((each, at) => (at === middle ? { ...each, prompt: LONG } : each)) };
-}
-
-function askedToRepeat({ settings }) {
-  const requests = [...REPEATED, NEW].map((prompt) => ({ ...asksAtOnce({ prompt }), max_new_tokens: REPEATED_TOKENS }));
-  return { system: "", requests, settings: { ...settings, at_once: 1 } };
 }
 
 /** Answers may become long, and there are so few blocks that not all have room who ask: enough for the three longest. */

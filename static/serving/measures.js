@@ -91,11 +91,13 @@ function sumOf(values, of) {
   return values.reduce((sum, value) => sum + of(value), 0);
 }
 
-/** @returns {number|null} of the tokens that were guessed for these requests, the share that the model would have chosen too */
-export function guessedRight({ passes }, isOf = (_request) => true) {
+/** @returns {{guessed: number, right: number}} tokens guessed for these requests, and those that the model would have chosen too */
+export function guesses({ passes }, isOf = (_request) => true) {
   const members = passes.flatMap((pass) => pass.members).filter(({ request }) => isOf(request));
-  const guessed = sumOf(members, (member) => member.guessed ?? 0);
-  return guessed ? sumOf(members, ({ more = [] }) => more.length) / guessed : null;
+  return {
+    guessed: sumOf(members, (member) => member.guessed ?? 0),
+    right: sumOf(members, ({ more = [] }) => more.length),
+  };
 }
 
 /** @returns {number|null} tokens after the first of each answer, by the passes that gave them: 1 where nothing is guessed */
@@ -115,9 +117,9 @@ export function mostPositions({ passes }) {
   return Math.max(0, ...held);
 }
 
-/** @returns {number} passes with rows of the workload */
-export function ownPasses({ passes }) {
-  return passes.filter(({ members }) => members.length).length;
+/** @returns {number} passes with rows of these requests */
+export function ownPasses({ passes }, isOf = (_request) => true) {
+  return passes.filter(({ members }) => members.some(({ request }) => isOf(request))).length;
 }
 
 /** @returns {number} */

@@ -4,6 +4,9 @@
 const FEW = 144;
 const [COLUMNS, MORE_COLUMNS] = [12, 16];
 const GAP_PX = 3;
+/** Under a block, for its number: texts name blocks by it. In smaller ones it has no room. */
+export const NUMBER_PX = 13;
+const NUMBERED_PX = 20;
 const CHIP_PX = 24;
 /** Below the table, for the lines to its blocks. */
 const LINES_PX = 20;
@@ -11,17 +14,19 @@ const LINES_PX = 20;
 /**
  * @param {number} count
  * @param {number} width
- * @returns {{size: number, height: number, at: (place: number) => {x: number, y: number}}}
+ * @returns {{size: number, numbered: boolean, height: number, at: (place: number) => {x: number, y: number}}}
  */
 export function cellsOf(count, width) {
   const columns = count <= FEW ? COLUMNS : MORE_COLUMNS;
   const size = Math.floor((width - GAP_PX * (columns - 1) - 2) / columns);
+  const numbered = size >= NUMBERED_PX;
+  const row = size + GAP_PX + (numbered ? NUMBER_PX : 0);
   return {
-    size,
-    height: Math.ceil(count / columns) * (size + GAP_PX) + 2,
+    ...{ size, numbered },
+    height: Math.ceil(count / columns) * row + 2,
     at: (place) => ({
       x: 1 + (place % columns) * (size + GAP_PX),
-      y: 1 + Math.floor(place / columns) * (size + GAP_PX),
+      y: 1 + Math.floor(place / columns) * row,
     }),
   };
 }

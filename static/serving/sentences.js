@@ -97,7 +97,7 @@ function whyWaits({ passes, settings }, number, since) {
   if (!pass) return "";
   if (settings.batching === "static") return ": nobody joins until all who are being answered are done";
   if (pass.members.length >= settings.at_once)
-    return `: ${counted(pass.members.length, "person is", "people are")} being answered, as many as may`;
+    return `: ${counted(pass.members.length, "person is", "people are")} being answered already, the most at once`;
   // It was there before the pass began, and there was a place in it.
   return since <= pass.start_ms ? ": too few blocks are free, for it or for one who stands before it" : "";
 }
@@ -106,7 +106,7 @@ function joins({ request, count, pass, ms: at }, { events, answers, requests, at
   const letter = letterOf(request);
   const before = events.slice(0, place).findLast(({ what, request: who }) => what === "preempted" && who === request);
   if (before) {
-    const rest = ` ${ms(at - before.ms)} after it was set back, ${counted(count, "token")} are to be in the cache again.`;
+    const rest = ` ${ms(at - before.ms)} after it had to make room: ${counted(count, "token")} are to be in the cache again.`;
     return { lead: `${letter} joins again`, rest };
   }
   const shared = events.find((each) => each.what === "shared" && each.request === request && each.pass === pass);
@@ -146,8 +146,8 @@ function copied({ request, pass }, { events }) {
 }
 
 function preempted({ request, count }) {
-  const again = count ? `; ${counted(count, "row")} will be computed again` : "";
-  return { lead: `${letterOf(request)} is set back`, rest: `: its blocks are needed${again}.` };
+  const again = count ? `, and ${counted(count, "row")} of its will be computed once more` : "";
+  return { lead: `${letterOf(request)} has to make room`, rest: `: too few blocks are free. It waits again${again}.` };
 }
 
 function cancelled({ request }, { answers }) {
@@ -194,7 +194,7 @@ export function standing({ state, positions }, { words }, pass) {
     case "waiting":
       return "waits";
     case "preempted":
-      return "set back, waits";
+      return "had to make room, waits again";
     case "running":
       return out ? `${counted(out, "token")} so far` : `${counted(positions, "token")} of the prompt in the cache`;
     case "done":

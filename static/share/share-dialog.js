@@ -10,8 +10,7 @@ import { ShareValues } from "./share-values.js";
 import { noteOn, partOfField, shareRefusal, shareRequest, titleFrom } from "./sharing.js";
 
 const WHAT_IT_DOES =
-  "Makes a copy that cannot change, and a link to it. The link does not expire and opens without the model. " +
-  "Whoever has it sees the whole run, its prompt too.";
+  "Makes a copy that cannot change, and a link to it. The link does not expire and opens without the model. Whoever has it sees the whole run,";
 
 /** What is typed is kept while the dialog is closed, so that notes can be written on several steps; another run starts anew. */
 export function ShareDialog({ state, client }) {
@@ -29,17 +28,30 @@ function SharingRun({ run, moment, limits, client }) {
   const values = ({ draft, busy, change, refusal }) =>
     html`<${ShareValues} run=${run.id} client=${client} busy=${busy} value=${draft.values} onChange=${(values) => change({ values })} refusal=${refusal} />`;
   return html`<${Sharing}
-    run=${run.id} title=${titleFrom(run.open.prompt)} moment=${moment} opens=${momentInWords(moment)} named="step" values=${values}
+    run=${run.id} title=${titleFrom(run.open.prompt)} asked="its prompt" moment=${moment} opens=${momentInWords(moment)} named="step" values=${values}
     Embed=${EmbedButton} limits=${limits} client=${client}
   />`;
 }
 
 /**
- * @param {{run: string, title: string, moment: Object, opens: string, named: string, values?: (parts: Object) => Object, Embed: Function,
- *   limits: Object, client: Object}} props `run`: its id; `title`: as suggested; `moment`: in sight, which a link opens at, and in words
- *   `opens`; `named`: what a step is called; `values`: the choice of what is kept beyond the log, where there is one; `Embed`: of `ShareLink`
+ * @param {{run: string, title: string, asked: string, moment: Object, opens: string, named: string, count?: (step: number) => string,
+ *   values?: (parts: Object) => Object, Embed: Function, limits: Object, client: Object}} props `run`: its id; `title`: as suggested; `asked`:
+ *   what was typed that whoever opens the link will read; `moment`: in sight, which a link opens at, and in words `opens`; `named`: what a
+ *   step is called, `count`: which one it is; `values`: the choice of what is kept beyond the log, where there is one; `Embed`: of `ShareLink`
  */
-export function Sharing({ run, title, moment, opens, named, values = null, Embed, limits, client }) {
+export function Sharing({
+  run,
+  title,
+  asked,
+  moment,
+  opens,
+  named,
+  count = String,
+  values = null,
+  Embed,
+  limits,
+  client,
+}) {
   const [draft, setDraft] = useState(() => ({
     title,
     notes: [],
@@ -84,7 +96,7 @@ export function Sharing({ run, title, moment, opens, named, values = null, Embed
   const refusalOf = (name) =>
     problem && part === name && html`<${Refusal} id=${`share-${name}-problem`} problem=${problem} />`;
   return html`<form class="share-form" onSubmit=${share} novalidate>
-    <p class="share-say" role="status">${said || WHAT_IT_DOES}</p>
+    <p class="share-say" role="status">${said || `${WHAT_IT_DOES} ${asked} too.`}</p>
     <label class="share-field">
       <span>Title</span>
       <input
@@ -103,7 +115,7 @@ export function Sharing({ run, title, moment, opens, named, values = null, Embed
       </label>
       ${refusalOf("open")}
     </fieldset>
-    <${ShareNotes} draft=${draft} moment=${moment} named=${named} limits=${limits} withWritten=${withWritten} change=${change} refusal=${refusalOf("notes")} />
+    <${ShareNotes} draft=${draft} moment=${moment} named=${named} count=${count} limits=${limits} withWritten=${withWritten} change=${change} refusal=${refusalOf("notes")} />
     ${values?.({ draft, busy, change, refusal: refusalOf("values") })}
     ${problem && part === null && html`<${Refusal} id="share-problem" problem=${problem} />`}
     <p class="share-actions"><button type="submit" class="run-button" aria-disabled=${busy}>${busy ? "Making the link…" : "Make link"}</button></p>

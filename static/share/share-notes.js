@@ -6,10 +6,11 @@ import { counted } from "../facts/format.js";
 import { placeOf } from "../facts/saved-session.js";
 
 /**
- * @param {{draft: Object, moment: Object, named: string, limits: Object, withWritten: () => Object, change: (patch: Object) => void,
- *   refusal: Object}} props `named`: what a step is called; `withWritten`: the draft with the note that is being written among its notes
+ * @param {{draft: Object, moment: Object, named: string, count: (step: number) => string, limits: Object, withWritten: () => Object,
+ *   change: (patch: Object) => void, refusal: Object}} props `named`: what a step is called, `count`: which one it is; `withWritten`: the
+ *   draft with the note that is being written among its notes
  */
-export function ShareNotes({ draft, moment, named, limits, withWritten, change, refusal }) {
+export function ShareNotes({ draft, moment, named, count, limits, withWritten, change, refusal }) {
   const { notes, text, pinned } = draft;
   const field = useRef(null);
   const full = notes.length >= limits.notes;
@@ -28,7 +29,7 @@ export function ShareNotes({ draft, moment, named, limits, withWritten, change, 
       html`<ul class="share-notes" aria-label="Notes added">
         ${notes.map(
           (note, index) => html`<li key=${`${index}/${note.text}`}>
-          <span class="share-place">${placeOf({ ...note, named })}</span>
+          <span class="share-place">${placeOf({ ...note, at: `${named} ${count(note.step)}` })}</span>
           <bdi dir="auto">${note.text}</bdi>
           <button type="button" aria-label=${`Remove note ${index + 1}`} onClick=${() => remove(index)}>Remove</button>
         </li>`,
@@ -36,7 +37,7 @@ export function ShareNotes({ draft, moment, named, limits, withWritten, change, 
       </ul>`
     }
     <label class="share-field">
-      <span>Note on ${named} ${moment.step}</span>
+      <span>Note on ${named} ${count(moment.step)}</span>
       <textarea
         rows="2" dir="auto" maxlength=${limits.note_chars} disabled=${full} ref=${field} value=${text}
         aria-invalid=${Boolean(refusal)} aria-describedby=${refusal ? "share-notes-problem" : undefined}

@@ -98,10 +98,12 @@ def test_share_makes_a_link_that_opens_this_pass_with_its_note(
     page.get_by_role("button", name="Share", exact=True).click()
     dialog = share_dialog(page)
     expect(dialog.get_by_label("Title")).to_have_value("What is a haiku? and 2 more at once")
-    expect(dialog).to_contain_text("Pass 1 of")
+    expect(dialog).to_contain_text("Pass 2 of")
+    expect(page.locator(".transport-says")).to_contain_text("pass 2 of")
+    expect(dialog).to_contain_text("everybody’s prompt too")
     expect(dialog.get_by_role("group", name="What the link keeps")).to_have_count(0)
     dialog.get_by_label("Title").fill("Mine")
-    dialog.get_by_label("Note on pass 1").fill("Here they are two.")
+    dialog.get_by_label("Note on pass 2").fill("Here they are two.")
     dialog.get_by_role("button", name="Make link").click()
     expect(dialog.get_by_text("The link is made.")).to_be_visible()
     expect(dialog.get_by_role("list", name="Files").get_by_role("link")).to_have_count(2)
@@ -113,7 +115,7 @@ def test_share_makes_a_link_that_opens_this_pass_with_its_note(
     expect(other.get_by_role("list", name="Notes")).to_contain_text("Here they are two.")
     other.wait_for_url(re.compile(r"/s/[a-z2-7]+#pass=1$"))
     other.get_by_role("slider", name="Pass").press("ArrowRight")
-    other.get_by_role("button", name="Pass 1", exact=True).click()
+    other.get_by_role("button", name="Pass 2", exact=True).click()
     expect(other.get_by_role("slider", name="Pass")).to_have_value("1")
 
 

@@ -194,6 +194,8 @@ def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Pa
     expect(lane).to_have_attribute("aria-pressed", "true")
     state = served.passes[number]["requests"][1]
     expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
+    numbers = page.locator(".block-number").all_text_contents()
+    assert set(map(str, state["table"])) <= set(numbers), "a block that is named is to be found"
     expect(page.locator(".answer.is-looked")).to_contain_text("B joins")
     region(page, "Time").get_by_text("All answers so far").click()
     answers = region(page, "Time").locator("details").get_by_role("listitem")
@@ -235,7 +237,7 @@ def test_with_little_memory_somebody_is_set_back_and_computed_again(
     log = read(server, run_of(page))
     back = [event for made in log.passes for event in made["events"] if event["what"] == "preempted"]
     assert back, "it would show nothing"
-    expect(region(page, "What happened").get_by_text(re.compile("is set back"))).to_have_count(len(back))
+    expect(region(page, "What happened").get_by_text(re.compile("has to make room"))).to_have_count(len(back))
 
 
 def test_what_cannot_be_asked_is_told_at_its_field_and_nothing_is_lost(
@@ -294,6 +296,38 @@ def test_who_watches_asks_too_is_answered_with_the_others_and_cancels_and_asks_a
     assert joined[1]["request"]["retry_of"] is not None
     page.goto(f"{server.url}serving?run={run}")
     expect(lanes(page)).to_have_count(11)
+
+
+def test_a_question_of_ones_own_waits_for_the_model_and_is_asked_then(serving: Callable[..., Page]) -> None:
+    page = serving(**DESKTOP)
+    page.route("**/readyz", lambda route: route.fulfill(status=503, json={"state": "loading", "model": None}))
+    page.reload()
+    field(page, "People").fill("2")
+    field(page, "Milliseconds between two").fill("1500")
+    question = field(page, "Your question")
+    question.fill("What is a map?")
+    page.get_by_role("button", name="Run and ask").click()
+    expect(page.get_by_text("your question “What is a map?” will be asked with it")).to_be_visible()
+    expect(question).to_have_value("What is a map?")
+    page.unroute("**/readyz")
+    expect(lanes(page)).to_have_count(3, timeout=ENDED_MS)
+    expect(lanes(page).nth(2)).to_contain_text("What is a map?")
+    expect(question).to_have_value("")
+    page.get_by_role("button", name="Stop").click()
+
+
+def test_on_a_phone_the_picture_comes_before_what_can_be_set(serving: Callable[..., Page], served: Served) -> None:
+    page = serving(f"serving?run={served.run}#pass=3", **PHONE)
+    expect(lanes(page).first).to_be_in_viewport()
+    expect(field(page, "People")).to_be_hidden()
+    summary = page.get_by_text("3 people ask: see and change what")
+    summary.focus()
+    page.keyboard.press("Enter")
+    field(page, "People").fill("25")
+    summary.click()
+    page.get_by_role("button", name="Run again", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("People: “25” cannot be used")
+    expect(field(page, "People")).to_be_visible()
 
 
 def test_a_question_that_cannot_be_asked_is_told_and_kept(serving: Callable[..., Page], complaints: Complaints) -> None:

@@ -1,6 +1,8 @@
 /** What is asked, as a sentence whose words can be changed; ready-made ones; and the requests themselves. */
 
 import { html } from "htm/preact";
+import { useEffect, useState } from "preact/hooks";
+import { counted } from "../../facts/format.js";
 import { boundsOf, PRESETS } from "../asked.js";
 import { fault } from "./ask-fault.js";
 import { RequestList } from "./request-list.js";
@@ -13,16 +15,35 @@ const LENGTHS = [
 /** Not to be chosen: it is so once somebody has typed one. */
 const OWN = { id: "own", name: "as they stand below" };
 
+/** There all that can be set would fill the screen: it is folded. */
+const NARROW = "(max-width: 719px)";
+
+function useNarrow() {
+  const [narrow, setNarrow] = useState(() => window.matchMedia(NARROW).matches);
+  useEffect(() => {
+    const query = window.matchMedia(NARROW);
+    const changed = () => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}
+
 /** @param {{state: Object, limits: import("../asked.js").Limits, live: boolean}} props */
 export function Ask({ state, limits, live }) {
   const { asked, problem, actions, mine, starting } = state;
+  const narrow = useNarrow();
   const whole = (field, label) =>
     html`<${Whole} field=${field} label=${label} text=${asked[field]} bounds=${boundsOf(field, limits)} problem=${problem} put=${actions.put} />`;
   const submit = (event) => {
     event.preventDefault();
     actions.run();
   };
-  return html`<form class="ask" aria-label="What is asked" onSubmit=${submit}>
+  const buttons = html`<span class="ask-buttons">
+    <button class="strong-button" disabled=${starting}>${state.run ? "Run again" : "Run"}</button>
+    ${live && mine && html`<button type="button" class="plain-button" onClick=${actions.stop}>Stop</button>`}
+  </span>`;
+  const fields = html`
     <p class="ask-sentence">
       <span>${whole("people", "People")} people ask,</span>
       <span>about every ${whole("every", "Milliseconds between two")} ms,</span>
@@ -31,19 +52,30 @@ export function Ask({ state, limits, live }) {
       <span>at most ${whole("atOnce", "Answered at once")} at once,</span>
       <span>${whole("chunk", "Tokens of a prompt per pass")} tokens of a prompt a pass,</span>
       <span>at most ${whole("blocks", "Blocks of memory")} blocks</span>
-      <span class="ask-buttons">
-        <button class="strong-button" disabled=${starting}>${state.run ? "Run again" : "Run"}</button>
-        ${live && mine && html`<button type="button" class="plain-button" onClick=${actions.stop}>Stop</button>`}
-      </span>
+      ${!narrow && buttons}
     </p>
-    ${problem && html`<p class="own-wrong" id="serving-wrong" role="alert">${capitalised(problem.text)}</p>`}
     <div class="ask-more">
       <p class="ask-presets" role="group" aria-label="Ready-made">
         ${PRESETS.map((preset) => html`<button key=${preset.id} type="button" class="link-button" onClick=${() => actions.take(preset)}>${preset.name}</button>`)}
       </p>
       <${RequestList} state=${state} />
-    </div>
+    </div>`;
+  return html`<form class=${narrow ? "ask is-folded" : "ask"} aria-label="What is asked" onSubmit=${submit}>
+    ${narrow ? html`<${Folded} people=${asked.requests.length} wrong=${Boolean(problem?.field)}>${fields}<//>${buttons}` : fields}
+    ${problem && html`<p class="own-wrong" id="serving-wrong" role="alert">${capitalised(problem.text)}</p>`}
   </form>`;
+}
+
+/** @param {{people: number, wrong: boolean, children: Object}} props `wrong`: whether a field in it is, which is to be seen then */
+function Folded({ people, wrong, children }) {
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    if (wrong) setOpen(true);
+  }, [wrong]);
+  return html`<details class="ask-fold" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+    <summary>${counted(people, "person asks", "people ask")}: see and change what</summary>
+    ${children}
+  </details>`;
 }
 
 function capitalised(text) {

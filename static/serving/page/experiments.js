@@ -54,11 +54,37 @@ function Outcome({ result, going }) {
   const others = rounds.filter((round) => round.others > 0);
   const conclusion = experiment.says?.(rounds[0].values, rounds[1].values);
   return html`<div class="outcome">
-    ${of === 2 ? html`<${BeforeAfter} result=${result} />` : html`<${Curve} result=${result} />`}
     ${conclusion && html`<p class="experiment-says">${conclusion}</p>`}
+    <${outcomeOf(result)} result=${result} />
     <${SameText} text=${result.text} />
     ${others.length > 0 && html`<p class="experiment-says">Others shared the engine meanwhile: in ${others.map((round) => `${counted(round.others, "pass", "passes")} of “${round.name}”`).join(", ")}.</p>`}
   </div>`;
+}
+
+function outcomeOf({ of, experiment: { figures } }) {
+  if (of > 2) return Curve;
+  return figures[0].group ? SideBySide : BeforeAfter;
+}
+
+/** A column per group of figures: before → after, once where there is nothing before. */
+function SideBySide({ result: { experiment, rounds } }) {
+  const groups = [...new Set(experiment.figures.map(({ group }) => group))];
+  const [before, after] = rounds.map(({ values }) => values);
+  const says = (at) => {
+    const { format } = experiment.figures[at];
+    return (
+      [before[at], after[at]]
+        .filter((value) => value !== null)
+        .map(format)
+        .join(" → ") || "–"
+    );
+  };
+  const rows = experiment.figures.filter(({ group }) => group === groups[0]);
+  return html`<table class="outcome-table">
+    <thead><tr><th scope="col">the answer</th>${groups.map((group) => html`<th key=${group} scope="col">${group}</th>`)}</tr></thead>
+    <tbody>${rows.map(({ name }, row) => html`<tr key=${name}><th scope="row">${name}</th>${groups.map((group, at) => html`<td key=${group} class="number">${says(row * groups.length + at)}</td>`)}</tr>`)}</tbody>
+  </table>
+  <p class="quiet">${rounds[0].name} → ${rounds[1].name}. Times hang on what else the machine did; passes and guesses do not.</p>`;
 }
 
 function BeforeAfter({ result: { experiment, rounds, figures } }) {

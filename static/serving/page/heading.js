@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { ShareAddress } from "../../embed/share-address.js";
-import { integer } from "../../facts/format.js";
 import { SaveFileButton } from "../../files/save-file.js";
 import { DeleteSharedButton } from "../../share/delete-shared-button.js";
+import { passCount } from "../pass-place.js";
 import { KeepButton } from "./keep.js";
 
 const ABOUT =
@@ -35,7 +35,7 @@ export function Heading({ state, playing, client, limits, framed, saved }) {
         }
       </div>
     </div>
-    ${saved?.notes.length > 0 && html`<${Notes} notes=${saved.notes} shown=${playing.shown} go=${(to) => playing.dispatch({ type: "go", to })} />`}`;
+    ${saved?.notes.length > 0 && html`<${Notes} log=${log} notes=${saved.notes} shown=${playing.shown} go=${(to) => playing.dispatch({ type: "go", to })} />`}`;
 }
 
 /** @returns {string} the page of what is in sight */
@@ -54,11 +54,11 @@ function OfSaved({ saved, hash, client }) {
 }
 
 /** Each leads to its pass. */
-function Notes({ notes, shown, go }) {
+function Notes({ log, notes, shown, go }) {
   return html`<ul class="serving-notes" aria-label="Notes">
     ${notes.map(
       ({ step, text }, at) => html`<li key=${at} class=${step === shown ? "is-shown" : ""}>
-        <button type="button" class="link-button" onClick=${() => go(step)}>Pass ${integer(step)}</button> <bdi dir="auto">${text}</bdi>
+        <button type="button" class="link-button" onClick=${() => go(step)}>Pass ${passCount(log, step)}</button> <bdi dir="auto">${text}</bdi>
       </li>`,
     )}
   </ul>`;

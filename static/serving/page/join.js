@@ -10,7 +10,7 @@ export function Join({ state: { run, own, starting, actions }, limits, live }) {
   };
   const { text, problem } = own;
   return html`<form class="join" aria-label="Your own question" onSubmit=${submit}>
-    <input type="text" autocomplete="off" aria-label="Your question" placeholder="Ask something yourself, and join them" maxlength=${limits.prompt_chars} value=${text}
+    <input type="text" autocomplete="off" aria-label="Your question" placeholder="Ask something, and join them" maxlength=${limits.prompt_chars} value=${text}
       ...${problem ? { "aria-invalid": "true", "aria-describedby": "join-wrong" } : {}} onInput=${(event) => actions.putOwn(event.currentTarget.value)} />
     <button class="plain-button" disabled=${starting}>${live ? "Ask now" : run ? "Run again and ask" : "Run and ask"}</button>
     ${problem && html`<p class="own-wrong" id="join-wrong" role="alert">${problem}</p>`}

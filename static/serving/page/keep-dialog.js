@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { integer } from "../../facts/format.js";
 import { Sharing } from "../../share/share-dialog.js";
 import { titleFrom } from "../../share/sharing.js";
+import { passCount, passPlace } from "../pass-place.js";
 import { FrameText } from "./frame-text.js";
 
 /**
@@ -16,14 +17,16 @@ import { FrameText } from "./frame-text.js";
 export function KeepDialog({ log, pass, opened, limits, client }) {
   const dialog = useRef(null);
   useLayoutEffect(() => dialog.current.showModal(), [opened]);
+  const { requests } = log.study;
+  const { place, passes, where } = passPlace(log, pass);
   return html`<dialog class="share" aria-labelledby="keep-title" ref=${dialog}>
     <div class="share-head">
       <h2 id="keep-title">Share this run</h2>
       <form method="dialog"><button>Close</button></form>
     </div>
     <${Sharing}
-      run=${log.id} title=${titleOf(log.study)} moment=${{ step: pass }} opens=${`Pass ${integer(pass)} of ${integer(log.passes.length - 1)}`}
-      named="pass" Embed=${FrameText} limits=${limits} client=${client}
+      run=${log.id} title=${titleOf(log.study)} asked=${requests.length === 1 ? "its prompt" : "everybody’s prompt"} moment=${{ step: pass }}
+      opens=${`Pass ${place} of ${passes}${where}`} named="pass" count=${(step) => passCount(log, step)} Embed=${FrameText} limits=${limits} client=${client}
     />
   </dialog>`;
 }

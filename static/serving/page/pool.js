@@ -17,7 +17,7 @@ import {
   wasteOver,
 } from "../blocks.js";
 import { letterOf, ownerClass } from "../owners.js";
-import { cellsOf, tableOf } from "../pool-geometry.js";
+import { cellsOf, NUMBER_PX, tableOf } from "../pool-geometry.js";
 import { stateOf } from "../sentences.js";
 
 /** Hues of this many owners stand side by side in a block that they share. */
@@ -43,7 +43,7 @@ export function Pool({ log, round, pass, tally, look }) {
     <${Waste} round=${round} pass=${pass} rowBytes=${rowBytes(log.open.model)} requests=${log.study.requests} blockSize=${blockSize} />
     <${TableSays} look=${look} pass=${pass} />
     <div class="pool-drawing" ref=${ref} style=${`min-height:${width ? tableOf(most, width).height + cellsOf(drawn.length, width).height : 200}px`}>
-      ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
+      ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} touched=${touched} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
     </div>
     <${Legend} drawn=${drawn.length} pass=${pass} />
     <${Shared} cells=${cells} round=${round} events=${tally.events} pass=${pass} blockSize=${blockSize} />
@@ -71,13 +71,13 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
   return html`<details class="waste">
     <summary>
       <b class="waste-number">waste ${percent(waste.share, 0)}</b>
-      <span>of ${counted(waste.held, "block")} in use is not filled</span>
-      <span class="waste-reserved">if reserved, by formula: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")}</span>
+      <span>of the room in ${counted(waste.held, "block")}</span>
+      <span class="waste-reserved">Were room kept for everybody’s longest answer from the start: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")} (computed)</span>
       <span class="waste-bar" aria-hidden="true"><i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i><i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
     <p>A block has room for ${blockSize} tokens, and the newest block of each person is seldom full: that is the waste.</p>
     <p>Now: 1 − ${integer(waste.filled)} rows filled ÷ (${counted(waste.held, "block")} × ${blockSize}) = ${percent(waste.share)}. A block that several share counts once.</p>
-    <p>Reserving, by formula: each of them would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks of its own, ${integer(reserved.held)} in all:
+    <p>Kept from the start, by formula: each of them would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks of its own, ${integer(reserved.held)} in all:
       1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.</p>
   </details>`;
 }
@@ -91,7 +91,7 @@ function TableSays({ look, pass }) {
   return html`<p class="table-says"><b><${Term} id="block-table">Block table<//> of <span class=${`owner-ink ${ownerClass(look.looked)}`}>${letter}</span>:</b> ${counted(positions, "token")} in ${counted(table.length, "block")}, anywhere</p>`;
 }
 
-function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
+function Drawing({ width, drawn, cells, touched, table, most, look, blockSize }) {
   const chips = tableOf(most, width);
   const grid = cellsOf(drawn.length, width);
   const places = new Map(drawn.map((id, at) => [id, grid.at(at)]));
@@ -123,7 +123,7 @@ function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
       })}
     </g>
     <g transform=${`translate(0,${chips.height})`}>
-      ${drawn.map((id, at) => html`<${Memo} key=${id} of=${Block} id=${id} ...${grid.at(at)} size=${grid.size} ...${cellProps(cells.get(id))} ringed=${table.includes(id) ? hue : ""} hover=${look.hover} blockSize=${blockSize} />`)}
+      ${drawn.map((id, at) => html`<${Memo} key=${id} of=${Block} id=${id} ...${grid.at(at)} size=${grid.size} numbered=${grid.numbered && touched.has(id)} ...${cellProps(cells.get(id))} ringed=${table.includes(id) ? hue : ""} hover=${look.hover} blockSize=${blockSize} />`)}
     </g>
   </svg>`;
 }
@@ -147,7 +147,7 @@ function cellProps(cell) {
 
 const numbersOf = (text) => (text ? text.split(",").map(Number) : []);
 
-function Block({ id, x, y, size, ringed, hover, blockSize, held, others, filled, written, ...lists }) {
+function Block({ id, x, y, size, numbered, ringed, hover, blockSize, held, others, filled, written, ...lists }) {
   const cell = held
     ? { others, filled, written, owners: numbersOf(lists.owners), keptOf: numbersOf(lists.keptOf) }
     : null;
@@ -158,6 +158,7 @@ function Block({ id, x, y, size, ringed, hover, blockSize, held, others, filled,
     <rect class=${cell?.others ? "block-others" : "block-free"} width=${size} height=${size} rx="4" />
     ${cell && owner !== null && html`<${Filled} cell=${cell} size=${size} blockSize=${blockSize} />`}
     ${ringed && html`<rect class=${`block-ring ${ringed}`} x="-1" y="-1" width=${size + 2} height=${size + 2} rx="5" />`}
+    ${numbered && html`<text class="block-number" x=${size / 2} y=${size + NUMBER_PX - 1}>${id}</text>`}
   </g>`;
 }
 

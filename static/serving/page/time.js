@@ -24,7 +24,7 @@ const LANE_PX = 38;
 const NARROW_PX = 560;
 const NARROW_LANE_PX = 58;
 const NAMES_PX = 182;
-const TICK_PX = 84;
+const TICK_PX = 104;
 const CHARACTER_PX = 7.3;
 
 /** States of a request that can be cancelled. */
@@ -160,10 +160,14 @@ function Stall({ stall, frame: { x, high, narrow } }) {
 
 function StallSays({ stall, answers }) {
   if (!stall) return null;
-  const { reader, ms, requests: who } = stall;
-  const rows = rowsReadIn(answers[reader], stall);
+  const { ms, requests: who } = stall;
+  const read = answers
+    .map((answer) => ({ request: answer.request, rows: rowsReadIn(answer, stall) }))
+    .filter(({ request, rows }) => rows > 0 && !who.includes(request));
+  const rows = read.reduce((sum, each) => sum + each.rows, 0);
+  const whose = lettersOf(read.map(({ request }) => request));
   return html`<p class="stall-says"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
-    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${letterOf(reader)}’s prompt ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
+    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${read.length === 1 ? `${whose}’s prompt` : `the prompts of ${whose}`} ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
 }
 
 /** A signal that misleads: a pass runs all the time, whether it serves one or many. */
@@ -226,7 +230,7 @@ function Legend({ others, names }) {
     <li class="key is-word">a word comes out</li>
     <li class="key is-done">done</li>
     <li class="key is-cancelled">gave up</li>
-    <li class="key is-back">set back</li>
+    <li class="key is-back">had to make room</li>
     ${others.map((round, at) => html`<li key=${round.number} class="key is-other">${names[at]}: all done at ${integer(doneMs(round))} ms</li>`)}
   </ul>`;
 }

@@ -23,7 +23,7 @@ export function Transport({ log, pass, playing: { player, shown, count, live, di
     ${
       live
         ? html`<button type="button" class="plain-button live-button" aria-pressed=${player.mode === "following"} onClick=${() => dispatch({ type: "follow" })}><span aria-hidden="true"></span>Live</button>`
-        : html`<label class="transport-speed">played <select aria-label="Speed" value=${String(player.speed)} onChange=${(event) => dispatch({ type: "speed", speed: Number(event.currentTarget.value) })}>
+        : html`<label class="transport-speed"><span class="transport-played">played</span> <select aria-label="Speed" value=${String(player.speed)} onChange=${(event) => dispatch({ type: "speed", speed: Number(event.currentTarget.value) })}>
             ${SPEEDS.map(({ speed, name }) => html`<option key=${speed} value=${String(speed)}>${name}</option>`)}
           </select></label>`
     }

@@ -100,19 +100,27 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
   useEffect(() => {
     if (!ready || !held) return;
     setHeld(null);
-    post(held);
+    start(held);
   }, [ready, held]);
 
-  /** @param {(posted: import("../experiments.js").Posted) => Object} bodyFor what to post of all that is asked */
-  const ask = (bodyFor) => {
+  /** @param {{body: Object, question: Object|null}} what to post, and what to ask in it once it has begun */
+  const start = async ({ body, question }) => {
+    const id = await post(body);
+    if (id && question) await join(id, question);
+  };
+  /**
+   * @param {(posted: import("../experiments.js").Posted) => Object} bodyFor what to post of all that is asked
+   * @param {Object|null} question of one's own, to be asked with it
+   */
+  const ask = async (bodyFor, question = null) => {
     const read = understood(asked, limits);
     fields.current.next = asked;
-    if ("problem" in read) setProblem(read.problem);
-    else if (ready) return post(bodyFor(read));
-    else setHeld(bodyFor(read));
-    return null;
+    if ("problem" in read) return setProblem(read.problem);
+    const wanted = { body: bodyFor(read), question };
+    return ready ? start(wanted) : setHeld(wanted);
   };
-  const runAsked = () => ask(({ system, requests, settings }) => ({ system, requests, rounds: [settings] }));
+  const runAsked = (question = null) =>
+    ask(({ system, requests, settings }) => ({ system, requests, rounds: [settings] }), question);
   /** What was typed stays where it is until somebody is being asked. */
   const join = async (id, question) => {
     try {
@@ -130,8 +138,8 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
   const askOwn = async (live) => {
     const prompt = own.text;
     if (prompt.trim() === "") return setOwn({ ...own, problem: "Type what you want to ask first." });
-    const id = live ? run : await runAsked();
-    if (id) await join(id, { prompt, max_new_tokens: OWN_TOKENS });
+    const question = { prompt, max_new_tokens: OWN_TOKENS };
+    return live ? join(run, question) : runAsked(question);
   };
   const change = (next) => {
     setProblem(null);
@@ -141,7 +149,7 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
     put: (field, value) => change((now) => withField(now, field, value, limits)),
     putRequest: (at, name, text) => change((now) => withRequest(now, at, name, text)),
     take: (preset) => change(preset.asked()),
-    run: runAsked,
+    run: () => runAsked(),
     putOwn: (text) => setOwn((before) => ({ ...before, text, problem: null })),
     askOwn,
     askAgain: (number) => {

@@ -136,7 +136,7 @@ def test_an_empty_gallery_says_so(make_app: Callable[..., Flask], settings: Sett
     shutil.rmtree(settings.recordings_dir, ignore_errors=True)
     page = make_app(settings, ready=False).test_client().get("/gallery")
     assert page.status_code == 200
-    assert "No recorded runs came with this installation" in page.text
+    assert "No recordings came with this installation" in page.text
 
 
 def test_no_token_of_a_shipped_session_is_known(make_app: Callable[..., Flask], settings: Settings) -> None:

@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bodyOf, EXPERIMENTS, experimentOf, resultOf, roundName } from "../../../static/serving/experiments.js";
-import { REPEATED } from "../../../static/serving/prompts.js";
-import { answersOf } from "../../../static/serving/tally.js";
-import { token } from "../support/wire.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 const POSTED = { system: "s", requests: REQUESTS.map(({ tokens: _, ...request }) => request), settings: SETTINGS };
@@ -77,25 +74,4 @@ test("a figure that cannot be had is none", () => {
   assert.equal(waits.name, "longest wait of others for a word while it is read");
   assert.equal(named("chunk").figures[1].name(REQUESTS), "B’s own first word");
   assert.equal(waits.of({ answers: [], round: { passes: [] }, requests: REQUESTS }), null);
-});
-
-test("what guessing came to rests on passes and right guesses of both kinds of answers, not on times", () => {
-  const { says, figures } = named("draft");
-  const off = [1, 1, null, null, 72, 60, 50];
-  const on = [2.6, 1.1, 0.8, 0.04, 47, 24, 75];
-  assert.match(
-    says(off, on),
-    /^Where the answer repeats the question, 80 % of the guesses were right and a pass gave 2.6 tokens instead of 1.0; where it is new, 4 % of the guesses were right and a pass gave 1.1 tokens instead of 1.0. /,
-  );
-  assert.equal(says(off, on), says(off, [...on.slice(0, 5), 500, 5]), "whatever the clock said");
-  assert.equal(says([1, null, null, null, 72, 60, 50], on), null);
-  const own = structuredClone(REQUESTS).map((each, at) => (at === 0 ? { ...each, prompt: REPEATED[0] } : each));
-  const round = structuredClone(folded().rounds[0]);
-  Object.assign(round.passes[2].members[0], { rows: 4, guessed: 3, more: [token(" u", 6), token(" t", 7)] });
-  Object.assign(round.passes[2].members[1], { rows: 3, guessed: 2, more: [] });
-  const facts = { round, requests: own, answers: answersOf(round, own), blockSize: 4 };
-  assert.deepEqual(
-    figures.slice(0, 4).map(({ of }) => of(facts)),
-    [2, 1, 2 / 3, 0],
-  );
 });

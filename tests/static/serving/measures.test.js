@@ -4,7 +4,7 @@ import {
   doneMs,
   firstWordMs,
   fullTokensPerSecond,
-  guessedRight,
+  guesses,
   longestPrompt,
   longestWait,
   mean,
@@ -76,8 +76,8 @@ test("tokens that were guessed right come out of the same pass", () => {
     ],
   );
   assert.equal(tokensPerSecond(guessing), 7 / 0.04);
-  assert.equal(guessedRight(guessing), 2 / 3);
-  assert.equal(guessedRight(round), null);
+  assert.deepEqual(guesses(guessing), { guessed: 3, right: 2 });
+  assert.deepEqual(guesses(round), { guessed: 0, right: 0 });
   assert.equal(mostPositions(round), 6, "the last words need no place any more");
 });
 

@@ -47,7 +47,7 @@ test("what happened is told newest first, each with what it cost", () => {
   assert.deepEqual(told(whatHappened(round, REQUESTS, tallyOf(round, REQUESTS), 1)), [
     "30: B’s first word, 22 ms after it asked.",
     "28: C gives up after 0 tokens. 0 rows were computed for nobody; its blocks can be used again.",
-    "15: C asks and waits: 2 people are being answered, as many as may.",
+    "15: C asks and waits: 2 people are being answered already, the most at once.",
     "10: B joins after 2 ms: 4 of 6 tokens were in the pool already, A’s; only 2 are to be read.",
     "10: A’s first word, 10 ms after it asked.",
     "8: B asks and waits.",
@@ -70,11 +70,11 @@ test("rarer things are told too", () => {
     event("refused", 2, { count: 9 }),
   ];
   assert.deepEqual(told(whatHappened(rare, REQUESTS, tallyOf(rare, REQUESTS), null)).slice(0, 5), [
-    "39: B joins again 4 ms after it was set back, 7 tokens are to be in the cache again.",
+    "39: B joins again 4 ms after it had to make room: 7 tokens are to be in the cache again.",
     "35: C is refused: it might need 9 blocks, and there are 6.",
     "35: A gets a copy of a block it shared, to write to it (copy-on-write).",
     "35: A’s 2 kept blocks are needed: what they held is forgotten.",
-    "35: B is set back: its blocks are needed; 6 rows will be computed again.",
+    "35: B has to make room: too few blocks are free. It waits again, and 6 rows of its will be computed once more.",
   ]);
   assert.deepEqual([...setBackBefore(tallyOf(rare, REQUESTS), 1)], []);
   assert.deepEqual([...setBackBefore(tallyOf(rare, REQUESTS), 2)], [1]);
