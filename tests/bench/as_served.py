@@ -1,8 +1,9 @@
 """`python -m tests.bench.as_served`: the engine as people have it, in a server that is started with one command.
 
 Servers that compile and that do not take turns, round after round: a run that is started on the page in Chromium and
-played there as it comes, on the same processors; and eight runs at once, each with a viewer elsewhere. `--code FOLDER`
-adds an earlier checkout of this project that was installed there (`pip install -e .` fills its `static/vendor`).
+played there as it comes, on the same processors; and, by a server behind a proxy, eight runs at once, each with a
+viewer elsewhere. `--code FOLDER` adds an earlier checkout of this project that was installed there (`pip install -e .`
+fills its `static/vendor`).
 """
 
 from __future__ import annotations
@@ -84,21 +85,21 @@ def main() -> None:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         use_cache(Path(folder) / "cache")
-        servers: dict[str, Server] = {}
+        servers: dict[str, tuple[Server, Server]] = {}
         starts: dict[str, tuple[Start, Start]] = {}
         for side in sides:
-            with started(side, Path(folder) / side.name, options.device) as (_, first):
-                pass
-            again = started(side, Path(folder) / f"{side.name}, again", options.device)
-            servers[side.name], second = running.enter_context(again)
-            starts[side.name] = first, second
+            here = started(side, Path(folder) / f"{side.name}, here", "--device", options.device)
+            beside_browser, first = running.enter_context(here)
+            elsewhere = started(side, Path(folder) / f"{side.name}, elsewhere", "--device", options.device, *PROXY)
+            behind_proxy, second = running.enter_context(elsewhere)
+            servers[side.name], starts[side.name] = (beside_browser, behind_proxy), (first, second)
         playwright = running.enter_context(sync_playwright())
         with closing(launched(playwright)) as chromium:
             rounds = [
-                {key: value for name, server in servers.items() for key, value in measured(name, server, chromium)}
+                {key: value for name, pair in servers.items() for key, value in measured(name, *pair, chromium)}
                 for _ in range(options.rounds)
             ]
-        sizes = [f"{server.engine_bytes / MB:,.0f}" for server in servers.values()]
+        sizes = [f"{server.engine_bytes / MB:,.0f}" for server, _ in servers.values()]
     print_table(("", *servers), [*start_rows(starts), ("engine's memory in the end, MB", *sizes)])
     print_table(
         ("median (min to max)", *servers),
@@ -117,10 +118,10 @@ def use_cache(folder: Path) -> None:
 
 
 @contextmanager
-def started(side: Side, folder: Path, device: str) -> Iterator[tuple[Server, Start]]:
+def started(side: Side, folder: Path, *options: str) -> Iterator[tuple[Server, Start]]:
     """A server once it is all that it will be. Ends the command where steps should be compiled and are not."""
     began = time.perf_counter()
-    with serving(folder, "--device", device, *PROXY, code=side.code, compiling=side.compiling) as server:
+    with serving(folder, *options, code=side.code, compiling=side.compiling) as server:
         eventually(lambda: server.ready, PATIENCE_S, LOOK_S)
         ready, ready_bytes = time.perf_counter(), server.engine_bytes
         server.finished_run(PROMPT, max_new_tokens=1)
@@ -134,12 +135,12 @@ def started(side: Side, folder: Path, device: str) -> Iterator[tuple[Server, Sta
         yield server, Start(ready - began, answered - ready, ready_bytes, compiled, compiled_bytes)
 
 
-def measured(name: str, server: Server, chromium: Browser) -> Iterator[tuple[str, float]]:
-    """What a server comes to in one round."""
-    step, arrival = watched_here(server, chromium)
+def measured(name: str, beside_browser: Server, behind_proxy: Server, chromium: Browser) -> Iterator[tuple[str, float]]:
+    """What the servers of one side come to in one round."""
+    step, arrival = watched_here(beside_browser, chromium)
     yield f"{STEP}, {name}", step
     yield f"{ARRIVAL}, {name}", arrival
-    yield f"{TOGETHER}, {name}", watched_elsewhere(server)
+    yield f"{TOGETHER}, {name}", watched_elsewhere(behind_proxy)
 
 
 def watched_here(server: Server, chromium: Browser) -> tuple[float, float]:

@@ -17,13 +17,15 @@ from torch import Tensor
 
 from kvscope.model.api import Sampling
 from kvscope.model.checkpoint import Checkpoint, load
-from kvscope.model.checkpoint.fetch import fetch
+from kvscope.model.checkpoint.fetch import cache_folder, fetch
+from kvscope.model.compiled import job
 from kvscope.model.compiled.job import compiled_steps
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.kv_cache import Sequence
 from kvscope.model.transformer import Transformer
+from tests.support import compiling
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
@@ -87,11 +89,15 @@ def engine(checkpoint: Checkpoint) -> Engine:
 
 
 @pytest.fixture(scope="module")
-def compiled(checkpoint: Checkpoint, engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    """An engine over the same weights whose steps of one run are compiled."""
+def compiled(checkpoint: Checkpoint, engine: Engine) -> Engine:
+    """An engine over the same weights whose steps are compiled. The code is kept where KVScope keeps it, as
+    the model is: it takes a minute to make, and its name is the digest of all it was made from.
+    """
     made = Engine(engine.transformer, capacity=2048)
-    folder = tmp_path_factory.mktemp("code")
-    made.runner.compiled = compiled_steps(engine.transformer, checkpoint.groups(), folder, print)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(job, "package", compiling)
+        folder = cache_folder() / "compiled"
+        made.runner.compiled = compiled_steps(engine.transformer, checkpoint.groups(), folder, print)
     return made
 
 

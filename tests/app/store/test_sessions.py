@@ -234,18 +234,33 @@ def test_sharers_at_the_same_moment_make_one_session(store: SessionStore) -> Non
         store.manifest(shared[0][0])
 
 
+def flips(store: SessionStore, value: bytes) -> Iterator[bytes]:
+    """The value with one bit of each byte flipped, and at last as it was. In PostgreSQL, which takes ten times as long,
+    of each eighth byte: what is read is checked by the same code.
+    """
+    for byte in range(0, len(value), 1 if store._engine.dialect.name == "sqlite" else 8):
+        yield value[:byte] + bytes([value[byte] ^ 1 << (byte + byte // 8) % 8]) + value[byte + 1 :]
+    yield value
+
+
+def put(store: SessionStore, row: sa.Update, **values: bytes) -> None:
+    with store._engine.begin() as connection:
+        connection.execute(row.values(values))
+
+
 def test_a_flipped_bit_anywhere_in_a_part_is_found(store: SessionStore) -> None:
     session, _ = store.share("a", WORDS)
     with store._engine.connect() as connection:
-        rows = connection.execute(sa.select(parts_table.c.seq, sa.func.length(parts_table.c.payload))).all()
+        rows = connection.execute(sa.select(parts_table.c.seq, parts_table.c.payload)).all()
     assert len(rows) == 8
-    for seq, size in rows:
-        for byte in range(size):
-            change(store, parts_table, "payload", 8 * byte + byte % 8, session=session, seq=seq)
-            with pytest.raises(Damaged) as damaged:
-                list(store.all_frames(session, seq - 1, seq))
-            assert damaged.value.part == f"parts[{seq}]"
-            change(store, parts_table, "payload", 8 * byte + byte % 8, session=session, seq=seq)
+    for seq, payload in rows:
+        part = sa.update(parts_table).where(parts_table.c.session == session, parts_table.c.seq == seq)
+        for stored in flips(store, payload):
+            put(store, part, payload=stored)
+            if stored != payload:
+                with pytest.raises(Damaged) as damaged:
+                    list(store.all_frames(session, seq - 1, seq))
+                assert damaged.value.part == f"parts[{seq}]"
     assert store.damage(session) == []
 
 
@@ -278,13 +293,13 @@ def test_a_part_that_is_forged_with_its_hash_is_found(store: SessionStore, forge
 def test_a_flipped_bit_anywhere_in_the_manifest_is_found(store: SessionStore) -> None:
     session, _ = store.share("a", WORDS)
     with store._engine.connect() as connection:
-        size = len(connection.scalar(sa.select(sessions_table.c.manifest)) or b"")
-    for byte in range(size):
-        change(store, sessions_table, "manifest", 8 * byte + byte % 8, id=session)
-        assert store.damage(session) == ["manifest"]
-        with pytest.raises(Damaged):
-            store.manifest(session)
-        change(store, sessions_table, "manifest", 8 * byte + byte % 8, id=session)
+        manifest = connection.scalar(sa.select(sessions_table.c.manifest)) or b""
+    for stored in flips(store, manifest):
+        put(store, sa.update(sessions_table).where(sessions_table.c.id == session), manifest=stored)
+        if stored != manifest:
+            assert store.damage(session) == ["manifest"]
+            with pytest.raises(Damaged):
+                store.manifest(session)
     assert store.damage(session) == []
 
 

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import NoReturn
 
 import pytest
@@ -46,6 +47,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(sys.modules, "distutils", ModuleType("distutils"))  # as where compiled code was loaded
     monkeypatch.setattr(module, "SHA256", hashlib.sha256(CONTENT).hexdigest())
     return tmp_path / "cache"
 
@@ -200,7 +202,7 @@ class TestRefusals:
         assert os.listdir(cache) == []
 
     def test_no_pip(self, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
+        monkeypatch.setattr(module, "PathFinder", SimpleNamespace(find_spec=lambda name: None))
         assert "no pip" in refusal()
 
     def test_an_index_without_the_package(self, cache: Path) -> None:

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,29 +18,41 @@ import torch
 
 from kvscope.model.api import Progress, Sampling
 from kvscope.model.checkpoint.gguf_file import GgufModel, read_gguf
-from kvscope.model.compiled import package
+from kvscope.model.compiled import job, package
 from kvscope.model.compiled.job import FOUND_NO_COMPILER, IN_NO_GROUPS, CompileFailed, compiled_steps
 from kvscope.model.compiled.step import CompiledSteps, plans
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.hooks import hook_points
 from kvscope.model.transformer import Transformer
+from tests.support import compiling
 from tests.support.tiny_files import gguf_tensors, write_gguf
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]  # it compiles, for seconds
 IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5]
 KINDS = {
     "llama": gguf.GGMLQuantizationType.Q4_1,
-    "qwen2": gguf.GGMLQuantizationType.Q4_0,
-    "qwen3": gguf.GGMLQuantizationType.Q8_0,
-    "gpt2": gguf.GGMLQuantizationType.Q4_1,
+    "qwen3": gguf.GGMLQuantizationType.Q4_0,
+    "gpt2": gguf.GGMLQuantizationType.Q8_0,
 }
+"""Each way to store a weight, and all that blocks differ in: norms of heads, biases, positions, MLP."""
+GIVES_WHEN_BOTH_ASK = """#!/bin/sh
+name=$(basename "$3")
+touch "{asking}/$name.$$"
+until [ $(ls "{asking}" | grep -c "^$name") = 2 ]; do sleep 0.02; done
+cp "{code}/$name" "$3"
+"""
+IS_KILLED_HALFWAY = """#!/bin/sh
+echo half > "$3"
+kill -KILL $$
+"""
 
 
 def quantized(folder: Path, arch: str = "llama") -> GgufModel:
-    """A tiny model whose matrices are all in groups."""
+    """A tiny model whose matrices are all in groups, but for the head of all except the Llama."""
     tensors = gguf_tensors(arch)
-    kinds = {name: KINDS[arch] for name, value in tensors.items() if value.ndim == 2 and name != "position_embd.weight"}
+    plain = {"position_embd.weight", *(["token_embd.weight"] if arch != "llama" else [])}
+    kinds = {name: KINDS[arch] for name, value in tensors.items() if value.ndim == 2 and name not in plain}
     path = folder / f"{arch}.gguf"
     write_gguf(path, arch, tensors=tensors, kinds=kinds)
     return read_gguf(path, lambda progress: None)
@@ -50,44 +62,76 @@ def built(model: GgufModel) -> Transformer:
     return Transformer.from_weights(model.config, dict(model.weights))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _in_a_hurry() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(job, "package", compiling)
+        yield
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for code, with the tiny Llama's, which two engines compiled at once."""
+    """A folder with a folder of each tiny model's code. It is compiled here and nowhere else: that takes long."""
     folder = tmp_path_factory.mktemp("made")
-    model = quantized(folder)
-    with ThreadPoolExecutor(2) as both:
-        for step in [both.submit(step_of, model, folder / "code") for _ in range(2)]:
+    with ThreadPoolExecutor(2) as two:
+        for step in [two.submit(step_of, quantized(folder, arch), folder / arch) for arch in KINDS]:
             step.result()
-    return folder / "code"
+    return folder
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts a shell script in place of the interpreter that compiles; its third argument is the file to make."""
+
+    def put(script: str) -> None:
+        path = tmp_path / "compiler"
+        path.write_text(script)
+        path.chmod(0o700)
+        monkeypatch.setattr(sys, "executable", str(path))
+
+    return put
 
 
 def step_of(model: GgufModel, folder: Path, said: list[str] | None = None) -> CompiledSteps:
     return compiled_steps(built(model), model.groups(), folder, ([] if said is None else said).append)
 
 
-def test_two_engines_may_compile_at_once(made: Path) -> None:
-    assert {path.name.partition("-")[0] for path in made.iterdir()} == {"block", "head", "rows"}
+def test_a_part_is_compiled_for_one_row_where_it_is_in_groups(made: Path) -> None:
+    parts = {arch: sorted(path.name.partition("-")[0] for path in (made / arch).iterdir()) for arch in KINDS}
+    assert parts == {"llama": ["block", "head", "rows"], "qwen3": ["block", "rows"], "gpt2": ["block", "rows"]}
+
+
+def test_two_engines_may_compile_at_once(made: Path, tmp_path: Path, compiler: Callable[[str], None]) -> None:
+    model, asking = quantized(tmp_path), tmp_path / "asking"
+    asking.mkdir()
+    compiler(GIVES_WHEN_BOTH_ASK.format(asking=asking, code=made / "llama"))
+    with ThreadPoolExecutor(2) as both:
+        for step in [both.submit(step_of, model, tmp_path / "code") for _ in range(2)]:
+            step.result()
+    assert len(list(asking.iterdir())) == 6
+    assert contents(tmp_path / "code") == contents(made / "llama")
 
 
 @pytest.mark.parametrize("arch", KINDS)
 def test_a_compiled_step_shows_what_the_modules_show(arch: str, made: Path, tmp_path: Path) -> None:
     model = quantized(tmp_path, arch)
     engine = Engine(built(model), capacity=256)
-    step = compiled_steps(engine.transformer, model.groups(), made, [].append)
+    steps = compiled_steps(engine.transformer, model.groups(), made / arch, [].append)
     seen: dict[str, list[torch.Tensor]] = {}
     points = ("attn.q_rot", "attn.weights", "resid_in", "resid_out")
     names = [f"blocks.{layer}.{point}" for layer in range(model.config.layers) for point in points]
+    names += ["final"] if arch == "llama" else []
 
     def look(compiled: CompiledSteps | None) -> dict[str, torch.Tensor]:
         engine.runner.compiled = compiled
         seen.clear()
-        for name in [*names, "final"]:
+        for name in names:
             seen[name] = []
         with engine.replay(IDS, len(IDS) - 1, {name: seen[name].append for name in seen}):
             pass
         return {name: values[0] for name, values in seen.items()}
 
-    plain, fast = look(None), look(step)
+    plain, fast = look(None), look(steps)
     for name in plain:
         torch.testing.assert_close(
             fast[name], plain[name], rtol=1e-4, atol=1e-5, msg=lambda text, n=name: f"{n}: {text}"
@@ -101,7 +145,7 @@ def test_a_compiled_step_of_several_runs_gives_what_the_modules_give(arch: str, 
     model = quantized(tmp_path, arch)
     plain = Engine(built(model), capacity=256)
     fast = Engine(plain.transformer, capacity=256)
-    fast.runner.compiled = compiled_steps(plain.transformer, model.groups(), made, [].append)
+    fast.runner.compiled = compiled_steps(plain.transformer, model.groups(), made / arch, [].append)
     captured, passes = [], []
     for engine in (plain, fast):
         for number in range(3):  # of unequal lengths, so that some keys are padding
@@ -119,15 +163,14 @@ def test_a_compiled_step_of_several_runs_gives_what_the_modules_give(arch: str, 
 
 def test_what_was_compiled_serves_the_next_start_and_what_is_damaged_goes(made: Path, tmp_path: Path) -> None:
     model, said = quantized(tmp_path), list[str]()
-    code = shutil.copytree(made, tmp_path / "code")
+    code = shutil.copytree(made / "llama", tmp_path / "code")
     step_of(model, code, said)
     assert not said
-    before = set(code.iterdir())
-    for path in before:
+    for path in code.iterdir():
         path.write_bytes(b"no archive")
     with pytest.raises(CompileFailed, match="cannot be loaded"):
         step_of(model, code, said)
-    assert {path.name.partition("-")[0] for path in before - set(code.iterdir())} == {"block", "head", "rows"}
+    assert not list(code.iterdir())
 
 
 def test_without_a_compiler_a_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,23 +194,32 @@ def test_weights_in_no_groups_are_left_alone(tmp_path: Path) -> None:
     assert str(failed.value) == IN_NO_GROUPS
 
 
-@pytest.mark.parametrize("end", ["it is killed", "its engine is gone"])
-def test_a_compile_that_ends_half_way_leaves_no_code(end: str, tmp_path: Path) -> None:
+def test_a_compile_that_is_killed_leaves_no_code(tmp_path: Path, compiler: Callable[[str], None]) -> None:
+    compiler(IS_KILLED_HALFWAY)
+    with pytest.raises(CompileFailed, match="it ended with -9"):
+        step_of(quantized(tmp_path), tmp_path / "code")
+    assert not list((tmp_path / "code").iterdir())
+
+
+def test_a_compile_ends_with_the_engine_it_is_for(tmp_path: Path) -> None:
     model = quantized(tmp_path)
-    plan, made = plans(built(model), model.groups())[0], tmp_path / "made.pt2"
+    plan, file = plans(built(model), model.groups())[0], tmp_path / "made.pt2"
     process = subprocess.Popen(
-        [sys.executable, "-m", package.__name__, str(made)], stdin=subprocess.PIPE, text=True, process_group=0
+        [sys.executable, "-m", package.__name__, str(file)], stdin=subprocess.PIPE, text=True, process_group=0
     )
     assert process.stdin is not None
-    print(plan.text(), file=process.stdin, flush=True)
-    time.sleep(2)  # somewhere in it
-    process.kill() if end == "it is killed" else process.stdin.close()
-    assert process.wait(60) == -signal.SIGKILL
-    assert not made.exists()
+    with process.stdin:
+        print(plan.text(), file=process.stdin)
+    assert process.wait() == -signal.SIGKILL
+    assert not file.exists()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_what_killed_compiles_left_is_cleared_away(tmp_path: Path, made: Path) -> None:
-    code = shutil.copytree(made, tmp_path / "code")
+    code = shutil.copytree(made / "llama", tmp_path / "code")
     old, new = code / "making-old", code / "making-new"
     for folder in (old, new):
         folder.mkdir()
