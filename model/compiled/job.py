@@ -26,9 +26,10 @@ from kvscope.model.grouped import Groups
 from kvscope.model.transformer import Transformer
 
 TRACED = (grouped, hooks, kv_cache, linear, transformer, package)
-COMPILING, COMPILED = "compiling a faster step", "compiled steps"
-FOUND_NO_COMPILER = "steps are not compiled: there is no C++ compiler (g++)"
-IN_NO_GROUPS = "steps are not compiled: the weights are not in 4-bit or 8-bit groups"
+COMPILING = "compiling decode steps…"
+COMPILED, NOT_COMPILED = "decode steps compiled", "decode steps not compiled"
+FOUND_NO_COMPILER = "there is no C++ compiler (g++)"
+IN_NO_GROUPS = "the weights are not in 4-bit or 8-bit groups"
 
 log = logging.getLogger(__name__)
 
@@ -56,13 +57,13 @@ def compiled_step(
         for plan, path in missing.items():
             _make(plan, path)
     except OSError as error:
-        raise CompileFailed(f"steps are not compiled: {folder} cannot be written: {error.strerror or error}") from error
+        raise CompileFailed(f"{folder} cannot be written: {error.strerror or error}") from error
     try:
         return CompiledStep(transformer, groups, files)
     except Exception as error:
         for path in files.values():  # the next start makes them anew
             path.unlink(missing_ok=True)
-        raise CompileFailed(f"steps are not compiled: what was compiled cannot be loaded: {error}") from error
+        raise CompileFailed(f"what was compiled cannot be loaded: {error}") from error
 
 
 def _make(plan: Plan, path: Path) -> None:
@@ -81,7 +82,7 @@ def _make(plan: Plan, path: Path) -> None:
         if done.returncode:
             log.warning("compiling failed:\n%s", done.stdout)
             last = (done.stdout.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
-            raise CompileFailed(f"steps are not compiled: {last}")
+            raise CompileFailed(last)
         made.replace(path)
 
 
