@@ -284,8 +284,11 @@ class Service(Protocol):
     info: dict[str, Any]
     """The `model` object of an `open` frame."""
 
-    def compile(self, say: Callable[[str], None]) -> None:
-        """Make steps faster, beside everything else; `say` hears in a line how that goes. To be called once."""
+    def compile(self, say: Callable[[str, bool], None]) -> None:
+        """Make steps faster, beside everything else. To be called once.
+
+        `say` hears in a line how that goes, and whether it goes on; where it does not, that is the last line.
+        """
         ...
 
     def start(self, request: RunRequest) -> list[Frame]:

@@ -48,7 +48,7 @@ from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.checkpoint.fetch import cache_folder
-from kvscope.model.compiled.job import COMPILED, CompileFailed, compiled_steps
+from kvscope.model.compiled.job import COMPILED, NOT_COMPILED, CompileFailed, compiled_steps
 from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
@@ -109,8 +109,8 @@ class ModelService:
         progress(Progress("ready", 1, 1, f"{service.info['name']} is ready on {chosen}"))
         return service
 
-    def compile(self, say: Callable[[str], None]) -> None:
-        """Have steps of one run compiled, in a thread beside everything else; `say` hears in a line how that goes."""
+    def compile(self, say: Callable[[str, bool], None]) -> None:
+        """Have steps of one run compiled, in a thread beside everything else; `say` hears how that goes."""
         Thread(target=self._compile, args=(say,), name="compile", daemon=True).start()
 
     def start(self, request: RunRequest) -> list[Frame]:
@@ -547,19 +547,20 @@ class ModelService:
         """Of a prompt: one at least is to follow."""
         return min(MAX_PROMPT_TOKENS, self.max_positions - 1)
 
-    def _compile(self, say: Callable[[str], None]) -> None:
+    def _compile(self, say: Callable[[str, bool], None]) -> None:
         runner = self.engine.runner
         try:
             if runner.device != "cpu":
-                raise CompileFailed(f"steps are not compiled: the model is on {runner.device}")
-            runner.compiled = compiled_steps(runner.transformer, self._groups(), cache_folder() / "compiled", say)
+                raise CompileFailed(f"the model is on {runner.device}")
+            folder = cache_folder() / "compiled"
+            runner.compiled = compiled_steps(runner.transformer, self._groups(), folder, lambda line: say(line, True))
         except CompileFailed as failed:
-            say(str(failed))
+            say(f"{NOT_COMPILED}: {failed}", False)
         except Exception as error:  # of a thread that nobody waits for
             log.exception("compiling failed")
-            say(f"steps are not compiled: {type(error).__name__}: {error}")
+            say(f"{NOT_COMPILED}: {type(error).__name__}: {error}", False)
         else:
-            say(COMPILED)
+            say(COMPILED, False)
 
     def _warm_up(self) -> None:
         ids = list(range(min(8, self.info["vocab"], self.info["context"])))

@@ -36,9 +36,10 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Engine to web: how making steps faster goes, in a line."""
+    """Engine to web: how making steps faster goes, in a line; `goes_on`: whether another will follow."""
 
     line: str
+    goes_on: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def serve(
         return
     send(Ready(loaded.info))
     if compiled:
-        loaded.compile(lambda line: send(Compiled(line)))
+        loaded.compile(lambda line, goes_on: send(Compiled(line, goes_on)))
     while True:
         waiting = calls.qsize() if loaded.busy else 1
         for _ in range(waiting):

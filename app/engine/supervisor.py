@@ -27,7 +27,7 @@ class Readiness:
     """Whether the model can be used.
 
     `state`: fetching, loading, ready, failed or restarting; `done` of `total` bytes of `phase`. `compiled`: how making
-    steps faster goes, in a line; empty where nobody has tried.
+    steps faster goes, in a line; empty where nobody has tried. `compiling`: whether that line will change.
     """
 
     state: str
@@ -36,6 +36,7 @@ class Readiness:
     total: int
     message: str
     compiled: str = ""
+    compiling: bool = False
 
 
 STARTING = Readiness("loading", "loading", 0, 0, "Starting the engine")
@@ -52,6 +53,7 @@ class Supervisor:
 
     def __init__(self, calls: Calls, storing: Storing, settings: Settings, report: Callable[[str], None]) -> None:
         self._calls, self._storing, self._settings, self._report = calls, storing, settings, report
+        self._compiles = settings.compile == "auto"
         self._closing = Event()
         self._process: BaseProcess | None = None
         self._hung: Readiness | None = None
@@ -106,7 +108,7 @@ class Supervisor:
                     self._settings.service,
                     self._settings.model,
                     self._settings.device,
-                    self._settings.compile == "auto",
+                    self._compiles,
                     self._settings.watched_from_here,
                 ),
                 name="kvscope-engine",
@@ -172,9 +174,9 @@ class Supervisor:
                 case Ready(info):
                     self._calls.open(connection)
                     self._info = info
-                    self._readiness = replace(STARTING, state="ready", phase="ready", message="Ready")
-                case Compiled(line):
-                    self._readiness = replace(self._readiness, compiled=line)
+                    self._readiness = Readiness("ready", "ready", 0, 0, "Ready", compiling=self._compiles)
+                case Compiled(line, goes_on):
+                    self._readiness = replace(self._readiness, compiled=line, compiling=goes_on)
                 case LoadFailed(reason):
                     if self._last_failure != reason:
                         self._report(reason)

@@ -481,4 +481,5 @@ class Readiness(TypedDict):
     total: Count
     message: str
     compiled: Annotated[str, Field(description="How making steps faster goes, in a line; empty where nobody has tried")]
+    compiling: Annotated[bool, Field(description="Whether that line will change")]
     model: Model | None

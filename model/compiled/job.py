@@ -31,9 +31,10 @@ from kvscope.model.transformer import Transformer
 TRACED = (grouped, hooks, kv_cache, linear, transformer, package)
 MAKING = "making-"
 AN_HOUR_S = 3600.0
-COMPILING, COMPILED = "compiling a faster step", "compiled steps"
-FOUND_NO_COMPILER = "steps are not compiled: there is no C++ compiler (g++)"
-IN_NO_GROUPS = "steps are not compiled: the weights are not in 4-bit or 8-bit groups"
+COMPILING = "compiling decode steps…"
+COMPILED, NOT_COMPILED = "decode steps compiled", "decode steps not compiled"
+FOUND_NO_COMPILER = "there is no C++ compiler (g++)"
+IN_NO_GROUPS = "the weights are not in 4-bit or 8-bit groups"
 
 log = logging.getLogger(__name__)
 
@@ -62,13 +63,13 @@ def compiled_steps(
         for plan, path in missing.items():
             _make(plan, path)
     except OSError as error:
-        raise CompileFailed(f"steps are not compiled: {folder} cannot be written: {error.strerror or error}") from error
+        raise CompileFailed(f"{folder} cannot be written: {error.strerror or error}") from error
     try:
         return CompiledSteps(transformer, groups, files)
     except Exception as error:
         for path in files.values():  # the next start makes them anew
             path.unlink(missing_ok=True)
-        raise CompileFailed(f"steps are not compiled: what was compiled cannot be loaded: {error}") from error
+        raise CompileFailed(f"what was compiled cannot be loaded: {error}") from error
 
 
 def _make(plan: Plan, path: Path) -> None:
@@ -93,7 +94,7 @@ def _make(plan: Plan, path: Path) -> None:
         if process.returncode:
             log.warning("compiling failed:\n%s", said)
             last = (said.strip().splitlines() or [f"it ended with {process.returncode}"])[-1]
-            raise CompileFailed(f"steps are not compiled: {last}")
+            raise CompileFailed(last)
         made.replace(path)
 
 

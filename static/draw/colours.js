@@ -1,17 +1,28 @@
 /** Colours: ramps, packing for ImageData, and which are light. Pure. */
 
 import { rgb } from "d3-color";
-import { interpolateRgb, piecewise } from "d3-interpolate";
 import { SHADES } from "./scales.js";
 
 /** Black and white: with either, every colour has a contrast of 4.5 at least. */
 const DARK_INK = "#000000";
 const LIGHT_INK = "#ffffff";
 
+/** @returns {string} the colour at `share` 0…1 of the way from one to another: red, green, blue and opacity each by itself */
+export function between(from, to, share) {
+  const [a, b] = [rgb(from), rgb(to)];
+  const at = (channel) => a[channel] + share * (b[channel] - a[channel]);
+  return rgb(at("r"), at("g"), at("b"), at("opacity")).formatRgb();
+}
+
 /** @returns {string[]} 256 CSS colours through the given stops, evenly spaced */
 export function ramp(stops) {
-  const at = piecewise(interpolateRgb, stops);
-  return Array.from({ length: SHADES }, (_, i) => at(i / (SHADES - 1)));
+  const colours = stops.map((stop) => rgb(stop));
+  const parts = colours.length - 1;
+  return Array.from({ length: SHADES }, (_, i) => {
+    const at = (i / (SHADES - 1)) * parts;
+    const part = Math.min(parts - 1, Math.floor(at));
+    return between(colours[part], colours[part + 1], at - part);
+  });
 }
 
 /** @returns {Uint32Array} CSS colours as 0xAABBGGRR */

@@ -3,8 +3,7 @@
  */
 
 import { hcl } from "d3-color";
-import { interpolateRgb } from "d3-interpolate";
-import { inkOn, isLight, pack, packed, ramp } from "./colours.js";
+import { between, inkOn, isLight, pack, packed, ramp } from "./colours.js";
 
 const PROPERTIES = {
   ...{ mono: "mono", sans: "sans", bg: "bg", panel: "panel", ink: "ink", muted: "muted", line: "line" },
@@ -46,9 +45,9 @@ export function buildTheme(colours) {
     return { css, packed: packed(css), ink: css.map(inkOn) };
   };
   const signed = ramp(SIGNED[dark ? "dark" : "light"]);
-  const towards = (colour, least) => interpolateRgb(colours.panel, colour)(least);
+  const towards = (colour, least) => between(colours.panel, colour, least);
   const cellRamp = (colour, deepest) => ramp([towards(colour, dark ? 0.28 : 0.2), towards(colour, 0.55), deepest]);
-  const deep = (colour) => (dark ? interpolateRgb(colour, "#ffffff")(0.25) : interpolateRgb(colour, "#000000")(0.12));
+  const deep = (colour) => (dark ? between(colour, "#ffffff", 0.25) : between(colour, "#000000", 0.12));
   const cachedV = shiftHue(colours.cached, V_HUE_SHIFT);
   const ramps = {
     cachedK: cellRamp(colours.cached, deep(colours.cached)),

@@ -1,14 +1,15 @@
-/** How far the model's loading is: asked of the server until it is ready. */
+/** How far the model is: asked of the server until it is ready, and has nothing more to say of compiling. */
 
 const POLL_MS = 400;
-const FAILED_POLL_MS = 3000;
+/** Of what takes longer, and of what nobody waits for. */
+const SLOW_POLL_MS = 3000;
 
 /**
  * @param {Object} parts
  * @param {Object} parts.store
  * @param {Object} parts.client
  * @param {(ms: number) => Promise<void>} parts.delay
- * @param {() => void} parts.onReady the model is ready
+ * @param {() => void} parts.onReady the model is ready; each time that is heard
  * @returns {{poll: () => void, dispose: () => void}} `poll` asks from now on, unless it does already
  */
 export function createReadiness({ store, client, delay, onReady }) {
@@ -22,12 +23,14 @@ export function createReadiness({ store, client, delay, onReady }) {
     while (!disposed) {
       const readiness = await client.readiness().catch(() => ({ state: "unreachable" }));
       dispatch({ type: "readiness", readiness });
-      if (readiness.state === "ready") break;
-      if (readiness.state === "failed" && state().held) dispatch({ type: "problem", problem: modelFailed(readiness) });
-      await delay(readiness.state === "failed" ? FAILED_POLL_MS : POLL_MS);
+      const ready = readiness.state === "ready";
+      if (ready && !disposed) onReady();
+      if (ready && !readiness.compiling) break;
+      const failed = readiness.state === "failed";
+      if (failed && state().held) dispatch({ type: "problem", problem: modelFailed(readiness) });
+      await delay(ready || failed ? SLOW_POLL_MS : POLL_MS);
     }
     polling = false;
-    if (!disposed) onReady();
   };
 
   return {

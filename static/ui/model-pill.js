@@ -12,14 +12,15 @@ export function ModelPill({ readiness, model = null }) {
       <span class="model-dot" aria-hidden="true"></span>
       ${
         readiness.state === "ready"
-          ? html`<${Ready} model=${readiness.model ?? model} compiled=${readiness.compiled} />`
+          ? html`<${Ready} model=${readiness.model ?? model} compiled=${readiness.compiled} compiling=${readiness.compiling} />`
           : html`<${Loading} readiness=${readiness} />`
       }
     </div>
   `;
 }
 
-function Ready({ model, before = "", compiled = "" }) {
+/** `compiled`: a line on its decode steps. While it will change it is what is seen; afterwards it is in the tip, with all the rest. */
+function Ready({ model, before = "", compiled = "", compiling = false }) {
   if (!model) return html`<span class="model-text">ready</span>`;
   const more = [
     counted(model.layers, "layer"),
@@ -27,9 +28,9 @@ function Ready({ model, before = "", compiled = "" }) {
     SHORT_DTYPES[model.dtype] ?? model.dtype,
     model.device.toUpperCase(),
   ];
-  return html`<span class="model-text" title=${[model.name, ...more, compiled].filter(Boolean).join(" · ")}
-    >${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span
-  >`;
+  const title = [model.name, ...more, compiled].filter(Boolean).join(" · ");
+  if (compiling && compiled) return html`<span class="model-text" title=${title}>${compiled}</span>`;
+  return html`<span class="model-text" title=${title}>${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span>`;
 }
 
 /** In a file no model runs; the one that the run was made by is named. */

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import requests
 from playwright.sync_api import Page, expect
 
 from tests.support.server import Server
@@ -63,6 +64,17 @@ def test_the_first_visit_plays_a_recorded_run_from_its_first_step_to_its_last(st
     stage.page.get_by_label("Speed").select_option("4×")
     stage.expect_phase("done")
     assert int(stage.slider.input_value()) == len(stage.server.log(stage.run_id).steps) - 1
+
+
+def test_the_model_says_how_compiling_goes_without_a_reload(stage: Stage) -> None:
+    ready = requests.get(f"{stage.server.url}readyz", timeout=60).json()
+    compiled = {"compiled": "compiling decode steps…", "compiling": True}
+    stage.page.route("**/readyz", lambda route: route.fulfill(json=ready | compiled))
+    stage.open()
+    model = stage.page.get_by_role("group", name="Model", exact=True)
+    expect(model).to_contain_text("compiling decode steps…")
+    compiled.update(compiled="decode steps not compiled: there is no C++ compiler (g++)", compiling=False)
+    expect(model.get_by_title("no C++ compiler")).to_contain_text("30 layers")
 
 
 @pytest.mark.parametrize("width", [1440, 390], ids=["desktop", "phone"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -739,3 +740,9 @@ def test_only_a_run_between_two_steps_is_set_aside() -> None:
     made.control("a", "resume")
     log = finish(made)
     assert log[-1].kind == "close"
+
+
+def test_steps_that_cannot_be_compiled_are_said_so_in_a_last_line() -> None:
+    said: SimpleQueue[tuple[str, bool]] = SimpleQueue()
+    service().compile(lambda line, goes_on: said.put((line, goes_on)))
+    assert said.get(timeout=60) == ("decode steps not compiled: the weights are not in 4-bit or 8-bit groups", False)

@@ -85,11 +85,15 @@ class FakeService:
         self._runs: dict[str, FakeRun] = {}
         self._waiting: list[Frame] = []
         self._calls = 0
+        self._compiled: Callable[[], None] = lambda: None
 
-    def compile(self, say: Callable[[str], None]) -> None:
-        say("nothing to compile")
+    def compile(self, say: Callable[[str, bool], None]) -> None:
+        """Until the first run is asked for."""
+        say("being compiled", True)
+        self._compiled = lambda: say("compiled", False)
 
     def start(self, request: RunRequest) -> list[Frame]:
+        self._compiled()
         if "boom" in request.prompt:
             raise ZeroDivisionError("boom")
         if request.prompt.startswith("long"):

@@ -62,6 +62,18 @@ def test_an_engine_that_dies_interrupts_its_runs_and_comes_back(engine_side: Sta
     assert closed(engine.log, "b") == "length"
 
 
+def test_readiness_tells_how_compiling_goes_and_when_that_is_over(engine_side: Started) -> None:
+    engine = engine_side()
+    assert engine.supervisor.readiness.compiling
+    eventually(lambda: engine.supervisor.readiness.compiled == "being compiled")
+    assert engine.supervisor.readiness.compiling
+    engine.start("a", max_new_tokens=1)
+    eventually(lambda: not engine.supervisor.readiness.compiling)
+    assert engine.supervisor.readiness.compiled == "compiled"
+    untouched = engine_side(compile="off").supervisor.readiness
+    assert (untouched.compiled, untouched.compiling) == ("", False)
+
+
 def test_closing_interrupts_what_runs_and_ends_the_engine(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.01")
     engine.start("a", max_new_tokens=256)

@@ -20,7 +20,10 @@ function harness({
   const watches = [];
   const held = new Map();
   const client = {
-    readiness: async () => ({ state: states.length > 1 ? states.shift() : states[0], message: "why" }),
+    readiness: async () => {
+      const state = states.length > 1 ? states.shift() : states[0];
+      return typeof state === "string" ? { state, message: "why" } : state;
+    },
     start: async (settings) => {
       calls.push(["start", settings.prompt]);
       return start();
@@ -90,6 +93,25 @@ test("a run that is started opens in the view that was open", async () => {
   bring(0, 1);
   assert.equal(store.state().selection.view, "tokens");
   controller.dispose();
+});
+
+test("what is said of compiling is followed to its last word, and nothing waits for it", async () => {
+  const compiling = { state: "ready", compiled: "being compiled", compiling: true };
+  const { client, store, controller, calls } = harness({ states: ["loading", compiling, compiling] });
+  controller.begin(null, {});
+  store.dispatch({ type: "prompt", prompt: "hello" });
+  controller.submit();
+  await settled();
+  assert.deepEqual(calls, [["start", "hello"]]);
+  assert.equal(store.state().readiness.compiled, "being compiled");
+  let asked = 0;
+  client.readiness = async () => {
+    asked += 1;
+    return { state: "ready", compiled: "not compiled: why", compiling: false };
+  };
+  await settled();
+  assert.equal(store.state().readiness.compiled, "not compiled: why");
+  assert.equal(asked, 1);
 });
 
 test("a prompt that was taken back does not start", async () => {
