@@ -119,14 +119,20 @@ def test_share_makes_a_link_that_opens_this_pass_with_its_note(
     expect(other.get_by_role("slider", name="Pass")).to_have_value("1")
 
 
-def test_while_it_goes_on_it_cannot_be_shared(new_page: Callable[..., Page], server: Server) -> None:
-    page = opened(new_page(**DESKTOP), f"{server.url}serving")
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.wait_for_url(re.compile(r"\?run="))
+def test_while_it_goes_on_it_cannot_be_shared_and_then_only_when_asked(
+    new_page: Callable[..., Page], server: Server, run: str
+) -> None:
+    page = opened(new_page(**DESKTOP), f"{server.url}serving?run={run}")
     share_button = page.get_by_role("button", name="Share", exact=True)
+    share_button.click()
+    expect(share_dialog(page)).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Run again", exact=True).click()
     expect(share_button).to_be_disabled()
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("This run was stopped")).to_be_visible()
+    expect(share_button).to_be_enabled()
+    expect(share_dialog(page)).to_be_hidden()
 
 
 def test_its_link_shows_it_without_anything_to_start(

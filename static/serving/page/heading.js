@@ -29,7 +29,7 @@ export function Heading({ state, playing, client, limits, framed, saved }) {
           !framed &&
           !saved &&
           run &&
-          html`<${KeepButton} log=${log} pass=${playing.shown} limits=${limits} client=${client} />
+          html`<${KeepButton} key=${log?.id} log=${log} pass=${playing.shown} limits=${limits} client=${client} />
             <${ShareAddress} class="plain-button" name="Embed, print" path=${`${pathOf(run, null)}${hash}`} title=${TITLE} prints=${PRINTS}
               heading="For as long as this server keeps it" say="The link opens this run at this pass. A link that stays is made with Share." />`
         }

@@ -20,5 +20,5 @@ export function KeepButton({ log, pass, limits, client }) {
       type="button" class="run-button" disabled=${refusal !== null} title=${refusal ?? "A link that opens this run, at this pass, and stays"}
       onClick=${() => setOpened((times) => times + 1)}
     >Share</button>
-    ${opened > 0 && !refusal && html`<${Fetched} of=${DIALOG} key=${log.id} log=${log} pass=${pass} opened=${opened} limits=${limits} client=${client} />`}`;
+    ${opened > 0 && !refusal && html`<${Fetched} of=${DIALOG} log=${log} pass=${pass} opened=${opened} limits=${limits} client=${client} />`}`;
 }
