@@ -86,8 +86,9 @@ def _make(plan: Plan, path: Path) -> None:
         ) as process:
             assert process.stdin is not None
             assert process.stdout is not None
+            # Past the buffer of `stdin`, which would be written again when that is closed.
             with suppress(BrokenPipeError):  # it says why, or how it ended
-                print(plan.text(), file=process.stdin, flush=True)
+                os.write(process.stdin.fileno(), f"{plan.text()}\n".encode())
             said = process.stdout.read()  # with the other pipe still open: the process ends when that does
         if process.returncode == NO_COMPILER:
             raise CompileFailed(FOUND_NO_COMPILER)

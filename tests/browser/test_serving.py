@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.real]
 SYSTEM = "You work in a small bookshop that is open from nine to six. Answer in one short and friendly sentence."
 PROMPTS = ("When do you open?", "A book about dogs?", "What is a haiku?")
 SETTINGS = {"at_once": 2, "chunk": 64, "blocks": 40}
-ENDED_MS = 60_000
+ENDED_MS = 120_000
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,8 @@ def test_a_link_opens_its_pass_and_keys_go_on_from_there(serving: Callable[..., 
     page.get_by_role("heading", level=1).click()  # a key pressed on a button is the button's
     page.keyboard.press(" ")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    expect(slider).to_have_value(str(len(served.passes) - 1), timeout=ENDED_MS)
+    as_fast_as_it_was = sum(each["ms"] for each in served.passes[number:])
+    expect(slider).to_have_value(str(len(served.passes) - 1), timeout=ENDED_MS + as_fast_as_it_was)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -194,8 +195,20 @@ def test_weights_in_no_groups_are_left_alone(tmp_path: Path) -> None:
     assert str(failed.value) == IN_NO_GROUPS
 
 
-def test_a_compile_that_is_killed_leaves_no_code(tmp_path: Path, compiler: Callable[[str], None]) -> None:
+class Ended(subprocess.Popen[str]):
+    """A process that has ended when it is first spoken to."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+
+
+@pytest.mark.parametrize("kind", [subprocess.Popen, Ended])
+def test_a_compile_that_is_killed_leaves_no_code(
+    kind: type, tmp_path: Path, compiler: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     compiler(IS_KILLED_HALFWAY)
+    monkeypatch.setattr(subprocess, "Popen", kind)
     with pytest.raises(CompileFailed, match="it ended with -9"):
         step_of(quantized(tmp_path), tmp_path / "code")
     assert not list((tmp_path / "code").iterdir())
