@@ -60,8 +60,9 @@ def compiled_steps(
         missing = {plan: path for plan, path in files.items() if not path.exists()}
         if missing:
             say(COMPILING)
-        for plan, path in missing.items():
-            _make(plan, path)
+            with tempfile.TemporaryDirectory(dir=folder, prefix=MAKING) as work:
+                for plan, path in missing.items():
+                    _make(plan, path, Path(work))
     except OSError as error:
         raise CompileFailed(f"{folder} cannot be written: {error.strerror or error}") from error
     try:
@@ -72,31 +73,31 @@ def compiled_steps(
         raise CompileFailed(f"what was compiled cannot be loaded: {error}") from error
 
 
-def _make(plan: Plan, path: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=MAKING) as work:
-        made = Path(work) / path.name
-        with subprocess.Popen(
-            [sys.executable, "-m", package.__name__, str(made)],
-            env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": work, "TMPDIR": work},
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            process_group=0,
-        ) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            # Past the buffer of `stdin`, which would be written again when that is closed.
-            with suppress(BrokenPipeError):  # it says why, or how it ended
-                os.write(process.stdin.fileno(), f"{plan.text()}\n".encode())
-            said = process.stdout.read()  # with the other pipe still open: the process ends when that does
-        if process.returncode == NO_COMPILER:
-            raise CompileFailed(FOUND_NO_COMPILER)
-        if process.returncode:
-            log.warning("compiling failed:\n%s", said)
-            last = (said.strip().splitlines() or [f"it ended with {process.returncode}"])[-1]
-            raise CompileFailed(last)
-        made.replace(path)
+def _make(plan: Plan, path: Path, work: Path) -> None:
+    """Into `path`. `work`: a folder for all that compiling leaves, of which the next part may use some."""
+    made = work / path.name
+    with subprocess.Popen(
+        [sys.executable, "-m", package.__name__, str(made)],
+        env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(work), "TMPDIR": str(work)},
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        process_group=0,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        # Past the buffer of `stdin`, which would be written again when that is closed.
+        with suppress(BrokenPipeError):  # it says why, or how it ended
+            os.write(process.stdin.fileno(), f"{plan.text()}\n".encode())
+        said = process.stdout.read()  # with the other pipe still open: the process ends when that does
+    if process.returncode == NO_COMPILER:
+        raise CompileFailed(FOUND_NO_COMPILER)
+    if process.returncode:
+        log.warning("compiling failed:\n%s", said)
+        last = (said.strip().splitlines() or [f"it ended with {process.returncode}"])[-1]
+        raise CompileFailed(last)
+    made.replace(path)
 
 
 def _clear_away(folder: Path) -> None:
