@@ -219,9 +219,16 @@ def test_an_experiment_asks_both_ways_and_compares_the_texts(serving: Callable[.
     ]
     assert rows[1] < rows[0]
     expect(card).to_contain_text(f"rows computed {rows[0]} → {rows[1]}")
-    page.get_by_role("group", name="Round").get_by_role("button", name="off").click()
+    off = page.get_by_role("group", name="Round").get_by_role("button", name="off")
+    off.click()
     expect(region(page, "Time")).to_contain_text("on: all done at")
     expect(region(page, "Time")).not_to_contain_text("shared")
+    slider, passes = page.get_by_role("slider", name="Pass"), sum(made["round"] == 0 for made in log.passes)
+    expect(slider).to_have_attribute("max", str(passes - 1))
+    for key, value in (("End", passes - 1), ("Home", 0)):
+        slider.press(key)
+        expect(slider).to_have_value(str(value))
+        expect(off).to_have_attribute("aria-pressed", "true")
     page.go_back()
     expect(page.get_by_role("group", name="Recorded")).to_be_visible()
     expect(card).to_contain_text(f"{same} of 3")
