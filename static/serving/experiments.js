@@ -137,7 +137,7 @@ export const EXPERIMENTS = [
     ],
     prepare: withLittleMemory,
     figures: [
-      { name: "waste of what is held, on average", of: meanWaste, format: percent, better: "less" },
+      { name: "waste of what is held, on average over the round", of: meanWaste, format: percent, better: "less" },
       { name: "answered at once, at most", of: ({ round }) => mostAtOnce(round), format: integer, better: "more" },
       { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
     ],

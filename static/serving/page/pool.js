@@ -66,19 +66,24 @@ function WasteOver({ round, rowBytes, blockSize }) {
 
 function Waste({ round, pass, rowBytes, requests, blockSize }) {
   const waste = wasteOf(pass, blockSize);
-  const reserved = reservedWaste(pass, requests, blockSize);
+  const reserved = round.settings.reserve ? null : reservedWaste(pass, requests, blockSize);
+  const whole = useMemo(() => round.end && wasteOver(round, blockSize), [round, round.end]);
   if (!waste) return html`<${WasteOver} round=${round} rowBytes=${rowBytes} blockSize=${blockSize} />`;
   return html`<details class="waste">
     <summary>
       <b class="waste-number">waste ${percent(waste.share, 0)}</b>
-      <span>of the room in ${counted(waste.held, "block")}</span>
-      <span class="waste-reserved">Were room kept for everybody’s longest answer from the start: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")} (computed)</span>
-      <span class="waste-bar" aria-hidden="true"><i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i><i style=${{ width: `${100 * waste.share}%` }}></i></span>
+      <span>after this pass, of the room in ${counted(waste.held, "block")} of those being answered${whole && html`; over the whole round <b>${percent(whole.share, 0)}</b> on average`}</span>
+      <span class="waste-reserved">${reserved ? html`Were room kept for the same people’s longest answers from the start: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")} (computed)` : "In this round room is kept for everybody’s longest answer from the start."}</span>
+      <span class="waste-bar" aria-hidden="true">${reserved && html`<i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i>`}<i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
-    <p>A block has room for ${blockSize} tokens, and the newest block of each person is seldom full: that is the waste.</p>
+    <p>A block has room for ${blockSize} tokens, and ${reserved ? "the newest block of each person is seldom full" : "most of what is kept for an answer is empty until the answer gets there"}: that is the waste.</p>
     <p>Now: 1 − ${integer(waste.filled)} rows filled ÷ (${counted(waste.held, "block")} × ${blockSize}) = ${percent(waste.share)}. A block that several share counts once.</p>
-    <p>Kept from the start, by formula: each of them would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks of its own, ${integer(reserved.held)} in all:
-      1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.</p>
+    ${whole && html`<p>Over the round: the same after each pass, each counted for as long as it took.</p>`}
+    ${
+      reserved &&
+      html`<p>Kept from the start, by formula: each of them would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks of its own, ${integer(reserved.held)} in all:
+      1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.</p>`
+    }
   </details>`;
 }
 
