@@ -51,6 +51,8 @@ const percent = (value) => `${integer(100 * value)} %`;
  * @property {(facts: Facts) => number|null} of
  * @property {(value: number) => string} format
  * @property {"more"|"less"} better
+ * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [against] what is said with it where it goes against the
+ *   other figures, out of a value per figure
  *
  * @typedef {Object} Experiment
  * @property {string} id
@@ -60,6 +62,7 @@ const percent = (value) => `${integer(100 * value)} %`;
  * @property {{value: *, name: string}[]} values one per round
  * @property {(posted: Posted) => Posted} prepare what else it needs, the same in all rounds
  * @property {Figure[]} figures the first is drawn
+ * @property {string} [leftOut] what its figures do not count
  * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [says] what it comes to, out of a value per figure
  *
  * @typedef {{system: string, requests: Object[], settings: import("../log/workload.js").Settings}} Posted
@@ -137,7 +140,7 @@ export const EXPERIMENTS = [
     ],
     prepare: withLittleMemory,
     figures: [
-      { name: "waste of what is held, on average", of: meanWaste, format: percent, better: "less" },
+      { name: "waste of what is held, on average over the round", of: meanWaste, format: percent, better: "less" },
       { name: "answered at once, at most", of: ({ round }) => mostAtOnce(round), format: integer, better: "more" },
       { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
     ],

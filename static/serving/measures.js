@@ -100,11 +100,23 @@ export function guesses({ passes }, isOf = (_request) => true) {
   };
 }
 
+/**
+ * What followed the first word of each answer, which comes of reading the prompt.
+ *
+ * @returns {{tokens: number, passes: number}} `passes`: those that gave these tokens, counted for each answer
+ */
+export function afterFirst(answers) {
+  const later = answers.map(({ words }) => words.slice(1));
+  return {
+    tokens: sumOf(later, ({ length }) => length),
+    passes: sumOf(later, (words) => new Set(words.map(({ pass }) => pass)).size),
+  };
+}
+
 /** @returns {number|null} tokens after the first of each answer, by the passes that gave them: 1 where nothing is guessed */
 export function tokensPerPass(answers) {
-  const later = answers.map(({ words }) => words.slice(1));
-  const passes = sumOf(later, (words) => new Set(words.map(({ pass }) => pass)).size);
-  return passes ? sumOf(later, ({ length }) => length) / passes : null;
+  const { tokens, passes } = afterFirst(answers);
+  return passes ? tokens / passes : null;
 }
 
 /** @returns {number} the most rows that anybody held between two of their words */
@@ -115,11 +127,6 @@ export function mostPositions({ passes }) {
       .map(({ request }) => requests[request].positions),
   );
   return Math.max(0, ...held);
-}
-
-/** @returns {number} passes with rows of these requests */
-export function ownPasses({ passes }, isOf = (_request) => true) {
-  return passes.filter(({ members }) => members.some(({ request }) => isOf(request))).length;
 }
 
 /** @returns {number} */

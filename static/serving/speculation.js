@@ -4,7 +4,8 @@
  */
 
 import { fixed, integer, percent } from "../facts/format.js";
-import { guesses, mean, ownPasses, tokensPerPass } from "./measures.js";
+import { median } from "../time/facts.js";
+import { afterFirst, guesses, tokensPerPass } from "./measures.js";
 import { NEW, REPEATED } from "./prompts.js";
 
 const TOKENS = 32;
@@ -27,7 +28,7 @@ const ROWS = [
   },
   {
     name: "passes",
-    of: ({ round }, isOf) => ownPasses(round, isOf),
+    of: ({ answers }, isOf) => afterFirst(answers.filter(({ request }) => isOf(request))).passes,
     format: integer,
     better: /** @type {const} */ ("less"),
   },
@@ -44,13 +45,18 @@ const ROWS = [
     better: /** @type {const} */ ("less"),
   },
   {
-    name: "ms a token, measured once",
-    of: ({ answers }, isOf) => msPerToken(answers.filter(({ request }) => isOf(request))),
+    name: "ms a token, by the median pass",
+    of: ({ round, answers }, isOf) =>
+      msPerToken(
+        round,
+        answers.filter(({ request }) => isOf(request)),
+      ),
     format: integer,
     better: /** @type {const} */ ("less"),
+    against: againstPasses,
   },
 ];
-const [RIGHT, PASSES, , WRONG] = ROWS.map((_, at) => at * KINDS.length);
+const [RIGHT, PASSES, , WRONG, TIME] = ROWS.map((_, at) => at * KINDS.length);
 
 /** One of the list in experiments.js. */
 export const SPECULATION = {
@@ -68,12 +74,15 @@ export const SPECULATION = {
     requests: [...REPEATED, NEW].map((prompt) => ({ ...ASKED, prompt })),
     settings: { ...settings, at_once: 1 },
   }),
-  figures: ROWS.flatMap(({ name, of, format, better }) =>
-    KINDS.map(({ group, isOf }) => ({
+  figures: ROWS.flatMap(({ name, of, format, better, against }) =>
+    KINDS.map(({ group, isOf }, kind) => ({
       ...{ name, group, format, better },
+      against: against && ((before, after) => against(kind, before, after)),
       of: (facts) => of(facts, (request) => isOf(facts.requests[request])),
     })),
   ),
+  leftOut:
+    "Passes and tokens are counted from the second word of each answer on: the first comes of reading the prompt. A time is the median pass with guesses, and the median without, times how many there were.",
   says: (before, after) => {
     const [repeats, fresh] = KINDS.map(({ group }, kind) =>
       cameTo(group, before[PASSES + kind], after[PASSES + kind], after[RIGHT + kind], after[WRONG + kind]),
@@ -86,10 +95,22 @@ const ASKED = { max_new_tokens: TOKENS, arrives_ms: 0, cancel_ms: null, retry_of
 
 function cameTo(group, before, after, right, wrong) {
   const share = right === null ? "nothing could be guessed" : `${wholePercent(right)} of the guesses were right`;
-  if (after <= SAVED * before)
+  if (pays(before, after))
     return `It pays where the answer ${group}: ${share}, and ${integer(after)} passes did the work of ${integer(before)}.`;
   const lost = wrong ? `, with ${integer(wrong)} more rows to compute` : "";
   return `It does not pay where the answer ${group}: ${share}, and it still took ${integer(after)} passes (${integer(before)} without)${lost}.`;
+}
+
+function pays(before, after) {
+  return after <= SAVED * before;
+}
+
+/** @returns {string|null} where the times of these answers go against what their passes say */
+function againstPasses(kind, before, after) {
+  const [passes, time] = [PASSES + kind, TIME + kind];
+  if (before[time] === null || after[time] === null) return null;
+  const against = pays(before[passes], after[passes]) ? after[time] > before[time] : pays(before[time], after[time]);
+  return against ? "the times say otherwise: something else may have run meanwhile" : null;
 }
 
 /** Of a request that is told to repeat what it says. */
@@ -105,13 +126,21 @@ function wrongOf({ guessed, right }) {
   return guessed - right;
 }
 
-/** Between the first word and the last. */
-function msPerToken(answers) {
-  return mean(
-    answers
-      .filter(({ words }) => words.length > 1)
-      .map(({ words }) => (words.at(-1).ms - words[0].ms) / (words.length - 1)),
+/**
+ * Each pass after the first word is taken to last as long as the median of its kind, with guesses or without: one that was held up by
+ * something else counts no more than any.
+ */
+function msPerToken({ passes }, answers) {
+  const { tokens } = afterFirst(answers);
+  if (!tokens) return null;
+  const later = new Set(answers.flatMap(({ words }) => words.slice(1).map(({ pass }) => pass)));
+  const [guessed, plain] = [true, false].map((wanted) =>
+    passes
+      .filter(({ number, members }) => later.has(number) && members.some((member) => member.guessed > 0) === wanted)
+      .map(({ ms }) => ms),
   );
+  const lasted = (times) => (times.length ? times.length * median(times) : 0);
+  return (lasted(guessed) + lasted(plain)) / tokens;
 }
 
 function wholePercent(value) {

@@ -169,7 +169,7 @@ def test_a_link_without_a_pass_opens_where_most_happens(serving: Callable[..., P
     expect(field(page, "Answered at once")).to_have_value("2")
 
 
-def test_a_run_of_earlier_settings_says_so_and_a_narrow_window_leaves_the_grid_as_it_was(
+def test_a_run_of_other_settings_says_which_and_a_narrow_window_leaves_the_grid_as_it_was(
     serving: Callable[..., Page], served: Served
 ) -> None:
     page = serving(f"serving?run={served.run}#pass=0")
@@ -181,9 +181,10 @@ def test_a_run_of_earlier_settings_says_so_and_a_narrow_window_leaves_the_grid_a
     expect(drawing).not_to_have_attribute("width", "316")
     page.set_viewport_size({"width": 1440, "height": 900})
     expect(drawing).to_have_attribute("width", "316")
-    expect(page.get_by_text("with the earlier settings")).to_have_count(0)
+    told = page.get_by_role("status").filter(has_text="This run was asked otherwise")
+    expect(told).to_have_count(0)
     page.get_by_role("button", name="Little memory").click()
-    expect(page.get_by_text("with the earlier settings")).to_be_visible()
+    expect(told).to_contain_text(f"{len(PROMPTS)} people")
 
 
 def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Page], served: Served) -> None:
@@ -219,9 +220,16 @@ def test_an_experiment_asks_both_ways_and_compares_the_texts(serving: Callable[.
     ]
     assert rows[1] < rows[0]
     expect(card).to_contain_text(f"rows computed {rows[0]} → {rows[1]}")
-    page.get_by_role("group", name="Round").get_by_role("button", name="off").click()
+    off = page.get_by_role("group", name="Round").get_by_role("button", name="off")
+    off.click()
     expect(region(page, "Time")).to_contain_text("on: all done at")
     expect(region(page, "Time")).not_to_contain_text("shared")
+    slider, passes = page.get_by_role("slider", name="Pass"), sum(made["round"] == 0 for made in log.passes)
+    expect(slider).to_have_attribute("max", str(passes - 1))
+    for key, value in (("End", passes - 1), ("Home", 0)):
+        slider.press(key)
+        expect(slider).to_have_value(str(value))
+        expect(off).to_have_attribute("aria-pressed", "true")
     page.go_back()
     expect(page.get_by_role("group", name="Recorded")).to_be_visible()
     expect(card).to_contain_text(f"{same} of 3")

@@ -71,20 +71,17 @@ function SideBySide({ result: { experiment, rounds } }) {
   const groups = [...new Set(experiment.figures.map(({ group }) => group))];
   const [before, after] = rounds.map(({ values }) => values);
   const says = (at) => {
-    const { format } = experiment.figures[at];
-    return (
-      [before[at], after[at]]
-        .filter((value) => value !== null)
-        .map(format)
-        .join(" → ") || "–"
-    );
+    const { format, against } = experiment.figures[at];
+    const values = [before[at], after[at]].filter((value) => value !== null).map(format);
+    const other = against?.(before, after);
+    return html`${values.join(" → ") || "–"}${other && html` <small>${other}</small>`}`;
   };
   const rows = experiment.figures.filter(({ group }) => group === groups[0]);
   return html`<table class="outcome-table">
     <thead><tr><th scope="col">the answer</th>${groups.map((group) => html`<th key=${group} scope="col">${group}</th>`)}</tr></thead>
     <tbody>${rows.map(({ name }, row) => html`<tr key=${name}><th scope="row">${name}</th>${groups.map((group, at) => html`<td key=${group} class="number">${says(row * groups.length + at)}</td>`)}</tr>`)}</tbody>
   </table>
-  <p class="quiet">${rounds[0].name} → ${rounds[1].name}. Times hang on what else the machine did; passes and guesses do not.</p>`;
+  <p class="quiet">${rounds[0].name} → ${rounds[1].name}. ${experiment.leftOut} Times hang on what else the machine did; passes and guesses do not.</p>`;
 }
 
 function BeforeAfter({ result: { experiment, rounds, figures } }) {

@@ -46,7 +46,7 @@ export function Pool({ log, round, pass, tally, look }) {
       ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} touched=${touched} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
     </div>
     <${Legend} drawn=${drawn.length} pass=${pass} />
-    <${Shared} cells=${cells} round=${round} events=${tally.events} pass=${pass} blockSize=${blockSize} />
+    <${Shared} cells=${cells} round=${round} tally=${tally} pass=${pass} blockSize=${blockSize} />
   </section>`;
 }
 
@@ -66,19 +66,24 @@ function WasteOver({ round, rowBytes, blockSize }) {
 
 function Waste({ round, pass, rowBytes, requests, blockSize }) {
   const waste = wasteOf(pass, blockSize);
-  const reserved = reservedWaste(pass, requests, blockSize);
+  const reserved = round.settings.reserve ? null : reservedWaste(pass, requests, blockSize);
+  const whole = useMemo(() => round.end && wasteOver(round, blockSize), [round, round.end]);
   if (!waste) return html`<${WasteOver} round=${round} rowBytes=${rowBytes} blockSize=${blockSize} />`;
   return html`<details class="waste">
     <summary>
       <b class="waste-number">waste ${percent(waste.share, 0)}</b>
-      <span>of the room in ${counted(waste.held, "block")}</span>
-      <span class="waste-reserved">Were room kept for everybody’s longest answer from the start: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")} (computed)</span>
-      <span class="waste-bar" aria-hidden="true"><i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i><i style=${{ width: `${100 * waste.share}%` }}></i></span>
+      <span>after this pass, of the room in ${counted(waste.held, "block")}${whole && html`; over the whole round <b>${percent(whole.share, 0)}</b> on average`}</span>
+      <span class="waste-reserved">${reserved ? html`Were room kept for the same people’s longest answers from the start: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")} (computed)` : "In this round room is kept for everybody’s longest answer from the start."}</span>
+      <span class="waste-bar" aria-hidden="true">${reserved && html`<i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i>`}<i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
-    <p>A block has room for ${blockSize} tokens, and the newest block of each person is seldom full: that is the waste.</p>
-    <p>Now: 1 − ${integer(waste.filled)} rows filled ÷ (${counted(waste.held, "block")} × ${blockSize}) = ${percent(waste.share)}. A block that several share counts once.</p>
-    <p>Kept from the start, by formula: each of them would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks of its own, ${integer(reserved.held)} in all:
-      1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.</p>
+    <p>A block has room for ${blockSize} tokens, and ${reserved ? "the newest block of each person is seldom full" : "most of what is kept for an answer is empty until the answer gets there"}: that is the waste.</p>
+    <p>Of those being answered now: 1 − ${integer(waste.filled)} rows filled ÷ (${counted(waste.held, "block")} × ${blockSize}) = ${percent(waste.share)}. A block that several share counts once.</p>
+    ${whole && html`<p>Over the round: the same after each pass, each counted for as long as it took.</p>`}
+    ${
+      reserved &&
+      html`<p>Kept from the start, by formula: each of them would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks of its own, ${integer(reserved.held)} in all:
+      1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.</p>`
+    }
   </details>`;
 }
 
@@ -221,12 +226,16 @@ function Legend({ drawn, pass }) {
 }
 
 /** What several hold together, and what was copied last because somebody wrote to it. */
-function Shared({ cells, round, events, pass, blockSize }) {
+function Shared({ cells, round, tally, pass, blockSize }) {
   const shared = sharedBlocks(cells);
-  const copy = lastCopy(round, events, pass.number, blockSize);
+  const copy = lastCopy(round, tally.events, pass.number, blockSize);
   const one = shared?.ids.length === 1;
+  const tokens = (shared?.ids.length ?? 0) * blockSize;
+  const owners = shared ? cells.get(shared.ids[0]).owners : [];
+  const found = Math.min(...owners.map((who) => tally.answers[who].shared).filter(Boolean));
+  const more = found > tokens && found < tokens + blockSize ? found - tokens : 0;
   return html`
-    ${shared && html`<p>${one ? "Block" : "Blocks"} ${rangesOf(shared.ids)} ${one ? "holds" : "hold"} the same beginning once, for ${counted(shared.people, "person", "people")}.</p>`}
+    ${shared && html`<p>${one ? "Block" : "Blocks"} ${rangesOf(shared.ids)} ${one ? "holds" : "hold"} the same beginning once, for ${counted(shared.people, "person", "people")}: ${counted(tokens, "token")}.${more > 0 && ` ${counted(more, "more shared token")} began the next block: who writes to it gets a copy.`}</p>`}
     ${copy && html`<p>Block ${copy.from} was not ${letterOf(copy.request)}’s alone: before ${letterOf(copy.request)} wrote to it, it was copied to block ${copy.to} (<${Term} id="copy-on-write">copy-on-write<//>).</p>`}
   `;
 }

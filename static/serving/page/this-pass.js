@@ -20,7 +20,7 @@ export function ThisPass({ log, pass }) {
   return html`<section class="this-pass" aria-label="This pass">
     <h2>This pass: ${counted(rows, "row")}, the weights read once</h2>
     <p class="quiet">A row is one token on its way through the model. All rows of a pass go through it together.</p>
-    <div class="pass-way">
+    <div class="pass-way" style=${`--lines:${members.length + Number(others.rows > 0)}`}>
       <ul class="pass-rows" aria-label="Rows in">
         ${members.map((member) => html`<${RowsIn} key=${member.request} ...${member} />`)}
         ${others.rows > 0 && html`<li class="is-others"><b class="owner">+</b><${RowBars} rows=${others.rows} /><span>${counted(others.rows, "row")} of other people’s</span></li>`}
@@ -44,12 +44,23 @@ function RowsIn({ request, phase, rows, guessed = 0 }) {
 }
 
 function WordsOut({ member, tokens }) {
-  const { request, first, rows } = member;
+  const { request, first, rows, guessed = 0, more = [] } = member;
   const chosen = chosenOf(member);
+  const right = more.length;
+  const classOf = (at) => (at < right ? "word-out is-guessed" : "word-out");
   return html`<li class=${ownerClass(request)}>
-    ${chosen.map((token, at) => html`<${Token} key=${at} token=${token} limit=${16} class="word-out" />`)}
+    ${chosen.map((token, at) => html`<${Token} key=${at} token=${token} limit=${16} class=${classOf(at)} />`)}
+    ${guessed > 0 && html`<small class="pass-guesses">${guessesSay(guessed, right)}</small>`}
     ${chosen.length === 0 && html`<span class="quiet">no word yet: ${integer(first + rows)} of ${integer(tokens)} in the cache</span>`}
   </li>`;
+}
+
+/** The last word of a pass is always the model's own: it follows the last right guess. */
+function guessesSay(guessed, right) {
+  const wrong = guessed - right;
+  if (!right) return `${counted(wrong, "guess", "guesses")} wrong, dropped`;
+  const lost = wrong ? `, ${integer(wrong)} wrong, dropped` : "";
+  return `underlined: ${counted(right, "right guess", "right guesses")}${lost}`;
 }
 
 function RowBars({ rows }) {

@@ -1,4 +1,4 @@
-/** Which pass is shown: back, play, on, a slider; the newest while more come; the rounds, where there are several. */
+/** Which pass is shown: back, play, on, a slider over its round; the newest while more come; the rounds, where there are several. */
 
 import { html } from "htm/preact";
 import { integer } from "../../facts/format.js";
@@ -9,16 +9,18 @@ import { placeOf } from "../measures.js";
 import { SPEEDS } from "../player.js";
 
 /** @param {{log: import("../../log/workload.js").Workload, pass: Object, playing: Object}} props */
-export function Transport({ log, pass, playing: { player, shown, count, live, dispatch } }) {
+export function Transport({ log, pass, playing: { player, live, dispatch } }) {
   const going = player.mode === "playing";
   const round = log.rounds[pass.round];
+  // The slider is of the round in sight alone: no place on it flips the setting that is tried.
+  const first = round.passes[0].number;
   const says = `pass ${integer(placeOf(round, pass))} of ${integer(round.passes.length)}`;
   return html`<div class="transport-row" role="group" aria-label="Playback">
     <button type="button" class="icon-button" aria-label="Previous pass" onClick=${() => dispatch({ type: "step", by: -1 })}><${Icon} name="previous" /></button>
     <button type="button" class="icon-button" aria-label=${going ? "Pause" : "Play"} onClick=${() => dispatch({ type: going ? "pause" : "play" })}><${Icon} name=${going ? "pause" : "play"} /></button>
     <button type="button" class="icon-button" aria-label="Next pass" onClick=${() => dispatch({ type: "step", by: 1 })}><${Icon} name="next" /></button>
-    <input class="transport-slider" type="range" aria-label="Pass" aria-valuetext=${says} min="0" max=${count - 1} value=${shown}
-      onInput=${(event) => dispatch({ type: "go", to: Number(event.currentTarget.value) })} />
+    <input class="transport-slider" type="range" aria-label="Pass" aria-valuetext=${says} min="0" max=${round.passes.length - 1} value=${pass.number - first}
+      onInput=${(event) => dispatch({ type: "go", to: first + Number(event.currentTarget.value) })} />
     <span class="transport-says number">${says}</span>
     ${
       live

@@ -49,8 +49,6 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
   const [own, setOwn] = useState({ text: "", problem: null, joined: null });
   const [readiness, ready] = useReadiness(client, framed || saved !== null);
   const started = useRef(new Set());
-  /** By log, what the page's fields said when it was asked for or opened; of what is asked for next, `next`. */
-  const fields = useRef({ of: new Map(), next: asked });
   const watched = useLog(client, run ?? example, makeLog);
   const { log } = watched;
 
@@ -66,9 +64,7 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
   const opened = log?.study && run ? log.id : null;
   useEffect(() => {
     if (!opened || started.current.has(opened)) return;
-    const same = askedOf(log.study, asked);
-    fields.current.of.set(opened, same);
-    setAsked(same);
+    setAsked(askedOf(log.study, asked));
   }, [opened, log?.study?.requests.length]);
 
   // An experiment stays the one of its card when another log is in sight.
@@ -87,7 +83,6 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
     try {
       const { id } = await client.workload(body);
       started.current.add(id);
-      fields.current.of.set(id, fields.current.next);
       show(id);
       setStarting(false);
       return id;
@@ -114,7 +109,6 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
    */
   const ask = async (bodyFor, question = null) => {
     const read = understood(asked, limits);
-    fields.current.next = asked;
     if ("problem" in read) return setProblem(read.problem);
     const wanted = { body: bodyFor(read), question };
     return ready ? start(wanted) : setHeld(wanted);
@@ -166,9 +160,7 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
     letGo: () => setHeld(null),
     leaveLine: () => client.remove(waits.id),
   };
-  const then = fields.current.of.get(run);
   return {
-    earlier: then !== undefined && JSON.stringify(then) !== JSON.stringify(asked),
     ...{ run, log, asked, own, problem, held, starting, waits, tries, readiness, watched, actions },
     mine: run !== null && started.current.has(run),
   };

@@ -2,11 +2,12 @@
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { integer } from "../../facts/format.js";
+import { integer, listed } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { InTurn } from "../../ui/in-turn.js";
 import { Memo } from "../../ui/memo.js";
 import { endOf, placeOf, runningOf } from "../measures.js";
+import { otherSettings } from "../other-settings.js";
 import { howItWent, setBackBefore, whatItDid } from "../sentences.js";
 import { Tally } from "../tally.js";
 import { Happened } from "./happened.js";
@@ -41,13 +42,20 @@ export function Watched({ watched, playing, state, limits, framed }) {
   const now = live && player.mode === "following";
   return html`
     <div class="watched-head">
-      ${state.earlier && !framed && html`<p class="notice-line" role="status">This picture is of a run with the earlier settings. Run to see it with these.</p>`}
+      ${!framed && html`<${OtherSettings} asked=${state.asked} log=${log} round=${round} />`}
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${player.mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} log=${log} pass=${pass} playing=${playing} />
     </div>
     <${InTurn} parts=${MEMORY} with=${of} /><${InTurn} parts=${TIME} with=${of} /><${InTurn} parts=${BELOW} with=${of} />
   `;
+}
+
+/** The picture is of a run that the line at the top does not describe. */
+function OtherSettings({ asked, log, round }) {
+  const told = useMemo(() => otherSettings(asked, log, round), [asked, log, round]);
+  if (!told.length) return null;
+  return html`<p class="notice-line" role="status"><b>This run was asked otherwise than the line at the top says:</b> ${listed(told)}.</p>`;
 }
 
 /** @returns {{cancel: Function, askAgain: Function}|null} what can be done with one request; null where nothing can */
