@@ -137,14 +137,14 @@ def test_a_block_shows_the_numbers_of_the_live_page(both: Callable[[str], Both])
     for stage in stages:
         wait_for_values(stage)
     expect(stages[1].region("Inspector")).to_contain_text("rounded to 16 bits")
-    for tensor in ("attn.scores", "attn.weights", "attn.q_rot", "attn.q", "attn.mixed", "cache.v"):
-        live, saved = [rows_of(stage, tensor) for stage in stages]
-        assert live == saved != [], tensor
-    for tensor in ("resid_in", "resid_mid", "mlp.hidden", "resid_out"):
+    exact = ("attn.scores", "attn.weights", "attn.q_rot", "attn.q", "attn.mixed", "cache.v")
+    for tensor in (*exact, "resid_in", "resid_mid", "mlp.hidden", "resid_out"):
         live, saved = [np.array([[number(cell) for cell in row] for row in rows_of(stage, tensor)]) for stage in stages]
-        last_digit = 10.0 ** (np.floor(np.log10(np.abs(live) + 1e-12)) - 2)  # three digits are shown
-        assert (np.abs(live - saved) <= ROUNDED * np.abs(live).max() + last_digit).all(), tensor
-        assert (live == saved).mean() > 0.5, tensor
+        rounded = 0.0 if tensor in exact else ROUNDED * np.abs(live).max()
+        # Three digits are shown: two passes of one moment may stand on both sides of an edge between roundings.
+        last_digit = 10.0 ** (np.floor(np.log10(np.abs(live) + 1e-12)) - 2)
+        assert (np.abs(live - saved) <= rounded + 1.01 * last_digit).all(), tensor
+        assert (live == saved).mean() > (0.98 if tensor in exact else 0.5), tensor
 
 
 @pytest.mark.parametrize("level", ["qkv", "block"])

@@ -79,8 +79,20 @@ def tab_to(stage: Stage, target: Locator) -> None:
     raise AssertionError(f"{target} cannot be reached with {MOST_TABS} tabs")
 
 
+STILL = """element => new Promise((done) => {
+  let text = "", frames = 0;
+  const look = () => {
+    frames = element.innerText === text ? frames + 1 : 0;
+    text = element.innerText;
+    frames < 10 ? requestAnimationFrame(look) : done();
+  };
+  look();
+})"""
+
+
 def walk_up_to_query(stage: Stage, query: int) -> None:
     """With the arrow key, from the row that is chosen, one row at a time."""
+    stage.matrix.evaluate(STILL)  # an earlier key may not have been painted yet
     told = re.search(r"Query (\d+),", stage.matrix.inner_text())
     assert told
     for row in range(int(told[1]) - 1, query - 1, -1):
