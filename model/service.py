@@ -110,7 +110,7 @@ class ModelService:
         return service
 
     def compile(self, say: Callable[[str, bool], None]) -> None:
-        """Have steps of one run compiled, in a thread beside everything else; `say` hears how that goes."""
+        """Have decode steps compiled, in a thread beside everything else; `say` hears how that goes."""
         Thread(target=self._compile, args=(say,), name="compile", daemon=True).start()
 
     def start(self, request: RunRequest) -> list[Frame]:

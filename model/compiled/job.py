@@ -103,8 +103,9 @@ def _make(plan: Plan, path: Path, work: Path) -> None:
 def _clear_away(folder: Path) -> None:
     """Remove what a compile left that was killed together with the engine it was for."""
     for left in folder.glob(f"{MAKING}*"):
-        if time.time() - left.stat().st_mtime > AN_HOUR_S:
-            shutil.rmtree(left, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another engine's, which is done with it
+            if time.time() - left.stat().st_mtime > AN_HOUR_S:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _digest(plan: Plan) -> str:

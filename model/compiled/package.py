@@ -29,7 +29,7 @@ from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import Linear, times_packed
 from kvscope.model.transformer import AttentionGroup, Batch, Block, Transformer
 
-SEEN = {"block": ("attn.q_rot", "attn.weights"), "rows": ("attn.q_rot", "attn.weights"), "head": ("final",)}
+SEEN = {**dict.fromkeys(("block", "rows"), ("attn.q_rot", "attn.weights")), "head": ("final",)}
 """Hook points of each part whose values its code gives, beside the row that goes in and what comes out."""
 PACKED = "packed"
 SEVERAL, KEYS = 3, 8
@@ -38,8 +38,8 @@ NICENESS = 19
 NO_COMPILER = 3
 """Exit status."""
 OPTIONS = {"cpp.dynamic_threads": True, "aot_inductor.precompile_headers": False}
-"""As many threads as torch has when the code is called, not when it was compiled. Headers are read once, so that
-compiling them before takes longer.
+"""As many threads as torch has when the code is called, not when it was compiled. Compiling the headers before saves no
+more than it takes.
 """
 
 

@@ -40,7 +40,7 @@ def plan_of(name: str, part: nn.Module, config: ModelConfig, groups: Mapping[str
     if any(f"{name}{inner}.weight" not in groups for inner in linear):
         return None
     forms = tuple(sorted((inner, groups[f"{name}{inner}.weight"].form) for inner in linear))
-    return Plan("head" if not name else "block", config, forms)
+    return Plan("block" if name else "head", config, forms)
 
 
 def plan_of_rows(part: nn.Module, config: ModelConfig) -> Plan | None:
@@ -59,15 +59,20 @@ class CompiledSteps:
 
     def __init__(self, transformer: Transformer, groups: Mapping[str, Groups], files: Mapping[Plan, Path]):
         codes, config = {plan: _load(path) for plan, path in files.items()}, transformer.config
-        one: dict[str, CompiledPart] = {}
-        several: dict[str, CompiledPart] = {}
-        for name, part in _parts(transformer):
-            plan, plan_of_several = plan_of(name, part, config, groups), plan_of_rows(part, config)
-            if plan in codes:
-                one[name] = CompiledPart(plan, part, codes[plan], _weights(name, part, plan, groups))
-            if plan_of_several in codes:
-                weights = _weights(name, part, plan_of_several, {})
-                several[name] = CompiledPart(plan_of_several, part, codes[plan_of_several], weights)
+        parameters = {plan: [name for name, _ in plan.module().named_parameters()] for plan in files}
+
+        def compiled(
+            plan_for: Callable[[str, nn.Module], Plan | None], groups: Mapping[str, Groups]
+        ) -> dict[str, CompiledPart]:
+            planned = ((name, part, plan_for(name, part)) for name, part in _parts(transformer))
+            return {
+                name: CompiledPart(plan, part, codes[plan], _weights(name, part, parameters[plan], groups))
+                for name, part, plan in planned
+                if plan in codes
+            }
+
+        one = compiled(lambda name, part: plan_of(name, part, config, groups), groups)
+        several = compiled(lambda _, part: plan_of_rows(part, config), {})
         read = (
             groups[key].nbytes if (key := f"{name}{inner}.weight") in groups and name in one else linear.nbytes
             for name, part in _parts(transformer)
@@ -103,7 +108,7 @@ class CompiledStep:
         """Rows of the residual stream [T, D] to logits [T, V]; None where it is the transformer's own."""
         self.weight_bytes = weight_bytes
         """What the matrices of blocks and head take where it reads them; None: as much as the transformer's own."""
-        self._shown = {"embedded", *([] if self.head else ["final"])}
+        self._shown = {"embedded"}
         for name, part in _parts(transformer):
             points = (*parts[name].points, *(BORDERS if name else ())) if name in parts else hook_points(part)
             self._shown |= {f"{name}{point}" for point in points}
@@ -169,10 +174,10 @@ def _linears(part: nn.Module) -> Iterator[tuple[str, Linear]]:
     return ((name, module) for name, module in part.named_modules() if isinstance(module, Linear))
 
 
-def _weights(name: str, part: nn.Module, plan: Plan, groups: Mapping[str, Groups]) -> list[Tensor]:
-    """As the code wants them: in the order of the parameters of `Plan.module`."""
+def _weights(name: str, part: nn.Module, parameters: Iterable[str], groups: Mapping[str, Groups]) -> list[Tensor]:
+    """As the code wants them: in the order of the `parameters` of `Plan.module`."""
     found: list[Tensor] = []
-    for inner, _ in plan.module().named_parameters():
+    for inner in parameters:
         module, kind = inner.rsplit(".", 1)
         grouped, linear = groups.get(f"{name}{module}.weight"), part.get_submodule(module)
         if grouped and kind != "bias":
