@@ -6,6 +6,7 @@ from the test requirements.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -28,15 +29,17 @@ def node() -> list[str]:
 
 def install() -> None:
     """Make static/node_modules hold what the lock file names. Raises SystemExit with npm's own words."""
-    lock = hashlib.sha256((STATIC / "package-lock.json").read_bytes()).hexdigest()
     stamp = MODULES / hatch_build.STAMP
-    if stamp.is_file() and stamp.read_text() == lock:
-        return
-    arguments = ["ci", "--ignore-scripts", "--include=dev", "--include=optional", "--no-audit", "--no-fund"]
-    done = hatch_build.run_node("npm", arguments, STATIC)
-    if done.returncode:
-        raise SystemExit(f"what checks the page could not be fetched by npm ci:\n{done.stderr}")
-    stamp.write_text(lock)
+    with (STATIC / "package-lock.json").open("rb") as names:
+        fcntl.flock(names, fcntl.LOCK_EX)  # lint and types may begin together
+        lock = hashlib.file_digest(names, "sha256").hexdigest()
+        if stamp.is_file() and stamp.read_text() == lock:
+            return
+        arguments = ["ci", "--ignore-scripts", "--include=dev", "--include=optional", "--no-audit", "--no-fund"]
+        done = hatch_build.run_node("npm", arguments, STATIC)
+        if done.returncode:
+            raise SystemExit(f"what checks the page could not be fetched by npm ci:\n{done.stderr}")
+        stamp.write_text(lock)
 
 
 def main(argv: list[str]) -> int:
