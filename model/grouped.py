@@ -38,18 +38,48 @@ class Groups:
     def nbytes(self) -> int:
         return sum(part.nbytes for part in (self.q, self.d, self.m) if part is not None)
 
+    def __getitem__(self, rows: Tensor) -> Groups:
+        """Those of some outputs, [n]."""
+        return Groups(self.q[rows], self.d[rows], None if self.m is None else self.m[rows])
+
+    def dense(self) -> Tensor:
+        """The weight itself, float32 [N, K]."""
+        q = self.q if self.q.dtype == torch.int8 else torch.cat(self._halves(), dim=-1)
+        weight = q.float() * self.d.float()[..., None]
+        return (weight if self.m is None else weight + self.m.float()[..., None]).flatten(1)
+
     def times(self, row: Tensor) -> Tensor:
         """The product with one row [1, K], [1, N]."""
         x = row.view(1, self.q.shape[1], GROUP)  # 1 K/32 32
         if self.q.dtype == torch.int8:
             return (self.q.float() * x * self.d.float()[..., None]).sum((-1, -2))[None]
-        middle = 8 if self.m is None else 0  # the four bits of `block_q4_0` stand for −8 … 7
-        low, high = (self.q & 15).float() - middle, (self.q >> 4).float() - middle
+        low, high = self._halves()
         product = low * x[..., : GROUP // 2] + high * x[..., GROUP // 2 :]  # N K/32 16
         out = (product * self.d.float()[..., None]).sum((-1, -2))
         if self.m is not None:
             out = out + (self.m.float() * x.sum(-1)).sum(-1)
         return out[None]
+
+    def _halves(self) -> tuple[Tensor, Tensor]:
+        """Weights 0 to 15 of each group and 16 to 31, before the scale, float32 [N, K/32, 16]."""
+        middle = 8 if self.m is None else 0  # the four bits of `block_q4_0` stand for −8 … 7
+        return (self.q & 15).float() - middle, (self.q >> 4).float() - middle
+
+
+class GroupedEmbedding(nn.Module):
+    """`nn.Embedding` over a table in groups, of which rows that are asked for are taken apart."""
+
+    def __init__(self, groups: Groups):
+        super().__init__()
+        self.groups = groups
+
+    @property
+    def weight(self) -> Tensor:
+        """The whole table, a copy."""
+        return self.groups.dense()
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.groups[ids].dense()
 
 
 class GroupedLinear(nn.Module):

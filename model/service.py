@@ -78,8 +78,7 @@ class ModelService:
         config = checkpoint.config
         self.tokenizer = checkpoint.tokenizer
         transformer = Transformer.from_weights(config, checkpoint.weights, device)
-        element_bytes = transformer.embed.weight.element_size()
-        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * element_bytes
+        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * transformer.dtype.itemsize
         capacity = min(CAPACITY_POSITIONS, CAPACITY_BYTES // position_bytes)
         half = capacity // 2 // BLOCK_SIZE * BLOCK_SIZE
         self.max_positions = min(config.context, MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, half)
@@ -552,8 +551,10 @@ class ModelService:
         try:
             if runner.device != "cpu":
                 raise CompileFailed(f"the model is on {runner.device}")
-            folder = cache_folder() / "compiled"
-            runner.compiled = compiled_steps(runner.transformer, self._groups(), folder, lambda line: say(line, True))
+            folder, groups = cache_folder() / "compiled", self._groups()
+            runner.compiled = compiled_steps(runner.transformer, groups, folder, lambda line: say(line, True))
+            if runner.transformer.config.tied and (table := groups.get("lm_head.weight")):
+                runner.transformer.embed_from(table)
         except CompileFailed as failed:
             say(f"{NOT_COMPILED}: {failed}", False)
         except Exception as error:  # of a thread that nobody waits for
@@ -570,7 +571,7 @@ class ModelService:
 
 def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> dict[str, Any]:
     """The `model` object of an `open` frame."""
-    config, weights = checkpoint.config, transformer.embed.weight
+    config = checkpoint.config
     return {
         "name": checkpoint.name,
         "sha256": checkpoint.sha256,
@@ -583,8 +584,8 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "d_mlp": config.d_mlp,
         "vocab": config.vocab,
         "context": config.context,
-        "dtype": str(weights.dtype).removeprefix("torch."),
-        "element_bytes": weights.element_size(),
+        "dtype": str(transformer.dtype).removeprefix("torch."),
+        "element_bytes": transformer.dtype.itemsize,
         "weight_bytes": sum(weight.nbytes for weight in checkpoint.weights.values()),
         "parameters": sum(weight.numel() for weight in checkpoint.weights.values()),
         "device": device,

@@ -27,6 +27,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kvscope.model.config import ModelConfig
+from kvscope.model.grouped import GroupedEmbedding, Groups
 from kvscope.model.hooks import HookPoint
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import Linear, can_pack, pack_all
@@ -205,7 +206,9 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.config = config
-        self.embed = nn.Embedding(config.vocab, config.d)
+        self.dtype = torch.get_default_dtype()
+        """Of everything that is computed, and of the weights as far as they are not in groups."""
+        self.embed: nn.Embedding | GroupedEmbedding = nn.Embedding(config.vocab, config.d)
         self.positions = nn.Embedding(config.context, config.d) if config.positions == "learned" else None
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = make_norm(config, config.d)
@@ -226,6 +229,7 @@ class Transformer(nn.Module):
             transformer = cls(config)
         if config.tied:
             weights = {**weights, "lm_head.weight": weights["embed.weight"]}
+        transformer.dtype = weights["embed.weight"].dtype
         transformer.load_state_dict(weights, assign=True, strict=True)
         if config.tied:
             transformer.lm_head.weight = transformer.embed.weight
@@ -235,6 +239,10 @@ class Transformer(nn.Module):
         if can_pack(device):
             pack_all(transformer)
         return transformer
+
+    def embed_from(self, groups: Groups) -> None:
+        """Read embeddings from the table's groups and let the dense one go."""
+        self.embed = GroupedEmbedding(groups)
 
     @cached_property
     def block_products(self) -> int:

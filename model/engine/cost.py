@@ -33,7 +33,7 @@ class Cost:
         head = config.d * config.vocab
         attention = 2 * config.layers * config.heads * config.head_dim * rows * keys
         kv_bytes = 2 * config.layers * config.kv_heads * config.head_dim * keys
-        element = transformer.embed.weight.element_size()
+        element = transformer.dtype.itemsize
         return cls(
             flops=2 * (rows * blocks + head + attention),
             bytes_read=(element * (blocks + head) if weights is None else weights)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import gguf
@@ -18,15 +19,18 @@ import pytest
 import torch
 
 from kvscope.model.api import Progress, Sampling
+from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.checkpoint.gguf_file import GgufModel, read_gguf
 from kvscope.model.compiled import job, package
-from kvscope.model.compiled.job import FOUND_NO_COMPILER, IN_NO_GROUPS, CompileFailed, compiled_steps
+from kvscope.model.compiled.job import COMPILED, FOUND_NO_COMPILER, IN_NO_GROUPS, CompileFailed, compiled_steps
 from kvscope.model.compiled.step import CompiledSteps, plans
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.hooks import hook_points
+from kvscope.model.service import ModelService
 from kvscope.model.transformer import Transformer
 from tests.support import compiling
+from tests.support.tiny import tiny_tokenizer
 from tests.support.tiny_files import gguf_tensors, write_gguf
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]  # it compiles, for seconds
@@ -172,6 +176,21 @@ def test_what_was_compiled_serves_the_next_start_and_what_is_damaged_goes(made: 
     with pytest.raises(CompileFailed, match="cannot be loaded"):
         step_of(model, code, said)
     assert not list(code.iterdir())
+
+
+def test_once_steps_are_compiled_the_embedding_is_kept_in_its_groups_alone(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path))
+    shutil.copytree(made / "llama", tmp_path / "compiled")
+    model, said = quantized(tmp_path), SimpleQueue[tuple[str, bool]]()
+    checkpoint = Checkpoint(model.config, model.weights, tiny_tokenizer(), "tiny", "0" * 64, "tiny", model.groups)
+    service = ModelService(checkpoint, "cpu")
+    service.compile(lambda line, goes_on: said.put((line, goes_on)))
+    assert said.get(timeout=60) == (COMPILED, False)
+    transformer = service.engine.transformer
+    assert [name for name, _ in transformer.named_parameters() if name.startswith("embed")] == []
+    assert torch.equal(transformer.embed.weight, model.weights["embed.weight"])
 
 
 def test_without_a_compiler_a_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
