@@ -119,7 +119,8 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
     "--compile",
     type=click.Choice(["auto", "off"]),
     default="auto",
-    help="Compile the steps of a model whose weights are in groups (GGUF), beside everything else.",
+    help="Compile the steps of a model whose weights are in groups (GGUF), beside everything else; "
+    "on a GPU, record steps as CUDA graphs.",
 )
 @click.option(
     "--data",

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from torch import Tensor, nn
 
 Observer = Callable[[Tensor], object]
-"""Sees a tensor; what it gives back is dropped."""
+"""Sees a tensor; what it gives back is dropped. To keep it beyond the forward pass it makes a copy."""
 
 
 class HookPoint(nn.Module):

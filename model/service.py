@@ -48,6 +48,7 @@ from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.checkpoint.fetch import cache_folder
+from kvscope.model.compiled.graph import GRAPHED, NOT_GRAPHED, GraphedSteps
 from kvscope.model.compiled.job import COMPILED, NOT_COMPILED, CompileFailed, compiled_steps
 from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
@@ -103,6 +104,8 @@ class ModelService:
         Raises Refused.
         """
         chosen = pick_device(device)
+        if chosen != "cpu":
+            torch.cuda.set_device(chosen)  # graphs are recorded on the current one
         service = cls(load(model, progress), chosen)
         service._warm_up()
         progress(Progress("ready", 1, 1, f"{service.info['name']} is ready on {chosen}"))
@@ -548,9 +551,13 @@ class ModelService:
 
     def _compile(self, say: Callable[[str, bool], None]) -> None:
         runner = self.engine.runner
+        if runner.device != "cpu":
+            runner.compiled = GraphedSteps(
+                runner.transformer, runner.cache, lambda why: say(f"{NOT_GRAPHED}: {why}", False)
+            )
+            say(GRAPHED, False)
+            return
         try:
-            if runner.device != "cpu":
-                raise CompileFailed(f"the model is on {runner.device}")
             folder, groups = cache_folder() / "compiled", self._groups()
             runner.compiled = compiled_steps(runner.transformer, groups, folder, lambda line: say(line, True))
             if runner.transformer.config.tied and (table := groups.get("lm_head.weight")):

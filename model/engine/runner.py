@@ -11,6 +11,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
+from kvscope.model.compiled.graph import GraphedSteps
 from kvscope.model.compiled.step import CompiledSteps
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.capture import Capture, CapturedRows
@@ -19,6 +20,8 @@ from kvscope.model.engine.threads import threads_for
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import Transformer
+
+Steps = CompiledSteps | GraphedSteps
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,8 @@ class Runner:
         self.cache = cache
         self.device = device
         self.points = hook_points(transformer)
-        self.compiled: CompiledSteps | None = None
-        """Compiled code for passes of one row of each sequence, once there is any."""
+        self.compiled: Steps | None = None
+        """Compiled code or graphs for passes of one row of each sequence, once there are any."""
 
     def run(
         self,

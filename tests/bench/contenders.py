@@ -13,8 +13,9 @@ import torch
 from kvscope.model.api import RunRequest, Sampling
 from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.fetch import cache_folder, fetch
+from kvscope.model.compiled.graph import GraphedSteps
 from kvscope.model.compiled.job import compiled_steps
-from kvscope.model.compiled.step import CompiledSteps
+from kvscope.model.engine.runner import Steps
 from kvscope.model.service import ModelService
 from tests.bench.llama import LlamaCpp, installed
 
@@ -53,9 +54,12 @@ def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
     checkpoint = load(None, lambda progress: None)
     service = ModelService(checkpoint, device)
     service.engine.eos = frozenset()  # every run goes to its last token
-    step = None
+    runner = service.engine.runner
+    step: Steps
     if device == "cpu":
-        step = compiled_steps(service.engine.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
+        step = compiled_steps(runner.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
+    else:
+        step = GraphedSteps(runner.transformer, runner.cache, print)
     reference = load_reference(device)
     sides = {
         "transformers": partial(hugging_face, reference, service),
@@ -71,7 +75,7 @@ def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
     return [Contender(name, partial(sides[name], prompt, tokens)) for name in TITLES if name in sides]
 
 
-def captured(service: ModelService, step: CompiledSteps | None, runs: int, prompt: str, tokens: int) -> Figures:
+def captured(service: ModelService, step: Steps | None, runs: int, prompt: str, tokens: int) -> Figures:
     service.engine.runner.compiled = step
     wire = 0
     began = time.perf_counter()
@@ -89,7 +93,7 @@ def captured(service: ModelService, step: CompiledSteps | None, runs: int, promp
     return Figures(len(service.tokenizer.encode(prompt)), 1000 * (first - began), rate, wire / steps)
 
 
-def uncaptured(service: ModelService, step: CompiledSteps | None, prompt: str, tokens: int) -> Figures:
+def uncaptured(service: ModelService, step: Steps | None, prompt: str, tokens: int) -> Figures:
     service.engine.runner.compiled = step
     ids = service.tokenizer.encode(prompt)
     began = time.perf_counter()

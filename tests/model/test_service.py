@@ -28,6 +28,7 @@ from kvscope.model.api import (
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.checkpoint.tokenizer import Extras
 from kvscope.model.companding import decompand
+from kvscope.model.compiled.graph import GraphedSteps
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import observing
 from kvscope.model.log import frames
@@ -746,3 +747,11 @@ def test_steps_that_cannot_be_compiled_are_said_so_in_a_last_line() -> None:
     said: SimpleQueue[tuple[str, bool]] = SimpleQueue()
     service().compile(lambda line, goes_on: said.put((line, goes_on)))
     assert said.get(timeout=60) == ("decode steps not compiled: the weights are not in 4-bit or 8-bit groups", False)
+
+
+def test_on_a_gpu_steps_become_graphs() -> None:
+    made, said = service(), SimpleQueue[tuple[str, bool]]()
+    made.engine.runner.device = "cuda:0"
+    made.compile(lambda line, goes_on: said.put((line, goes_on)))
+    assert said.get(timeout=60) == ("decode steps as CUDA graphs", False)
+    assert isinstance(made.engine.runner.compiled, GraphedSteps)

@@ -1,0 +1,169 @@
+"""Decode steps on a GPU as CUDA graphs: the fifty kernels of a block are launched at once, and so are the head's.
+
+A graph (https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs) works on the same memory in the same shapes
+each time. So blocks and head are recorded for each number of sequences, and of keys rounded up; a pass copies what it
+brings to where the graphs read it, and keys that no sequence has are masked. What they give stays until the next pass.
+
+A graph that misses some of the work would show old values as new ones. So each is compared, when it is recorded, with
+what it was recorded from, on other rows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
+
+import torch
+from torch import Tensor, nn
+
+from kvscope.model.compiled.package import SEEN, head_of
+from kvscope.model.hooks import HookPoint, hook_points, observing
+from kvscope.model.kv_cache import KVCache
+from kvscope.model.transformer import AttentionGroup, Batch, Transformer, rope_table
+
+KEYS = 128
+"""Graphs are of a multiple of so many keys."""
+KEPT = 32
+"""Sizes whose graphs are kept, the least recently used going first."""
+CLOSE = 1e-3
+"""How far a graph's values may be from those of the modules it was recorded from, in parts of the largest."""
+GRAPHED, NOT_GRAPHED = "decode steps as CUDA graphs", "decode steps not as CUDA graphs"
+BLOCK_POINTS = ("resid_in", *SEEN["block"], "resid_out")
+
+Values = list[Tensor]
+Record = Callable[[Callable[[], Values]], tuple[Callable[[], None], Values]]
+"""From a computation to what does it again, and the tensors that hold what it then gives."""
+
+log = logging.getLogger(__name__)
+
+
+def cuda_graph(compute: Callable[[], Values]) -> tuple[Callable[[], None], Values]:
+    """A `Record` for work on the current GPU, which it does once before: libraries make room for themselves then."""
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        compute()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
+        values = compute()
+    return graph.replay, values
+
+
+class GraphedSteps:
+    """`transformer` over `cache` in graphs made by `record`. Where one cannot be made, `say` hears why, once."""
+
+    def __init__(
+        self, transformer: Transformer, cache: KVCache, say: Callable[[str], None], record: Record = cuda_graph
+    ):
+        self._shown = {"embedded", *SEEN["head"]}
+        self._shown |= {f"blocks.{layer}.{point}" for layer in range(len(transformer.blocks)) for point in BLOCK_POINTS}
+        self._say, self._given_up = say, False
+        self._of_size = lru_cache(KEPT)(partial(GraphedStep, transformer, cache, record))
+
+    @torch.inference_mode()
+    def for_pass(self, batch: Batch, observed: Iterable[str]) -> GraphedStep | None:
+        """What takes this pass: one new row of each of its sequences, with nobody at a hook point within a graph."""
+        (group, *others) = batch.groups
+        if self._given_up or others or group.queries > 1 or not self._shown.issuperset(observed):
+            return None
+        try:
+            step = self._of_size(group.sequences, -(-group.keys // KEYS) * KEYS)
+            step.take(batch)
+        except RuntimeError as error:
+            log.exception("recording a CUDA graph failed")
+            self._given_up = True
+            self._say(str(error).partition("\n")[0])
+            return None
+        return step
+
+
+class GraphedStep:
+    """Stands in for the transformer in passes of one new row of each of `sequences` that have `keys` keys at most."""
+
+    weight_bytes = None
+
+    def __init__(self, transformer: Transformer, cache: KVCache, record: Record, sequences: int, keys: int):
+        self._transformer, self._cache, self._record = transformer, cache, record
+        new = partial(torch.zeros, device=cache.pool.device)
+        self._rows, self._last = new(sequences, transformer.config.d), new(sequences, transformer.config.d)
+        self._slots, self._keys = new(sequences, dtype=torch.long), new(sequences, keys, dtype=torch.long)
+        self._visible = new(sequences, 1, 1, 1, keys, dtype=torch.bool)
+        self._rope: tuple[Tensor, ...] = ()
+        self.blocks: list[Callable[..., Tensor]] = []
+        """To be called as the transformer's are; none before the first `take`."""
+
+    def take(self, batch: Batch) -> None:
+        """Put what a pass brings where the graphs read it. Raises RuntimeError where they cannot be made."""
+        (group,) = batch.groups
+        slots = group.slots.view(group.sequences, group.keys)
+        self._slots.copy_(batch.slots)
+        self._keys[:, : group.keys] = slots
+        self._keys[:, group.keys :] = slots[:, :1]
+        self._visible.zero_()
+        self._visible[..., : group.keys] = True if group.visible is None else group.visible
+        if not self.blocks:
+            self._make(batch)
+
+    def _make(self, batch: Batch) -> None:
+        """Record the parts, over any rows: the K and V that this writes are those that the pass writes anew."""
+        transformer = self._transformer
+        if transformer.inv_freq is not None:
+            self._rope = tuple(rope_table(transformer.inv_freq, batch.positions))
+        group = AttentionGroup(0, len(self._slots), 1, self._keys.flatten(), self._visible)
+        static = Batch(batch.ids, batch.positions, self._slots, (group,), batch.out_rows)
+        rows = self._rows.normal_()
+        blocks = []
+        for layer, block in enumerate(transformer.blocks):
+            points = {name: point for name, point in hook_points(block).items() if name in BLOCK_POINTS}
+            around = (static, self._rope or None, self._cache, layer)
+            blocks.append(GraphedPart(block, rows, around, points, self._record))
+            rows = blocks[-1].out
+        head = head_of(transformer)
+        self._logits = GraphedPart(head, self._last, (), hook_points(head), self._record)
+        self._first, self.blocks = blocks[0], [self._enter, *blocks[1:]]
+
+    def _enter(self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, *around: object) -> Tensor:
+        self._rows.copy_(rows)
+        for place, turn in zip(self._rope, rope or (), strict=True):
+            place.copy_(turn)
+        return self._first()
+
+    def head(self, rows: Tensor) -> Tensor:
+        """Rows of the residual stream [sequences, D] to logits [sequences, V]."""
+        self._last.copy_(rows)
+        return self._logits()
+
+
+class GraphedPart:
+    """A part of the transformer over `rows` and what is `around` them, which stay where they are.
+
+    `points`: hook points that it passes. Raises RuntimeError where the graph does not give what the part gives.
+    """
+
+    def __init__(
+        self, part: nn.Module, rows: Tensor, around: tuple[object, ...], points: Mapping[str, HookPoint], record: Record
+    ):
+        self._points = list(points.values())
+
+        def compute() -> Values:
+            seen: dict[str, Tensor] = {}
+            with observing(points, {name: partial(seen.__setitem__, name) for name in points}):
+                out = part(rows, *around)
+            return [out, *(seen[name] for name in points)]
+
+        self._replay, (self.out, *self._seen) = record(compute)
+        rows.normal_()  # others than were recorded
+        expected = [value.clone() for value in compute()]
+        self._replay()
+        for value, wanted in zip((self.out, *self._seen), expected, strict=True):
+            if not (value - wanted).abs().amax() <= CLOSE * wanted.abs().amax():
+                raise RuntimeError("a CUDA graph gives other values than what it was recorded from")
+
+    def __call__(self, *given: object) -> Tensor:
+        """What is given stands where the graph reads it."""
+        self._replay()
+        for point, value in zip(self._points, self._seen, strict=True):
+            point(value)
+        return self.out
