@@ -42,7 +42,10 @@ from kvscope.model.api import (
     TakeUpRequest,
     TwinRequest,
     ValuesRequest,
+    WeightDtype,
     WorkloadRequest,
+    called,
+    same_model,
 )
 from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
@@ -53,6 +56,7 @@ from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
+from kvscope.model.linear import COMPUTED
 from kvscope.model.log import frames, schema
 from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
 from kvscope.model.log.recorder import Recorder, values_frames
@@ -78,7 +82,7 @@ class ModelService:
         config = checkpoint.config
         self.tokenizer = checkpoint.tokenizer
         transformer = Transformer.from_weights(config, checkpoint.weights, device)
-        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * transformer.dtype.itemsize
+        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * COMPUTED.itemsize
         capacity = min(CAPACITY_POSITIONS, CAPACITY_BYTES // position_bytes)
         half = capacity // 2 // BLOCK_SIZE * BLOCK_SIZE
         self.max_positions = min(config.context, MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, half)
@@ -97,13 +101,15 @@ class ModelService:
         self._waiting: list[Frame] = []
 
     @classmethod
-    def load(cls, model: str | None, device: str, progress: Callable[[Progress], None]) -> ModelService:
+    def load(
+        cls, model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]
+    ) -> ModelService:
         """Fetch if need be, load, build, and run once: the first run's times shall not be those of a cold start.
 
         Raises Refused.
         """
         chosen = pick_device(device)
-        service = cls(load(model, progress), chosen)
+        service = cls(load(model, progress, getattr(torch, dtype)), chosen)
         service._warm_up()
         progress(Progress("ready", 1, 1, f"{service.info['name']} is ready on {chosen}"))
         return service
@@ -531,8 +537,8 @@ class ModelService:
         return [opening]
 
     def _same_model(self, opened: dict[str, Any]) -> None:
-        if opened["model"]["sha256"] != self.info["sha256"]:
-            message = f"The run was made by {opened['model']['name']}, and {self.info['name']} is loaded."
+        if not same_model(opened["model"], self.info):
+            message = f"The run was made by {called(opened['model'])}, and {called(self.info)} is loaded."
             raise Refused("model", message, status=409)
 
     def _encode(self, prompt: str, chat: bool) -> list[int]:
@@ -551,6 +557,8 @@ class ModelService:
         try:
             if runner.device != "cpu":
                 raise CompileFailed(f"the model is on {runner.device}")
+            if runner.transformer.weight_dtype != COMPUTED:
+                raise CompileFailed(f"the weights are in {self.info['weight_dtype']}")
             folder, groups = cache_folder() / "compiled", self._groups()
             runner.compiled = compiled_steps(runner.transformer, groups, folder, lambda line: say(line, True))
             if runner.transformer.config.tied and (table := groups.get("lm_head.weight")):
@@ -584,13 +592,18 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "d_mlp": config.d_mlp,
         "vocab": config.vocab,
         "context": config.context,
-        "dtype": str(transformer.dtype).removeprefix("torch."),
-        "element_bytes": transformer.dtype.itemsize,
+        "dtype": _name_of(COMPUTED),
+        "element_bytes": COMPUTED.itemsize,
+        "weight_dtype": _name_of(transformer.weight_dtype),
         "weight_bytes": sum(weight.nbytes for weight in checkpoint.weights.values()),
         "parameters": sum(weight.numel() for weight in checkpoint.weights.values()),
         "device": device,
         "eos": list(checkpoint.tokenizer.eos),
     }
+
+
+def _name_of(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def pick_device(device: str) -> str:
@@ -637,10 +650,12 @@ def _refusing_when_full() -> Iterator[None]:
         raise Refused("run", message, status=429) from None
 
 
-def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> ModelService:
+def load_service(
+    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]
+) -> ModelService:
     """Fetch if need be, load, and return a service. `model` None is the default model.
 
-    `device`: "auto", "cpu", "cuda" or "cuda:N". Raises `Refused` with one readable sentence when the model cannot be
-    had.
+    `device`: "auto", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. Raises `Refused` with one
+    readable sentence when the model cannot be had.
     """
-    return ModelService.load(model, device, progress)
+    return ModelService.load(model, device, dtype, progress)
