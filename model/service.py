@@ -499,7 +499,7 @@ class ModelService:
         """The machine's memory bandwidth and peak. Raises Refused while a run goes on: each would slow the other."""
         if self.busy:
             raise Refused("run", BUSY, status=409)
-        return measure(self.engine.runner.device)
+        return measure(self.engine.runner.device, self.engine.transformer.weight_dtype)
 
     def values(self, request: ValuesRequest) -> list[Frame]:
         """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""
