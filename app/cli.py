@@ -35,6 +35,7 @@ org/name                the same, from the Hugging Face hub
 Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, GPT-2."""
 
 
+DTYPES = click.Choice(["float32", "bfloat16"])
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 """What an address can have after its #."""
 
@@ -115,6 +116,12 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--port", default=5000, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
 @click.option("--model", metavar="MODEL", help="GGUF file, local folder or hub id.  [default: SmolLM2-135M-Instruct]")
 @click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@click.option(
+    "--dtype",
+    type=DTYPES,
+    default="float32",
+    help="What the weights of linear layers and the embedding are kept as; all else is computed and kept in float32.",
+)
 @click.option(
     "--compile",
     type=click.Choice(["auto", "off"]),
@@ -244,8 +251,18 @@ def _serve(settings: Settings) -> None:
 @click.option("--seed", default=0, type=int)
 @click.option("--model", metavar="MODEL", help="As for serving.")
 @click.option("--device", help="As for serving.")
+@click.option("--dtype", type=DTYPES, help="As for serving.")
 @click.pass_obj
-def run(settings: Settings, /, prompt: str, out: Path, model: str | None, device: str | None, **fields: object) -> None:
+def run(
+    settings: Settings,
+    /,
+    prompt: str,
+    out: Path,
+    model: str | None,
+    device: str | None,
+    dtype: str | None,
+    **fields: object,
+) -> None:
     """Run PROMPT once, without a server, and write all its frames to one safetensors file."""
     from kvscope.app.bodies import check
     from kvscope.app.engine.capture import capture
@@ -254,7 +271,8 @@ def run(settings: Settings, /, prompt: str, out: Path, model: str | None, device
 
     try:
         request = check(NewRun, {"prompt": prompt, **fields}).of(new_id(), owner="")
-        capture(settings.service, model or settings.model, device or settings.device, request, out)
+        chosen = model or settings.model, device or settings.device, dtype or settings.dtype
+        capture(settings.service, *chosen, request, out)
     except Refused as refused:
         raise WrongUse(str(refused)) from None
     except OSError as error:

@@ -40,6 +40,8 @@ class Settings:
     port: int = 5000
     model: str | None = None
     device: str = "auto"
+    dtype: str = "float32"
+    """What the weights of linear layers and the embedding are kept as: float32 or bfloat16."""
     compile: str = "auto"
     """Whether steps are compiled, which makes them faster: auto or off."""
     open_browser: bool = False

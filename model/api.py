@@ -64,6 +64,9 @@ Weights = Literal[
 CacheDtype = Literal["float32", "bfloat16", "int8", "int4"]
 """What K and V can be stored as."""
 
+WeightDtype = Literal["float32", "bfloat16"]
+"""What the matrices and the embedding can be kept as."""
+
 ValueLevel = Literal["qkv", "block"]
 """How much of a step's exact values is kept: the rows of Q, K and V, or also the activations of each block."""
 
@@ -455,3 +458,18 @@ def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
         # Two halves, each with its row after the norm and its change; what comes in; one or two vectors of the MLP.
         row += 2 * (5 * model["d"] + (1 if model["arch"] == "gpt2" else 2) * model["d_mlp"])
     return int(rows * model["layers"] * row)
+
+
+def same_model(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two models, each as an `open` frame describes it, give the same values: the same weights, kept alike."""
+    return (one["sha256"], _weight_dtype(one)) == (other["sha256"], _weight_dtype(other))
+
+
+def called(model: Mapping[str, Any]) -> str:
+    """The name of a model that an `open` frame describes, with what its weights are kept as where that is not usual."""
+    dtype = _weight_dtype(model)
+    return str(model["name"]) if dtype == "float32" else f"{model['name']} in {dtype}"
+
+
+def _weight_dtype(model: Mapping[str, Any]) -> str:
+    return str(model.get("weight_dtype", "float32"))  # older logs do not say it

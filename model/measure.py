@@ -2,20 +2,21 @@
 
 A step of one run multiplies a row by every weight once, so the bandwidth is that of a matrix which is larger than any
 cache of the machine, times a vector. Prefill multiplies many rows at a time: the peak is that of a product of two
-matrices. Both in float32, on the engine's device, with all of torch's threads. Others may use the machine too, so the
-best of several takes counts, and all are told.
+matrices. Both in what the engine keeps its matrices as, on its device, with all of torch's threads. Others may use the
+machine too, so the best of several takes counts, and all are told.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from math import isqrt
 from typing import Any
 
 import torch
 
-READ_SIDE = 11_584
-"""Rows and columns of the matrix that is read: 512 MB, twice the largest cache that was met (260 MiB)."""
+READ_BYTES = 2**29
+"""Of the matrix that is read: twice the largest cache that was met (260 MiB)."""
 PRODUCT_SIDE = {"cpu": 2048, "cuda": 8192}
 """Rows and columns of a product, by kind of device: its matrices stay in the caches of a CPU and fill a GPU."""
 LEAST_TAKES, MOST_TAKES = 3, 12
@@ -23,25 +24,31 @@ ENOUGH_S = 1.0
 """No further take after this long, once there are the least."""
 
 
-def measure(device: str, *, read_side: int = READ_SIDE, product_side: int | None = None) -> dict[str, Any]:
+def measure(
+    device: str,
+    dtype: torch.dtype = torch.float32,
+    *,
+    read_bytes: int = READ_BYTES,
+    product_side: int | None = None,
+) -> dict[str, Any]:
     """Both, as JSON-able data (docs/frames.md, Measured). Takes a few seconds and 512 MB."""
     return {
         "device": device,
         "threads": torch.get_num_threads() if device == "cpu" else None,
-        "dtype": "float32",
-        "bandwidth": _bandwidth(device, read_side),
-        "peak": _peak(device, product_side or PRODUCT_SIDE[device.partition(":")[0]]),
+        "dtype": str(dtype).removeprefix("torch."),
+        "bandwidth": _bandwidth(device, dtype, isqrt(read_bytes // dtype.itemsize)),
+        "peak": _peak(device, dtype, product_side or PRODUCT_SIDE[device.partition(":")[0]]),
     }
 
 
-def _bandwidth(device: str, side: int) -> dict[str, Any]:
+def _bandwidth(device: str, dtype: torch.dtype, side: int) -> dict[str, Any]:
     # Filled, not empty: pages that were never written are all the same page, which stays in the cache.
-    matrix, row = torch.full((side, side), 0.5, device=device), torch.full((side,), 0.5, device=device)
+    matrix, row = (torch.full(size, 0.5, device=device, dtype=dtype) for size in ((side, side), (side,)))
     return {"bytes": matrix.nbytes, **_best(matrix.nbytes, _takes(lambda: torch.mv(matrix, row), device))}
 
 
-def _peak(device: str, side: int) -> dict[str, Any]:
-    left, right = torch.full((side, side), 0.5, device=device), torch.full((side, side), 0.5, device=device)
+def _peak(device: str, dtype: torch.dtype, side: int) -> dict[str, Any]:
+    left, right = (torch.full((side, side), 0.5, device=device, dtype=dtype) for _ in range(2))
     flops = 2 * side**3
     return {"flops": flops, **_best(flops, _takes(lambda: torch.mm(left, right), device))}
 

@@ -42,7 +42,10 @@ from kvscope.model.api import (
     TakeUpRequest,
     TwinRequest,
     ValuesRequest,
+    WeightDtype,
     WorkloadRequest,
+    called,
+    same_model,
 )
 from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
@@ -54,6 +57,7 @@ from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
+from kvscope.model.linear import COMPUTED
 from kvscope.model.log import frames, schema
 from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
 from kvscope.model.log.recorder import Recorder, values_frames
@@ -79,7 +83,7 @@ class ModelService:
         config = checkpoint.config
         self.tokenizer = checkpoint.tokenizer
         transformer = Transformer.from_weights(config, checkpoint.weights, device)
-        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * transformer.dtype.itemsize
+        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * COMPUTED.itemsize
         capacity = min(CAPACITY_POSITIONS, CAPACITY_BYTES // position_bytes)
         half = capacity // 2 // BLOCK_SIZE * BLOCK_SIZE
         self.max_positions = min(config.context, MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, half)
@@ -98,7 +102,9 @@ class ModelService:
         self._waiting: list[Frame] = []
 
     @classmethod
-    def load(cls, model: str | None, device: str, progress: Callable[[Progress], None]) -> ModelService:
+    def load(
+        cls, model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]
+    ) -> ModelService:
         """Fetch if need be, load, build, and run once: the first run's times shall not be those of a cold start.
 
         Raises Refused.
@@ -106,7 +112,7 @@ class ModelService:
         chosen = pick_device(device)
         if chosen != "cpu":
             torch.cuda.set_device(chosen)  # graphs are recorded on the current one
-        service = cls(load(model, progress), chosen)
+        service = cls(load(model, progress, getattr(torch, dtype)), chosen)
         service._warm_up()
         progress(Progress("ready", 1, 1, f"{service.info['name']} is ready on {chosen}"))
         return service
@@ -496,7 +502,7 @@ class ModelService:
         """The machine's memory bandwidth and peak. Raises Refused while a run goes on: each would slow the other."""
         if self.busy:
             raise Refused("run", BUSY, status=409)
-        return measure(self.engine.runner.device)
+        return measure(self.engine.runner.device, self.engine.transformer.weight_dtype)
 
     def values(self, request: ValuesRequest) -> list[Frame]:
         """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""
@@ -534,8 +540,8 @@ class ModelService:
         return [opening]
 
     def _same_model(self, opened: dict[str, Any]) -> None:
-        if opened["model"]["sha256"] != self.info["sha256"]:
-            message = f"The run was made by {opened['model']['name']}, and {self.info['name']} is loaded."
+        if not same_model(opened["model"], self.info):
+            message = f"The run was made by {called(opened['model'])}, and {called(self.info)} is loaded."
             raise Refused("model", message, status=409)
 
     def _encode(self, prompt: str, chat: bool) -> list[int]:
@@ -558,6 +564,8 @@ class ModelService:
             say(GRAPHED, False)
             return
         try:
+            if runner.transformer.weight_dtype != COMPUTED:
+                raise CompileFailed(f"the weights are in {self.info['weight_dtype']}")
             folder, groups = cache_folder() / "compiled", self._groups()
             runner.compiled = compiled_steps(runner.transformer, groups, folder, lambda line: say(line, True))
             if runner.transformer.config.tied and (table := groups.get("lm_head.weight")):
@@ -591,13 +599,18 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "d_mlp": config.d_mlp,
         "vocab": config.vocab,
         "context": config.context,
-        "dtype": str(transformer.dtype).removeprefix("torch."),
-        "element_bytes": transformer.dtype.itemsize,
+        "dtype": _name_of(COMPUTED),
+        "element_bytes": COMPUTED.itemsize,
+        "weight_dtype": _name_of(transformer.weight_dtype),
         "weight_bytes": sum(weight.nbytes for weight in checkpoint.weights.values()),
         "parameters": sum(weight.numel() for weight in checkpoint.weights.values()),
         "device": device,
         "eos": list(checkpoint.tokenizer.eos),
     }
+
+
+def _name_of(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def pick_device(device: str) -> str:
@@ -644,10 +657,12 @@ def _refusing_when_full() -> Iterator[None]:
         raise Refused("run", message, status=429) from None
 
 
-def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> ModelService:
+def load_service(
+    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]
+) -> ModelService:
     """Fetch if need be, load, and return a service. `model` None is the default model.
 
-    `device`: "auto", "cpu", "cuda" or "cuda:N". Raises `Refused` with one readable sentence when the model cannot be
-    had.
+    `device`: "auto", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. Raises `Refused` with one
+    readable sentence when the model cannot be had.
     """
-    return ModelService.load(model, device, progress)
+    return ModelService.load(model, device, dtype, progress)

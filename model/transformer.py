@@ -30,7 +30,7 @@ from kvscope.model.config import ModelConfig
 from kvscope.model.grouped import GroupedEmbedding, Groups
 from kvscope.model.hooks import HookPoint
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.linear import Linear, can_pack, pack_all
+from kvscope.model.linear import COMPUTED, Linear, can_pack, pack_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +206,8 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.config = config
-        self.dtype = torch.get_default_dtype()
-        """Of everything that is computed, and of the weights as far as they are not in groups."""
+        self.weight_dtype = COMPUTED
+        """Of the matrices and the embedding, as far as they are not in groups."""
         self.embed: nn.Embedding | GroupedEmbedding = nn.Embedding(config.vocab, config.d)
         self.positions = nn.Embedding(config.context, config.d) if config.positions == "learned" else None
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
@@ -221,7 +221,8 @@ class Transformer(nn.Module):
 
     @classmethod
     def from_weights(cls, config: ModelConfig, weights: dict[str, Tensor], device: str = "cpu") -> Transformer:
-        """The transformer with these weights, without allocating any others.
+        """The transformer with these weights, without allocating any others. Matrices and the embedding may all be in
+        another dtype than the rest.
 
         Raises RuntimeError when names or shapes differ.
         """
@@ -229,14 +230,14 @@ class Transformer(nn.Module):
             transformer = cls(config)
         if config.tied:
             weights = {**weights, "lm_head.weight": weights["embed.weight"]}
-        transformer.dtype = weights["embed.weight"].dtype
+        transformer.weight_dtype = weights["embed.weight"].dtype
         transformer.load_state_dict(weights, assign=True, strict=True)
         if config.tied:
             transformer.lm_head.weight = transformer.embed.weight
         transformer = transformer.to(device).eval().requires_grad_(False)
         if config.positions == "rotary":
             transformer.inv_freq = rope_frequencies(config).to(device)
-        if can_pack(device):
+        if transformer.weight_dtype == COMPUTED and can_pack(device):
             pack_all(transformer)
         return transformer
 
@@ -255,7 +256,7 @@ class Transformer(nn.Module):
         self, batch: Batch, cache: KVCache, layers: int | None = None, stand_in: StandIn | None = None
     ) -> Tensor:
         """`layers`: how many of the first blocks are run; None: all. `stand_in`: for the blocks and the head."""
-        rows = self.embed(batch.ids)  # T -> T D
+        rows = self.embed(batch.ids).to(COMPUTED)  # T -> T D
         if self.positions is not None:
             rows = rows + self.positions(batch.positions)
         rows = self.embedded(rows)

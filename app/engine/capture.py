@@ -14,7 +14,7 @@ from kvscope.model.api import Frame, Progress, RunRequest, Service
 from kvscope.model.log import frames as codec
 
 
-def capture(service: str, model: str | None, device: str, request: RunRequest, out: Path) -> None:
+def capture(service: str, model: str | None, device: str, dtype: str, request: RunRequest, out: Path) -> None:
     """Run `request` to its end and write its frames to `out`, joined. Ctrl-C stops the run and keeps what there is.
 
     The text goes to standard output as it is generated, everything else to standard error. Raises Refused, OSError.
@@ -22,7 +22,7 @@ def capture(service: str, model: str | None, device: str, request: RunRequest, o
     part = out.with_name(f"{out.name}.part")
     with part.open("wb") as file:  # before the run, so that a file that cannot be written costs no minutes of work
         try:
-            loaded: Service = resolve(service)(model, device, _show)
+            loaded: Service = resolve(service)(model, device, dtype, _show)
             _clear_line()
             frames = _run(loaded, request)
             file.write(codec.join(frame.payload for frame in frames))

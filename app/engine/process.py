@@ -70,6 +70,7 @@ def serve(
     service: str,
     model: str | None,
     device: str,
+    dtype: str,
     compiled: bool = False,
     beside_a_browser: bool = True,
 ) -> None:
@@ -84,7 +85,7 @@ def serve(
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
     send = Sender(connection)
     Thread(target=_beat, args=(send,), name="beat", daemon=True).start()
-    loaded = _load(send, service, model, device)
+    loaded = _load(send, service, model, device, dtype)
     if loaded is None:
         return
     send(Ready(loaded.info))
@@ -153,9 +154,9 @@ def _beat(send: Sender) -> None:
         time.sleep(BEAT_S)
 
 
-def _load(send: Sender, service: str, model: str | None, device: str) -> Service | None:
+def _load(send: Sender, service: str, model: str | None, device: str, dtype: str) -> Service | None:
     try:
-        loaded: Service = resolve(service)(model, device, lambda progress: send(Loading(progress)))
+        loaded: Service = resolve(service)(model, device, dtype, lambda progress: send(Loading(progress)))
         return loaded
     except Refused as refused:
         send(LoadFailed(refused.message))

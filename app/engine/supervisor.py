@@ -108,6 +108,7 @@ class Supervisor:
                     self._settings.service,
                     self._settings.model,
                     self._settings.device,
+                    self._settings.dtype,
                     self._compiles,
                     self._settings.watched_from_here,
                 ),

@@ -17,6 +17,7 @@ from kvscope.app.http.openapi import json_answer
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.store.head import Head
 from kvscope.app.store.runs import is_workload
+from kvscope.model.api import called, same_model
 from kvscope.model.log.schema import rows_of
 
 STARTED = {201: json_answer("it runs", Created, "Location"), 202: json_answer("it stands in line", Queued, "Location")}
@@ -111,8 +112,8 @@ class RunLookup:
         loaded = self._engine.info
         if loaded is None:
             raise EngineUnavailable(self._engine.readiness.message)
-        if opening["model"]["sha256"] != loaded["sha256"]:
-            detail = f"The run was made by {opening['model']['name']} and this server runs {loaded['name']}."
+        if not same_model(opening["model"], loaded):
+            detail = f"The run was made by {called(opening['model'])} and this server runs {called(loaded)}."
             raise Problem(409, detail, field="model", limit=[loaded["name"]])
 
 

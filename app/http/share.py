@@ -22,7 +22,7 @@ from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.store.values import Level
 from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload
-from kvscope.model.api import ValueLevel
+from kvscope.model.api import ValueLevel, called, same_model
 
 LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
 """Those whose values are computed; the level "attention" is the log alone."""
@@ -114,8 +114,8 @@ class ShareRoutes:
         if loaded is None:
             detail = f"The model is not there: {self._engine.readiness.message}."
             return Problem(503, detail, field="values", retry_after=2)
-        if opening["model"]["sha256"] != loaded["sha256"]:
-            detail = f"The run was made by {opening['model']['name']} and this server runs {loaded['name']}."
+        if not same_model(opening["model"], loaded):
+            detail = f"The run was made by {called(opening['model'])} and this server runs {called(loaded)}."
             return Problem(409, detail, field="values", limit=[loaded["name"]])
         if size > most:
             detail = f"They would take about {size:,} bytes; the limit is {most:,}."

@@ -52,12 +52,12 @@ def weight_picture(transformer: Transformer, layer: int, of: str) -> bytes:
 
     Raises Refused for what the model does not have, or is no matrix.
     """
-    weight = part_of(transformer, layer, of).weight
+    weight = part_of(transformer, layer, of).weight.float()
     if weight.dim() != 2:
         raise Refused("of", f"{of} is a vector: it has no picture.")
     largest = weight.abs().max()
     shades = (weight.sign() * (weight.abs() / largest).sqrt() * STEPS + ZERO).round().to(torch.uint8).cpu()
-    return save({"shades": shades.contiguous(), "largest": largest.float().reshape(1).cpu()})
+    return save({"shades": shades.contiguous(), "largest": largest.reshape(1).cpu()})
 
 
 def part_of(transformer: Transformer, layer: int, of: str) -> Part:

@@ -28,7 +28,8 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 class Checkpoint:
     """A model ready to be built.
 
-    `weights`: fp32, contiguous, under the names of `model.checkpoint.layout.slots`. `sha256`: of the GGUF file, or of
+    `weights`: contiguous, under the names of `model.checkpoint.layout.slots`; fp32, but for matrices and the embedding
+    where these were wanted smaller. `sha256`: of the GGUF file, or of
     the safetensors files one after the other, in the order of their names. `source`: what the model was loaded from,
     for people. `groups`: reads those of linear layers that a GGUF file has in groups once more, as they are there, by
     the same names.
@@ -43,33 +44,35 @@ class Checkpoint:
     groups: Callable[[], dict[str, Groups]] = dict
 
 
-def load(model: str | None, progress: Callable[[Progress], None]) -> Checkpoint:
+def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> Checkpoint:
     """Load the default model (None), a GGUF file, a Hugging Face folder, or a hub id such as `org/name`.
+
+    `dtype`: of matrices and the embedding.
 
     Raises Refused("model") with one sentence that says what is wrong.
     """
     if model is None:
-        return _gguf(fetch.fetch(progress), fetch.NAME, progress)
+        return _gguf(fetch.fetch(progress), fetch.NAME, progress, dtype)
     path = Path(model).expanduser()
     if path.is_dir():
-        return _folder(path, path.resolve().name, progress)
+        return _folder(path, path.resolve().name, progress, dtype)
     if path.is_file():
         if path.suffix == ".gguf":
-            return _gguf(path, path.stem, progress)
+            return _gguf(path, path.stem, progress, dtype)
         raise Refused("model", f"{path.name} is not a .gguf file; a Hugging Face model is named by its folder.")
     if path.suffix != ".gguf" and _HUB_ID.fullmatch(model):
-        return _folder(fetch_repository(model, progress), model, progress)
+        return _folder(fetch_repository(model, progress), model, progress, dtype)
     raise Refused(
         "model", f"There is no model {model!r}: no such .gguf file or folder, and it is not a hub id such as org/name."
     )
 
 
-def _gguf(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:
-    loaded = read_gguf(path, progress)
+def _gguf(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype) -> Checkpoint:
+    loaded = read_gguf(path, progress, dtype)
     tokenizer = tokenizer_from_gguf(loaded.metadata, path.name)
     return Checkpoint(loaded.config, loaded.weights, tokenizer, name, fetch.sha256_of(path), path.name, loaded.groups)
 
 
-def _folder(path: Path, name: str, progress: Callable[[Progress], None]) -> Checkpoint:
-    loaded = read_folder(path, progress, name)
+def _folder(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype) -> Checkpoint:
+    loaded = read_folder(path, progress, name, dtype)
     return Checkpoint(loaded.config, loaded.weights, loaded.tokenizer, name, loaded.sha256, name)

@@ -57,15 +57,18 @@ class GgufModel:
     metadata: dict[str, Any]
 
 
-def read_gguf(path: Path, progress: Callable[[Progress], None]) -> GgufModel:
-    """Read a whole GGUF file, dequantized to fp32. Raises Refused("model"), naming the file and the fault."""
+def read_gguf(path: Path, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> GgufModel:
+    """Read a whole GGUF file, dequantized to fp32, matrices then rounded to `dtype`.
+
+    Raises Refused("model"), naming the file and the fault.
+    """
     try:
         data = mapped(path)
         header = read_header(data)
         config = _config(header, data)
         _check_tensors(header, config)
         reader = _Reader(header, data, config)
-        weights = fill(config, reader.read, path.name, progress)
+        weights = fill(config, reader.read, path.name, progress, dtype)
     except Malformed as error:
         raise Refused("model", f"{path.name} {error}.") from None
     except OSError as error:

@@ -66,8 +66,16 @@ class FolderModel:
     sha256: str
 
 
-def read_folder(folder: Path, progress: Callable[[Progress], None], name: str | None = None) -> FolderModel:
-    """Read a whole folder, upcast to fp32. `name` is what messages call it. Raises Refused("model")."""
+def read_folder(
+    folder: Path,
+    progress: Callable[[Progress], None],
+    name: str | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> FolderModel:
+    """Read a whole folder, upcast to fp32, matrices then rounded to `dtype`. `name` is what messages call it.
+
+    Raises Refused("model").
+    """
     name = name or folder.resolve().name
     config = config_from_hf(read_json(folder / "config.json", name), name)
     files = _weight_files(folder, name)
@@ -75,7 +83,7 @@ def read_folder(folder: Path, progress: Callable[[Progress], None], name: str | 
     with ExitStack() as stack:
         tensors = _Tensors(files, config, name, stack)
         tensors.check()
-        weights = fill(config, tensors.read, name, progress)
+        weights = fill(config, tensors.read, name, progress, dtype)
     return FolderModel(config, weights, tokenizer, _digest(files))
 
 

@@ -20,11 +20,15 @@ _ELEMENT_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One weight of the model: `parts` are (name, rows), stacked in this order along its first dimension."""
+    """One weight of the model: `parts` are (name, rows), stacked in this order along its first dimension.
+
+    `matrix`: of a product, or the embedding; these may be kept smaller than the rest.
+    """
 
     name: str
     shape: tuple[int, ...]
     parts: tuple[tuple[str, int], ...]
+    matrix: bool = False
 
 
 ReadPart = Callable[[str, torch.Tensor], None]
@@ -33,14 +37,14 @@ ReadPart = Callable[[str, torch.Tensor], None]
 
 def slots(config: ModelConfig) -> list[Slot]:
     """Every weight of the model, in order. Linear weights are [out, in]."""
-    found = [_slot("embed.weight", (config.vocab, config.d))]
+    found = [_slot("embed.weight", (config.vocab, config.d), matrix=True)]
     if config.positions == "learned":
         found.append(_slot("positions.weight", (config.context, config.d)))
     for layer in range(config.layers):
         found += _block(config, f"blocks.{layer}.")
     found += _norm(config, "norm")
     if not config.tied:
-        found.append(_slot("lm_head.weight", (config.vocab, config.d)))
+        found.append(_slot("lm_head.weight", (config.vocab, config.d), matrix=True))
     return found
 
 
@@ -64,8 +68,8 @@ def _block(config: ModelConfig, prefix: str) -> Iterator[Slot]:
     yield from _linear(f"{prefix}mlp.", "down", (("down", config.d),), config.d_mlp, config.mlp_bias)
 
 
-def _slot(name: str, shape: tuple[int, ...]) -> Slot:
-    return Slot(name, shape, ((name, shape[0]),))
+def _slot(name: str, shape: tuple[int, ...], *, matrix: bool = False) -> Slot:
+    return Slot(name, shape, ((name, shape[0]),), matrix)
 
 
 def _norm(config: ModelConfig, name: str) -> Iterator[Slot]:
@@ -81,13 +85,17 @@ def _linear(prefix: str, name: str, parts: tuple[tuple[str, int], ...], inputs: 
     for kind, shape in (("weight", (rows, inputs)), ("bias", (rows,))):
         if kind == "weight" or bias:
             named = tuple((f"{prefix}{part}.{kind}", count) for part, count in parts)
-            yield Slot(f"{prefix}{name}.{kind}", shape, named)
+            yield Slot(f"{prefix}{name}.{kind}", shape, named, matrix=kind == "weight")
 
 
 def fill(
-    config: ModelConfig, read: ReadPart, source: str, progress: Callable[[Progress], None]
+    config: ModelConfig,
+    read: ReadPart,
+    source: str,
+    progress: Callable[[Progress], None],
+    dtype: torch.dtype = torch.float32,
 ) -> dict[str, torch.Tensor]:
-    """Allocate every weight (fp32, contiguous) and read its parts straight into it.
+    """Allocate every weight (fp32, contiguous) and read its parts straight into it; keep matrices as `dtype`.
 
     `source` names the file in messages. Progress counts bytes of fp32 weights. Raises Refused for what `read` refuses
     and for a weight that is NaN or infinite.
@@ -99,7 +107,7 @@ def fill(
     message = f"Loading {source}"
     progress(Progress("loading", 0, total, message))
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        pending = {pool.submit(_filled, slot, read, source): slot for slot in wanted}
+        pending = {pool.submit(_filled, slot, read, source, dtype): slot for slot in wanted}
         try:
             for future in as_completed(pending):
                 slot = pending[future]
@@ -112,7 +120,7 @@ def fill(
     return {slot.name: weights[slot.name] for slot in slots(config)}
 
 
-def _filled(slot: Slot, read: ReadPart, source: str) -> torch.Tensor:
+def _filled(slot: Slot, read: ReadPart, source: str, dtype: torch.dtype) -> torch.Tensor:
     tensor = torch.empty(slot.shape, dtype=torch.float32)
     start = 0
     for part, rows in slot.parts:
@@ -121,7 +129,7 @@ def _filled(slot: Slot, read: ReadPart, source: str) -> torch.Tensor:
     # aminmax propagates NaN, so two numbers tell about all of them.
     if not all(torch.isfinite(bound) for bound in torch.aminmax(tensor)):
         raise Refused("model", f"{source} is corrupted: {slot.name} holds values that are NaN or infinite.")
-    return tensor
+    return tensor.to(dtype) if slot.matrix else tensor
 
 
 def _elements(slot: Slot) -> int:

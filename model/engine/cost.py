@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kvscope.model.linear import COMPUTED
 from kvscope.model.transformer import Transformer
 
 
@@ -32,11 +33,12 @@ class Cost:
         blocks = config.layers * transformer.block_products
         head = config.d * config.vocab
         attention = 2 * config.layers * config.heads * config.head_dim * rows * keys
-        kv_bytes = 2 * config.layers * config.kv_heads * config.head_dim * keys
-        element = transformer.dtype.itemsize
+        kv = 2 * config.layers * config.kv_heads * config.head_dim * keys
+        weight = transformer.weight_dtype.itemsize
         return cls(
             flops=2 * (rows * blocks + head + attention),
-            bytes_read=(element * (blocks + head) if weights is None else weights)
-            + element * (rows * config.d + kv_bytes),
+            bytes_read=(weight * (blocks + head) if weights is None else weights)
+            + weight * rows * config.d
+            + COMPUTED.itemsize * kv,
             rows=rows,
         )

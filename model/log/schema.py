@@ -107,6 +107,7 @@ class Model(Data):
     context: Positive
     dtype: Name
     element_bytes: Positive
+    weight_dtype: Name = "float32"
     weight_bytes: Natural
     parameters: Natural
     device: Name

@@ -1,9 +1,8 @@
 /** The model that answers, or how far its loading is. */
 
 import { html } from "htm/preact";
+import { shortDtype, weightDtype } from "../facts/dtypes.js";
 import { bytesShort, counted } from "../facts/format.js";
-
-const SHORT_DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
 /** @param {{readiness: Object, model?: Object}} props `model`: of the run in sight, where the server names none yet */
 export function ModelPill({ readiness, model = null }) {
@@ -25,9 +24,10 @@ function Ready({ model, before = "", compiled = "", compiling = false }) {
   const more = [
     counted(model.layers, "layer"),
     `${counted(model.heads, "head")} / ${model.kv_heads} KV`,
-    SHORT_DTYPES[model.dtype] ?? model.dtype,
+    shortDtype(model.dtype),
+    weightDtype(model) !== model.dtype && `${shortDtype(weightDtype(model))} weights`,
     model.device.toUpperCase(),
-  ];
+  ].filter(Boolean);
   const title = [model.name, ...more, compiled].filter(Boolean).join(" · ");
   if (compiling && compiled) return html`<span class="model-text" title=${title}>${compiled}</span>`;
   return html`<span class="model-text" title=${title}>${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span>`;

@@ -41,6 +41,24 @@ def test_run_writes_a_session_that_splits_into_the_runs_frames(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ((), (), "float32"),
+        ((), ("--dtype", "bfloat16"), "bfloat16"),
+        (("--dtype", "bfloat16"), (), "bfloat16"),
+        (("--dtype", "bfloat16"), ("--dtype", "float32"), "float32"),
+    ],
+)
+def test_run_keeps_weights_as_it_is_told(
+    tmp_path: Path, before: tuple[str, ...], after: tuple[str, ...], kept: str
+) -> None:
+    out = tmp_path / "f.safetensors"
+    result = kvscope(*before, "run", "abc", "--out", str(out), "--max-new-tokens", "1", *after)
+    assert result.exit_code == 0, result.output
+    assert header(split(out.read_bytes())[0].payload).data["model"]["weight_dtype"] == kept
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["run", "", "--out", "OUT"], "prompt is empty"),
@@ -52,6 +70,8 @@ def test_run_writes_a_session_that_splits_into_the_runs_frames(tmp_path: Path) -
         (["run", "abc", "--out", "OUT/below"], "No such file"),
         (["run", "abc"], "--out"),
         (["--port", "65536"], "65535"),
+        (["--dtype", "float16"], "'float16' is not one of 'float32', 'bfloat16'"),
+        (["run", "abc", "--out", "OUT", "--dtype", "int8"], "'int8' is not one of 'float32', 'bfloat16'"),
         (["--nonsense"], "--nonsense"),
     ],
 )
@@ -97,7 +117,7 @@ def test_models_says_what_can_be_loaded() -> None:
 
 def test_help_names_every_public_option() -> None:
     text = kvscope("--help").stdout
-    for option in ("--host", "--port", "--model", "--device", "--data", "--open"):
+    for option in ("--host", "--port", "--model", "--device", "--dtype", "--data", "--open"):
         assert option in text
     assert "--service" not in text
 

@@ -77,6 +77,23 @@ def test_the_model_says_how_compiling_goes_without_a_reload(stage: Stage) -> Non
     expect(model.get_by_title("no C++ compiler")).to_contain_text("30 layers")
 
 
+@pytest.mark.parametrize(
+    ("kept", "says"),
+    [
+        ({}, "fp32 · CPU"),
+        ({"weight_dtype": "float32"}, "fp32 · CPU"),
+        ({"weight_dtype": "bfloat16"}, "fp32 · bf16 weights · CPU"),
+    ],
+    ids=["unsaid", "float32", "bfloat16"],
+)
+def test_the_model_says_what_its_weights_are_kept_as(stage: Stage, kept: dict[str, str], says: str) -> None:
+    ready = requests.get(f"{stage.server.url}readyz", timeout=60).json()
+    model = {name: value for name, value in ready["model"].items() if name != "weight_dtype"} | kept
+    stage.page.route("**/readyz", lambda route: route.fulfill(json=ready | {"model": model}))
+    stage.open()
+    expect(stage.page.get_by_role("group", name="Model", exact=True)).to_contain_text(f"/ 3 KV · {says}")
+
+
 @pytest.mark.parametrize("width", [1440, 390], ids=["desktop", "phone"])
 def test_a_recorded_run_is_chosen_by_its_title(stage: Stage, width: int) -> None:
     stage.page.set_viewport_size({"width": width, "height": 844})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 import tokenizers
+import torch
 from tokenizers import models
 
 from kvscope.model import service as service_module
@@ -35,7 +36,7 @@ from kvscope.model.log import frames
 from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService, pick_device
-from tests.support.tiny import check_cache, greedy, shared_model, tiny_checkpoint
+from tests.support.tiny import ARCHS, check_cache, greedy, random_weights, shared_model, tiny_checkpoint
 from tests.support.tiny_runs import TEXT, finish, request, run_to_end, service
 
 
@@ -140,7 +141,22 @@ class TestLog:
         parameters = 259 * 32 + 2 * (32 + 64 * 32 + 32 * 32 + 32 + 96 * 32 + 32 * 48) + 32
         assert (info["parameters"], info["weight_bytes"]) == (parameters, 4 * parameters)
         assert (info["name"], info["arch"], info["vocab"], info["device"]) == ("tiny", "llama", 259, "cpu")
-        assert (info["dtype"], info["element_bytes"]) == ("float32", 4)
+        assert (info["dtype"], info["element_bytes"], info["weight_dtype"]) == ("float32", 4, "float32")
+
+    @pytest.mark.parametrize("arch", ARCHS)
+    def test_weights_in_bfloat16_are_described_as_they_are_kept(self, arch: str) -> None:
+        made, usual = service(arch=arch, dtype=torch.bfloat16), service(arch=arch)
+        matrices = sum(
+            weight.numel()
+            for name, weight in random_weights(made.engine.transformer.config).items()
+            if weight.dim() == 2 and name != "positions.weight"
+        )
+        told = {"weight_dtype": "bfloat16", "weight_bytes": usual.info["weight_bytes"] - 2 * matrices}
+        assert made.info == usual.info | told
+        assert made.engine.cache.pool.dtype == torch.float32
+        assert made.max_positions == usual.max_positions
+        stored = {weight.data_ptr(): weight.nbytes for weight in made.engine.transformer.parameters()}
+        assert sum(stored.values()) == made.info["weight_bytes"]  # nothing is held twice
 
 
 class TestRefusals:
@@ -683,17 +699,17 @@ class TestLoad:
             return replay(self, ids, *rest)
 
         monkeypatch.setattr(Engine, "replay", counted)
-        monkeypatch.setattr(service_module, "load", lambda name, progress: tiny_checkpoint(**options))
+        monkeypatch.setattr(service_module, "load", lambda *asked: tiny_checkpoint(**options, dtype=asked[-1]))
         seen: list[Progress] = []
-        made = ModelService.load("tiny", "cpu", seen.append)
+        made = ModelService.load("tiny", "cpu", "float32", seen.append)
         assert seen[-1] == Progress("ready", 1, 1, "tiny is ready on cpu")
         assert len(passes) == 1
         assert made.engine.cache.free_blocks == made.engine.cache.blocks
 
     def test_a_device_is_checked_before_anything_is_loaded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(service_module, "load", lambda name, progress: pytest.fail("loaded"))
+        monkeypatch.setattr(service_module, "load", lambda *asked: pytest.fail("loaded"))
         with pytest.raises(Refused):
-            ModelService.load(None, "tpu", lambda progress: None)
+            ModelService.load(None, "tpu", "float32", lambda progress: None)
 
 
 def taken_up(made: ModelService, log: list[Frame]) -> None:
@@ -755,3 +771,19 @@ def test_on_a_gpu_steps_become_graphs() -> None:
     made.compile(lambda line, goes_on: said.put((line, goes_on)))
     assert said.get(timeout=60) == ("decode steps as CUDA graphs", False)
     assert isinstance(made.engine.runner.compiled, GraphedSteps)
+
+
+def test_steps_over_weights_in_bfloat16_are_not_compiled() -> None:
+    said: SimpleQueue[tuple[str, bool]] = SimpleQueue()
+    service(dtype=torch.bfloat16).compile(lambda line, goes_on: said.put((line, goes_on)))
+    assert said.get(timeout=60) == ("decode steps not compiled: the weights are in bfloat16", False)
+
+
+def test_a_run_goes_on_only_over_weights_that_are_kept_as_its_own_were() -> None:
+    log = run_to_end(service(), request())
+    rounded = service(dtype=torch.bfloat16)
+    with pytest.raises(Refused, match="made by tiny, and tiny in bfloat16 is loaded"):
+        rounded.fork(fork_of(log, 0, 33, "f" * 64))
+    kept = run_to_end(rounded, request())
+    with pytest.raises(Refused, match="made by tiny in bfloat16, and tiny is loaded"):
+        service().fork(fork_of(kept, 0, 33, "f" * 64))

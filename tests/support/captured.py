@@ -25,6 +25,7 @@ def described(layers: int = 2, heads: int = 4, kv_heads: int = 2, vocab: int = 2
         "context": 2048,
         "dtype": "float32",
         "element_bytes": 4,
+        "weight_dtype": "float32",
         "weight_bytes": 4000,
         "parameters": 1000,
         "device": "cpu",

@@ -26,6 +26,7 @@ from kvscope.model.api import (
     TakeUpRequest,
     TwinRequest,
     ValuesRequest,
+    WeightDtype,
     WorkloadRequest,
 )
 from kvscope.model.by_hand.examples import Example
@@ -36,7 +37,9 @@ MOST_TOKENS = 100
 """Of a prompt, the rest of which is passed over: its weights then fit one frame."""
 
 
-def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> FakeService:
+def load_service(
+    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]
+) -> FakeService:
     """Like kvscope.model.service.load_service."""
     progress(Progress("fetching", 5, 10, "Fetching the fake"))
     if model == "refused":
@@ -48,7 +51,7 @@ def load_service(model: str | None, device: str, progress: Callable[[Progress], 
     options = dict(option.split("=") for option in (model or "").split(",") if option)
     time.sleep(float(options.get("load", 0)))
     progress(Progress("loading", 10, 10, "Loading the fake"))
-    return FakeService(float(options.get("delay", 0)), int(options.get("bytes", 0)))
+    return FakeService(float(options.get("delay", 0)), int(options.get("bytes", 0)), dtype)
 
 
 @dataclass(slots=True)
@@ -68,7 +71,7 @@ class FakeRun:
 class FakeService:
     """Implements model.api.Service. The token after n is n + 1."""
 
-    def __init__(self, delay: float, layer_bytes: int) -> None:
+    def __init__(self, delay: float, layer_bytes: int, dtype: WeightDtype = "float32") -> None:
         self.info: dict[str, Any] = {
             "name": "fake",
             "sha256": "f" * 64,
@@ -80,6 +83,7 @@ class FakeService:
             "d": 12,
             "d_mlp": 16,
             "vocab": VOCAB,
+            "weight_dtype": dtype,
         }
         self._delay, self._layer_bytes = delay, layer_bytes
         self._runs: dict[str, FakeRun] = {}

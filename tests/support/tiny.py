@@ -52,27 +52,33 @@ def tiny_config(arch: str = "llama", **changes: Any) -> ModelConfig:
     return ModelConfig(arch=arch, **{**_SIZES, **_OF_ARCH[arch], **changes})
 
 
-def random_weights(config: ModelConfig) -> dict[str, Tensor]:
-    """Always the same for the same config. Wide enough that attention is uneven and the best logits are far apart."""
+def random_weights(config: ModelConfig, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+    """Always the same for the same config. Wide enough that attention is uneven and the best logits are far apart.
+
+    `dtype`: of matrices and the embedding.
+    """
     generator = torch.Generator().manual_seed(5)
-    return {slot.name: torch.randn(slot.shape, generator=generator).mul_(0.3) for slot in slots(config)}
+    weights = {slot: torch.randn(slot.shape, generator=generator).mul_(0.3) for slot in slots(config)}
+    return {slot.name: weight.to(dtype) if slot.matrix else weight for slot, weight in weights.items()}
 
 
-def tiny_model(arch: str = "llama", **changes: Any) -> Transformer:
+def tiny_model(arch: str = "llama", dtype: torch.dtype = torch.float32, **changes: Any) -> Transformer:
     """A model of its own, for a test that changes it."""
     config = tiny_config(arch, **changes)
-    return Transformer.from_weights(config, random_weights(config))
+    return Transformer.from_weights(config, random_weights(config, dtype))
 
 
 @cache
-def shared_model(arch: str = "llama", **changes: Any) -> Transformer:
+def shared_model(arch: str = "llama", dtype: torch.dtype = torch.float32, **changes: Any) -> Transformer:
     """The same model for every test that only runs it."""
-    return tiny_model(arch, **changes)
+    return tiny_model(arch, dtype, **changes)
 
 
-def tiny_engine(arch: str = "llama", capacity: int = 1024, **options: Any) -> Engine:
+def tiny_engine(
+    arch: str = "llama", capacity: int = 1024, dtype: torch.dtype = torch.float32, **options: Any
+) -> Engine:
     """An engine over the shared model."""
-    return Engine(shared_model(arch), capacity=capacity, **options)
+    return Engine(shared_model(arch, dtype), capacity=capacity, **options)
 
 
 def tiny_tokenizer(eos: tuple[int, ...] = (0,), template: str | None = TEMPLATE) -> Tokenizer:
@@ -85,9 +91,11 @@ def tiny_tokenizer(eos: tuple[int, ...] = (0,), template: str | None = TEMPLATE)
     return Tokenizer(inner, Extras({}, template, eos), byte_level)
 
 
-def tiny_checkpoint(arch: str = "llama", *, eos: tuple[int, ...] = (), **changes: Any) -> Checkpoint:
+def tiny_checkpoint(
+    arch: str = "llama", *, eos: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **changes: Any
+) -> Checkpoint:
     config = tiny_config(arch, **changes)
-    return Checkpoint(config, random_weights(config), tiny_tokenizer(eos), "tiny", "0" * 64, "tiny.gguf")
+    return Checkpoint(config, random_weights(config, dtype), tiny_tokenizer(eos), "tiny", "0" * 64, "tiny.gguf")
 
 
 def prompt(length: int, seed: int = 0, vocab: int = 259) -> list[int]:

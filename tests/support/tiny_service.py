@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from kvscope.model.api import Frame, Progress, Service
+import torch
+
+from kvscope.model.api import Frame, Progress, Service, WeightDtype
 from kvscope.model.service import ModelService
 from tests.support.tiny import tiny_checkpoint
 
@@ -20,11 +22,13 @@ class SlowService(ModelService):
         return super().advance()
 
 
-def load_service(model: str | None, device: str, progress: Callable[[Progress], None]) -> Service:
+def load_service(model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]) -> Service:
     """Like model.service.load_service. Every byte of a text is a token.
 
     Some runs end by a token of their own, but none of the model `endless`.
     """
-    service = SlowService(tiny_checkpoint(eos=() if model == "endless" else (0, 17, 45, 70)), "cpu")
+    service = SlowService(
+        tiny_checkpoint(eos=() if model == "endless" else (0, 17, 45, 70), dtype=getattr(torch, dtype)), "cpu"
+    )
     progress(Progress("ready", 1, 1, "tiny is ready"))
     return service

@@ -2,14 +2,13 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
+import { shortDtype } from "../../facts/dtypes.js";
 import { bytesShort, integer, short } from "../../facts/format.js";
 import { attentionCurve, attentionFlops, cacheCurve, pairCost } from "../curves.js";
 import { lengthsOf, shapeOf } from "../points.js";
 import { requestBytes } from "../sizes.js";
 import { coloursOf, estimate, layoutOf, line, measured } from "./drawings.js";
 import { Figure } from "./figure.js";
-
-const DTYPES = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
 /** @param {{understood: Object, run: Object, theme: string}} props */
 export function Lengths({ understood, run, theme }) {
@@ -27,7 +26,7 @@ function realOf({ open, steps }) {
   if (!open || steps.length === 0) return null;
   return {
     model: shapeOf(open.model),
-    stored: { dtype: DTYPES[open.model.dtype] ?? "fp32" },
+    stored: { dtype: shortDtype(open.model.dtype) },
     lengths: lengthsOf(steps),
   };
 }

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { keptAs } from "../../facts/dtypes.js";
 import { integer, milliseconds, percent, short, significant } from "../../facts/format.js";
 import { expected, roof } from "../curves.js";
 import { pointsOf } from "../points.js";
@@ -91,7 +92,7 @@ function OfRun({ run, shared, points, machine }) {
     machine && points.length
       ? Math.max(...points.map(({ intensity, perSecond }) => perSecond / attainable(intensity, machine).value))
       : null;
-  return html`<p class="quiet">Filled points: ${integer(points.length)} steps of the run “${run.open.prompt.slice(0, 60)}”, ${run.open.model.name} in ${run.open.model.dtype} on ${run.open.model.device}${run.live ? ", still going on" : ""}.${" "}
+  return html`<p class="quiet">Filled points: ${integer(points.length)} steps of the run “${run.open.prompt.slice(0, 60)}”, ${run.open.model.name} in ${keptAs(run.open.model)} on ${run.open.model.device}${run.live ? ", still going on" : ""}.${" "}
     ${shared > 0 && html` ${integer(shared)} more shared their pass with other runs and are left out.`}
     ${reached !== null && html` The nearest to this machine’s roof reaches ${percent(reached, 0)} of it${reached > 1 ? ": it was computed on another machine, or this one has less to give just now" : ""}.`}
     ${" "}The operations and bytes are those that the engine counts of its products; the time is that of its pass.</p>`;

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { shortDtype, weightDtype, weightElementBytes } from "../../facts/dtypes.js";
 import { bytes, counted, integer, percent, significant, withExponent } from "../../facts/format.js";
 import { NOT_STORED } from "../../facts/saved-session.js";
 import { useModelValues } from "../../loading/use-model-values.js";
@@ -73,7 +74,7 @@ function Made({ making, place, scene, state, client, onOpen }) {
     <div class="block-opened-body">
       <${Terms} terms=${terms} scene=${scene} onOpen=${onOpen} />
       <div>
-        <${Total} terms=${terms} is=${valueAt(scene, place)} />
+        <${Total} terms=${terms} is=${valueAt(scene, place)} why=${whyApart(making, scene)} />
         ${making.matrix && html`<${Learned} making=${making} scene=${scene} state=${state} client=${client} />`}
       </div>
     </div>`;
@@ -130,18 +131,29 @@ function Factor({ factor: { name, value, place }, scene, onOpen }) {
   return html`<button type="button" aria-label=${`${name}, ${significant(value)}: open`} onClick=${() => onOpen(place)}>${text}</button>`;
 }
 
-function Total({ terms, is }) {
+/** Why terms that are added here, exactly, and the model's own sum differ. */
+function whyApart(making, { run }) {
+  const { model } = run.open;
+  const rounds = making.matrix && weightDtype(model) !== model.dtype;
+  return rounds
+    ? `it rounds what it multiplies with weights to ${shortDtype(weightDtype(model))}`
+    : "it adds in 32 bits";
+}
+
+function Total({ terms, is, why }) {
   const sum = terms.reduce((total, { value }) => total + value, 0);
   const off = Math.abs(sum - is);
   return html`<p class="block-opened-sum">${counted(terms.length, "term")} add up to <b class="number">${significant(sum)}</b>;
-    the model computed <b class="number">${significant(is)}</b>${off === 0 ? "" : ` (apart by ${withExponent(off)}: it adds in 32 bits)`}.</p>`;
+    the model computed <b class="number">${significant(is)}</b>${off === 0 ? "" : ` (apart by ${withExponent(off)}: ${why})`}.</p>`;
 }
 
 function Learned({ making, scene, state, client }) {
   const [shown, setShown] = useState(false);
   const [rows, columns] = shapeOf(making.wanted.of, scene.dims);
+  const { model } = scene.run.open;
+  const each = weightElementBytes(model);
   return html`<p>
-      ${making.weights} [${integer(rows)} × ${integer(columns)}] · float32 · ${bytes(rows * columns * FLOAT_BYTES)}; one row of it: ${bytes(columns * FLOAT_BYTES)}
+      ${making.weights} [${integer(rows)} × ${integer(columns)}] · ${weightDtype(model)} · ${bytes(rows * columns * each)}; one row of it: ${bytes(columns * each)}
       ${" "}<button type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? "Hide" : "See"} all of ${making.weights}</button>
     </p>
     ${shown && html`<${MatrixPicture} name=${making.weights} of=${making.wanted.of} row=${making.wanted.index} scene=${scene} state=${state} client=${client} />`}`;

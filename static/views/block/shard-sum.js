@@ -14,8 +14,8 @@ import { lengthOf } from "./scene.js";
 
 const SIDE_PX = 104;
 
-/** @param {{name: string, by: string, joined: Object}} props `joined` as `joinedIn` gives it */
-export function ShardSum({ name, by, joined }) {
+/** @param {{name: string, by: string, joined: Object, apart: string}} props `joined` as `joinedIn` gives it; `apart`: why its sums are */
+export function ShardSum({ name, by, joined, apart }) {
   const { parts, bias, sum, change, difference } = joined;
   const largest = useMemo(
     () => change.reduce((best, value, at) => (Math.abs(value) > Math.abs(change[best]) ? at : best), 0),
@@ -68,7 +68,7 @@ export function ShardSum({ name, by, joined }) {
     </div>
     <p class="shards-found">
       Number ${at}: <span class="number">${equation}</span>; the model computed <b class="number">${significant(change[at])}</b>.
-      ${" "}Over all ${change.length} numbers the sum and the model’s own differ by <b class="number">${withExponent(difference)}</b> at most, of numbers up to ${significant(Math.abs(change[largest]))}: float32 rounding.
+      ${" "}Over all ${change.length} numbers the sum and the model’s own differ by <b class="number">${withExponent(difference)}</b> at most, of numbers up to ${significant(Math.abs(change[largest]))}: ${apart}.
     </p>
   </section>`;
 }

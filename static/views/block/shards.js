@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { rounding } from "../../facts/dtypes.js";
 import { bytes, counted, integer, percent } from "../../facts/format.js";
 import { NOT_STORED } from "../../facts/saved-session.js";
 import { useModelValues } from "../../loading/use-model-values.js";
@@ -62,7 +63,8 @@ function Answer({ answer, devices, run, dims }) {
     <p class="shards-note">${sharing(held, dims.kvHeads)}</p>
     <div class="shards-halves">
     ${HALVES.map(
-      ({ half, name, by }) => html`<${ShardSum} key=${half} name=${name} by=${by} joined=${joinedIn(answer, half)} />`,
+      ({ half, name, by }) =>
+        html`<${ShardSum} key=${half} name=${name} by=${by} joined=${joinedIn(answer, half)} apart=${rounding(run.open.model)} />`,
     )}
     </div>
     <${Crossing} model=${run.open.model} devices=${devices} />

@@ -3,15 +3,19 @@
  * it. Pure.
  */
 
+import { weightElementBytes } from "../../facts/dtypes.js";
+
 /**
  * Parameters of each part. The matrices follow from the shapes (Llama: Touvron et al. 2023, section 2.2; GPT-2: Radford
  * et al. 2019); norm gains and biases of the blocks are what is then left of the total that the loaded tensors have.
  *
  * @param {Object} model of the `open` frame
  * @returns {{embedding: number, positions: number, attention: number, mlp: number, small: number, block: number,
- *   blocks: number, norm: number, head: number, tied: boolean, total: number}}
+ *   blocks: number, norm: number, head: number, tied: boolean, total: number,
+ *   bytes: {embedding: number, blocks: number, norm: number, head: number}}}
  *   `block`: one block, its `attention` and `mlp` matrices and what is `small`; `head` is 0 when `tied`: the LM head then
- *   is the embedding table again. `total` is the sum of embedding, positions, blocks, norm and head.
+ *   is the embedding table again. `total` is the sum of embedding, positions, blocks, norm and head. `bytes`: what they
+ *   take, the embedding with the positions; matrices and the embedding may be kept smaller than the rest.
  */
 export function partsOf(model) {
   const { arch, layers, heads, kv_heads, head_dim, d, d_mlp, vocab, context, parameters } = model;
@@ -27,7 +31,14 @@ export function partsOf(model) {
   const blocks = layers * (attention + mlp) + left - head;
   const block = blocks / layers;
   const small = block - attention - mlp;
-  return { embedding, positions, attention, mlp, small, block, blocks, norm, head, tied, total: parameters };
+  const [each, own] = [model.element_bytes, weightElementBytes(model)];
+  const bytes = {
+    embedding: embedding * own + positions * each,
+    blocks: layers * ((attention + mlp) * own + small * each),
+    norm: norm * each,
+    head: head * own,
+  };
+  return { embedding, positions, attention, mlp, small, block, blocks, norm, head, tied, total: parameters, bytes };
 }
 
 /**

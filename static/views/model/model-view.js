@@ -76,7 +76,7 @@ function headline(run, step, { rows, cached }) {
 }
 
 function Inputs({ run, step, flow, parts, onOpen }) {
-  const { vocab, d, element_bytes: elementBytes } = run.open.model;
+  const { vocab, d } = run.open.model;
   const { rows, first } = flow;
   const chosen = step > 0 && rows === 1;
   return html`
@@ -95,7 +95,7 @@ function Inputs({ run, step, flow, parts, onOpen }) {
     <${Wire} place="ids" shape=${[rows]} rows=${rows} unit=${rows === 1 ? "id" : "ids"} />
     <${Part} number=${2} name="Embed" place="embed">
       <p>Each id picks one row of a learned table: its <${Term} id="embedding">embedding<//>. Press a token to see it.</p>
-      <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} elementBytes=${elementBytes} />
+      <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} size=${parts.bytes.embedding} />
     <//>
     <${Wire} place="embedded" shape=${[rows, d]} rows=${rows} />
   `;
@@ -103,11 +103,11 @@ function Inputs({ run, step, flow, parts, onOpen }) {
 
 function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
   const { run, selection } = state;
-  const { d, element_bytes: elementBytes, layers } = run.open.model;
+  const { d, layers } = run.open.model;
   return html`<${Part}
     number=${3} name=${counted(layers, "block")} place="blocks"
     open=${{ name: `Open layer ${selection.layer}`, short: `Open L${selection.layer}`, go: go("block") }}
-    weights=${html`<${Weights} shape=${null} parameters=${parts.blocks} elementBytes=${elementBytes} />`}
+    weights=${html`<${Weights} shape=${null} parameters=${parts.blocks} size=${parts.bytes.blocks} />`}
   >
     <p>
       <button type="button" class="part-word" onClick=${go("head")}>Attention</button> reads other tokens, the
@@ -137,14 +137,14 @@ function LensWords({ lens, layerStop }) {
 }
 
 function Outputs({ run, step, flow, parts, reached, go }) {
-  const { d, vocab, element_bytes: elementBytes, weight_bytes: weightBytes } = run.open.model;
+  const { d, vocab, weight_bytes: weightBytes } = run.open.model;
   const stay = flow.rows - 1;
   const left = stay > 0 ? `only the last row: ${counted(stay, "other")} end here` : null;
   return html`
     <${Wire} place="last" shape=${[1, d]} rows=${1} note=${left} />
     <${Part} number=${4} name="Final norm" place="norm">
       <p>Brings the row to a <${Term} id="norm">common size<//>.</p>
-      <${Weights} shape=${null} parameters=${parts.norm} elementBytes=${elementBytes} />
+      <${Weights} shape=${null} parameters=${parts.norm} size=${parts.bytes.norm} />
     <//>
     <${Wire} place="normed" shape=${[1, d]} rows=${1} />
     <${Part} number=${5} name="LM head" place="scores">
@@ -152,7 +152,7 @@ function Outputs({ run, step, flow, parts, reached, go }) {
       ${
         parts.tied
           ? html`<p class="part-weights"><b>${shapeText([d, vocab])}</b> the embedding table again</p>`
-          : html`<${Weights} shape=${shapeText([d, vocab])} parameters=${parts.head} elementBytes=${elementBytes} />`
+          : html`<${Weights} shape=${shapeText([d, vocab])} parameters=${parts.head} size=${parts.bytes.head} />`
       }
     <//>
     <${Wire} place="logits" shape=${[1, vocab]} rows=${1} />

@@ -22,10 +22,10 @@ export function Part({ number, name, place, open = null, weights = null, childre
   </section>`;
 }
 
-/** The weights a part has. */
-export function Weights({ shape, parameters, elementBytes }) {
+/** The weights a part has, and the bytes they take. */
+export function Weights({ shape, parameters, size }) {
   return html`<p class="part-weights" title="computed from the shapes of the weights">
-    ${shape && html`<b>${shape}</b>`} ${integer(parameters)} parameters, ${bytesShort(parameters * elementBytes)}
+    ${shape && html`<b>${shape}</b>`} ${integer(parameters)} parameters, ${bytesShort(size)}
   </p>`;
 }
 

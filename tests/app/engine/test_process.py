@@ -21,7 +21,7 @@ from kvscope.app.engine import process as engine_process
 engine_process._receive = lambda connection, calls: time.sleep(60)
 ours, theirs = Pipe()
 theirs.close()
-engine_process.serve(ours, {FAKE!r}, "delay=0", "cpu")
+engine_process.serve(ours, {FAKE!r}, "delay=0", "cpu", "float32")
 """
 
 TELLS_HOW_THREADS_WAIT = """
@@ -31,12 +31,12 @@ from multiprocessing import Pipe
 from kvscope.app.engine import process as engine_process
 from kvscope.model.api import Refused
 
-def loader(model, device, progress):
+def loader(model, device, dtype, progress):
     print("torch" in sys.modules, os.environ.get("OMP_WAIT_POLICY"))
     raise Refused("model", "only asked")
 
 ours, theirs = Pipe()
-engine_process.serve(ours, "__main__:loader", None, "cpu", beside_a_browser=sys.argv[1] == "here")
+engine_process.serve(ours, "__main__:loader", None, "cpu", "float32", beside_a_browser=sys.argv[1] == "here")
 """
 
 

@@ -74,6 +74,13 @@ def test_readiness_tells_how_compiling_goes_and_when_that_is_over(engine_side: S
     assert (untouched.compiled, untouched.compiling) == ("", False)
 
 
+def test_the_engine_keeps_weights_as_the_settings_say(engine_side: Started) -> None:
+    for dtype in ("float32", "bfloat16"):
+        info = engine_side(dtype=dtype).supervisor.info
+        assert info is not None
+        assert info["weight_dtype"] == dtype
+
+
 def test_closing_interrupts_what_runs_and_ends_the_engine(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.01")
     engine.start("a", max_new_tokens=256)

@@ -36,3 +36,12 @@ def test_a_pass_costs_what_it_multiplies_and_reads(arch: str, cached: int, new: 
     assert cost.flops == attention + 2 * new * matrices + 2 * head
     assert cost.rows == new
     assert cost.bytes_read == 4 * (matrices + head + new * config.d) + keys_and_values
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_weights_in_bfloat16_are_read_as_half_the_bytes_and_the_cache_is_not(arch: str) -> None:
+    usual, smaller = (Cost.of_pass(shared_model(arch, dtype), 3, 20) for dtype in (torch.float32, torch.bfloat16))
+    config = shared_model(arch).config
+    keys_and_values = KVCache(config, 1).position_bytes * 20
+    assert (smaller.flops, smaller.rows) == (usual.flops, usual.rows)
+    assert smaller.bytes_read - keys_and_values == (usual.bytes_read - keys_and_values) / 2

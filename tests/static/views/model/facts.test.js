@@ -50,6 +50,16 @@ test("an LM head of its own is told from a tied one", () => {
   assert.deepEqual([parts.tied, parts.head, parts.small], [false, 49152 * 576, 2 * 576]);
 });
 
+test("matrices and the embedding may be kept in fewer bytes than norms, biases and positions", () => {
+  const usual = { ...SMOLLM2, dtype: "float32", element_bytes: 4 };
+  const [norms, blocks] = [2 * 576, 30 * (884_736 + 2_654_208)];
+  const before = partsOf(usual).bytes; // of a log that does not say it
+  assert.deepEqual(before, { embedding: 4 * 28_311_552, blocks: 4 * (blocks + 30 * norms), norm: 4 * 576, head: 0 });
+  const halved = partsOf({ ...usual, weight_dtype: "bfloat16" }).bytes;
+  const expected = { embedding: 2 * 28_311_552, blocks: 2 * blocks + 4 * 30 * norms, norm: 4 * 576, head: 0 };
+  assert.deepEqual(halved, expected);
+});
+
 const run = madeRun({
   words: ["a", "b", "c", "d", "e"],
   promptLength: 3,

@@ -1,0 +1,49 @@
+"""Products with weights in float32 and in bfloat16."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kvscope.model.linear import Linear
+
+
+def layer(inputs: int, outputs: int, dtype: torch.dtype) -> tuple[Linear, Tensor, Tensor]:
+    """A layer with its weight and bias. No number of the bias is one in bfloat16."""
+    weight = torch.randn(outputs, inputs, generator=torch.Generator().manual_seed(1)).to(dtype)
+    bias = torch.full((outputs,), 1 + 2**-12)
+    made = Linear(inputs, outputs)
+    made.load_state_dict({"weight": weight, "bias": bias}, assign=True)
+    return made.requires_grad_(False), weight, bias
+
+
+def rows_of(count: int, width: int) -> Tensor:
+    return torch.randn(count, width, generator=torch.Generator().manual_seed(2))
+
+
+@pytest.mark.parametrize("count", [1, 2, 37])
+def test_a_float32_weight_that_is_not_packed_gives_torchs_product(count: int) -> None:
+    made, weight, bias = layer(96, 48, torch.float32)
+    rows = rows_of(count, 96)
+    assert torch.equal(made(rows), F.linear(rows, weight, bias))
+
+
+@pytest.mark.parametrize("count", [1, 2, 37])
+@pytest.mark.parametrize(("inputs", "outputs"), [(32, 33), (576, 960), (1536, 576)])
+def test_with_a_bfloat16_weight_only_what_goes_in_is_rounded(inputs: int, outputs: int, count: int) -> None:
+    made, weight, bias = layer(inputs, outputs, torch.bfloat16)
+    rows = rows_of(count, inputs)
+    found = made(rows)
+    product = rows.bfloat16().double() @ weight.double().T
+    assert found.dtype == torch.float32
+    # 17 bits of what is rounded, and what adding so many numbers in float32 loses.
+    within = product.abs() * 2.0**-17 + 1e-5 * inputs**0.5
+    assert ((found.double() - (product + bias)).abs() <= within).all()
+
+
+def test_a_bfloat16_weight_takes_half() -> None:
+    made, weight, _ = layer(96, 48, torch.bfloat16)
+    assert made.nbytes == weight.nbytes == 2 * 96 * 48
+    assert torch.equal(made.dense(), weight)
