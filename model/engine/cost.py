@@ -23,10 +23,10 @@ class Cost:
         return Cost(self.flops + other.flops, self.bytes_read + other.bytes_read, self.rows + other.rows)
 
     @classmethod
-    def of_pass(cls, transformer: Transformer, rows: int, keys: int, weights: int | None = None) -> Cost:
+    def of_pass(cls, transformer: Transformer, rows: int, keys: int, weights: int) -> Cost:
         """One pass of `rows` new rows of one run that ends with `keys` keys, with one row of logits.
 
-        `weights`: bytes that the matrices of blocks and head take where it reads them; None: as they are dense.
+        `weights`: bytes that the matrices of blocks and head take where it reads them.
         Masked scores count: the dense product computes them. Weights count in full even where a batch shares them.
         """
         config = transformer.config
@@ -34,11 +34,16 @@ class Cost:
         head = config.d * config.vocab
         attention = 2 * config.layers * config.heads * config.head_dim * rows * keys
         kv = 2 * config.layers * config.kv_heads * config.head_dim * keys
-        weight = transformer.weight_dtype.itemsize
+        embedding = transformer.weight_dtype.itemsize * rows * config.d
         return cls(
             flops=2 * (rows * blocks + head + attention),
-            bytes_read=(weight * (blocks + head) if weights is None else weights)
-            + weight * rows * config.d
-            + COMPUTED.itemsize * kv,
+            bytes_read=weights + embedding + COMPUTED.itemsize * kv,
             rows=rows,
         )
+
+
+def weight_bytes(transformer: Transformer) -> int:
+    """What the matrices of blocks and head take where the transformer's own modules read them."""
+    config = transformer.config
+    weights = config.layers * transformer.block_products + config.d * config.vocab
+    return transformer.weight_dtype.itemsize * weights

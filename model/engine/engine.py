@@ -269,6 +269,7 @@ class Engine:
         self.last_pass = PassRecord(
             started,
             (time.perf_counter() - started) * 1000,
+            done.weight_bytes,
             tuple(PassEntry(run.key, entry.positions.start, entry.count, entry.outputs - 1) for run, entry in brought),
         )
         return records

@@ -143,10 +143,14 @@ class PassEntry:
 
 @dataclass(frozen=True, slots=True)
 class PassRecord:
-    """One forward pass for runs. `started`: time.perf_counter(); `ms`: wall time, the choice of tokens included."""
+    """One forward pass for runs. `started`: time.perf_counter(); `ms`: wall time, the choice of tokens included.
+
+    `weight_bytes`: what the matrices of blocks and head take where it read them, once for all its rows.
+    """
 
     started: float
     ms: float
+    weight_bytes: int
     entries: tuple[PassEntry, ...]
 
 

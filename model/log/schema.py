@@ -357,6 +357,7 @@ class Pass(FrameData):
     round: Natural
     start_ms: Number
     ms: Number
+    weight_bytes: Natural | None = None
     members: list[PassMember] = Field(max_length=1000)
     others: OtherMembers
     requests: list[RequestState] = Field(max_length=1000)

@@ -135,6 +135,7 @@ class Round:
             round=self._number,
             start_ms=round((done.started - self._began) * 1000, 3),
             ms=round(done.ms, 3),
+            weight_bytes=done.weight_bytes,
             members=members,
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
             requests=[self._state(request) for request in self._requests],

@@ -396,6 +396,7 @@ def _pass(number: int, asked: list[dict[str, Any]]) -> dict[str, Any]:
         "round": number,
         "start_ms": 0.5,
         "ms": 1.0,
+        "weight_bytes": 4000,
         "members": members,
         "others": {"requests": 0, "rows": 0},
         "requests": [{"state": "done", "positions": 0, "dropped": 0, "table": []} for _ in asked],

@@ -13,7 +13,7 @@ const MOST_BARS = 12;
 /** @param {Object} props as `Watched` gives them to all its parts */
 export function ThisPass({ log, pass }) {
   const { requests } = log.study;
-  const { layers, weight_bytes } = log.open.model;
+  const { layers, weight_bytes: kept } = log.open.model;
   const { members, others } = pass;
   const rows = rowsOf(pass) + others.rows;
   const words = tokensOut(pass);
@@ -25,7 +25,7 @@ export function ThisPass({ log, pass }) {
         ${members.map((member) => html`<${RowsIn} key=${member.request} ...${member} />`)}
         ${others.rows > 0 && html`<li class="is-others"><b class="owner">+</b><${RowBars} rows=${others.rows} /><span>${counted(others.rows, "row")} of other people’s</span></li>`}
       </ul>
-      <p class="pass-weights"><b>${counted(layers, "layer")}</b><span class="number">${bytesShort(weight_bytes)}</span><span>of weights</span></p>
+      <p class="pass-weights"><b>${counted(layers, "layer")}</b><span class="number">${bytesShort(pass.weight_bytes ?? kept)}</span><span>of weights</span></p>
       <ul class="pass-words" aria-label="Words out">
         ${members.map((member) => html`<${WordsOut} key=${member.request} member=${member} tokens=${requests[member.request].tokens} />`)}
         ${others.rows > 0 && html`<li class="quiet">not shown</li>`}

@@ -142,6 +142,13 @@ def test_a_compiled_step_shows_what_the_modules_show(arch: str, made: Path, tmp_
             fast[name], plain[name], rtol=1e-4, atol=1e-5, msg=lambda text, n=name: f"{n}: {text}"
         )
     assert any(not torch.equal(fast[name], plain[name]) for name in plain)  # it was other code that ran
+    run = engine.admit("read", IDS, Sampling(), 3)
+    read = []
+    while engine.busy:
+        engine.advance()
+        read.append(engine.last_pass.weight_bytes if engine.last_pass else 0)
+    assert len(run.ids) == len(IDS) + 3
+    assert read[0] > read[1] == read[2]  # prefill reads what is packed, decode the groups
     assert set(hook_points(engine.transformer)) > set(names)
 
 

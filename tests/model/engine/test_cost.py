@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from kvscope.model.engine.batch import Entry, make_batch
-from kvscope.model.engine.cost import Cost
+from kvscope.model.engine.cost import Cost, weight_bytes
 from kvscope.model.kv_cache import KVCache, Sequence
 from tests.support.tiny import ARCHS, prompt, random_weights, shared_model
 
@@ -32,7 +32,7 @@ def test_a_pass_costs_what_it_multiplies_and_reads(arch: str, cached: int, new: 
     head = config.d * config.vocab
     keys_and_values = sum(part.nbytes for layer in range(2) for part in pool.read(layer, pool.slots(sequence)))
 
-    cost = Cost.of_pass(model, new, cached + new)
+    cost = Cost.of_pass(model, new, cached + new, weight_bytes(model))
     assert cost.flops == attention + 2 * new * matrices + 2 * head
     assert cost.rows == new
     assert cost.bytes_read == 4 * (matrices + head + new * config.d) + keys_and_values
@@ -40,7 +40,8 @@ def test_a_pass_costs_what_it_multiplies_and_reads(arch: str, cached: int, new: 
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_weights_in_bfloat16_are_read_as_half_the_bytes_and_the_cache_is_not(arch: str) -> None:
-    usual, smaller = (Cost.of_pass(shared_model(arch, dtype), 3, 20) for dtype in (torch.float32, torch.bfloat16))
+    models = (shared_model(arch, dtype) for dtype in (torch.float32, torch.bfloat16))
+    usual, smaller = (Cost.of_pass(model, 3, 20, weight_bytes(model)) for model in models)
     config = shared_model(arch).config
     keys_and_values = KVCache(config, 1).position_bytes * 20
     assert (smaller.flops, smaller.rows) == (usual.flops, usual.rows)

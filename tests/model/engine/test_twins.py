@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kvscope.model.api import Sampling
 from kvscope.model.engine.batch import Entry
-from kvscope.model.engine.cost import Cost
+from kvscope.model.engine.cost import Cost, weight_bytes
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord
 from kvscope.model.engine.runner import Pass, Runner
@@ -31,6 +31,10 @@ from tests.support.tiny import (
     tokens,
     whole_logits,
 )
+
+
+def cost_of(made: Engine, rows: int, keys: int) -> Cost:
+    return Cost.of_pass(made.transformer, rows, keys, weight_bytes(made.transformer))
 
 
 def alone(model: Transformer, token: int, position: int) -> Tensor:
@@ -64,8 +68,8 @@ class TestWithoutACache:
         taken = steps(advance_all(made), "twin")
         assert [step.cost.rows for step in taken] == [14, 15, 16, 17, 18]
         assert [len(step.timing.chunks) for step in taken] == [1, 1, 1, 2, 2]
-        assert taken[2].cost == Cost.of_pass(made.transformer, 16, 16)
-        assert taken[3].cost == Cost.of_pass(made.transformer, 16, 16) + Cost.of_pass(made.transformer, 1, 17)
+        assert taken[2].cost == cost_of(made, 16, 16)
+        assert taken[3].cost == cost_of(made, 16, 16) + cost_of(made, 1, 17)
         bytes_of = made.cache.position_bytes
         assert [step.kv.positions for step in taken] == [14, 15, 16, 17, 18]
         assert [step.kv.bytes_written for step in taken] == [rows * bytes_of for rows in (14, 15, 16, 17, 18)]
@@ -161,7 +165,7 @@ class TestForgetting:
         made.admit("twin", prompt(20), GREEDY, 4, recorded="steps", caching="forgotten")
         taken = steps(advance_all(made), "twin")
         assert [step.cost.rows for step in taken] == [20, 1, 1, 1]
-        assert taken[2].cost == Cost.of_pass(made.transformer, 1, 1)
+        assert taken[2].cost == cost_of(made, 1, 1)
         assert [step.kv.positions for step in taken] == [20, 1, 1, 1]
         assert taken[2].kv.bytes_written == made.cache.position_bytes
         assert made.cache.free_blocks == made.cache.blocks
