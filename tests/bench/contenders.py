@@ -48,13 +48,13 @@ class Contender:
     run: Callable[[], Figures]
 
 
-def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
-    """Each with the model loaded; the engine's share one set of weights."""
-    checkpoint = load(None, lambda progress: None)
+def contenders(device: str, dtype: torch.dtype, prompt: str, tokens: int) -> list[Contender]:
+    """Each with the model loaded; the engine's share one set of weights, kept as `dtype`."""
+    checkpoint = load(None, lambda progress: None, dtype)
     service = ModelService(checkpoint, device)
     service.engine.eos = frozenset()  # every run goes to its last token
     step = None
-    if device == "cpu":
+    if device == "cpu" and dtype == torch.float32:
         step = compiled_steps(service.engine.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
     reference = load_reference(device)
     sides = {
