@@ -9,9 +9,11 @@ import argparse
 import statistics
 import time
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 import torch
 
+from kvscope.model.api import WeightDtype
 from tests.bench.contenders import TITLES, Figures, contenders
 from tests.bench.llama import INSTALL
 from tests.bench.ratios import Claim, print_claims, print_table, spread
@@ -33,17 +35,19 @@ CLAIMS = (
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    parser.add_argument("--dtype", default="float32", choices=get_args(WeightDtype), help="of KVScope's weights")
     parser.add_argument("--rounds", type=int, default=5, help="turns each contender takes")
     parser.add_argument("--tokens", type=int, default=64, help="greedy tokens per run")
     options = parser.parse_args()
-    entered = contenders(options.device, PROMPT, options.tokens)
+    entered = contenders(options.device, getattr(torch, options.dtype), PROMPT, options.tokens)
     for contender in entered:
         contender.run()  # the first pass of each pays for allocations
     rounds = [{contender.name: contender.run() for contender in entered} for _ in range(options.rounds)]
     device, threads = options.device, torch.get_num_threads()
     where = f"{device}, {threads} threads" if device == "cpu" else torch.cuda.get_device_name(device)
     prompt = rounds[0]["captured"].prompt_tokens
-    print(f"\nSmolLM2-135M-Instruct · {where} · {prompt}-token prompt · {options.tokens} greedy tokens")
+    asked = f"{prompt}-token prompt · {options.tokens} greedy tokens"
+    print(f"\nSmolLM2-135M-Instruct · {where} · weights in {options.dtype} · {asked}")
     absent = f"not installed: `{INSTALL}`" if device == "cpu" else "raced on the CPU only"
     print_table(("", "tokens/s: median (min to max)", "first token, ms", "shown, B/step"), rows(rounds, absent))
     rates = [{name: figures.decode_rate for name, figures in one.items()} for one in rounds]

@@ -49,17 +49,17 @@ class Contender:
     run: Callable[[], Figures]
 
 
-def contenders(device: str, prompt: str, tokens: int) -> list[Contender]:
-    """Each with the model loaded; the engine's share one set of weights."""
-    checkpoint = load(None, lambda progress: None)
+def contenders(device: str, dtype: torch.dtype, prompt: str, tokens: int) -> list[Contender]:
+    """Each with the model loaded; the engine's share one set of weights, kept as `dtype`."""
+    checkpoint = load(None, lambda progress: None, dtype)
     service = ModelService(checkpoint, device)
     service.engine.eos = frozenset()  # every run goes to its last token
     runner = service.engine.runner
-    step: Steps
-    if device == "cpu":
-        step = compiled_steps(runner.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
-    else:
+    step: Steps | None = None
+    if device != "cpu":
         step = GraphedSteps(runner.transformer, runner.cache, print)
+    elif dtype == torch.float32:
+        step = compiled_steps(runner.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
     reference = load_reference(device)
     sides = {
         "transformers": partial(hugging_face, reference, service),

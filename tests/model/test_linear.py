@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from kvscope.model.linear import Linear
+from kvscope.model.linear import Linear, times_rounded
 
 
 def layer(inputs: int, outputs: int, dtype: torch.dtype) -> tuple[Linear, Tensor, Tensor]:
@@ -17,6 +21,20 @@ def layer(inputs: int, outputs: int, dtype: torch.dtype) -> tuple[Linear, Tensor
     made = Linear(inputs, outputs)
     made.load_state_dict({"weight": weight, "bias": bias}, assign=True)
     return made.requires_grad_(False), weight, bias
+
+
+class Products(TorchDispatchMode):
+    """Which products torch is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called: list[Any] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Notes those of matrices, and has everything done."""
+        if "mm" in func.__name__:
+            self.called.append(func)
+        return func(*args, **(kwargs or {}))
 
 
 def rows_of(count: int, width: int) -> Tensor:
@@ -41,6 +59,16 @@ def test_with_a_bfloat16_weight_only_what_goes_in_is_rounded(inputs: int, output
     # 17 bits of what is rounded, and what adding so many numbers in float32 loses.
     within = product.abs() * 2.0**-17 + 1e-5 * inputs**0.5
     assert ((found.double() - (product + bias)).abs() <= within).all()
+
+
+def test_on_a_gpu_one_product_gives_float32() -> None:
+    with FakeTensorMode():  # shapes, dtypes and devices as on a GPU, without one
+        rows = torch.empty(3, 32, device="cuda")
+        weight = torch.empty(48, 32, device="cuda", dtype=torch.bfloat16)
+        with Products() as products:
+            found = times_rounded(rows, weight)
+    assert (found.dtype, tuple(found.shape), found.device.type) == (torch.float32, (3, 48), "cuda")
+    assert products.called == [torch.ops.aten.mm.dtype]
 
 
 def test_a_bfloat16_weight_takes_half() -> None:

@@ -32,6 +32,8 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 GREEDY_TOKENS = 64
 FLOAT32_OFF = 2e-5
 """Two right implementations in float32 differ by up to 1.12e-5 in a weight, each by 1e-5 from one in float64."""
+BFLOAT16_OFF = 0.5
+"""Of logits up to 30: weights in bfloat16, and what is multiplied with them, have 8 bits. Up to 0.29 was seen."""
 CODE = 'def fib(n: int) -> int:\n    """Fibonacci."""\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n\nprint('
 PROMPTS = {
     "one token": "Hello",
@@ -124,7 +126,7 @@ def prefill(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
     with engine.replay(ids, 0, {**keep, "final": final.append}):
         pass
     with torch.inference_mode():
-        return engine.transformer.lm_head(final[0][-1]), layers
+        return engine.transformer.lm_head(final[0][-1:])[0], layers
 
 
 def test_prompts_cover_one_token_and_five_hundred(checkpoint: Checkpoint) -> None:
@@ -186,6 +188,36 @@ def greedy(checkpoint: Checkpoint, engine: Engine) -> Together:
 def test_greedy_tokens_equal(name: str, checkpoint: Checkpoint, greedy: Together, reference: Reference) -> None:
     ids, chosen = encode(checkpoint, name)[:500], greedy.tokens[name]
     assert chosen == reference.largest([*ids, *chosen[:-1]], GREEDY_TOKENS)
+
+
+@pytest.fixture(scope="module")
+def rounded() -> Engine:
+    """An engine over the same model with matrices and the embedding in bfloat16."""
+    kept = load(None, lambda progress: None, torch.bfloat16)
+    return Engine(Transformer.from_weights(kept.config, kept.weights), capacity=2048)
+
+
+@pytest.fixture(scope="module")
+def rounded_greedy(checkpoint: Checkpoint, rounded: Engine) -> Together:
+    return together(checkpoint, rounded)
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_weights_in_bfloat16_part_texts_only_between_tokens_that_are_nearly_as_likely(
+    name: str, checkpoint: Checkpoint, engine: Engine, rounded: Engine, greedy: Together, rounded_greedy: Together
+) -> None:
+    ids, usual, chosen = encode(checkpoint, name)[:500], greedy.tokens[name], rounded_greedy.tokens[name]
+    alike = next((at for at, pair in enumerate(zip(usual, chosen, strict=True)) if pair[0] != pair[1]), len(usual))
+    text = [*ids, *usual[:alike]]
+    expected, found = (prefill(each, text)[0] for each in (engine, rounded))
+    off = (found - expected).abs()
+    gap = 0.0 if alike == len(usual) else float(expected[usual[alike]] - expected[chosen[alike]])
+    print(
+        f"{name}, weights in bfloat16: {alike} of {len(usual)} tokens alike, then logits {gap:.2g} apart; "
+        f"logits differ by {float(off.max()):.2g}, {float(off.mean()):.2g} in the mean"
+    )
+    assert float(off.max()) < BFLOAT16_OFF
+    assert gap < 2 * BFLOAT16_OFF
 
 
 def test_compiled_steps_of_runs_together_choose_and_attend_alike(

@@ -35,6 +35,15 @@ def test_the_devices_changes_add_up_to_the_models(arch: str) -> None:
         assert (found[f"{half}.partials"].abs().amax(dim=-1) > 1e-2).all(), "each device adds something"
 
 
+@pytest.mark.parametrize("arch", ARCHS)
+def test_over_weights_in_bfloat16_they_add_up_too(arch: str) -> None:
+    found = load(layer_shards(tiny_engine(arch, dtype=torch.bfloat16), prompt(21), LAYER, 2))
+    for half in ("attn", "mlp"):
+        change = found[f"{half}.change"]
+        # Of a sum in another order, an input may be rounded otherwise.
+        assert (found[f"{half}.sum"] - change).abs().max() < 2e-3 * change.abs().max()
+
+
 @pytest.mark.parametrize("arch", ["llama", "gpt2", "qwen3"])
 def test_each_devices_part_is_what_its_slices_give_in_float64(arch: str) -> None:
     config, found = tiny_config(arch), told(arch)

@@ -16,15 +16,16 @@ from tests.support.tiny import ARCHS, prompt, random_weights, shared_model, tiny
 NAMES = get_args(Weights)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("arch", ARCHS)
-def test_a_row_is_the_checkpoints(arch: str) -> None:
-    model = shared_model(arch)
-    stored = random_weights(model.config)
+def test_a_row_is_the_checkpoints(arch: str, dtype: torch.dtype) -> None:
+    model = shared_model(arch, dtype)
+    stored = random_weights(model.config, dtype)
     row = load(weight_row(model, 1, "attn.out", 5))["row"]
-    torch.testing.assert_close(row, stored["blocks.1.attn.out.weight"][5])
+    torch.testing.assert_close(row, stored["blocks.1.attn.out.weight"][5].float())
     first = model.config.heads * model.config.head_dim
     row = load(weight_row(model, 1, "attn.k", 3))["row"]
-    torch.testing.assert_close(row, stored["blocks.1.attn.qkv.weight"][first + 3])
+    torch.testing.assert_close(row, stored["blocks.1.attn.qkv.weight"][first + 3].float())
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -51,10 +52,11 @@ def test_what_a_model_does_not_have_is_refused_with_what_it_has() -> None:
         weight_picture(shared_model(), 0, "attn.norm")
 
 
-def test_a_picture_has_a_shade_for_each_weight() -> None:
-    model = shared_model()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_a_picture_has_a_shade_for_each_weight(dtype: torch.dtype) -> None:
+    model = shared_model(dtype=dtype)
     told = load(weight_picture(model, 1, "mlp.down"))
-    weight = random_weights(model.config)["blocks.1.mlp.down.weight"]
+    weight = random_weights(model.config, dtype)["blocks.1.mlp.down.weight"].float()
     torch.testing.assert_close(told["largest"], weight.abs().max().reshape(1))
     step = (told["shades"].float() - 128) / 127
     again = step * step.abs() * told["largest"]

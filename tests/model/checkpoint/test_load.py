@@ -33,6 +33,20 @@ def test_a_folder_loads_with_its_tokenizer(tmp_path: Path) -> None:
     assert loaded.config.vocab == loaded.tokenizer.vocab == len(VOCAB)
 
 
+@pytest.mark.parametrize("kind", ["gguf", "folder"])
+@pytest.mark.parametrize("arch", ["llama", "gpt2"])
+def test_matrices_and_the_embedding_can_be_kept_in_bfloat16(tmp_path: Path, kind: str, arch: str) -> None:
+    path = tmp_path / ("tiny.gguf" if kind == "gguf" else "tiny")
+    (write_gguf if kind == "gguf" else write_folder)(path, arch)
+    usual, smaller = load(str(path), ignore), load(str(path), ignore, torch.bfloat16)
+    rounded = {name for name, weight in smaller.weights.items() if weight.dtype == torch.bfloat16}
+    matrices = {name for name, weight in usual.weights.items() if weight.dim() == 2}
+    assert rounded == matrices - {"positions.weight"}
+    for name, weight in usual.weights.items():
+        assert torch.equal(smaller.weights[name], weight.bfloat16() if name in rounded else weight)
+    assert smaller.sha256 == usual.sha256
+
+
 @pytest.mark.parametrize("model", ["missing.gguf", "a/missing.gguf", "", "a/b/c", "org/na me", "../x/y", "https://a/b"])
 def test_what_is_no_model_is_refused_by_name(model: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
