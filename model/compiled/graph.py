@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,29 +39,44 @@ Record = Callable[[Callable[[], Values]], tuple[Callable[[], None], Values]]
 log = logging.getLogger(__name__)
 
 
-def cuda_graph(compute: Callable[[], Values]) -> tuple[Callable[[], None], Values]:
-    """A `Record` for work on the current GPU, which it does once before: libraries make room for themselves then."""
-    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        compute()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
-        values = compute()
-    return graph.replay, values
+class CudaGraphs:
+    """A `Record` for work on the current GPU, which it does once before: libraries make room for themselves then.
+
+    One graph is replayed at a time, so they share the memory of what nobody sees.
+    """
+
+    @cached_property
+    def _pool(self) -> Any:
+        return torch.cuda.graph_pool_handle()
+
+    @cached_property
+    def _side(self) -> torch.cuda.Stream:
+        return torch.cuda.Stream()  # type: ignore[no-untyped-call]
+
+    def __call__(self, compute: Callable[[], Values]) -> tuple[Callable[[], None], Values]:
+        self._side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self._side):
+            compute()
+        torch.cuda.current_stream().wait_stream(self._side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, self._pool, self._side, capture_error_mode="thread_local"):
+            values = compute()
+        return graph.replay, values
 
 
 class GraphedSteps:
-    """`transformer` over `cache` in graphs made by `record`. Where one cannot be made, `say` hears why, once."""
+    """`transformer` over `cache` in graphs made by `record`, of the GPU where it is None.
+
+    Where one cannot be made, `say` hears why, once.
+    """
 
     def __init__(
-        self, transformer: Transformer, cache: KVCache, say: Callable[[str], None], record: Record = cuda_graph
+        self, transformer: Transformer, cache: KVCache, say: Callable[[str], None], record: Record | None = None
     ):
         self._shown = {"embedded", *SEEN["head"]}
         self._shown |= {f"blocks.{layer}.{point}" for layer in range(len(transformer.blocks)) for point in BLOCK_POINTS}
         self._say, self._given_up = say, False
-        self._of_size = lru_cache(KEPT)(partial(GraphedStep, transformer, cache, record))
+        self._of_size = lru_cache(KEPT)(partial(GraphedStep, transformer, cache, record or CudaGraphs()))
 
     @torch.inference_mode()
     def for_pass(self, batch: Batch, observed: Iterable[str]) -> GraphedStep | None:
