@@ -80,7 +80,7 @@ def serve(
     this machine.
     """
     os.environ.update(ENVIRONMENT | (BESIDE_A_BROWSER if beside_a_browser else {}) | os.environ)
-    _step_back()
+    os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
     calls: SimpleQueue[Call] = SimpleQueue()
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
     send = Sender(connection)
@@ -88,6 +88,7 @@ def serve(
     loaded = _load(send, service, model, device, dtype)
     if loaded is None:
         return
+    _step_back()
     send(Ready(loaded.info))
     if compiled:
         loaded.compile(lambda line, goes_on: send(Compiled(line, goes_on)))
@@ -102,13 +103,13 @@ def serve(
 
 
 def _step_back() -> None:
-    """Leave the processors to others, and the terminal's Ctrl-C to the web process, which decides.
+    """Leave the processors to others from now on: all threads of this process, and its session.
 
-    Both need a session of its own: Linux shares the processors between sessions first, and a process's own niceness
-    counts only against others of its session, never against a browser.
+    Linux shares the processors between sessions first, and a process's own niceness counts only against others of its
+    session, never against a browser. Not while the model is loaded, which everybody waits for: beside two busy
+    processes that would take minutes.
     """
-    os.setsid()
-    os.nice(NICENESS)
+    os.setpriority(os.PRIO_PGRP, 0, os.nice(0) + NICENESS)
     with suppress(OSError):  # macOS, and a Linux without autogroups, where a process's own niceness is what counts
         AUTOGROUP.write_text(str(NICENESS))
 

@@ -83,11 +83,15 @@ def test_kill_9_of_the_server_interrupts_a_study_that_can_be_made_again(serve: S
     assert header(restarted.finished(twin)[-1]).data["reason"] == "length"
 
 
-def test_the_engine_leaves_the_processor_to_whoever_shows_its_runs(serve: Serve) -> None:
-    server = serve()
+def test_once_it_has_loaded_the_engine_leaves_the_processor_to_whoever_shows_its_runs(serve: Serve) -> None:
+    server = serve("load=5")
+    engine, usual = engine_of(server), psutil.Process(server.process.pid).nice()
+    assert engine.nice() == usual
+    assert not server.get("readyz").ok
     server.start_run()
-    engine = engine_of(server)
-    assert engine.nice() == min(19, psutil.Process(server.process.pid).nice() + NICENESS)
+    threads = [os.getpriority(os.PRIO_PROCESS, thread.id) for thread in engine.threads()]
+    assert len(threads) > 1
+    assert set(threads) == {min(19, usual + NICENESS)}
     assert os.getsid(engine.pid) == engine.pid != os.getsid(server.process.pid)
     if AUTOGROUP.exists():
         group = AUTOGROUP.parent.parent / str(engine.pid) / AUTOGROUP.name
