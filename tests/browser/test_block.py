@@ -14,15 +14,11 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.block import rows_of, wait_for_values
-from tests.support.numbers import MINUS, number
+from tests.support.numbers import MINUS, ROUNDING, number
 from tests.support.stage import Stage
 
 LAYER, STEP = 13, 2
 WALK = re.compile("^Arrow keys walk over the values")
-
-
-ROUNDING = 1e-5
-"""What two float32 passes of one moment may lie apart: the page asked for one, the test for another."""
 
 
 def same(shown: str, value: float) -> bool:
@@ -226,12 +222,13 @@ def test_on_a_narrower_page_the_second_half_lies_under_the_first(stage: Stage, s
     for width in (1024, 1440):
         stage.page.set_viewport_size({"width": width, "height": 900})
         opened(stage, short_run)
+        names = inspector(stage).get_by_text(re.compile("^(Attention|MLP) half: "))
+        expect(names).to_have_count(2)
+        stage.rest()  # what is drawn has the width of the window that it was opened in
         drawn = stage.page.get_by_role("application", name=WALK).bounding_box()
         assert drawn is not None
         assert drawn["height"] < 1000, f"{width}: a column of {drawn['height']} px"
-        names = inspector(stage).get_by_text(re.compile("^(Attention|MLP) half: ")).all()
-        tops = [name.bounding_box() for name in names]
-        assert len(tops) == 2
+        tops = [name.bounding_box() for name in names.all()]
         assert (abs(tops[0]["y"] - tops[1]["y"]) < 2) == (width == 1440)  # type: ignore[index]
 
 

@@ -17,6 +17,7 @@ from tests.support.numbers import number
 from tests.support.screens import PHONE, SCHEMES, violations
 from tests.support.server import Server
 from tests.support.stage import Stage
+from tests.support.waiting import eventually
 
 LAYER, STEP = 13, 2
 
@@ -102,7 +103,7 @@ def test_heads_are_seen_to_add_up_through_w_o(layer: Stage, short_run: str) -> N
     picture = shown.get_by_role("img", name=re.compile("^W_O: 576 rows of 576 weights"))
     expect(picture).to_be_visible()
     shades = "canvas => new Set(canvas.getContext('2d').getImageData(0, 0, 576, 576).data).size"
-    assert picture.evaluate(shades) > 50
+    eventually(lambda: picture.evaluate(shades) > 50)  # it is painted after it has come
     expect(shown).to_contain_text("attn.change [576] · float32 · 2,304")
 
 

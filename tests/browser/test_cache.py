@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import requests
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Response, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.screens import violations
@@ -158,10 +158,11 @@ def test_the_operations_add_up_to_what_the_engine_counted(stage: Stage, run: str
 
 
 def test_every_operation_was_really_run_both_ways(stage: Stage, run: str) -> None:
-    opened(stage, run)
+    with stage.page.expect_response(f"**/operations?step={STEP}&*") as answered:
+        opened(stage, run)
     part = stage.region("One step, operation by operation")
     expect(part).to_contain_text("was really run both ways")
-    told = requests.get(f"{stage.server.url}api/runs/{run}/operations?step={STEP}&layer={LAYER}", timeout=60).json()
+    told = answered.value.json()
     by_name = {each["name"]: each for each in told["operations"]}
     table = part.get_by_role("table", name="Eight operations of one layer")
     for row, points in (("k and v", ("attn.k_rot", "attn.v")), ("mix", ("attn.mixed",))):
@@ -172,11 +173,12 @@ def test_every_operation_was_really_run_both_ways(stage: Stage, run: str) -> Non
 
 
 def test_cached_and_recomputed_numbers_are_the_models_own(stage: Stage, run: str) -> None:
-    opened(stage, run)
+    with stage.page.expect_response(f"**/algebra?step={STEP}&*") as answered:
+        opened(stage, run)
+    values = codec.tensors(answered.value.body())
     part = stage.region("One step, operation by operation")
     group = part.get_by_role("group", name="Numbers of K and V, arrow keys choose one")
     expect(group).to_be_visible()
-    values = algebra(stage.server, run)
     sentence = part.get_by_text("Computed again from").inner_text()
     shown = re.search(r"K differs by at most (\S+) and V by at most (\S+) ", sentence)
     assert shown, sentence
@@ -242,11 +244,6 @@ def with_twin(server: Server, run: str, cache: str) -> None:
     server.wait_for_the_end(twin_of(server, run, cache))
 
 
-def algebra(server: Server, run: str) -> dict[str, Any]:
-    address = f"{server.url}api/runs/{run}/algebra?step={STEP}&layer={LAYER}&head={HEAD}"
-    return dict(codec.tensors(requests.get(address, timeout=60).content))
-
-
 def short_bytes(count: int) -> str:
     size, unit = (1e6, "MB") if count >= 1e6 else (1e3, "kB")
     value = count / size
@@ -255,19 +252,21 @@ def short_bytes(count: int) -> str:
 
 def test_smaller_caches_are_really_stored_and_what_they_lose_is_told(stage: Stage, run: str) -> None:
     opened(stage, run)
+    answers: list[Response] = []
+    stage.page.on("response", lambda response: answers.append(response) if "/smaller?" in response.url else None)
     stage.button("Measure on this run").click()
     expect(stage.button("Measure again")).to_be_enabled(timeout=60_000)
     table = stage.region("What smaller caches lose").get_by_role("table")
     positions = len(stage.server.log(run).open["tokens"]) + 5
-    for form, dtype, heads, each in (
-        ("bf16", "bfloat16", 3, 23_040),
-        ("int8", "int8", 3, 11_880),
-        ("int4", "int4", 3, 6_120),
-        ("float32, 3 KV heads merged to 1", "float32", 1, 15_360),
-    ):
-        told = requests.get(
-            f"{stage.server.url}api/runs/{run}/smaller?dtype={dtype}&kv_heads={heads}", timeout=60
-        ).json()
+    forms = (
+        ("bf16", "dtype=bfloat16&kv_heads=3", 23_040),
+        ("int8", "dtype=int8&kv_heads=3", 11_880),
+        ("int4", "dtype=int4&kv_heads=3", 6_120),
+        ("float32, 3 KV heads merged to 1", "dtype=float32&kv_heads=1", 15_360),
+    )
+    for answer, (form, asked, each) in zip(answers, forms, strict=True):
+        assert answer.url.endswith(asked)
+        told = answer.json()
         shown = cells(table, form)
         assert told["bytes"] == positions * each
         assert shown[:2] == [f"{each:,} B", f"{positions * each:,} B"]
@@ -281,8 +280,9 @@ def test_smaller_caches_are_really_stored_and_what_they_lose_is_told(stage: Stag
 
 def test_without_the_mask_every_row_before_would_change(stage: Stage, run: str) -> None:
     opened(stage, run)
-    stage.button("Run it without the mask").click()
-    told = requests.get(f"{stage.server.url}api/runs/{run}/mask?step={STEP}", timeout=60).json()
+    with stage.page.expect_response(f"**/mask?step={STEP}*") as answered:
+        stage.button("Run it without the mask").click()
+    told = answered.value.json()
     rows = len(told["without"]["by_position"])
     said = stage.region("One step, operation by operation").get_by_role("status").filter(has_text="was appended")
     # Some processors add up other numbers of rows in another order.
@@ -296,13 +296,13 @@ def test_without_the_mask_every_row_before_would_change(stage: Stage, run: str) 
 
 def test_a_token_elsewhere_turns_q_and_k_and_not_v(stage: Stage, run: str) -> None:
     opened(stage, run)
-    stage.button("Run it at both").click()
+    with stage.page.expect_response("**/positions?*") as answered:
+        stage.button("Run it at both").click()
     table = stage.region("One step, operation by operation").get_by_role("table", name="What the place changes")
     expect(table).to_be_visible()
     assert [cells(table, name)[0] for name in ("q, before RoPE", "k, before RoPE", "v")] == ["0", "0", "0"]
     position = len(stage.server.log(run).open["tokens"]) + STEP - 1
-    path = f"api/runs/{run}/positions?layer={LAYER}&head={HEAD}&position={position}&other=0"
-    told = requests.get(stage.server.url + path, timeout=60).json()
+    told = answered.value.json()
     assert cells(table, "q, as it asks") == [f"{100 * told['changes']['attn.q_rot']:.1f} %".replace(" ", " ")]
     # The first pair is turned by one radian a position.
     degrees = round(np.degrees(position) % 360)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Download, Page, expect
 
+from kvscope.model.log import frames as codec
 from tests.support.server import Server
 from tests.support.stage import PNG_START, Stage
 from tests.support.waiting import until
@@ -110,8 +111,10 @@ def test_the_matrix_saved_is_the_logs(stage: Stage, short_run: str) -> None:
 
 
 def test_a_dot_product_saved_is_the_models_own(stage: Stage, short_run: str) -> None:
-    rows = table(opened(stage, short_run, "pair").save("Inspector", "CSV"))
-    values = stage.server.head(short_run, 0, LAYER, HEAD)
+    with stage.page.expect_response("**/head?*") as answered:
+        opened(stage, short_run, "pair")
+    values = codec.tensors(answered.value.body())
+    rows = table(stage.save("Inspector", "CSV"))
     q, k = values["q"][QUERY], values["k"][KEY]
     np.testing.assert_array_equal(np.array([float(row["q"]) for row in rows], np.float32), q)
     np.testing.assert_array_equal(np.array([float(row["k"]) for row in rows], np.float32), k)
@@ -191,9 +194,10 @@ def test_large_type_is_larger_and_points_where_the_pointer_is(
     page = new_page(viewport={"width": width, "height": height})
     stage = opened(Stage(page, server), short_run)
     heading = stage.region("Inspector").get_by_role("heading", level=2).first
-    before = heading.bounding_box()
+    before = stage.rest() and heading.bounding_box()
     stage.button("Large type").click()
-    after = heading.bounding_box()
+    expect(stage.button("Large type")).to_have_attribute("aria-pressed", "true")
+    after = stage.rest() and heading.bounding_box()
     assert before is not None
     assert after is not None
     assert after["height"] >= 1.2 * before["height"]

@@ -70,6 +70,7 @@ def test_run_works_from_a_prompt_of_several_lines(stage: Stage) -> None:
     stage.page.get_by_label("Prompt", exact=True).click()
     prompt = "one\ntwo\nthree\nfour\nfive"
     stage.type_prompt(prompt)
+    stage.button("Run").hover()  # once it stands still: the field above it grows with its lines
     box = stage.button("Run").bounding_box()
     assert box is not None
     stage.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, delay=80)

@@ -34,17 +34,19 @@ def stop(server: Server, run: str) -> None:
     requests.post(f"{server.url}api/runs/{run}/control", json={"action": "stop"}, timeout=30)
 
 
-def ask_for(stage: Stage, prompt: str, tokens: int) -> None:
-    stage.type_prompt(prompt)
-    stage.set_number("new tokens", tokens)
+def ask_in_vain(stage: Stage) -> str:
+    """For a run while another has the only place; that one, which goes on for some seconds."""
+    stage.open()
+    stage.type_prompt("Hello")
+    stage.set_number("new tokens", 3)
+    busy = stage.server.start_run("Once upon a time", max_new_tokens=256)
     stage.button("Run").click()
+    return busy
 
 
 def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn(stage: Stage, small: Server) -> None:
-    busy = small.start_run("Once upon a time", max_new_tokens=256)
-    stage.open()
+    busy = ask_in_vain(stage)
     line = stage.page.locator("#in-line")
-    ask_for(stage, "Hello", 3)
     expect(line).to_contain_text("your run is next in line")
     stop(small, busy)
     expect(line).to_have_count(0)
@@ -54,9 +56,7 @@ def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn(stage: S
 
 def test_who_waits_can_leave_the_line(stage: Stage, small: Server, complaints: Complaints) -> None:
     complaints.allow("status of 404")
-    busy = small.start_run("Once upon a time", max_new_tokens=256)
-    stage.open()
-    ask_for(stage, "Hello", 3)
+    busy = ask_in_vain(stage)
     line = stage.page.locator("#in-line")
     expect(line).to_contain_text("(estimated)")
     line.get_by_role("button", name="Cancel").click()
@@ -72,9 +72,8 @@ def test_who_started_a_run_deletes_it_and_nobody_else_is_offered_to(
 ) -> None:
     complaints.allow("status of 404")  # a page may still ask for values of the run that is gone
     stage.open()
-    ask_for(stage, "Hello", 3)
+    run = stage.run("Hello", 3)
     stage.expect_phase("done")
-    run = stage.page.evaluate("document.documentElement.dataset.run")
     other = Stage(new_page(), small)
     other.page.goto(f"{small.url}?run={run}")
     other.expect_phase("done")

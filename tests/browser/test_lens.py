@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support.numbers import fixed
 from tests.support.server import Server
 from tests.support.stage import Stage
 
@@ -41,7 +42,8 @@ def test_a_walk_stands_in_the_lens_of_its_layer_and_at_rest_it_is_closed(stage: 
         said = f"Layer {layer} opened: 9 heads of “{newest}” read K and V of {positions} tokens"
         expect(lens_of(stage)).to_have_accessible_name(said)
     took = log.steps[3]["ms"]["layers"][2]
-    expect(stage.map).to_contain_text(re.compile(rf"took {took:.{0 if took >= 10 else 1 if took >= 1 else 2}f}\s*ms"))
+    written = fixed(took, 0 if took >= 10 else 1 if took >= 1 else 2)
+    expect(stage.map).to_contain_text(re.compile(rf"took {written}\s*ms"))
     expect(stage.map).to_contain_text("layers 3 to 29: not computed yet")
     stage.page.keyboard.press("ArrowUp")  # looks elsewhere
     expect(lens_of(stage)).to_have_count(0)
@@ -63,6 +65,7 @@ def test_in_prefill_the_same_with_all_tokens_at_once(stage: Stage, short_run: st
 
 def test_a_step_that_plays_opens_the_lens_at_the_selected_layer_and_closes_it(stage: Stage, short_run: str) -> None:
     stage.open(short_run, "#step=0&layer=13&head=2&view=head").expect_step(0)
+    stage.play_at("½×")  # it is open for three seconds then
     stage.button("Next step").click()
     expect(lens_of(stage)).to_have_accessible_name(re.compile("^Layer 13 opened"))
     expect(stage.map).to_contain_text(re.compile(r"ms, here [\d,]+× slower"))
@@ -107,9 +110,10 @@ def test_what_is_pointed_at_in_the_lens_is_what_a_click_takes(stage: Stage, shor
 
 def test_a_press_while_the_lens_moves_takes_what_was_drawn_there_then(stage: Stage, short_run: str) -> None:
     stage.open(short_run, "#step=0&layer=13&head=2&view=head").expect_step(0)
-    stage.button("Next step").click()
+    stage.play_at("½×")
     box = stage.map.bounding_box()
     assert box
+    stage.button("Next step").click()
     expect(lens_of(stage)).to_have_count(1)
     lens = lens_of(stage).bounding_box()
     assert lens

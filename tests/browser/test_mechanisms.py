@@ -11,7 +11,7 @@ import requests
 from playwright.sync_api import Locator, Page, expect
 
 from kvscope.model.log import frames as codec
-from tests.support.numbers import number
+from tests.support.numbers import ROUNDING, number
 from tests.support.screens import PHONE, SCHEMES, violations
 from tests.support.server import Server
 from tests.support.stage import Stage
@@ -59,9 +59,9 @@ def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage,
         weight = rows.filter(has_text="weight of key").get_by_role("cell").all_inner_texts()
         output = rows.filter(has_text="output, number").get_by_role("cell").all_inner_texts()
         largest = float(head["weights"][0].max())
-        assert [number(each) for each in weight[:2]] == pytest.approx([largest, largest], abs=2e-6)
+        assert [number(each) for each in weight[:2]] == pytest.approx([largest, largest], abs=ROUNDING)
         told = float(head["output"][0][np.abs(head["output"][0]).argmax()])
-        assert [number(each) for each in output[:2]] == pytest.approx([told, told], abs=2e-6)
+        assert [number(each) for each in output[:2]] == pytest.approx([told, told], abs=ROUNDING)
         for said in (weight[2], output[2]):
             assert re.fullmatch(r"0|\d × 10⁻[⁶⁷⁸⁹]", said), said
 
@@ -73,7 +73,7 @@ def test_play_walks_to_the_last_tile_and_with_reduced_motion_there_is_none(
     fold = opened(stage, short_run, "pair")
     fold.get_by_role("group", name="Keys in a tile").get_by_role("button", name="8", exact=True).click()
     fold.get_by_role("button", name="Play").click()
-    expect(fold.get_by_text("All read")).to_be_visible(timeout=10_000)
+    expect(fold.get_by_text("All read")).to_be_visible()
     expect(fold.get_by_role("button", name="Play")).to_be_visible()
     still = opened(Stage(new_page(reduced_motion="reduce"), server), short_run, "pair")
     expect(still.get_by_role("button", name="Next")).to_be_visible()

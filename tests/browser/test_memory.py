@@ -306,9 +306,10 @@ def test_the_stage_leads_to_the_memory_of_its_run_and_back(
 
 def test_steps_of_a_run_that_goes_on_come_as_they_are_made(memory: Callable[..., Page], server: Server) -> None:
     run = server.start_run("Once upon a time", max_new_tokens=40)
-    page = memory(f"memory?run={run}")
-    roofline = page.get_by_role("region", name="Roofline")
-    expect(roofline).to_contain_text("still going on")
+    with server.engine_asleep():
+        page = memory(f"memory?run={run}")
+        roofline = page.get_by_role("region", name="Roofline")
+        expect(roofline).to_contain_text("still going on")
     expect(roofline).to_contain_text("40 steps of the run", timeout=60_000)
     expect(roofline).not_to_contain_text("still going on")
 

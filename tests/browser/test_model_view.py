@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
-import requests
 from playwright.sync_api import Locator, expect
 
 from tests.support.stage import Stage
@@ -20,10 +18,6 @@ def open_model(stage: Stage, run: str, step: int) -> Locator:
     stage.open(run, f"#step={step}&layer=13&head=8&view=model")
     stage.expect_step(step)
     return stage.region("Inspector")
-
-
-def lens(stage: Stage, run: str, step: int) -> dict[str, Any]:
-    return dict(requests.get(f"{stage.server.url}api/runs/{run}/lens?step={step}", timeout=60).json())
 
 
 def row_of(stage: Stage, layer: int) -> Locator:
@@ -63,8 +57,9 @@ def test_prefill_sends_every_prompt_row_and_only_the_last_goes_to_the_head(stage
 
 @pytest.mark.parametrize("step", [0, STEP])
 def test_each_layer_tells_its_guess_and_where_the_chosen_token_stood(stage: Stage, short_run: str, step: int) -> None:
-    inspector = open_model(stage, short_run, step)
-    read = lens(stage, short_run, step)
+    with stage.page.expect_response(f"**/lens?step={step}*") as answered:
+        inspector = open_model(stage, short_run, step)
+    read = answered.value.json()
     expect(inspector.get_by_text("How: the row is sent early to 4, 5 and 6.")).to_be_visible()
     for layer in (0, 13, 24, 29):
         reading = read["layers"][layer]

@@ -78,7 +78,7 @@ def test_k_and_v_of_the_new_token_come_layer_by_layer_and_stay(stage: Stage, sho
 
 
 def test_what_a_walk_has_not_reached_is_not_told(stage: Stage, short_run: str) -> None:
-    stage.open(short_run, "#step=2&layer=13&head=2&view=model")
+    stage.open(short_run, "#step=2&layer=13&head=2&view=model").expect_step(2)
     inspector = stage.region("Inspector")
     for _ in range(4):
         stage.page.keyboard.press(".")

@@ -332,7 +332,8 @@ def test_a_tab_asleep_for_an_hour_goes_on_where_it_was(
 
 
 def test_a_frozen_tab_catches_up_with_a_run_that_grew(stage: Stage) -> None:
-    run = growing(stage, "time", 40)
+    run = growing(stage, "time", 80)
+    stage.play_at("¼×")  # three seconds a step, whatever else takes its time
     before = int(stage.slider.input_value())
     client = stage.page.context.new_cdp_session(stage.page)
     client.send("Debugger.enable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
@@ -10,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.complaints import Complaints
+from tests.support.numbers import same_but_for_rounding
 from tests.support.pixels import seen
 from tests.support.server import Server
 from tests.support.stage import Stage, expect_same_text
@@ -139,17 +141,30 @@ def test_a_click_on_a_word_goes_to_the_step_that_chose_it(stage: Stage, short_ru
     expect(stage.region("Next token")).to_contain_text(f"“{word}”")
 
 
+WATCH = """() => {
+  const root = document.documentElement, map = document.querySelector("[aria-label='Model map'] canvas");
+  window.shown = {};
+  const look = () => {
+    const { step, state } = root.dataset;
+    window.shown[step] = map.toDataURL();
+    if (state !== "done") requestAnimationFrame(look);
+  };
+  look();
+}"""
+"""Keeps the last picture of each step that is shown, until the run is over."""
+
+
 def test_playing_changes_the_picture_and_ends_with_the_run(stage: Stage, short_run: str) -> None:
     stage.open_finished(short_run)
     stage.slider.fill("3")
+    stage.expect_step(3)
+    stage.page.evaluate(WATCH)
     stage.button("Play").click()
-    pictures = {stage.picture("Model map")}
-    for step in (4, 5):
-        stage.expect_step(step)
-        pictures.add(stage.picture("Model map"))
     stage.expect_phase("done")
-    pictures.add(stage.picture("Model map"))
-    assert len(pictures) >= 3
+    stage.expect_step(LAST)
+    shown = stage.page.evaluate("window.shown")
+    assert list(shown) == ["3", "4", "5"]
+    assert len(set(shown.values())) == 3
 
 
 def test_a_link_comes_back_to_the_same_step_layer_head_query_and_key(stage: Stage, short_run: str) -> None:
@@ -182,7 +197,9 @@ def test_a_second_viewer_of_the_link_sees_the_same(
     other.expect_step(2)
     for name in ("Inspector", "Next token", "KV cache", "Time"):
         expect(stage.region(name)).not_to_contain_text("Asking the model")
-        expect_same_text(other.region(name), stage.region(name))
+        # Each page has asked for the exact values in the Inspector itself.
+        alike = same_but_for_rounding if name == "Inspector" else operator.eq
+        expect_same_text(other.region(name), stage.region(name), alike)
 
 
 def test_a_viewer_who_comes_late_to_a_growing_run_sees_it_from_its_start_to_its_end(
@@ -206,11 +223,15 @@ def test_a_link_to_no_run_says_so_and_leaves_the_page_usable(stage: Stage, compl
     stage.expect_phase("done")
 
 
-SLOW_WHEN_ASKED = """const frame = requestAnimationFrame, now = performance.now.bind(performance);
+SLOWER = 4
+SLOW_WHEN_ASKED = f"""const frame = requestAnimationFrame, later = setTimeout, now = performance.now.bind(performance);
 window.slow = false;
+window.setTimeout = (act, ms = 0, ...given) => later(act, ms * (slow ? {SLOWER} : 1), ...given);
 window.requestAnimationFrame = (show) => (slow ? -setTimeout(() => frame(show), 50) : frame(show));
 performance.now = () => now() * (slow ? 20 : 1)"""
-"""Frames are far apart then, and each seems so long that one part of the page is shown in it: all take 300 ms."""
+"""Frames are far apart then, and each seems so long that one part of the page is shown in it: all take 1.2 s. What the
+page waits for is as much longer, so that a busy machine is not too slow for either.
+"""
 SCRUB = """(moves) => new Promise((done) => {
   window.slow = true;
   const slider = document.querySelector('input[type=range][aria-label=Step]');
@@ -243,7 +264,7 @@ def test_scrubbing_slowly_shown_asks_for_nothing_that_is_passed_over(stage: Stag
     page.on("request", lambda request: asked.append(request.url) if "/head?" in request.url else None)
     with page.expect_request("**/head?step=31&*"):
         stood = dict(page.evaluate(SCRUB, 30))
-    allowed = {31, *(step for step, ms in stood.items() if ms >= SETTLE_MS)}
+    allowed = {31, *(step for step, ms in stood.items() if ms >= SLOWER * SETTLE_MS)}
     assert len(allowed) < 10, "the machine was too slow to scrub"
     assert {int(parse_qs(urlsplit(url).query)["step"][0]) for url in asked} <= allowed
 

@@ -34,6 +34,7 @@ def test_a_run_reads_nothing_of_an_earlier_one_until_the_box_is_ticked(stage: St
     opened = stage.server.log(run).open
     assert 0 < opened["reused"] < len(opened["tokens"])
     stage.look_at("step=0&view=head")
+    expect(stage.page.locator("body")).to_contain_text(READ)
     said = READ.search(stage.page.locator("body").inner_text())
     assert said is not None
     read, prompt, computed = map(int, said.groups())

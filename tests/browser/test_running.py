@@ -36,21 +36,23 @@ def test_the_newest_token_of_a_live_run_is_in_sight(stage: Stage) -> None:
     stage.run("Once upon a time there was a small robot", 96)
     stage.button("Live").click()
     seen = stage.page.evaluate(
-        """() => new Promise((done) => {
+        """async () => {
           const text = document.querySelector('[aria-label="Prompt and answer"]');
+          const frame = () => new Promise(requestAnimationFrame);
+          const wait = (ms) => new Promise((done) => setTimeout(done, ms));
           const seen = [];
-          const look = () => {
-            const newest = [...text.querySelectorAll('[aria-label=Answer] > *')].at(-1);
+          while (document.documentElement.dataset.state !== 'done') {
+            const newest = [...text.querySelectorAll('[aria-label=Answer] [data-step]')].at(-1);
             const overflows = text.scrollHeight > text.clientHeight;
+            // It is scrolled to a little after it was painted, however long a frame takes.
+            for (const ms of [0, 100, 50]) await frame().then(() => wait(ms));
             if (overflows) seen.push(newest.getBoundingClientRect().bottom <= text.getBoundingClientRect().bottom + 1);
-            if (document.documentElement.dataset.state === 'done') done(seen);
-            else requestAnimationFrame(look);
-          };
-          look();
-        })"""
+          }
+          return seen;
+        }"""
     )
-    assert len(seen) > 20, "the tokens fit into the window"
-    assert sum(seen) / len(seen) > 0.9
+    assert len(seen) > 4, "the tokens fit into the window"
+    assert all(seen), seen
 
 
 def test_while_a_prompt_goes_through_the_map_has_its_places_and_says_how_far_it_is(stage: Stage) -> None:
@@ -78,7 +80,7 @@ def test_while_a_prompt_goes_through_the_map_has_its_places_and_says_how_far_it_
         empty = stage.picture("Model map")
     expect(stage.ending).to_be_visible(timeout=60_000)
     expect(stage.region("Model map").get_by_role("progressbar")).to_have_count(0)
-    assert stage.picture("Model map") != empty
+    eventually(lambda: stage.picture("Model map") != empty)  # it is painted in frames to come
 
 
 def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_them(

@@ -127,6 +127,8 @@ def test_while_it_goes_on_it_cannot_be_shared_and_then_only_when_asked(
     share_button.click()
     expect(share_dialog(page)).to_be_visible()
     page.keyboard.press("Escape")
+    expect(page.get_by_role("textbox", name="People", exact=True)).to_have_value("3")  # the fields are those of the run
+    page.get_by_role("textbox", name="Milliseconds between two", exact=True).fill("1500")  # so that it goes on
     page.get_by_role("button", name="Run again", exact=True).click()
     expect(share_button).to_be_disabled()
     page.get_by_role("button", name="Stop").click()
@@ -140,7 +142,7 @@ def test_its_link_shows_it_without_anything_to_start(
 ) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}s/{saved.id}")
     expect_saved(page)
-    assert page.title() == "Three at once · KVScope"
+    expect(page).to_have_title("Three at once · KVScope")
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile(rf"/s/{saved.id}#pass=3$"))
     expect(page.get_by_role("link", name="Run your own")).to_have_attribute("href", "/serving")

@@ -6,6 +6,7 @@ import itertools
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.block import rows_of, wait_for_values
 from tests.support.complaints import Complaints
-from tests.support.numbers import number
+from tests.support.numbers import number, same_but_for_rounding
 from tests.support.runs import LEVELS, share
 from tests.support.screens import PHONE, violations
 from tests.support.server import Server
@@ -27,6 +28,7 @@ from tests.support.waiting import until
 
 NOT_STORED = "not stored with this session, and its model does not run here"
 ROUNDED = 2.0**-10
+DECIMAL = r"[\u2212-]?\d[\d,]*\.\d+"
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,7 @@ def place(step: int, view: str, query: int = 8) -> str:
 
 def numbers(text: str) -> list[float]:
     """Every number in a text, in order."""
-    return [number(found) for found in re.findall(r"[\u2212-]?\d[\d,]*\.\d+", text)]
+    return [number(found) for found in re.findall(DECIMAL, text)]
 
 
 class Both:
@@ -114,8 +116,10 @@ def test_a_pair_shows_the_numbers_of_the_live_page(both: Callable[[str], Both], 
                 expect(stage.region(name)).to_contain_text(re.compile(r"\d\.\d"))
         expect(saved.region("Softmax and mix")).to_contain_text("the model's own, stored with this session")
         expect(saved.region("Softmax and mix")).not_to_contain_text("The model's own output")
-        expect_same_text(*(stage.region("Dot product") for stage in (live, saved)))
-        expect_same_text(*(stage.region("Softmax and mix").get_by_role("table") for stage in (live, saved)))
+        products = [stage.region("Dot product") for stage in (live, saved)]
+        tables = [stage.region("Softmax and mix").get_by_role("table") for stage in (live, saved)]
+        expect_same_text(*products, same_but_for_rounding)
+        expect_same_text(*tables, same_but_for_rounding)
         said = saved.region("Softmax and mix").get_by_text("8 bits").inner_text()
         assert 0 < numbers(said)[-1] < 0.004, query
     assert not [url for url in here.asked if "/head?" in url]
@@ -128,7 +132,8 @@ def test_a_head_shows_the_numbers_of_the_live_page(both: Callable[[str], Both]) 
         cards = [stage.region("This query and this key") for stage in stages]
         for card in cards:
             expect(card).to_contain_text(f"softmax over {query + 1} keys")
-        assert numbers(cards[0].inner_text()) == numbers(cards[1].inner_text()), f"step {step}"
+        shown = [" ".join(re.findall(DECIMAL, card.inner_text())) for card in cards]
+        assert same_but_for_rounding(*shown), (step, shown)
         expect(cards[1]).to_contain_text("stored with this session")
 
 
@@ -153,7 +158,7 @@ def test_the_guesses_after_each_layer_are_those_of_the_live_page(both: Callable[
     live, saved = here.open(2, "model", 12)
     for stage in (live, saved):
         expect(stage.region("Inspector")).to_contain_text("best guess after layer")
-    expect_same_text(*(stage.region("Inspector") for stage in (live, saved)))
+    expect_same_text(live.region("Inspector"), saved.region("Inspector"), partial(same_but_for_rounding, whole=True))
     assert not [url for url in here.asked if "/lens?" in url]
 
 
@@ -241,8 +246,9 @@ def test_the_dialog_says_what_each_choice_takes_and_how_far_it_is(
         unit = f"{size / 1000:.2f}" if 1000 <= size < 10_000 else f"{size / (1000 if size >= 1000 else 1):.0f}"
         expect(choice.locator("xpath=..")).to_contain_text(re.compile(rf"{re.escape(unit[:3])}.*[kM]B"))
     form.get_by_role("radio", name="Also Q, K and V").check()
-    form.get_by_role("button", name="Make link").click()
-    expect(form.get_by_role("progressbar", name="Values computed")).to_be_visible()
+    with stage.server.engine_asleep():
+        form.get_by_role("button", name="Make link").click()
+        expect(form.get_by_role("progressbar", name="Values computed")).to_be_visible()
     link = form.get_by_label("Link", exact=True)
     expect(link).to_be_visible()
     session = link.input_value().rpartition("/")[2]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_UP, Decimal
 from statistics import median
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.support.numbers import fixed
 from tests.support.server import Server
 from tests.support.stage import Stage
 
@@ -27,8 +27,7 @@ def opened(stage: Stage, run: str, step: int = STEP) -> Stage:
 def milliseconds(ms: float) -> str:
     """As the page writes a time."""
     value, digits, unit = (ms / 1000, 2, "s") if ms >= 1000 else (ms, 0 if ms >= 10 else 1 if ms >= 1 else 2, "ms")
-    # JavaScript rounds a tie up, Python to even.
-    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)}\u202f{unit}"
+    return f"{fixed(value, digits)}\u202f{unit}"
 
 
 def figures(table: Locator, name: str) -> list[float]:

@@ -74,7 +74,7 @@ def test_a_slider_in_the_table_acts_at_once_and_asks_the_server_nothing(stage: S
     asked = requests_of(stage.page)
     table.get_by_label("What-if temperature").fill("1.5")
     table.get_by_label("What-if top-k").fill("2")
-    expect(table).not_to_contain_text("greedy does not filter")
+    expect(table.get_by_role("row", name=re.compile("^what it did"))).to_contain_text("top-k 2 cut")
     log = stage.server.log(short_run)
     first, second, third = (re.escape(token["text"].strip()) for token in log.steps[STEP]["top_tokens"][:3])
     two = np.exp(log.logits(STEP)[:2].astype(np.float64) / 1.5)
@@ -93,6 +93,7 @@ def test_a_cut_makes_the_bars_that_are_left_longer_on_one_scale(stage: Stage, sh
     assert box["width"] >= 150
     field.fill("5")
     row = table.get_by_role("row").nth(1).get_by_role("cell")
+    expect(row.nth(TOP_K)).to_contain_text("%")
     for stage_of_it in (WARM, TOP_K):
         track, bar = (row.nth(stage_of_it).locator(part).bounding_box() for part in ("span span", "i"))
         assert track is not None

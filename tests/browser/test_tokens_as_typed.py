@@ -82,8 +82,8 @@ def test_the_newest_answer_wins(stage: Stage, short_run: str) -> None:
             route.continue_()
 
     stage.page.route("**/api/tokens", hold)
-    shown = typed(stage, short_run, "one")
-    stage.page.wait_for_timeout(600)
+    with stage.page.expect_request(lambda request: (request.post_data_json or {}).get("prompt") == "one"):
+        shown = typed(stage, short_run, "one")
     stage.prompt.fill("one two three")
     expect(shown).to_have_count(3)
     held[0].continue_()

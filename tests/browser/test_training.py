@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import requests
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.complaints import Complaints
@@ -25,14 +24,16 @@ def opened(stage: Stage, run: str) -> Locator:
     return panel
 
 
-def losses(server: Server, run: str) -> dict[str, Any]:
-    told: dict[str, Any] = requests.get(f"{server.url}api/runs/{run}/losses", timeout=60).json()
-    return told
+def told_and_shown(stage: Stage, run: str) -> tuple[dict[str, Any], Locator]:
+    """What the model answers, and the panel that shows it."""
+    with stage.page.expect_response("**/losses") as answered:
+        panel = opened(stage, run)
+    return answered.value.json(), panel
 
 
 def test_each_position_has_its_prediction_and_its_loss(stage: Stage, short_run: str) -> None:
-    panel = opened(stage, short_run)
-    told, prompt = losses(stage.server, short_run), stage.server.log(short_run).open["tokens"]
+    told, panel = told_and_shown(stage, short_run)
+    prompt = stage.server.log(short_run).open["tokens"]
     rows = panel.get_by_role("table").first.get_by_role("row")
     expect(rows).to_have_count(len(prompt) + 1)
     for place, each in enumerate(told["positions"][:-1]):
@@ -47,8 +48,8 @@ def test_each_position_has_its_prediction_and_its_loss(stage: Stage, short_run: 
 
 
 def test_beside_it_stands_what_inference_keeps(stage: Stage, short_run: str) -> None:
-    panel = opened(stage, short_run)
-    kept, log = losses(stage.server, short_run)["bytes"], stage.server.log(short_run)
+    told, panel = told_and_shown(stage, short_run)
+    kept, log = told["bytes"], stage.server.log(short_run)
     count = len(log.open["tokens"])
     beside = panel.get_by_role("table", name="The same pass in training and in inference")
     logits = beside.get_by_role("row", name="logits kept")

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from playwright.sync_api import Locator, expect
 
-from tests.support.numbers import number
+from tests.support.numbers import fixed, number
 from tests.support.stage import Stage
 from tests.support.traffic import requests_of
 
@@ -49,7 +49,7 @@ def test_a_chosen_cell_is_computed_from_the_models_own_float32(stage: Stage, sho
     stage.page.wait_for_url(re.compile(r"query=\d+&key=\d+"))
     query, key = (int(value) for value in re.findall(r"(?:query|key)=(\d+)", stage.page.url))
     line = stage.region("Inspector").get_by_text("softmax over")
-    expect(line).to_contain_text("÷ √64")
+    expect(line).to_contain_text(f"softmax over {query + 1} keys")  # and no longer of the cell before
     shown = re.search(r"= (\S+) ÷ √64 = (\S+) → softmax over (\d+) keys → (\S+)", " ".join(line.inner_text().split()))
     assert shown, line.inner_text()
 
@@ -207,4 +207,4 @@ def test_times_are_the_measured_ones(stage: Stage, short_run: str) -> None:
 
 
 def written(ms: float) -> str:
-    return f"{ms / 1000:.2f}\u202fs" if ms >= 1000 else f"{ms:.0f}\u202fms"
+    return f"{fixed(ms / 1000, 2)}\u202fs" if ms >= 1000 else f"{fixed(ms, 0)}\u202fms"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Locator, expect
 
-from tests.support.numbers import number
+from tests.support.numbers import ROUNDING, number
 from tests.support.stage import Stage
 
 LAYER, HEAD, QUERY, KEY = 13, 8, 8, 1
@@ -23,7 +23,7 @@ def shows(text: str, value: float, digits: int) -> bool:
     """Whether a written number is the value to the digits written, or the bound below which it lies."""
     if text.startswith(("<", ">")):
         return abs(value) < 10.0**-digits
-    return abs(number(text) - value) <= 0.5 * 10.0**-digits + 1e-6
+    return abs(number(text) - value) <= 0.5 * 10.0**-digits + ROUNDING
 
 
 def product_of(text: str) -> tuple[int, float, float, float]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,18 @@ from playwright.sync_api import Download, Frame, Locator, Page, Request, expect
 from tests.support.server import Server
 
 
-def expect_same_text(one: Locator, other: Locator) -> None:
+def expect_same_text(one: Locator, other: Locator, alike: Callable[[str, str], bool] = operator.eq) -> None:
     """Two pages come to show the same. Each draws as its values arrive, so one of them may be later."""
     deadline = time.monotonic() + 10
-    while (texts := (one.all_inner_texts(), other.all_inner_texts()))[0] != texts[1] and time.monotonic() < deadline:
+    while not (same := all_alike(texts := (one.all_inner_texts(), other.all_inner_texts()), alike)):
+        if time.monotonic() > deadline:
+            break
         one.page.wait_for_timeout(50)
-    assert texts[0] == texts[1]
+    assert same, texts
+
+
+def all_alike(texts: tuple[list[str], list[str]], alike: Callable[[str, str], bool]) -> bool:
+    return len(texts[0]) == len(texts[1]) and all(map(alike, *texts))
 
 
 QUIET = """(ms) => new Promise((done) => {
@@ -61,17 +69,24 @@ class Rest:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._on_the_way: set[Request] = set()
+        self._came = 0
         page.on("request", lambda request: self._on_the_way.add(request))
-        page.on("requestfinished", lambda request: self._on_the_way.discard(request))
-        page.on("requestfailed", lambda request: self._on_the_way.discard(request))
+        page.on("requestfinished", self._on_end)
+        page.on("requestfailed", self._on_end)
 
     def wait(self, frame: Page | Frame | None = None, quiet_ms: int = QUIET_MS) -> None:
         """`frame`: where nothing may change, if not in the page's own."""
         deadline = time.monotonic() + 90
-        (frame or self._page).evaluate(QUIET, quiet_ms)
-        while self._on_the_way:
+        came = -1
+        # What came in the meantime may not be shown yet.
+        while self._on_the_way or came != self._came:
             assert time.monotonic() < deadline, [request.url for request in self._on_the_way]
+            came = self._came
             (frame or self._page).evaluate(QUIET, quiet_ms)
+
+    def _on_end(self, request: Request) -> None:
+        self._on_the_way.discard(request)
+        self._came += 1
 
 
 def open_link(page: Page, server: Server, session: str, hash: str = "") -> Stage:

@@ -45,7 +45,7 @@ View = Callable[..., Viewer]
 
 
 def test_live_late_returning_and_after_restart_viewers_end_with_the_same_bytes(serve: Serve, view: View) -> None:
-    server = serve("delay=0.02,bytes=20000")
+    server = serve("delay=0.1,bytes=20000")  # it goes on until three viewers have come
     run = server.start_run(max_new_tokens=40)
     live = view(server)
     assert live.watch(run)["run"] == run
@@ -213,7 +213,7 @@ def test_one_socket_watches_several_runs(serve: Serve, view: View) -> None:
 
 def test_watching_again_replaces_the_earlier_watch(serve: Serve, view: View) -> None:
     server = serve("delay=0.01")
-    run = server.start_run(max_new_tokens=60)
+    run = server.start_run(max_new_tokens=250)  # it is not over before it is watched again
     viewer = view(server)
     viewer.watch(run)
     viewer.wait_for(5)
@@ -226,7 +226,7 @@ def test_watching_again_replaces_the_earlier_watch(serve: Serve, view: View) -> 
 
 def test_unwatch_ends_the_frames(serve: Serve, view: View) -> None:
     server = serve("delay=0.01")
-    run, other = server.start_run(max_new_tokens=60), server.start_run(max_new_tokens=60)
+    run, other = server.start_run(max_new_tokens=250), server.start_run(max_new_tokens=60)
     viewer = view(server)
     viewer.watch(run)
     viewer.wait_for(3)
