@@ -69,7 +69,7 @@ class LiveServer:
 
     def start_run(self, **fields: Any) -> str:
         """Start a run once the model is ready; its id."""
-        eventually(lambda: self.get("readyz").ok, 240)  # with a real model, beside other tests
+        eventually(lambda: self.get("readyz").ok, 120)
         response = self.post("api/runs", {"prompt": "abc", **fields})
         assert response.status_code == 201, response.text
         return str(response.json()["id"])

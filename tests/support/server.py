@@ -18,9 +18,8 @@ from kvscope.model.log import frames as codec
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
-LOADING_S = 240
+LOADING_S = 100
 RUN_S = 240
-"""An engine yields to whatever else is at work on the machine, and loads its model and runs in what is left."""
 
 
 class Server:
@@ -128,7 +127,7 @@ class Server:
         return run
 
     def wait_for_the_end(self, run: str) -> None:
-        """Of a run or a study."""
+        """Of a run or a study. Its engine yields to whatever else is at work on the machine."""
         eventually(lambda: self.status(run)["status"] == "closed", RUN_S)
 
     def status(self, run: str) -> dict[str, Any]:
