@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import click
 
@@ -22,6 +22,7 @@ from kvscope.app.settings import (
     Settings,
     default_data_dir,
 )
+from kvscope.model.api import WeightDtype
 
 if TYPE_CHECKING:
     from kvscope.app.store.inventory import Inventory
@@ -35,7 +36,7 @@ org/name                the same, from the Hugging Face hub
 Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, GPT-2."""
 
 
-DTYPES = click.Choice(["float32", "bfloat16"])
+DTYPES = click.Choice(get_args(WeightDtype))
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 """What an address can have after its #."""
 

@@ -35,10 +35,15 @@ def measure(
     return {
         "device": device,
         "threads": torch.get_num_threads() if device == "cpu" else None,
-        "dtype": str(dtype).removeprefix("torch."),
+        "dtype": name_of(dtype),
         "bandwidth": _bandwidth(device, dtype, isqrt(read_bytes // dtype.itemsize)),
         "peak": _peak(device, dtype, product_side or PRODUCT_SIDE[device.partition(":")[0]]),
     }
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """As logs and the command line call it, such as float32."""
+    return str(dtype).removeprefix("torch.")
 
 
 def _bandwidth(device: str, dtype: torch.dtype, side: int) -> dict[str, Any]:

@@ -61,7 +61,7 @@ from kvscope.model.linear import COMPUTED
 from kvscope.model.log import frames, schema
 from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
 from kvscope.model.log.recorder import Recorder, values_frames
-from kvscope.model.measure import measure
+from kvscope.model.measure import measure, name_of
 from kvscope.model.serving.admission import joining, served, study_of, tokenized
 from kvscope.model.serving.workload import Told, Workload
 from kvscope.model.small_cache import Form
@@ -599,18 +599,14 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "d_mlp": config.d_mlp,
         "vocab": config.vocab,
         "context": config.context,
-        "dtype": _name_of(COMPUTED),
+        "dtype": name_of(COMPUTED),
         "element_bytes": COMPUTED.itemsize,
-        "weight_dtype": _name_of(transformer.weight_dtype),
+        "weight_dtype": name_of(transformer.weight_dtype),
         "weight_bytes": sum(weight.nbytes for weight in checkpoint.weights.values()),
         "parameters": sum(weight.numel() for weight in checkpoint.weights.values()),
         "device": device,
         "eos": list(checkpoint.tokenizer.eos),
     }
-
-
-def _name_of(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 def pick_device(device: str) -> str:

@@ -29,10 +29,9 @@ class Checkpoint:
     """A model ready to be built.
 
     `weights`: contiguous, under the names of `model.checkpoint.layout.slots`; fp32, but for matrices and the embedding
-    where these were wanted smaller. `sha256`: of the GGUF file, or of
-    the safetensors files one after the other, in the order of their names. `source`: what the model was loaded from,
-    for people. `groups`: reads those of linear layers that a GGUF file has in groups once more, as they are there, by
-    the same names.
+    where these were wanted smaller. `sha256`: of the GGUF file, or of the safetensors files one after the other, in the
+    order of their names. `source`: what the model was loaded from, for people. `groups`: reads those of linear layers
+    that a GGUF file has in groups once more, as they are there, by the same names.
     """
 
     config: ModelConfig

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from kvscope.model.compiled.package import SEEN, head_of
+from kvscope.model.compiled.step import BORDERS
 from kvscope.model.hooks import HookPoint, hook_points, observing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer, rope_table
@@ -30,7 +31,7 @@ KEPT = 32
 CLOSE = 1e-3
 """How far a graph's values may be from those of the modules it was recorded from, in parts of the largest."""
 GRAPHED, NOT_GRAPHED = "decode steps as CUDA graphs", "decode steps not as CUDA graphs"
-BLOCK_POINTS = ("resid_in", *SEEN["block"], "resid_out")
+BLOCK_POINTS = (*SEEN["block"], *BORDERS)
 
 Values = list[Tensor]
 Record = Callable[[Callable[[], Values]], tuple[Callable[[], None], Values]]
