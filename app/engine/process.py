@@ -10,9 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from multiprocessing.connection import Connection
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
@@ -20,6 +18,7 @@ from typing import Any
 from kvscope.app.engine.messages import Beat, Call, Compiled, Failure, Frames, LoadFailed, Loading, Ready, Result
 from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
+from kvscope.model.niceness import give_way
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam", "workload")
 CALLS = (
@@ -56,11 +55,10 @@ binding to it keep the code made for 64 shapes of a product each, not for 1,024.
 """
 BESIDE_A_BROWSER = {"OMP_WAIT_POLICY": "passive"}
 """Likewise, where runs are watched on this machine: threads sleep while they wait."""
-NICENESS = 15
-"""Of 19. The browser that shows a run is often on the same machine, and both cores are busy with the next step."""
-
-AUTOGROUP = Path("/proc/self/autogroup")
-"""Where Linux keeps the niceness of this process's session (man 7 sched, "The autogroup feature")."""
+NICENESS = 5
+"""The browser that shows a run is often on the same machine, and both cores are busy with the next step. Beside another
+busy process this leaves the engine a quarter of a processor: docs/measurements.md, "The engine steps back".
+"""
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +86,7 @@ def serve(
     loaded = _load(send, service, model, device, dtype)
     if loaded is None:
         return
-    _step_back()
+    give_way(NICENESS)  # not before: everybody waits for the model, which beside two busy processes would take minutes
     send(Ready(loaded.info))
     if compiled:
         loaded.compile(lambda line, goes_on: send(Compiled(line, goes_on)))
@@ -100,18 +98,6 @@ def serve(
             frames = loaded.advance()
             if frames:
                 send(Frames(tuple(frames)))
-
-
-def _step_back() -> None:
-    """Leave the processors to others from now on: all threads of this process, and its session.
-
-    Linux shares the processors between sessions first, and a process's own niceness counts only against others of its
-    session, never against a browser. Not while the model is loaded, which everybody waits for: beside two busy
-    processes that would take minutes.
-    """
-    os.setpriority(os.PRIO_PGRP, 0, os.nice(0) + NICENESS)
-    with suppress(OSError):  # macOS, and a Linux without autogroups, where a process's own niceness is what counts
-        AUTOGROUP.write_text(str(NICENESS))
 
 
 def resolve(dotted: str) -> Callable[..., Any]:

@@ -83,7 +83,7 @@ def _make(plan: Plan, path: Path, work: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        process_group=0,
+        start_new_session=True,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

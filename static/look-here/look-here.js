@@ -1,17 +1,19 @@
 /**
- * Heads worth seeing in this run, found by measurement: one line of buttons over the map. The line is always there: the
- * map under it would be made again with its size.
+ * Heads worth seeing in this run, found by measurement: one line of buttons over the map. While it plays they are of what
+ * has been played. The line is always there: the map under it would be made again with its size.
  */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { percent } from "../facts/format.js";
+import { knownStep } from "../state/settled.js";
 import { useHint } from "../words/hint.js";
 import { useHeadsWorthSeeing } from "./use-heads-worth-seeing.js";
 
 export function LookHere({ state, dispatch }) {
   const { run, step, selection } = state;
-  const { items, measured } = useHeadsWorthSeeing(run, run?.positions ?? 0);
+  const positions = positionsKnown(state);
+  const { items, measured } = useHeadsWorthSeeing(run, positions);
   const show = (item) => {
     if (item.query !== null && item.query > run.lastQueryOfStep(step)) {
       dispatch({ type: "seek", step: run.stepOfQuery(item.query) });
@@ -33,7 +35,7 @@ export function LookHere({ state, dispatch }) {
             </li>`,
             )}
           </ul>`
-        : html`<p>${emptyText(run, measured)}</p>`
+        : html`<p>${emptyText(run, positions, measured)}</p>`
     }
   </section>`;
 }
@@ -57,9 +59,16 @@ const NAMES = {
   link: "Strongest link between two words",
 };
 
-function emptyText(run, measured) {
-  if (!run?.steps.length) {
-    return run?.close
+/** How many rows of attention may be spoken of. */
+function positionsKnown(state) {
+  const { run } = state;
+  const known = knownStep(state);
+  return run && known >= 0 ? Math.min(run.positions, run.lastQueryOfStep(known) + 1) : 0;
+}
+
+function emptyText(run, positions, measured) {
+  if (!positions) {
+    return run?.close && !run.steps.length
       ? "Nothing can be measured: the run ended before its first step."
       : "Heads that do something special are listed here, once the prompt has gone through.";
   }

@@ -11,7 +11,7 @@ const PAUSE_MS = 400;
 
 /**
  * @param {import("../log/run.js").Run|null} run
- * @param {number} positions rows of complete steps
+ * @param {number} positions rows to measure. Fewer than before, as where a run is played again: all is measured anew
  * @returns {{items: Object[], measured: number}} `measured`: positions the items are about
  */
 export function useHeadsWorthSeeing(run, positions) {
@@ -21,7 +21,8 @@ export function useHeadsWorthSeeing(run, positions) {
 
   useEffect(() => {
     if (!positions) return undefined;
-    if (tally.current?.run !== run) tally.current = { run, values: emptyTally(run), due: 0 };
+    const goesOn = tally.current?.run === run && tally.current.positions <= positions;
+    tally.current = goesOn ? { ...tally.current, positions } : { run, positions, values: emptyTally(run), due: 0 };
     const { values, due } = tally.current;
     const rows = addRows(values, run, positions);
     let forget = () => {};
@@ -46,5 +47,5 @@ export function useHeadsWorthSeeing(run, positions) {
     };
   }, [run, positions, later]);
 
-  return found.run === run ? found : { items: [], measured: 0 };
+  return found.run === run && found.measured <= positions ? found : { items: [], measured: 0 };
 }

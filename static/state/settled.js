@@ -14,6 +14,16 @@ export function sweptSteps({ step, reveal, run, selection }) {
   return { settled: newestFrom(run.layers), reached: newestFrom(selection.layer + 1) };
 }
 
+/**
+ * The newest step that may be spoken of: while a step sweeps or plays, what is recorded but has not come yet is left out.
+ *
+ * @param {{playing: boolean, settled: number, step: number}} state
+ * @returns {number} −1 while prefill is on its way; infinite at rest
+ */
+export function knownStep({ playing, settled, step }) {
+  return playing || settled < step ? settled : Number.POSITIVE_INFINITY;
+}
+
 /** @returns {boolean} whether nothing of the run can be shown yet but its places */
 export function isAwaited({ run, step }) {
   return Boolean(run?.awaited) || (run?.steps.length > 0 && step < 0);

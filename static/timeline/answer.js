@@ -6,9 +6,10 @@ import { ending } from "../facts/endings.js";
 import { counted, integer, tokenLabel } from "../facts/format.js";
 import { sentenceOf } from "../facts/prose.js";
 import { notedSteps } from "../facts/saved-session.js";
+import { knownStep } from "../state/settled.js";
 import { useGradually } from "../turns/later.js";
 import { Memo } from "../ui/memo.js";
-import { aboutWord, kindOf, knownStep, timeOf, typeOf } from "./words.js";
+import { aboutWord, kindOf, timeOf, typeOf } from "./words.js";
 
 /** Tokens of a prompt that are rendered in one frame. */
 const TOKENS_AT_ONCE = 80;

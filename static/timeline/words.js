@@ -24,16 +24,6 @@ export function typeOf({ open, tokens, promptLength, close }) {
 const charsOf = (tokens) =>
   tokens.reduce((sum, { text }) => sum + text.length + LINE_CHARS * (text.split("\n").length - 1), 0);
 
-/**
- * The newest step whose token may be seen: while a step sweeps or plays, what is recorded but has not come yet is left out.
- *
- * @param {{playing: boolean, settled: number, step: number}} state
- * @returns {number} −1 while prefill is on its way; infinite at rest
- */
-export function knownStep({ playing, settled, step }) {
-  return playing || settled < step ? settled : Number.POSITIVE_INFINITY;
-}
-
 /** @returns {"now"|"new"|"past"|"future"} what the token that step `index` chose is at step `step`: fed, chosen, earlier, later */
 export function kindOf(index, step) {
   if (index === step - 1) return "now";

@@ -17,9 +17,10 @@ import psutil
 import pytest
 import requests
 
-from kvscope.app.engine.process import AUTOGROUP, NICENESS
+from kvscope.app.engine.process import NICENESS
 from kvscope.app.server import pass_over_departures
 from kvscope.model.log.frames import header
+from kvscope.model.niceness import AUTOGROUP
 from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, closed_log, engine_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually

@@ -55,6 +55,29 @@ def test_look_here_names_the_heads_that_numpy_finds(stage: Stage, short_run: str
         expect(items.filter(has_text=title)).to_contain_text(f"{100 * share:.0f}\u202f%")
 
 
+def test_look_here_is_of_what_has_been_played(stage: Stage, short_run: str) -> None:
+    """A walk through a step's layers stands still where playing goes on."""
+    log = stage.server.log(short_run)
+    tokens, prompt = log.tokens, len(log.open["tokens"])
+    stage.open(short_run, "#step=3&layer=2&head=1&view=head")
+    before = stage.region("Look here").get_by_role("button").filter(has_text="token before")
+    told = stage.page.get_by_role("tooltip")
+    before.hover()
+    expect(told).to_contain_text(f"averaged over {len(tokens) - 3} queries")  # but the first two, and the token not fed
+    stage.look_at("#step=1&layer=2&head=1&view=head")
+    stage.page.keyboard.press(".")  # the first layer of step 2: of step 1 all is known
+    before.hover()
+    expect(told).to_contain_text(f"averaged over {prompt - 1} queries")
+    weights = attention(stage.server, short_run)
+    layer, head, share = strongest(np.mean([weights[:, :, query, query - 1] for query in range(2, prompt + 1)], axis=0))
+    expect(before).to_contain_text(f"L{layer} h{head}")
+    expect(before).to_contain_text(f"{100 * share:.0f}\u202f%")
+    stage.look_at("#step=0&layer=2&head=1&view=head")
+    for _ in range(2):
+        stage.page.keyboard.press(",")  # back from the last layer of prefill
+    expect(stage.region("Look here")).to_contain_text("once the prompt has gone through")
+
+
 def test_a_press_on_look_here_goes_to_that_head_and_cell(stage: Stage, short_run: str) -> None:
     stage.open(short_run, "#step=3&view=model")
     weights = attention(stage.server, short_run)

@@ -244,7 +244,7 @@ def test_a_compile_ends_with_the_engine_it_is_for(tmp_path: Path) -> None:
     model = quantized(tmp_path)
     plan, file = plans(built(model), model.groups())[0], tmp_path / "made.pt2"
     process = subprocess.Popen(
-        [sys.executable, "-m", package.__name__, str(file)], stdin=subprocess.PIPE, text=True, process_group=0
+        [sys.executable, "-m", package.__name__, str(file)], stdin=subprocess.PIPE, text=True, start_new_session=True
     )
     assert process.stdin is not None
     with process.stdin:

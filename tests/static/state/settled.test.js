@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isAwaited, sweptSteps, whenReached, whenSettled } from "../../../static/state/settled.js";
+import { isAwaited, knownStep, sweptSteps, whenReached, whenSettled } from "../../../static/state/settled.js";
 
 const run = { layers: 4, steps: [{}, {}, {}], awaited: false };
 const at = (step, reveal, layer = 1) => {
@@ -17,6 +17,12 @@ test("the selected layer shows a step once that layer is through", () => {
   assert.equal(at(2, 1.9).reached, 1);
   assert.equal(at(2, 2).reached, 2);
   assert.equal(at(2, 2).settled, 1);
+});
+
+test("what has not come yet may not be spoken of, neither while it plays nor while a step sweeps", () => {
+  assert.equal(knownStep({ playing: true, settled: 2, step: 3 }), 2);
+  assert.equal(knownStep({ playing: false, settled: -1, step: 0 }), -1);
+  assert.equal(knownStep({ playing: false, settled: 3, step: 3 }), Number.POSITIVE_INFINITY);
 });
 
 test("while prefill is on its way nothing is there but places", () => {

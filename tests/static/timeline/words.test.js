@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aboutWord, kindOf, knownStep, timeOf, typeOf } from "../../../static/timeline/words.js";
+import { aboutWord, kindOf, timeOf, typeOf } from "../../../static/timeline/words.js";
 import { token } from "../support/wire.js";
 
 const plain = (text) => text.replace(/\u202f/g, " ");
@@ -9,12 +9,6 @@ const stepOf = (word, ms, more = {}) => ({
   data: { token: { ...token(word), prob: 0.25, ...more }, ms: { total: ms } },
 });
 const steps = [stepOf(" far", 49), stepOf(" away", 38), stepOf(" to", 39, { forced: true }), stepOf(" be", 40)];
-
-test("what has not come yet may not be seen, neither while it plays nor while a step sweeps", () => {
-  assert.equal(knownStep({ playing: true, settled: 2, step: 3 }), 2);
-  assert.equal(knownStep({ playing: false, settled: -1, step: 0 }), -1);
-  assert.equal(knownStep({ playing: false, settled: 3, step: 3 }), Number.POSITIVE_INFINITY);
-});
 
 test("a word is new in the step that chose it, and fed in the next", () => {
   assert.deepEqual(
