@@ -72,6 +72,12 @@ class Batch:
     out_rows: Tensor
     """Rows whose logits are wanted."""
 
+    @property
+    def one_row_each(self) -> AttentionGroup | None:
+        """The only group of a pass that takes one new row of each of its sequences; None of any other pass."""
+        group, *others = self.groups
+        return None if others or group.queries > 1 else group
+
 
 class Attention(nn.Module):
     """Norm, Q K V, positions, scores, softmax, mix, output projection: the change attention makes to each row."""

@@ -24,7 +24,7 @@ ROOMS = {
         *("model/grouped.py", "model/kv_cache.py", "model/small_cache.py", "model/transformer.py", "model/niceness.py"),
         "model/compiled",
         *("model/checkpoint", "model/engine"),
-        *("model/activations", "model/by_hand", "model/log", "model/serving", "model/measure.py", "model/service.py"),
+        *("model/activations", "model/by_hand", "model/log", "model/serving", "model/measure.py", "model/service"),
     ),
     "app": (
         *("model", "app/paths.py", "app/settings.py", "app/store", "app/engine", "app/bodies.py", "app/travel"),

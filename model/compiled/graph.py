@@ -82,8 +82,8 @@ class GraphedSteps:
     @torch.inference_mode()
     def for_pass(self, batch: Batch, observed: Iterable[str]) -> GraphedStep | None:
         """What takes this pass: one new row of each of its sequences, with nobody at a hook point within a graph."""
-        (group, *others) = batch.groups
-        if self._given_up or others or group.queries > 1 or not self._shown.issuperset(observed):
+        group = batch.one_row_each
+        if self._given_up or group is None or not self._shown.issuperset(observed):
             return None
         try:
             step = self._of_size(group.sequences, -(-group.keys // KEYS) * KEYS)

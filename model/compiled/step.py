@@ -85,8 +85,8 @@ class CompiledSteps:
         """What takes this pass: one new row of each of its sequences, which have two keys or more, with nobody at a
         hook point within compiled code. A single one sees all its keys.
         """
-        (group, *others) = batch.groups
-        if others or group.queries > 1 or group.keys < 2:
+        group = batch.one_row_each
+        if group is None or group.keys < 2:
             return None
         if group.sequences == 1 and group.visible is not None:
             return None

@@ -13,7 +13,7 @@ const NOT_NOW = [0, 503];
 /**
  * @param {(wanted: Object) => Promise<Object>} load one of the client's methods, such as `client.head`
  * @param {Object<string, string|number>|null} wanted its argument; null: nothing is wanted
- * @returns {{status: "idle"|"loading"|"ready"|"failed", values: Object|null, problem: import("../log/client.js").Problem|null}}
+ * @returns {{status: "idle"|"loading"|"ready"|"failed", values: Object|null, problem: import("../log/problem.js").Problem|null}}
  */
 export function useExact(load, wanted) {
   const kept = useRef(new Map());

@@ -10,7 +10,7 @@ import { useExact } from "./use-exact.js";
  * @param {Object|null} wanted as in `useExact`
  * @param {"head"|"block"|"lens"|"algebra"|"operations"|"candidates"|"weights"|"shards"|"losses"|"tokens"|"embedding"} answer what `load` gives
  * @returns {{status: "idle"|"loading"|"ready"|"failed"|"unavailable"|"none"|"damaged", values: Object|null,
- *   problem: import("../log/client.js").Problem|null, stored: boolean}} "unavailable": the model is not ready; "none": of a saved run, and not to be had
+ *   problem: import("../log/problem.js").Problem|null, stored: boolean}} "unavailable": the model is not ready; "none": of a saved run, and not to be had
  *   on this server; "damaged": stored, and not readable; `stored`: the values are those stored with the session
  */
 export function useModelValues({ run, readiness }, load, wanted, answer) {

@@ -1,35 +1,13 @@
-/**
- * The page's side of the HTTP and Socket.IO contract.
- *
- * `watch` gives every frame of a run once and in order, whatever the network does: what is stored comes over HTTP,
- * what is new over the socket, and a hole in the sequence is filled over HTTP again.
- */
+/** The page's side of the HTTP and Socket.IO contract. */
 
-import { asBytes, decodeFrame, decodeSafetensors, FrameSplitter } from "./frames.js";
-import { nextTask } from "./next-task.js";
+import { decodeFrame, decodeSafetensors } from "./frames.js";
+import { Problem, problemOf } from "./problem.js";
+import { readFrames } from "./read-frames.js";
 import { createStored } from "./stored.js";
-
-/** How often a run is asked for over HTTP while the socket cannot be had, in ms. */
-const POLL_MS = 700;
-/** How long stored frames are read without a pause, in ms. */
-const READING_MS = 8;
+import { watch } from "./watch.js";
 
 /** How often a run that stands in line is asked for, in ms. */
 const LINE_MS = 1000;
-
-/** A refusal, as the server's problem document (RFC 9457) tells it. */
-export class Problem extends Error {
-  constructor({ title, detail = "", status = 0, field = null, limit = null }, retryAfter = null) {
-    super(detail || title);
-    this.name = "Problem";
-    this.title = title;
-    this.detail = detail;
-    this.status = status;
-    this.field = field;
-    this.limit = limit;
-    this.retryAfter = retryAfter;
-  }
-}
 
 /**
  * @param {Object} parts
@@ -371,129 +349,3 @@ export function createClient({
 const ofSession = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 
 const fileOf = (id, kind, level) => `${ofSession(id)}.${kind}${level ? `?level=${level}` : ""}`;
-
-/** Hands on the frames of a stream as they arrive: a long run comes in hundreds at once, and the page is to live on. */
-async function readFrames(response, onFrame) {
-  const splitter = new FrameSplitter();
-  const reader = response.body.getReader();
-  let end = performance.now() + READING_MS;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    for (const payload of splitter.push(value)) {
-      onFrame(decodeFrame(payload));
-      if (performance.now() < end) continue;
-      await nextTask();
-      end = performance.now() + READING_MS;
-    }
-  }
-}
-
-async function problemOf(response) {
-  const retryAfter = Number(response.headers.get("Retry-After")) || null;
-  const body = await response.json().catch(() => null);
-  return new Problem({ title: `The server answered ${response.status}`, ...body, status: response.status }, retryAfter);
-}
-
-/**
- * @param {Object} parts
- * @param {string} parts.run
- * @param {number} parts.after the newest frame that is known, −1 for none
- * @param {Function} parts.frames
- * @param {() => Object} parts.openSocket
- * @param {{onFrame: (frame: Object) => void, onConnection: (there: boolean) => void, onProblem: (problem: Problem) => void}}
- *   parts.handlers `onProblem` is final: the run cannot be watched
- * @param {boolean} parts.grows whether frames may come that are not stored yet
- * @returns {() => void} stops watching
- */
-function watch({ run, after, handlers, frames, openSocket, grows }) {
-  const aborter = new AbortController();
-  let newest = after;
-  let announced = after;
-  let over = false;
-  let filling = false;
-  let timer = null;
-  let leaveSocket = () => {};
-
-  /** Nothing more is wanted. What is still being answered ends by itself. */
-  const finish = () => {
-    over = true;
-    clearTimeout(timer);
-    leaveSocket();
-  };
-
-  const stop = () => {
-    finish();
-    aborter.abort();
-  };
-
-  const take = (frame) => {
-    if (over || frame.seq !== newest + 1) return;
-    newest = frame.seq;
-    handlers.onFrame(frame);
-    if (frame.kind === "close") finish();
-  };
-
-  /** Takes everything stored after the newest frame, until nothing that was announced is missing. */
-  const fill = async () => {
-    if (filling) return;
-    filling = true;
-    try {
-      do await frames(run, newest, take, aborter.signal);
-      while (announced > newest && !over);
-      if (!over) handlers.onConnection(true);
-    } catch (problem) {
-      if (over) return;
-      const refused = problem.status >= 400 && problem.status < 500;
-      // What does not grow does not get better either: a part of it is damaged.
-      if (refused || (!grows && problem.status === 500)) {
-        stop();
-        handlers.onProblem(problem);
-      } else handlers.onConnection(false);
-    } finally {
-      filling = false;
-    }
-  };
-
-  const poll = async () => {
-    await fill();
-    if (!over) timer = setTimeout(poll, POLL_MS);
-  };
-
-  const joinSocket = () => {
-    const socket = openSocket();
-    const ask = () => {
-      clearTimeout(timer);
-      handlers.onConnection(true);
-      // What cannot be watched now is read over HTTP, which also says why, until it has ended.
-      socket.emit("watch", { run, after: newest }, (answer) => {
-        if (answer.error && !over) onLost();
-      });
-    };
-    const onBytes = (payload) => {
-      const frame = decodeFrame(asBytes(payload));
-      if (frame.run !== run) return;
-      announced = Math.max(announced, frame.seq);
-      if (frame.seq > newest + 1) fill();
-      else take(frame);
-    };
-    const onLost = () => {
-      clearTimeout(timer);
-      timer = setTimeout(poll, POLL_MS);
-    };
-    const listeners = { connect: ask, frame: onBytes, disconnect: onLost, connect_error: onLost };
-    for (const [name, listener] of Object.entries(listeners)) socket.on(name, listener);
-    leaveSocket = () => {
-      for (const [name, listener] of Object.entries(listeners)) socket.off(name, listener);
-      if (socket.connected) socket.emit("unwatch", { run });
-    };
-    if (socket.connected) ask();
-  };
-
-  fill().then(() => {
-    if (over) return;
-    if (grows) joinSocket();
-    else timer = setTimeout(poll, POLL_MS);
-  });
-  return stop;
-}

@@ -41,11 +41,12 @@ export function Everything({ turns, embed, host, opens, ...parts }) {
   const moving = (part, turn) => html`<${Turn} of=${part} turn=${turn} turns=${turns} moving ...${parts} />`;
   useFrameHeight(stage, host);
 
+  // What is typed stands with the first: a field that comes when all else has been shown misses letters.
   return html`
       ${embed && html`<${SkipToEnd} />`}
       <${Turn} of=${embed ? EmbedHeader : Header} turn="rest" turns=${turns} ...${parts} />
       <${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
-      ${!embed && !file && html`<${Turn} of=${OwnPrompt} turn="rest" turns=${turns} ...${parts} />`}
+      ${!embed && !file && html`<${Turn} of=${OwnPrompt} turn="map" turns=${turns} ...${parts} />`}
       <${Turn} of=${Timeline} turn="timeline" turns=${turns} stepsBar=${moving(StepsBar, "timeline")} ...${parts} />
       <${ViewTabs} turns=${turns} stage=${stage} opens=${opens} />
       <${Stage} turns=${turns} element=${stage}>

@@ -3,7 +3,7 @@
  * the list. Pure.
  */
 
-import { fixed, integer } from "../facts/format.js";
+import { fixed, integer, percent } from "../facts/format.js";
 import { wasteOver } from "./blocks.js";
 import {
   busyShare,
@@ -36,7 +36,7 @@ const BLOCK = 16;
 const OPEN_TOKENS = 64;
 
 const ms = (value) => `${integer(value)} ms`;
-const percent = (value) => `${integer(100 * value)} %`;
+const inPercent = (value) => percent(value, 0);
 
 /**
  * @typedef {Object} Facts of one round
@@ -140,7 +140,7 @@ export const EXPERIMENTS = [
     ],
     prepare: withLittleMemory,
     figures: [
-      { name: "waste of what is held, on average over the round", of: meanWaste, format: percent, better: "less" },
+      { name: "waste of what is held, on average over the round", of: meanWaste, format: inPercent, better: "less" },
       { name: "answered at once, at most", of: ({ round }) => mostAtOnce(round), format: integer, better: "more" },
       { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
     ],
@@ -190,7 +190,7 @@ export const EXPERIMENTS = [
       {
         name: "busy: share of the time that a pass ran",
         of: ({ round }) => busyShare(round),
-        format: percent,
+        format: inPercent,
         better: "more",
       },
     ],

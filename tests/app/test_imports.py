@@ -23,6 +23,7 @@ INTERFACE = (
     "log.reader",
     "log.untrusted",
     "companding",
+    "niceness.",
 )
 """Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")

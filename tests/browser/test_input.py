@@ -19,6 +19,19 @@ def test_an_empty_prompt_is_named_and_nothing_is_run(stage: Stage) -> None:
     assert stage.run_id == shown
 
 
+def test_a_prompt_that_is_asked_for_by_its_key_takes_letters_in_the_next_frame(stage: Stage, short_run: str) -> None:
+    """However much else has to be shown: a processor so slow shows a part of the page in each frame."""
+    stage.open(short_run, "#step=0&view=head").rest()
+    client = stage.page.context.new_cdp_session(stage.page)
+    client.send("Emulation.setCPUThrottlingRate", {"rate": 20})
+    focused = stage.page.evaluate("""() => new Promise((done) => {
+      for (const key of ['End', '/']) document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+      requestAnimationFrame(() => requestAnimationFrame(() => done(document.activeElement.id)));
+    })""")
+    client.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+    assert focused == "prompt"
+
+
 def test_a_prompt_of_too_many_characters_is_kept_and_the_limit_named(stage: Stage) -> None:
     stage.open()
     stage.type_prompt("x" * 8193)

@@ -21,7 +21,7 @@ def test_both_are_what_the_shortest_take_gives(dtype: str) -> None:
 
 
 def test_a_run_that_goes_on_is_not_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kvscope.model.service.measure", lambda device, dtype: {"measured": (device, dtype)})
+    monkeypatch.setattr("kvscope.model.service.service.measure", lambda device, dtype: {"measured": (device, dtype)})
     for dtype in (torch.bfloat16, torch.float32):
         made = service(dtype=dtype)
         assert made.measure() == {"measured": ("cpu", dtype)}

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import tokenizers
+from tokenizers import models
 
 from kvscope.model.api import (
     Frame,
     RunRequest,
 )
+from kvscope.model.checkpoint import Tokenizer
+from kvscope.model.checkpoint.tokenizer import Extras
+from kvscope.model.log import frames
 from kvscope.model.service import ModelService
 from tests.support.tiny import tiny_checkpoint
 
@@ -31,3 +38,28 @@ def finish(made: ModelService) -> list[Frame]:
 
 def run_to_end(made: ModelService, asked: RunRequest) -> list[Frame]:
     return made.start(asked) + finish(made)
+
+
+def kinds(log: list[Frame]) -> str:
+    """A log's kinds by their first letters."""
+    return "".join(frame.kind[0] for frame in log)
+
+
+def datas(log: list[Frame], kind: str) -> list[dict[str, Any]]:
+    return [frames.header(frame.payload).data for frame in log if frame.kind == kind]
+
+
+def chosen(log: list[Frame]) -> list[int]:
+    return [data["token"]["id"] for data in datas(log, "step")]
+
+
+def encoded(text: str = TEXT) -> list[int]:
+    return tiny_checkpoint().tokenizer.encode(text)
+
+
+def wordy_service() -> ModelService:
+    """Its one word takes much room in a log: 500 backslashes. What is no word counts as text and not as a token."""
+    inner = tokenizers.Tokenizer(models.BPE(vocab={"a": 0}, merges=[]))
+    inner.add_tokens(["\\" * 500])
+    tokenizer = Tokenizer(inner, Extras({}, None, ()), str.encode)
+    return ModelService(replace(tiny_checkpoint(), tokenizer=tokenizer), "cpu")

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createClient, Problem } from "../../../static/log/client.js";
+import { createClient } from "../../../static/log/client.js";
+import { Problem } from "../../../static/log/problem.js";
 import { encode, stream } from "../support/wire.js";
 
 const LAYERS = 5;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Problem } from "../../../static/log/client.js";
 import { decodeFrame } from "../../../static/log/frames.js";
+import { Problem } from "../../../static/log/problem.js";
 import { createController } from "../../../static/state/controller.js";
 import { createStore } from "../../../static/state/store.js";
 import { encode, smallRun, token } from "../support/wire.js";

@@ -1,0 +1,48 @@
+"""What a request may ask for. Each raises `Refused`, in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kvscope.model.api import MAX_COMPARED, MAX_PROMPT_CHARS, Frame, Refused
+from kvscope.model.kv_cache import CacheFull
+from kvscope.model.log.derived import LARGEST_OPENING
+
+
+def not_too_long(prompt: str) -> None:
+    if len(prompt) > MAX_PROMPT_CHARS:
+        message = f"The prompt has {len(prompt):,} characters; the limit is {MAX_PROMPT_CHARS:,}."
+        raise Refused("prompt", message, limit=MAX_PROMPT_CHARS, status=413)
+
+
+def fits_the_log(opening: Frame, field: str, what: str) -> None:
+    if len(opening.payload) > LARGEST_OPENING:
+        message = f"{what} {len(opening.payload):,} bytes of the run's log; the limit is {LARGEST_OPENING:,}."
+        raise Refused(field, message, limit=LARGEST_OPENING, status=413)
+
+
+def within(field: str, value: int, low: int, high: int, given: str = "") -> None:
+    if not low <= value <= high:
+        raise Refused(field, f"{field} is {value}; {given}it must be {low} to {high}.", limit=high)
+
+
+def among(field: str, value: int, count: int) -> None:
+    """`value` counts from 0."""
+    within(field, value, 0, count - 1)
+
+
+def few_enough(ids: list[int]) -> None:
+    """Of what runs them all again while nobody gets a token."""
+    if len(ids) > MAX_COMPARED:
+        message = f"There are {len(ids):,} positions; at most {MAX_COMPARED} are run again: others wait meanwhile."
+        raise Refused("run", message, limit=MAX_COMPARED)
+
+
+@contextmanager
+def refusing_when_full() -> Iterator[None]:
+    try:
+        yield
+    except CacheFull as full:
+        message = f"The KV cache has no room for this now: {full}. Wait for a run to end."
+        raise Refused("run", message, status=429) from None

@@ -1,0 +1,243 @@
+"""What is asked of the positions of a run, or of the model alone: computed on demand, beside the runs that go on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from kvscope.model.activations.answers import algebra_values, block_values, head_values
+from kvscope.model.activations.embedding import neighbourhood
+from kvscope.model.activations.lens import LensRow, lens_rows, standings
+from kvscope.model.activations.losses import prompt_losses
+from kvscope.model.activations.shards import layer_shards
+from kvscope.model.activations.smaller import compared
+from kvscope.model.activations.step_values import step_values
+from kvscope.model.activations.twice import layer_twice
+from kvscope.model.activations.weights import weight_picture, weight_row
+from kvscope.model.activations.what_if import appended, everything, turned
+from kvscope.model.api import MAX_PROMPT_TOKENS, CacheDtype, Frame, Refused, ValuesRequest
+from kvscope.model.by_hand.derivation import derive
+from kvscope.model.by_hand.examples import Example
+from kvscope.model.checkpoint import Tokenizer
+from kvscope.model.engine.engine import Engine
+from kvscope.model.log.recorder import values_frames
+from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
+from kvscope.model.small_cache import Form
+
+
+class Questions:
+    """`info` describes the model as an `open` frame does. `max_positions`: that one run may have."""
+
+    def __init__(self, engine: Engine, tokenizer: Tokenizer, info: dict[str, Any], max_positions: int):
+        self.engine = engine
+        self.tokenizer = tokenizer
+        self.info = info
+        self.max_positions = max_positions
+
+    def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
+        """Exact values of one head (docs/frames.md, On demand). Raises Refused."""
+        among("layer", layer, self.info["layers"])
+        among("head", head, self.info["heads"])
+        among("step", first_query, len(ids))
+        with refusing_when_full():
+            return head_values(self.engine, ids, first_query, layer, head)
+
+    def block(self, ids: list[int], layer: int, position: int) -> bytes:
+        """Every activation of one block for the token at `position`. Raises Refused."""
+        among("layer", layer, self.info["layers"])
+        among("position", position, len(ids))
+        with refusing_when_full():
+            return block_values(self.engine, ids[: position + 1], layer)
+
+    def shards(self, ids: list[int], layer: int, position: int, devices: int) -> bytes:
+        """One layer on several devices for the token at `position` (docs/frames.md, On demand). Raises Refused."""
+        among("layer", layer, self.info["layers"])
+        among("position", position, len(ids))
+        heads = self.info["kv_heads"]
+        if not 2 <= devices <= heads:
+            most = f"cut for at most {heads}, a K/V head each" if heads > 1 else "not cut: it has one K/V head"
+            raise Refused("devices", f"devices is {devices}; this model's layers are {most}.", limit=heads)
+        with refusing_when_full():
+            return layer_shards(self.engine, ids[: position + 1], layer, devices)
+
+    def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
+        """How likely the tokens that `text` is spelled with are to come after `ids`, the likeliest first.
+
+        Words mostly have a token with the space before them and one without. Of a text that takes several tokens the
+        first is meant: it would have to come next. Raises Refused.
+        """
+        among("step", len(ids) - 1, len(ids))
+        spelled = [self.tokenizer.encode(each, special=True) for each in (text, f" {text}")]
+        whole = {tokens[0]: len(tokens) == 1 for tokens in spelled if tokens}
+        if not whole:
+            raise Refused("text", "The model's vocabulary has no token for this text.")
+        with refusing_when_full():
+            found = standings(self.engine, ids, list(whole))
+        candidates = [
+            {**self.tokenizer.token(token), **asdict(standing), "whole": whole[token]}
+            for token, standing in zip(whole, found, strict=True)
+        ]
+        return {"candidates": sorted(candidates, key=lambda each: (not each["whole"], each["rank"]))}
+
+    def lens(self, ids: list[int], token: int) -> dict[str, Any]:
+        """Top tokens of the last row after each layer, and where `token` stands there. Raises Refused."""
+        among("step", len(ids) - 1, len(ids))
+        among("token", token, self.info["vocab"])
+        with refusing_when_full():
+            return self._lens(lens_rows(self.engine, ids, token), token)
+
+    def mask(self, ids: list[int]) -> dict[str, Any]:
+        """What the last of `ids` changes of the rows before it, with the causal mask and without (docs/frames.md).
+
+        Raises Refused.
+        """
+        if len(ids) < 2:
+            raise Refused("step", "Before its only token there is none that it could change.")
+        few_enough(ids)
+        told = {}
+        for name, masked in (("with_mask", True), ("without", False)):
+            found = appended(self.engine.transformer, ids, masked=masked, device=self.info["device"])
+            chances = found.logits.softmax(-1)
+            likeliest = int(chances.argmax())
+            token = {**self.tokenizer.token(likeliest), "prob": float(chances[likeliest])}
+            told[name] = {"by_layer": found.by_layer, "by_position": found.by_position, "likeliest": token}
+        return told
+
+    def everything(self, ids: list[int]) -> dict[str, Any]:
+        """What the rows before the last of `ids` left, and what is kept of it (docs/frames.md). Raises Refused."""
+        if len(ids) < 2:
+            raise Refused("step", "Before its only token there is none that left anything.")
+        few_enough(ids)
+        with refusing_when_full():
+            return asdict(everything(self.engine, ids))
+
+    def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
+        """What a position changes of a token that stands alone (docs/frames.md, On demand). Raises Refused."""
+        among("layer", layer, self.info["layers"])
+        among("head", head, self.info["heads"])
+        device = self.info["device"]
+        return asdict(turned(self.engine.transformer, token, (position, other), layer, head, device))
+
+    def losses(self, ids: list[int]) -> dict[str, Any]:
+        """What each position of `ids` says of the next token, held against the one that came. Raises Refused."""
+        with refusing_when_full():
+            found = prompt_losses(self.engine, ids)
+        positions = [
+            {
+                "best": {**self.tokenizer.token(each.best), "prob": each.best_prob},
+                "came": None if each.loss is None else {"prob": each.prob, "rank": each.rank, "loss": each.loss},
+            }
+            for each in found.predictions
+        ]
+        kept = {"logits": found.logits_bytes, "last_logits": found.last_logits_bytes, "kv": found.kv_bytes}
+        return {"positions": positions, "loss": found.mean, "perplexity": found.perplexity, "bytes": kept}
+
+    def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
+        """One head's last row of `ids` with the cache, and all its rows without one (docs/frames.md, On demand).
+
+        Raises Refused.
+        """
+        among("layer", layer, self.info["layers"])
+        among("head", head, self.info["heads"])
+        among("step", len(ids) - 1, len(ids))
+        with refusing_when_full():
+            return algebra_values(self.engine, ids, layer, head)
+
+    def operations(self, ids: list[int], layer: int) -> dict[str, Any]:
+        """One layer's operations with the cache and without (docs/frames.md, On demand). Raises Refused."""
+        among("layer", layer, self.info["layers"])
+        if len(ids) < 2:
+            raise Refused("step", "Before its only token there is none in the cache.")
+        few_enough(ids)
+        with refusing_when_full():
+            return {"operations": [asdict(each) for each in layer_twice(self.engine, ids, layer)]}
+
+    def smaller(self, ids: list[int], steps: int, dtype: CacheDtype, kv_heads: int) -> dict[str, Any]:
+        """What the last `steps` rows of `ids` lose with K and V stored otherwise (docs/frames.md, On demand).
+
+        Raises Refused.
+        """
+        heads = self.info["kv_heads"]
+        if heads % kv_heads:
+            choices = [count for count in range(1, heads + 1) if heads % count == 0]
+            raise Refused("kv_heads", f"{heads} KV heads cannot be merged to {kv_heads}.", limit=choices)
+        few_enough(ids)
+        form = Form(dtype, kv_heads)
+        loss = compared(self.engine.transformer, ids, steps, form, self.info["device"])
+        likeliest = [[self.tokenizer.token(token) for token in pair] for pair in loss.likeliest]
+        return {
+            **asdict(loss),
+            "likeliest": likeliest,
+            "per_position": form.position_bytes(self.engine.transformer.config),
+        }
+
+    def values(self, request: ValuesRequest) -> list[Frame]:
+        """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""
+        ids = request.ids
+        among("first_query", request.first_query, len(ids))
+        among("token", request.token, self.info["vocab"])
+        if len(ids) > self.max_positions:
+            message = f"The step has {len(ids):,} positions; the limit is {self.max_positions:,}."
+            raise Refused("step", message, limit=self.max_positions)
+        with refusing_when_full():
+            layers, rows = step_values(self.engine, ids, request.first_query, request.level, request.token)
+        window = self.engine.transformer.config.window
+        return values_frames(request, self.info, window, layers, self._lens(rows, request.token))
+
+    def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
+        """How a prompt is cut: all that a run may have, and how many there would be. Raises Refused."""
+        not_too_long(prompt)
+        ids, most = self.encode(prompt, chat), self.most_tokens
+        return {"tokens": [self.tokenizer.token(token) for token in ids[:most]], "count": len(ids), "limit": most}
+
+    def embedding(self, token: int) -> dict[str, Any]:
+        """A token's row of the embedding table among all others (docs/frames.md, Of the vocabulary). Raises Refused."""
+        among("token", token, self.info["vocab"])
+        found = neighbourhood(self.engine.transformer.embed.weight, token)
+        nearest = [{**self.tokenizer.token(other), "cosine": cosine} for other, cosine in found.nearest]
+        return {
+            "token": self.tokenizer.token(token),
+            "row": found.row,
+            "length": found.length,
+            "nearest": nearest,
+            "plane": {"points": found.points, "kept": found.kept},
+            "vocab": self.info["vocab"],
+            "tied": self.engine.transformer.config.tied,
+        }
+
+    def weights(self, layer: int, of: str, index: int) -> bytes:
+        """What makes one number of a block (docs/frames.md, On demand). Raises Refused."""
+        among("layer", layer, self.info["layers"])
+        return weight_row(self.engine.transformer, layer, of, index)
+
+    def matrix(self, layer: int, of: str) -> bytes:
+        """A weight matrix of a block as a picture (docs/frames.md, On demand). Raises Refused."""
+        among("layer", layer, self.info["layers"])
+        return weight_picture(self.engine.transformer, layer, of)
+
+    def by_hand(self, example: Example) -> dict[str, Any]:
+        """What a worked example gives. It has a model, an engine and a cache of its own. Raises Refused."""
+        return derive(example).told()
+
+    def _lens(self, rows: list[LensRow], token: int) -> dict[str, Any]:
+        layers = [
+            {
+                "layer": layer,
+                "top": [{**self.tokenizer.token(best), "prob": prob} for best, prob in row.top],
+                "chosen": {"prob": row.prob, "rank": row.rank},
+            }
+            for layer, row in enumerate(rows)
+        ]
+        return {"token": self.tokenizer.token(token), "layers": layers}
+
+    def encode(self, prompt: str, chat: bool) -> list[int]:
+        """The token ids of a prompt, as a question to a chat model or as it stands. Raises Refused."""
+        if chat:
+            text = self.tokenizer.chat([{"role": "user", "content": prompt}])
+            return self.tokenizer.encode(text, special=True)
+        return self.tokenizer.encode(prompt)
+
+    @property
+    def most_tokens(self) -> int:
+        """Of a prompt: one at least is to follow."""
+        return min(MAX_PROMPT_TOKENS, self.max_positions - 1)

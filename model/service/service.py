@@ -1,0 +1,305 @@
+"""A loaded model serving runs: text in, frames out. Implements `model.api.Service`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Thread
+from typing import Any
+
+from kvscope.model.api import (
+    BUSY,
+    MAX_BEAM_LENGTH,
+    MAX_BEAMS,
+    MAX_NEW_TOKENS,
+    MAX_PROMPT_TOKENS,
+    BeamRequest,
+    ForkRequest,
+    Frame,
+    JoinRequest,
+    Refused,
+    RunRequest,
+    Sampling,
+    TakeUpRequest,
+    TwinRequest,
+    WorkloadRequest,
+    called,
+    same_model,
+)
+from kvscope.model.checkpoint import Checkpoint
+from kvscope.model.engine.beam import blocks_of_search
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
+from kvscope.model.kv_cache import BLOCK_SIZE
+from kvscope.model.linear import COMPUTED
+from kvscope.model.log import frames, schema
+from kvscope.model.log.derived import forked, study_opening
+from kvscope.model.log.recorder import Recorder
+from kvscope.model.measure import measure
+from kvscope.model.service.compiling import compile_steps
+from kvscope.model.service.info import describe
+from kvscope.model.service.limits import among, fits_the_log, not_too_long, refusing_when_full, within
+from kvscope.model.service.questions import Questions
+from kvscope.model.serving.admission import joining, served, study_of, tokenized
+from kvscope.model.serving.workload import Told, Workload
+from kvscope.model.transformer import Transformer
+
+IDLE_S = 0.005
+"""How long nothing is looked at while a workload waits for its next request and no run goes on."""
+CAPACITY_POSITIONS = 8192
+CAPACITY_BYTES = 2 << 30
+"""The cache pool holds `CAPACITY_POSITIONS`, fewer where that would take more bytes than this."""
+
+
+class ModelService(Questions):
+    """One model, one engine, and the logs of the runs it is serving; beside them it answers `Questions`."""
+
+    def __init__(self, checkpoint: Checkpoint, device: str):
+        config = checkpoint.config
+        transformer = Transformer.from_weights(config, checkpoint.weights, device)
+        position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * COMPUTED.itemsize
+        capacity = min(CAPACITY_POSITIONS, CAPACITY_BYTES // position_bytes)
+        half = capacity // 2 // BLOCK_SIZE * BLOCK_SIZE
+        # As many positions again are kept free to compute any of a run's rows once more.
+        longest = min(config.context, MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, half)
+        engine = Engine(transformer, capacity=capacity, reserve=longest, eos=checkpoint.tokenizer.eos, device=device)
+        super().__init__(engine, checkpoint.tokenizer, describe(checkpoint, transformer, device), longest)
+        self._groups = checkpoint.groups
+        self._recorders: dict[str, Recorder] = {}
+        self._workloads: dict[str, Workload] = {}
+        self._systems: dict[str, str] = {}
+        """What the prompts of each workload begin with."""
+        self._owners: dict[str, str] = {}
+        """Who asked for each run that is in the cache."""
+        self._waiting: list[Frame] = []
+
+    def warm_up(self) -> None:
+        """Run once: the first run's times shall not be those of a cold start."""
+        ids = list(range(min(8, self.info["vocab"], self.info["context"])))
+        with self.engine.replay(ids, len(ids) - 1):
+            pass
+
+    def compile(self, say: Callable[[str, bool], None]) -> None:
+        """Have decode steps compiled, in a thread beside everything else; `say` hears how that goes."""
+        Thread(target=compile_steps, args=(self.engine.runner, self._groups, say), name="compile", daemon=True).start()
+
+    def start(self, request: RunRequest) -> list[Frame]:
+        """Tokenize and admit a run; returns its `open` frame. Raises Refused."""
+        not_too_long(request.prompt)
+        ids = self.encode(request.prompt, request.chat)
+        most = self.most_tokens
+        if len(ids) > most:
+            message = f"The prompt is {len(ids):,} tokens long; the limit is {most:,}."
+            raise Refused("prompt", message, limit=most, status=413)
+        if not ids:
+            raise Refused("prompt", "The prompt is empty: there is nothing to predict from.")
+        new, room = request.max_new_tokens, min(MAX_NEW_TOKENS, self.max_positions - len(ids))
+        within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
+        among = self._runs_of(request.owner) if request.reuse else []
+        _, reused = self.engine.scheduler.holder_of(ids, len(ids) - 1, among)
+        recorder = Recorder(request.run, self.info, self.tokenizer, request.sampling.temperature)
+        opening = recorder.open(request, ids, self.max_positions, reused=reused)
+        fits_the_log(opening, "prompt", "The prompt and its tokens fill")
+        with refusing_when_full():
+            self.engine.admit(request.run, ids, request.sampling, new, among=among)
+        self._recorders[request.run], self._owners[request.run] = recorder, request.owner
+        return [opening]
+
+    def _runs_of(self, owner: str) -> list[str]:
+        """The runs of an owner whose rows are in the cache; nobody's own where there is no owner."""
+        scheduler = self.engine.scheduler
+        self._owners = {
+            run: whose for run, whose in self._owners.items() if run in scheduler.runs or run in scheduler.kept
+        }
+        return [run for run, whose in self._owners.items() if whose == owner != ""]
+
+    def fork(self, request: ForkRequest) -> list[Frame]:
+        """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token.
+
+        Raises Refused.
+        """
+        opened = frames.header(request.frames[0]).data
+        prompt = len(opened["tokens"])
+        ids = frames.token_ids(request.frames)
+        if not prompt <= request.position == len(ids) - 1:
+            last = len(ids) - 1
+            message = f"position is {request.position}; a token that was generated stands at {prompt} to {last}."
+            raise Refused("position", message, limit=last)
+        among("token", request.token, self.info["vocab"])
+        self._same_model(opened)
+        sampling = Sampling(**opened["sampling"])
+        new_tokens = opened["limits"]["max_new_tokens"]
+        if len(ids) - prompt >= new_tokens or request.token in self.engine.eos:
+            raise Refused("position", "Nothing could follow that token: the branch would be over at once.")
+        log = forked(request, self.tokenizer.token(request.token))
+        ids[-1] = request.token
+        with refusing_when_full():
+            self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
+        self._recorders[request.run] = Recorder(request.run, self.info, self.tokenizer, sampling.temperature, len(log))
+        return log
+
+    def twin(self, request: TwinRequest) -> list[Frame]:
+        """Admit a twin; returns its `open` frame. Raises Refused."""
+        opened, *steps = (frames.header(payload).data for payload in request.frames)
+        self._same_model(opened)
+        sampling = Sampling(**opened["sampling"])
+        study = {"kind": "twin", "of": request.of, "cache": request.caching}
+        opening = study_opening(request.frames[0], request.run, study, len(steps))
+        ids = [token["id"] for token in opened["tokens"]]
+        forced = {step["step"]: step["token"]["id"] for step in steps if step["token"].get("forced")}
+        with refusing_when_full():
+            self.engine.admit(
+                request.run,
+                ids,
+                sampling,
+                len(steps),
+                recorded="steps",
+                caching=request.caching,
+                forced=forced,
+            )
+        return self._begun(opening, sampling)
+
+    def beam(self, request: BeamRequest) -> list[Frame]:
+        """Admit a beam search; returns its `open` frame. Raises Refused."""
+        opened = frames.header(request.opening).data
+        self._same_model(opened)
+        beams, length, context = request.beams, request.length, len(request.ids)
+        longest = min(MAX_BEAM_LENGTH, self.max_positions - context)
+        within("length", length, 1, longest, f"after {context:,} tokens ")
+        room = self.engine.scheduler.room
+        most = next(n for n in range(MAX_BEAMS, 0, -1) if blocks_of_search(context, n, length) <= room)
+        within("beams", beams, 1, most, f"for {length} tokens after {context:,} ")
+        study = {"kind": "beam", "of": request.of, "step": request.step, "beams": beams, "length": length}
+        opening = study_opening(request.opening, request.run, study, length)
+        with refusing_when_full():
+            self.engine.search(request.run, request.ids, beams, length)
+        return self._begun(opening, Sampling(**opened["sampling"]))
+
+    def workload(self, request: WorkloadRequest) -> list[Frame]:
+        """Admit a workload; returns its `open` frame. Raises Refused."""
+        asked = tokenized(request, self.tokenizer, self.max_positions, self.info["layers"])
+        first = RunRequest(request.run, request.asks[0].prompt, self.tokenizer.has_chat, request.asks[0].max_new_tokens)
+        recorder = Recorder(request.run, self.info, self.tokenizer, first.sampling.temperature)
+        opening = recorder.open(first, asked[0].ids, self.max_positions, study_of(request, asked))
+        fits_the_log(opening, "requests", "The requests fill")
+        with refusing_when_full():
+            made = Workload(request.run, self.engine, asked, request.rounds, recorder.token)
+        self._workloads[request.run], self._recorders[request.run] = made, recorder
+        self._systems[request.run] = request.system
+        return [opening]
+
+    def join(self, request: JoinRequest) -> int:
+        """Add a request to a workload, as of now; returns its number there. Raises Refused."""
+        workload = self._workload(request.run)
+        ask, made = joining(request, self._systems[request.run], workload.now_ms, self.tokenizer, self.max_positions)
+        number = workload.join(made, request.retry_of)
+        self._waiting += self._tell(request.run, [schema.Asked(number=number, request=served(ask, made))])
+        return number
+
+    def leave(self, run: str, request: int) -> None:
+        """Cancel a request of a workload, as of now. Raises Refused."""
+        self._workload(run).leave(request)
+
+    def _workload(self, run: str) -> Workload:
+        if run not in self._workloads:
+            message = "Nobody is being answered there any more: that workload is over, or it is a run of one person."
+            raise Refused("run", message, status=409)
+        return self._workloads[run]
+
+    def control(self, run: str, action: str) -> str:
+        """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed.
+
+        Raises Refused.
+        """
+        if run in self._workloads:
+            if action != "stop":
+                raise Refused("action", "A workload can be stopped, and not paused.", status=409)
+            self._waiting += self._tell(run, [self._workloads[run].stop()])
+            return "closed"
+        state = self.engine.active(run)
+        if state is None:
+            raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
+        if action == "stop":
+            record = self.engine.stop(run)
+            self._waiting += self._recorders.pop(run).record(record)
+            return "closed"
+        if action not in ("pause", "resume", "step"):
+            raise Refused("action", f"action is {action!r}; it must be pause, resume, step or stop.")
+        state.paused = action != "resume"
+        state.single_steps = state.single_steps + 1 if action == "step" else 0
+        return "paused" if state.paused else "running"
+
+    def set_aside(self, run: str) -> None:
+        """Drop a paused run between two steps; its blocks stay in the cache until others need them. Raises Refused."""
+        if not self.engine.set_aside(run):
+            raise Refused("run", "That run is over, goes on, or is in the middle of a step.", status=409)
+        del self._recorders[run]
+
+    def take_up(self, request: TakeUpRequest) -> None:
+        """Admit a run that was set aside, and pause it. Raises Refused."""
+        opened = frames.header(request.frames[0]).data
+        self._same_model(opened)
+        sampling, new_tokens = Sampling(**opened["sampling"]), opened["limits"]["max_new_tokens"]
+        ids, prompt = frames.token_ids(request.frames), len(opened["tokens"])
+        with refusing_when_full():
+            if len(ids) == prompt:
+                run = self.engine.admit(request.run, ids, sampling, new_tokens, reused=opened.get("reused", 0))
+            else:
+                run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
+        run.paused = True
+        self._recorders[request.run] = Recorder(
+            request.run, self.info, self.tokenizer, sampling.temperature, request.seq
+        )
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._waiting or self._workloads) or self.engine.busy
+
+    def advance(self) -> list[Frame]:
+        """Advance every active run by one forward pass together; the frames that gave, each run's in log order."""
+        made, self._waiting = self._waiting, []
+        for run, workload in list(self._workloads.items()):
+            made += self._tell(run, workload.prepare())
+        if self._workloads and not self.engine.busy:
+            time.sleep(min(IDLE_S, *(workload.until_next_s for workload in self._workloads.values())))
+        for record in self.engine.advance():
+            made += self._record(record)
+        for run, workload in list(self._workloads.items()):
+            made += self._tell(run, workload.told(self.engine.last_pass))
+        return made
+
+    def _record(self, record: Record) -> list[Frame]:
+        """The frames of what the engine says of a run; of a workload's requests the workload tells."""
+        workload = next((each for each in self._workloads.values() if each.owns(record.run)), None)
+        if workload is not None:
+            assert isinstance(record, TokenRecord | CloseRecord)
+            workload.take(record)
+            return []
+        assert not isinstance(record, TokenRecord)
+        made = self._recorders[record.run].record(record)
+        if isinstance(record, CloseRecord):
+            del self._recorders[record.run]
+        return made
+
+    def _tell(self, run: str, told: list[Told]) -> list[Frame]:
+        """The frames of what a workload tells."""
+        made = [self._recorders[run].frame(schema.KINDS[type(each)], each) for each in told]
+        if self._workloads[run].over:
+            del self._workloads[run], self._recorders[run], self._systems[run]
+        return made
+
+    def measure(self) -> dict[str, Any]:
+        """The machine's memory bandwidth and peak. Raises Refused while a run goes on: each would slow the other."""
+        if self.busy:
+            raise Refused("run", BUSY, status=409)
+        return measure(self.engine.runner.device, self.engine.transformer.weight_dtype)
+
+    def _begun(self, opening: Frame, sampling: Sampling) -> list[Frame]:
+        """The log of a study that was admitted."""
+        self._recorders[opening.run] = Recorder(opening.run, self.info, self.tokenizer, sampling.temperature, seq=1)
+        return [opening]
+
+    def _same_model(self, opened: dict[str, Any]) -> None:
+        if not same_model(opened["model"], self.info):
+            message = f"The run was made by {called(opened['model'])}, and {called(self.info)} is loaded."
+            raise Refused("model", message, status=409)

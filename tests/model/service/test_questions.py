@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from kvscope.model.api import (
+    Refused,
+)
+from kvscope.model.companding import decompand
+from kvscope.model.log import frames
+from kvscope.model.service import service as service_module
+from tests.support.tiny import check_cache
+from tests.support.tiny_runs import (
+    chosen,
+    datas,
+    encoded,
+    finish,
+    kinds,
+    request,
+    run_to_end,
+    service,
+)
+
+
+class TestExactValues:
+    def test_they_agree_with_the_frames(self) -> None:
+        made = service()
+        log = run_to_end(made, request())
+        ids = encoded() + chosen(log)
+        prefill, decode = (frames.tensors(log[place].payload)["attention"] for place in (1, 5))
+        exact = safetensors.numpy.load(made.head(encoded(), 0, 1, 3))
+        assert np.abs(decompand(prefill[1, 3]) - exact["weights"]).max() < 0.004
+        exact = safetensors.numpy.load(made.head(ids[:14], 13, 0, 2))
+        assert np.abs(decompand(decode[0, 2]) - exact["weights"]).max() < 0.004
+
+        norms = frames.tensors(log[1].payload)
+        for position in (0, 7):
+            block = safetensors.numpy.load(made.block(encoded(), 1, position))
+            assert np.linalg.norm(block["resid_out"]) == pytest.approx(norms["residual_norm"][1, position], rel=2e-3)
+            k_norm = np.linalg.norm(block["attn.k_rot"], axis=-1)
+            assert k_norm == pytest.approx(norms["k_norm"][1, :, position].astype(float), rel=2e-3)
+
+            # The cache's V at layer 1 is measured by the frame too, row by row.
+            v_norms = np.linalg.norm(block["cache.v"], axis=-1)
+            assert v_norms == pytest.approx(norms["v_norm"][1, :, : position + 1].astype(float), rel=2e-3)
+
+        # Not every token is what its text is spelled with: some are bytes that make no character.
+        named = datas(log, "step")[0]["top_tokens"]
+        rank = next(i for i, each in enumerate(named) if made.tokenizer.encode(each["text"]) == [each["id"]])
+        best = made.candidates(encoded(), named[rank]["text"])["candidates"]
+        drawn = next(each for each in best if each["id"] == named[rank]["id"])
+        assert (drawn["rank"], drawn["whole"]) == (rank, True)
+        logit = frames.tensors(log[2].payload)["top_logits"][rank]
+        assert drawn["logit"] == pytest.approx(logit, abs=1e-3)
+        assert drawn["prob"] == pytest.approx(np.exp(logit - datas(log, "step")[0]["log_z"]), rel=1e-3)
+
+        token = chosen(log)[0]
+        found = made.lens(encoded(), token)
+        assert found["token"]["id"] == token
+        lens = found["layers"]
+        assert [layer["layer"] for layer in lens] == [0, 1]
+        best = lens[-1]["top"][0]
+        assert lens[-1]["chosen"] == {"prob": best["prob"], "rank": 0}
+        assert best["id"] == chosen(log)[0]
+        assert best["prob"] == pytest.approx(datas(log, "step")[0]["token"]["raw_prob"], rel=1e-3)
+        assert set(best) == {"id", "text", "bytes", "special", "prob"}
+
+    @pytest.mark.parametrize(
+        ("call", "arguments", "field", "limit"),
+        [
+            ("head", ([1, 2], 0, 2, 0), "layer", 1),
+            ("head", ([1, 2], 0, 0, 4), "head", 3),
+            ("head", ([1, 2], 2, 0, 0), "step", 1),
+            ("head", ([1, 2], 0, -1, 0), "layer", 1),
+            ("block", ([1, 2], 2, 0), "layer", 1),
+            ("block", ([1, 2], 0, 2), "position", 1),
+            ("algebra", ([1, 2], 2, 0), "layer", 1),
+            ("algebra", ([1, 2], 0, 4), "head", 3),
+            ("lens", ([], 0), "step", -1),
+            ("lens", ([1, 2], 259), "token", 258),
+        ],
+    )
+    def test_what_is_not_there_is_refused(self, call: str, arguments: tuple[Any, ...], field: str, limit: int) -> None:
+        with pytest.raises(Refused) as refused:
+            getattr(service(), call)(*arguments)
+        assert (refused.value.field, refused.value.limit) == (field, limit)
+
+    def test_a_run_can_be_looked_into_however_full_the_cache(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 256)
+        made = service()
+        log = made.start(request(prompt="x" * 100, max_new_tokens=28))
+        log += made.advance()
+        while made.engine.scheduler.runs["a"].step < 27:
+            log += made.advance()
+        ids = encoded("x" * 100)
+        assert safetensors.numpy.load(made.head(ids, 0, 0, 0))["weights"].shape == (100, 100)
+        assert kinds(log + finish(made))[-1] == "c"
+
+    def test_more_tokens_than_the_cache_holds_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 64)
+        made = service()
+        with pytest.raises(Refused) as refused:
+            made.lens([1] * 65, 0)
+        assert refused.value.status == 429
+        check_cache(made.engine)

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from kvscope.model.api import (
+    MAX_PROMPT_CHARS,
+    Frame,
+    Refused,
+    RunRequest,
+    Sampling,
+    TakeUpRequest,
+)
+from kvscope.model.hooks import observing
+from kvscope.model.log import frames
+from kvscope.model.log.check import LogCheck
+from kvscope.model.service import ModelService
+from kvscope.model.service import service as service_module
+from tests.support.tiny import ARCHS, check_cache, greedy, random_weights, shared_model
+from tests.support.tiny_runs import (
+    TEXT,
+    chosen,
+    datas,
+    encoded,
+    finish,
+    kinds,
+    request,
+    run_to_end,
+    service,
+    wordy_service,
+)
+
+
+class TestLog:
+    def test_a_run_from_its_prompt_to_its_end(self) -> None:
+        made = service()
+        log = run_to_end(made, request())
+        assert kinds(log) == "o" + "ls" * 6 + "c"
+        assert [frame.seq for frame in log] == list(range(len(log)))
+        assert {frame.run for frame in log} == {"a"}
+        assert chosen(log) == greedy(shared_model(), encoded(), 6)
+        assert datas(log, "close") == [{"reason": "length", "error": None, "steps": 6}]
+        assert frames.token_ids(frame.payload for frame in log) == encoded() + chosen(log)
+        assert not made.busy
+        assert made.advance() == []
+
+    def test_its_frames_are_small_and_survive_a_file(self) -> None:
+        log = run_to_end(service(), request(prompt="x" * 300, max_new_tokens=12))
+        assert max(len(frame.payload) for frame in log) <= frames.MAX_FRAME_BYTES
+        assert frames.split(frames.join(frame.payload for frame in log)) == log
+
+    def test_runs_side_by_side_have_logs_of_their_own(self) -> None:
+        made = service()
+        alone = {run: run_to_end(service(), request(run, run * 9, max_new_tokens=4)) for run in "abc"}
+        log = [frame for run in "abc" for frame in made.start(request(run, run * 9, max_new_tokens=4))]
+        log += finish(made)
+        for run in "abc":
+            mine = [frame for frame in log if frame.run == run]
+            assert [frame.seq for frame in mine] == list(range(len(mine)))
+            assert (kinds(mine), chosen(mine)) == (kinds(alone[run]), chosen(alone[run]))
+        assert {data["batch"] for data in datas(log, "step")} == {3}
+
+    def test_a_seed_decides_the_tokens(self) -> None:
+        settings = [Sampling("sample", 2.0, seed=seed) for seed in (5, 5, 6)]
+        logs = [run_to_end(service(), request(sampling=sampling)) for sampling in settings]
+        assert chosen(logs[0]) == chosen(logs[1]) != chosen(logs[2])
+
+    def test_a_chat_prompt_is_wrapped_in_the_models_template(self) -> None:
+        made = service()
+        data = datas(made.start(request(chat=True)), "open")[0]
+        assert data["prompt"] == TEXT
+        shown = "".join(token["text"] for token in data["tokens"])
+        assert shown == f"<|im_start|>user\n{TEXT}<|im_end|>\n<|im_start|>"
+        assert data["tokens"][0]["special"]
+
+    def test_an_end_token_closes_the_log(self) -> None:
+        end = greedy(shared_model(), encoded(), 1)[0]
+        log = run_to_end(service(eos=(end,)), request())
+        assert kinds(log) == "olsc"
+        assert datas(log, "close")[0]["reason"] == "eos"
+
+    def test_info_is_counted_off_the_checkpoint(self) -> None:
+        info = service().info
+        parameters = 259 * 32 + 2 * (32 + 64 * 32 + 32 * 32 + 32 + 96 * 32 + 32 * 48) + 32
+        assert (info["parameters"], info["weight_bytes"]) == (parameters, 4 * parameters)
+        assert (info["name"], info["arch"], info["vocab"], info["device"]) == ("tiny", "llama", 259, "cpu")
+        assert (info["dtype"], info["element_bytes"], info["weight_dtype"]) == ("float32", 4, "float32")
+
+    @pytest.mark.parametrize("arch", ARCHS)
+    def test_weights_in_bfloat16_are_described_as_they_are_kept(self, arch: str) -> None:
+        made, usual = service(arch=arch, dtype=torch.bfloat16), service(arch=arch)
+        matrices = sum(
+            weight.numel()
+            for name, weight in random_weights(made.engine.transformer.config).items()
+            if weight.dim() == 2 and name != "positions.weight"
+        )
+        told = {"weight_dtype": "bfloat16", "weight_bytes": usual.info["weight_bytes"] - 2 * matrices}
+        assert made.info == usual.info | told
+        assert made.engine.cache.pool.dtype == torch.float32
+        assert made.max_positions == usual.max_positions
+        stored = {weight.data_ptr(): weight.nbytes for weight in made.engine.transformer.parameters()}
+        assert sum(stored.values()) == made.info["weight_bytes"]  # nothing is held twice
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("asked", "field", "limit", "status"),
+        [
+            (request(prompt=""), "prompt", None, 422),
+            (request(prompt="x" * (MAX_PROMPT_CHARS + 1)), "prompt", MAX_PROMPT_CHARS, 413),
+            (request(prompt="x" * 512), "prompt", 511, 413),
+            (request(prompt="x" * 511, max_new_tokens=2), "max_new_tokens", 1, 422),
+            (request(max_new_tokens=0), "max_new_tokens", 256, 422),
+            (request(max_new_tokens=257), "max_new_tokens", 256, 422),
+        ],
+    )
+    def test_what_is_out_of_range_is_named_with_its_limit(
+        self, asked: RunRequest, field: str, limit: int | None, status: int
+    ) -> None:
+        made = service()
+        with pytest.raises(Refused) as refused:
+            made.start(asked)
+        assert (refused.value.field, refused.value.limit, refused.value.status) == (field, limit, status)
+        assert str(refused.value).endswith(".")
+        assert not made.busy
+        assert chosen(run_to_end(made, request())) == greedy(shared_model(), encoded(), 6)
+
+    def test_the_longest_prompt_and_answer_are_taken(self) -> None:
+        made = service()
+        made.start(request("long", "x" * 511, max_new_tokens=1))
+        made.start(request("many", max_new_tokens=256))
+        log = finish(made)
+        assert {data["reason"] for data in datas(log, "close")} == {"length"}
+
+    def test_a_prompt_whose_log_would_not_fit_a_frame_is_refused(self) -> None:
+        made = wordy_service()
+        with pytest.raises(Refused, match="limit is 65,024") as refused:
+            made.start(request(prompt="\\" * 8000))
+        assert (refused.value.field, refused.value.status) == ("prompt", 413)
+        assert not made.engine.scheduler.runs
+        assert len(made.start(request(prompt="\\" * 2000))) == 1
+
+    def test_a_full_cache_refuses_for_now_and_harms_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 96)
+        made = service()
+        assert made.max_positions == 48
+        log = made.start(request("a", max_new_tokens=30))
+        for _ in range(2):
+            with pytest.raises(Refused) as refused:
+                made.start(request("b", max_new_tokens=20))
+            assert (refused.value.field, refused.value.status) == ("run", 429)
+        log += finish(made)
+        assert chosen(log) == greedy(shared_model(), encoded(), 30)
+        assert chosen(run_to_end(made, request("b", max_new_tokens=20))) == chosen(log)[:20]
+
+
+class TestControl:
+    def test_pause_step_and_resume(self) -> None:
+        made = service()
+        log = made.start(request())
+        log += made.advance()
+        assert made.control("a", "pause") == "paused"
+        assert not made.busy
+        assert made.control("a", "step") == "paused"
+        assert made.control("a", "step") == "paused"
+        log += finish(made)
+        assert len(datas(log, "step")) == 3
+        assert made.control("a", "resume") == "running"
+        log += finish(made)
+        assert kinds(log) == "o" + "ls" * 6 + "c"
+        assert chosen(log) == greedy(shared_model(), encoded(), 6)
+
+    def test_a_step_of_a_running_run_pauses_it_after_one_more(self) -> None:
+        made = service()
+        log = made.start(request())
+        assert made.control("a", "step") == "paused"
+        log += finish(made)
+        assert kinds(log) == "ols"
+
+    def test_a_pause_takes_back_steps_not_yet_taken(self) -> None:
+        made = service()
+        made.start(request())
+        made.control("a", "step")
+        made.control("a", "pause")
+        assert not made.busy
+
+    def test_stop_closes_the_log_with_the_next_frames(self) -> None:
+        made = service()
+        log = made.start(request()) + made.start(request("b"))
+        log += made.advance()
+        made.control("b", "pause")
+        assert made.control("a", "stop") == "closed"
+        assert made.busy
+        log += finish(made)
+        mine = [frame for frame in log if frame.run == "a"]
+        assert kinds(mine) == "olsc"
+        assert datas(mine, "close") == [{"reason": "stopped", "error": None, "steps": 1}]
+        assert [frame.seq for frame in mine] == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize("action", ["pause", "resume", "step", "stop"])
+    def test_a_run_that_is_over_or_unknown_takes_no_orders(self, action: str) -> None:
+        made = service()
+        run_to_end(made, request())
+        for run in ("a", "nobody"):
+            with pytest.raises(Refused) as refused:
+                made.control(run, action)
+            assert (refused.value.field, refused.value.status) == ("run", 409)
+
+    def test_an_unknown_order_changes_nothing(self) -> None:
+        made = service()
+        made.start(request())
+        with pytest.raises(Refused, match="'halt'"):
+            made.control("a", "halt")
+        assert made.busy
+
+    def test_a_run_that_fails_says_so_in_its_log_and_the_next_works(self) -> None:
+        def fail(value: object) -> None:
+            raise RuntimeError("out of memory")
+
+        made = service()
+        log = made.start(request())
+        log += made.advance()
+        with observing(made.engine.runner.points, {"final": fail}):
+            log += made.advance()
+        assert kinds(log) == "olsc"
+        assert datas(log, "close") == [{"reason": "failed", "error": "The model failed: out of memory", "steps": 1}]
+        assert not made.busy
+        assert chosen(run_to_end(made, request("b"))) == greedy(shared_model(), encoded(), 6)
+
+
+def taken_up(made: ModelService, log: list[Frame]) -> None:
+    """A run that was set aside goes on."""
+    run = log[0].run
+    made.take_up(TakeUpRequest(run, len(log), tuple(f.payload for f in log if f.kind in ("open", "step"))))
+    assert made.control(run, "resume") == "running"
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_a_run_that_was_set_aside_goes_on_as_if_nothing_had_been(steps: int) -> None:
+    sampling = Sampling("sample", 1.5, 40, 0.9, 3)
+    whole = run_to_end(service(), request(sampling=sampling))
+    made = service()
+    log = made.start(request(sampling=sampling))
+    for _ in range(steps):
+        log += made.advance()
+    with pytest.raises(Refused, match="goes on"):
+        made.set_aside("a")
+    made.control("a", "pause")
+    made.set_aside("a")
+    assert not made.busy
+    with pytest.raises(Refused, match="over"):
+        made.control("a", "resume")
+    run_to_end(made, request("other", prompt="Something else, in between.", max_new_tokens=3))
+    taken_up(made, log)
+    log += finish(made)
+    assert frames.token_ids(f.payload for f in log) == frames.token_ids(f.payload for f in whole)
+    check = LogCheck()
+    for frame in log:
+        check.take(frame.payload)
+    check.finish()
+    check_cache(made.engine)
+
+
+def test_only_a_run_between_two_steps_is_set_aside() -> None:
+    made = service()
+    made.engine.scheduler.prefill_chunk = 4
+    made.start(request())
+    made.advance()
+    made.control("a", "pause")
+    for run in ("a", "nobody"):  # in the middle of its prompt, and none
+        with pytest.raises(Refused, match="middle of a step"):
+            made.set_aside(run)
+    made.control("a", "resume")
+    log = finish(made)
+    assert log[-1].kind == "close"

@@ -1,0 +1,384 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import torch
+
+from kvscope.model.api import (
+    MAX_PROMPT_CHARS,
+    BeamRequest,
+    Caching,
+    ForkRequest,
+    Frame,
+    Refused,
+    Sampling,
+    TwinRequest,
+)
+from kvscope.model.log import frames
+from kvscope.model.log.archive import Archive
+from kvscope.model.log.check import LogCheck
+from kvscope.model.service import ModelService
+from kvscope.model.service import service as service_module
+from tests.support.tiny import check_cache, greedy, shared_model, tiny_checkpoint
+from tests.support.tiny_runs import (
+    chosen,
+    datas,
+    encoded,
+    finish,
+    kinds,
+    request,
+    run_to_end,
+    service,
+    wordy_service,
+)
+
+
+def longest_start(made: ModelService) -> list[Frame]:
+    """The start of the run whose `open` frame is as large as any that is taken."""
+    taken, refused = 0, MAX_PROMPT_CHARS - 6000
+    while taken + 1 < refused:
+        quotes = (taken + refused) // 2
+        try:
+            made.start(request(prompt="\\" * 6000 + '"' * quotes))
+        except Refused:
+            refused = quotes
+        else:
+            taken = quotes
+            made.control("a", "stop")
+            made.advance()
+    return made.start(request(prompt="\\" * 6000 + '"' * taken))
+
+
+def fork_of(log: list[Frame], step: int, token: int, run: str = "fork") -> ForkRequest:
+    """As the web process makes it: the log up to the step that chose the token replaced."""
+    end = next(place for place, frame in enumerate(log) if frame.kind == "step" and frame.step == step) + 1
+    shared = tuple(frame.payload for frame in log[:end])
+    return ForkRequest(run, log[0].run, len(datas(log, "open")[0]["tokens"]) + step, token, shared)
+
+
+class TestFork:
+    def test_its_log_is_its_parents_with_the_forced_token_and_goes_on(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        token = (chosen(parent)[2] + 1) % 259
+        log = made.fork(fork_of(parent, 2, token))
+        shared = list(log)
+        assert {frame.run for frame in log} == {"fork"}
+        log += finish(made)
+        assert kinds(log) == kinds(parent)
+        assert [frame.seq for frame in log] == list(range(len(log)))
+        assert chosen(log)[:3] == [*chosen(parent)[:2], token]
+        assert chosen(log)[3:] == greedy(shared_model(), [*encoded(), *chosen(log)[:3]], 5)
+
+        opened, was = datas(log, "open")[0], datas(parent, "open")[0]
+        assert opened["parent"] == {"run": "a", "position": len(encoded()) + 2, "token": token}
+        assert datetime.fromisoformat(opened["created"]) >= datetime.fromisoformat(was["created"])
+        assert {**opened, "parent": None, "created": ""} == {**was, "created": ""}
+        for mine, theirs in zip(shared, parent, strict=False):
+            assert safetensors.numpy.load(mine.payload).keys() == safetensors.numpy.load(theirs.payload).keys()
+            for name, values in frames.tensors(theirs.payload).items():
+                assert np.array_equal(values, frames.tensors(mine.payload)[name])
+        check_cache(made.engine)
+
+    def test_the_forced_token_says_so_with_its_raw_probability(self) -> None:
+        made = service()
+        parent = run_to_end(made, request())
+        stored = frames.tensors(parent[2].payload)
+        for place in (3, 255):
+            token = int(stored["top_ids"][place])
+            forced = datas(made.fork(fork_of(parent, 0, token, f"fork{place}")), "step")[0]["token"]
+            assert (forced["id"], forced["forced"]) == (token, True)
+            log_z = datas(parent, "step")[0]["log_z"]
+            assert forced["raw_prob"] == pytest.approx(np.exp(stored["top_logits"][place] - log_z), rel=1e-5)
+        unlisted = next(token for token in range(259) if token not in stored["top_ids"])
+        forced = datas(made.fork(fork_of(parent, 0, unlisted)), "step")[0]["token"]
+        assert forced["raw_prob"] is None
+
+    def test_a_running_and_a_paused_parent_can_be_forked_and_a_fork_too(self) -> None:
+        made = service()
+        log = made.start(request(max_new_tokens=12))
+        for _ in range(4):
+            log += made.advance()
+        made.control("a", "pause")
+        first = made.fork(fork_of(log, 1, 33, "first"))
+        first += finish(made)
+        second = made.fork(fork_of(first, 5, 44, "second"))
+        second += finish(made)
+        made.control("a", "resume")
+        log += finish(made)
+        assert chosen(log) == greedy(shared_model(), encoded(), 12)
+        text = [*encoded(), chosen(log)[0], 33]
+        assert chosen(first)[2:] == greedy(shared_model(), text, 10)
+        text += [*chosen(first)[2:5], 44]
+        assert chosen(second)[6:] == greedy(shared_model(), text, 6)
+        assert datas(second, "open")[0]["parent"]["run"] == "first"
+
+    def test_a_sampled_fork_with_the_same_token_repeats_its_parent(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=20, sampling=Sampling("sample", 2.0, seed=9)))
+        log = made.fork(fork_of(parent, 7, chosen(parent)[7])) + finish(made)
+        assert chosen(log) == chosen(parent)
+
+    def test_a_run_as_long_as_any_that_is_taken_has_forks_that_can_be_read_from_a_file(self) -> None:
+        made = wordy_service()
+        log = longest_start(made) + finish(made)
+        assert len(log[0].payload) > 64_500
+        for generation in range(3):
+            log = made.fork(fork_of(log, generation, 33 + generation, f"{generation}".zfill(64))) + finish(made)
+            check = LogCheck()
+            for payload in Archive(memoryview(frames.join(frame.payload for frame in log))).frames():
+                check.take(payload)
+            check.finish()
+
+    def test_a_log_without_room_for_a_forks_first_frame_is_refused_in_a_sentence(self) -> None:
+        """Older logs may fill theirs to the last byte."""
+        made = wordy_service()
+        log = longest_start(made) + finish(made)
+        opened = datas(log, "open")[0]
+        longer = opened["prompt"] + "x" * (frames.MAX_FRAME_BYTES - len(log[0].payload))
+        log[0] = frames.relabel(log[0].payload, "a", 0, {"prompt": longer})
+        assert len(log[0].payload) == frames.MAX_FRAME_BYTES
+        for derive in (
+            lambda: made.fork(fork_of(log, 2, 33)),
+            lambda: made.twin(twin_of(log, "none")),
+            lambda: made.beam(BeamRequest("beam", "a", 0, 1, 1, [0], log[0].payload)),
+        ):
+            with pytest.raises(Refused, match=r"first frame .* the limit is 65,536\.$") as refused:
+                derive()
+            assert (refused.value.field, refused.value.status) == ("run", 409)
+        assert not made.busy
+        check_cache(made.engine)
+
+    def test_what_cannot_be_forked_is_refused_and_leaves_nothing(self) -> None:
+        made = service(eos=(5,))
+        parent = run_to_end(made, request())
+        good = fork_of(parent, 2, 33)
+        cases = {
+            "position": [
+                replace(good, position=good.position + 1),
+                replace(good, position=3),
+                replace(good, token=5),
+                fork_of(parent, 5, 33),
+            ],
+            "token": [replace(good, token=259), replace(good, token=-1)],
+        }
+        for field, asked in cases.items():
+            for one in asked:
+                with pytest.raises(Refused) as refused:
+                    made.fork(one)
+                assert refused.value.field == field
+        assert not made.busy
+        check_cache(made.engine)
+        other = ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
+        with pytest.raises(Refused) as refused:
+            other.fork(good)
+        assert (refused.value.field, refused.value.status) == ("model", 409)
+
+    def test_a_full_cache_refuses_a_fork_and_its_parent_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 96)
+        made = service()
+        log = made.start(request(max_new_tokens=30))
+        log += made.advance()
+        log += made.advance()
+        with pytest.raises(Refused) as refused:
+            made.fork(fork_of(log, 1, 33))
+        assert refused.value.status == 429
+        log += finish(made)
+        assert chosen(log) == greedy(shared_model(), encoded(), 30)
+        made.fork(fork_of(log, 1, 33))
+        check_cache(made.engine)
+
+
+def twin_of(log: list[Frame], caching: Caching, run: str = "twin") -> TwinRequest:
+    """As the web process makes it: the `open` and the `step` frames."""
+    return TwinRequest(run, log[0].run, caching, tuple(f.payload for f in log if f.kind in ("open", "step")))
+
+
+class TestTwin:
+    @pytest.mark.parametrize("sampling", [Sampling(), Sampling("sample", 2.0, top_k=90, seed=9)])
+    def test_without_a_cache_it_writes_the_same_and_says_what_that_took(self, sampling: Sampling) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8, sampling=sampling))
+        log = made.twin(twin_of(parent, "none")) + finish(made)
+        assert kinds(log) == "o" + "s" * 8 + "c"
+        assert [frame.seq for frame in log] == list(range(len(log)))
+        assert {frame.run for frame in log} == {"twin"}
+        assert chosen(log) == chosen(parent)
+        prompt = len(encoded())
+        assert [step["rows_computed"] for step in datas(log, "step")] == list(range(prompt, prompt + 8))
+        assert [step["rows_computed"] for step in datas(parent, "step")] == [prompt, *[1] * 7]
+        for mine, theirs in zip(datas(log, "step"), datas(parent, "step"), strict=True):
+            assert mine["filters"] == pytest.approx(theirs["filters"], rel=1e-4)
+        assert set(frames.tensors(log[1].payload)) == {"top_ids", "top_logits", "tail_counts"}
+        opened, was = datas(log, "open")[0], datas(parent, "open")[0]
+        assert opened["study"] == {"kind": "twin", "of": "a", "cache": "none"}
+        assert was["study"] is None
+        assert {**opened, "study": None, "created": ""} == {**was, "created": ""}
+
+    def test_forgetting_it_feeds_one_row_a_step_and_writes_something_else(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        log = made.twin(twin_of(parent, "forgotten")) + finish(made)
+        assert [step["rows_computed"] for step in datas(log, "step")] == [len(encoded()), *[1] * 7]
+        assert chosen(log)[0] == chosen(parent)[0]
+        assert chosen(log) != chosen(parent)
+        assert [step["position"] for step in datas(log, "step")] == [step["position"] for step in datas(parent, "step")]
+
+    @pytest.mark.parametrize("end", ["stopped", "eos"])
+    def test_it_takes_as_many_steps_as_its_run_took(self, end: str) -> None:
+        made = service(eos=(greedy(shared_model(), encoded(), 4)[3],) if end == "eos" else ())
+        parent = made.start(request(max_new_tokens=50))
+        for _ in range(4):
+            parent += made.advance()
+        if end == "stopped":
+            made.control("a", "stop")
+        parent += finish(made)
+        log = made.twin(twin_of(parent, "none")) + finish(made)
+        assert chosen(log) == chosen(parent)
+        assert datas(log, "close")[0]["reason"] == ("length" if end == "stopped" else "eos")
+        assert datas(log, "open")[0]["limits"]["max_new_tokens"] == len(chosen(parent)) <= 4
+
+    def test_the_twin_of_a_fork_is_given_the_token_the_fork_was_given(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        fork = made.fork(fork_of(parent, 2, 33)) + finish(made)
+        log = made.twin(twin_of(fork, "none")) + finish(made)
+        assert chosen(log) == chosen(fork)
+        assert chosen(log)[2] == 33
+        assert [step["token"].get("forced", False) for step in datas(log, "step")] == [step == 2 for step in range(8)]
+        opened = datas(log, "open")[0]
+        assert (opened["parent"], opened["study"]["of"]) == (None, "fork")
+
+    def test_it_takes_orders_like_any_run(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        log = made.twin(twin_of(parent, "none"))
+        made.control("twin", "pause")
+        assert not made.busy
+        made.control("twin", "step")
+        log += finish(made)
+        made.control("twin", "stop")
+        log += finish(made)
+        assert kinds(log) == "osc"
+        assert datas(log, "close")[0]["reason"] == "stopped"
+        check_cache(made.engine)
+
+    def test_what_cannot_be_twinned_is_refused_and_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 96)
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=30))
+        made.start(request("b", max_new_tokens=30))
+        with pytest.raises(Refused) as refused:
+            made.twin(twin_of(parent, "none"))
+        assert (refused.value.field, refused.value.status) == ("run", 429)
+        other = ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
+        with pytest.raises(Refused) as refused:
+            other.twin(twin_of(parent, "none"))
+        assert (refused.value.field, refused.value.status) == ("model", 409)
+        finish(made)
+        check_cache(made.engine)
+
+
+class TestBeam:
+    @staticmethod
+    def search_of(log: list[Frame], step: int, **options: int) -> BeamRequest:
+        ids = encoded() + chosen(log)[:step]
+        sizes = {"beams": 3, "length": 4, **options}
+        return BeamRequest("beam", log[0].run, step, ids=ids, opening=log[0].payload, **sizes)
+
+    def test_its_log_is_a_frame_per_depth(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        log = made.beam(self.search_of(parent, 3)) + finish(made)
+        assert kinds(log) == "obbbbc"
+        assert [frame.seq for frame in log] == list(range(6))
+        opened = datas(log, "open")[0]
+        assert opened["study"] == {"kind": "beam", "of": "a", "step": 3, "beams": 3, "length": 4}
+        assert (opened["tokens"], opened["parent"]) == (datas(parent, "open")[0]["tokens"], None)
+        depths = datas(log, "beams")
+        assert [depth["depth"] for depth in depths] == [1, 2, 3, 4]
+        assert [depth["rows_computed"] for depth in depths] == [1, 3, 3, 3]
+        assert depths[0]["nodes"][0]["token"]["id"] == chosen(parent)[3]
+        assert datas(log, "close") == [{"reason": "length", "error": None, "steps": 0}]
+        assert frames.split(frames.join(frame.payload for frame in log)) == log
+        check_cache(made.engine)
+
+    def test_the_largest_search_fits_its_frames(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=1))
+        log = made.beam(self.search_of(parent, 0, beams=8, length=32)) + finish(made)
+        assert kinds(log) == "o" + "b" * 32 + "c"
+        assert max(len(frame.payload) for frame in log) <= frames.MAX_FRAME_BYTES
+
+    def test_it_takes_orders_like_any_run(self) -> None:
+        made = service()
+        parent = run_to_end(made, request())
+        log = made.beam(self.search_of(parent, 2))
+        assert made.control("beam", "pause") == "paused"
+        assert not made.busy
+        made.control("beam", "step")
+        log += finish(made)
+        assert made.control("beam", "stop") == "closed"
+        log += finish(made)
+        assert kinds(log) == "obc"
+        assert datas(log, "close")[0]["reason"] == "stopped"
+        with pytest.raises(Refused):
+            made.control("beam", "resume")
+
+    @pytest.mark.parametrize(
+        ("options", "field", "limit"),
+        [
+            ({"beams": 0}, "beams", 8),
+            ({"beams": 9}, "beams", 8),
+            ({"length": 0}, "length", 32),
+            ({"length": 33}, "length", 32),
+        ],
+    )
+    def test_what_is_out_of_bounds_is_named(self, options: dict[str, int], field: str, limit: int) -> None:
+        made = service()
+        parent = run_to_end(made, request())
+        with pytest.raises(Refused) as refused:
+            made.beam(self.search_of(parent, 1, **options))
+        assert (refused.value.field, refused.value.limit) == (field, limit)
+        assert not made.busy
+
+    def test_near_the_end_of_the_context_that_bounds_the_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 256)
+        made = service()
+        parent = run_to_end(made, request(prompt="x" * 100, max_new_tokens=28))
+        ids = encoded("x" * 100) + chosen(parent)[:20]
+        asked = BeamRequest("beam", "a", 20, 1, 8, ids, parent[0].payload)
+        for much, field, limit in ((replace(asked, length=9), "length", 8), (replace(asked, beams=2), "beams", 1)):
+            with pytest.raises(Refused) as refused:
+                made.beam(much)
+            assert (refused.value.field, refused.value.limit) == (field, limit)
+        assert kinds(made.beam(asked) + finish(made)) == "o" + "b" * 8 + "c"
+
+    def test_a_full_cache_refuses_for_now_and_another_model_for_good(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 256)
+        made = service()
+        parent = run_to_end(made, request())
+        made.start(request("b", "x" * 90, max_new_tokens=30))
+        with pytest.raises(Refused) as refused:
+            made.beam(self.search_of(parent, 2))
+        assert (refused.value.field, refused.value.status) == ("run", 429)
+        other = ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
+        with pytest.raises(Refused) as refused:
+            other.beam(self.search_of(parent, 2))
+        assert (refused.value.field, refused.value.status) == ("model", 409)
+        finish(made)
+        check_cache(made.engine)
+
+
+def test_a_run_goes_on_only_over_weights_that_are_kept_as_its_own_were() -> None:
+    log = run_to_end(service(), request())
+    rounded = service(dtype=torch.bfloat16)
+    with pytest.raises(Refused, match="made by tiny, and tiny in bfloat16 is loaded"):
+        rounded.fork(fork_of(log, 0, 33, "f" * 64))
+    kept = run_to_end(rounded, request())
+    with pytest.raises(Refused, match="made by tiny in bfloat16, and tiny is loaded"):
+        service().fork(fork_of(kept, 0, 33, "f" * 64))
