@@ -84,6 +84,12 @@ def test_top_p_is_judged_at_the_temperature() -> None:
     assert (cold.kept_top_p, hot.kept_top_p) == (1, 5)
 
 
+def test_top_p_is_of_what_top_k_left() -> None:
+    """0.4 and 0.3 are left: of them the first has 57 %."""
+    logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()
+    assert choose(logits, Sampling("sample", top_k=2, top_p=0.5), generator()).kept_top_p == 1
+
+
 @pytest.mark.parametrize(("k", "kept"), [(0, 4), (1, 1), (3, 3), (4, 4), (1000, 4)])
 def test_top_k_edges(k: int, kept: int) -> None:
     assert top_k(torch.tensor([0.4, 0.3, 0.2, 0.1]), k) == kept

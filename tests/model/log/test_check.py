@@ -191,6 +191,13 @@ def without_tensor(payload: bytes, name: str) -> bytes:
     return changed(payload, change_tensors=lambda arrays: arrays.pop(name))
 
 
+@pytest.mark.parametrize("place", [1, -1])
+def test_nothing_follows_the_end_of_a_run(log: list[bytes], place: int) -> None:
+    """Neither a frame with rows nor a second end, however well it is numbered."""
+    with pytest.raises(BadFile, match="follows the end of the run"):
+        checked([*log, relabel(log[place], "r", len(log)).payload])
+
+
 def written(path: tuple[Any, ...]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
 

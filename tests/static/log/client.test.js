@@ -99,6 +99,16 @@ test("a hole in the sequence is filled over HTTP, also when nothing follows it",
   assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
 });
 
+test("a hole of a single frame is filled too", async () => {
+  const parts = wire({ stored: 2 });
+  const { got } = watching(parts);
+  await settled();
+  parts.server.stored = 4;
+  parts.say("frame", PAYLOADS[3]);
+  await settled();
+  assert.deepEqual(got.seqs, upTo(4));
+});
+
 test("after a reconnect the watch begins after the newest frame", async () => {
   const parts = wire({ stored: 2 });
   const { got } = watching(parts);

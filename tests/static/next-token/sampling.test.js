@@ -28,6 +28,7 @@ test("top-k keeps k and shares out the rest of the mass", () => {
   const { final, cut, massTopK, keptTopK } = of(TENTHS, { top_k: 2 });
   near(final[0], 4 / 7);
   near(final[1], 3 / 7);
+  assert.deepEqual([...final.slice(2)], [0, 0], "what is cut cannot be drawn");
   assert.deepEqual(cut, [null, null, "top-k", "top-k"]);
   near(massTopK, 0.7);
   assert.equal(keptTopK, 2);
