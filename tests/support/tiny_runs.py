@@ -8,10 +8,7 @@ from typing import Any
 import tokenizers
 from tokenizers import models
 
-from kvscope.model.api import (
-    Frame,
-    RunRequest,
-)
+from kvscope.model.api import Frame, RunRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.checkpoint.tokenizer import Extras
 from kvscope.model.log import frames

@@ -6,18 +6,13 @@ from typing import Any
 import pytest
 import torch
 
-from kvscope.model.api import (
-    Progress,
-    Refused,
-)
+from kvscope.model.api import Progress, Refused
 from kvscope.model.compiled.graph import GraphedSteps
 from kvscope.model.engine.engine import Engine
 from kvscope.model.service import load_service, loading
 from kvscope.model.service.loading import pick_device
 from tests.support.tiny import tiny_checkpoint
-from tests.support.tiny_runs import (
-    service,
-)
+from tests.support.tiny_runs import service
 
 
 class TestLoad:

@@ -6,23 +6,12 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from kvscope.model.api import (
-    Refused,
-)
+from kvscope.model.api import Refused
 from kvscope.model.companding import decompand
 from kvscope.model.log import frames
 from kvscope.model.service import service as service_module
 from tests.support.tiny import check_cache
-from tests.support.tiny_runs import (
-    chosen,
-    datas,
-    encoded,
-    finish,
-    kinds,
-    request,
-    run_to_end,
-    service,
-)
+from tests.support.tiny_runs import chosen, datas, encoded, finish, kinds, request, run_to_end, service
 
 
 class TestExactValues:

@@ -3,14 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kvscope.model.api import (
-    MAX_PROMPT_CHARS,
-    Frame,
-    Refused,
-    RunRequest,
-    Sampling,
-    TakeUpRequest,
-)
+from kvscope.model.api import MAX_PROMPT_CHARS, Frame, Refused, RunRequest, Sampling, TakeUpRequest
 from kvscope.model.hooks import observing
 from kvscope.model.log import frames
 from kvscope.model.log.check import LogCheck

@@ -8,33 +8,14 @@ import pytest
 import safetensors.numpy
 import torch
 
-from kvscope.model.api import (
-    MAX_PROMPT_CHARS,
-    BeamRequest,
-    Caching,
-    ForkRequest,
-    Frame,
-    Refused,
-    Sampling,
-    TwinRequest,
-)
+from kvscope.model.api import MAX_PROMPT_CHARS, BeamRequest, Caching, ForkRequest, Frame, Refused, Sampling, TwinRequest
 from kvscope.model.log import frames
 from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService
 from kvscope.model.service import service as service_module
 from tests.support.tiny import check_cache, greedy, shared_model, tiny_checkpoint
-from tests.support.tiny_runs import (
-    chosen,
-    datas,
-    encoded,
-    finish,
-    kinds,
-    request,
-    run_to_end,
-    service,
-    wordy_service,
-)
+from tests.support.tiny_runs import chosen, datas, encoded, finish, kinds, request, run_to_end, service, wordy_service
 
 
 def longest_start(made: ModelService) -> list[Frame]:
