@@ -35,6 +35,11 @@ class Groups:
         return bits if self.m is None else f"{bits} m"
 
     @property
+    def format(self) -> str:
+        """What the weights are called as they are kept here: "4-bit groups" or "8-bit groups"."""
+        return f"{self.form[0]}-bit groups"
+
+    @property
     def nbytes(self) -> int:
         return sum(part.nbytes for part in (self.q, self.d, self.m) if part is not None)
 

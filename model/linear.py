@@ -22,6 +22,11 @@ COMPUTED = torch.float32
 """What all is but matrices and the embedding, which may be kept smaller: rows, K and V, biases, norms, logits."""
 
 
+def name_of(dtype: torch.dtype) -> str:
+    """As logs and the command line call it, such as float32."""
+    return str(dtype).removeprefix("torch.")
+
+
 class Linear(nn.Linear):
     """`nn.Linear`; after `pack`, its weight exists only in oneDNN's layout."""
 
@@ -42,7 +47,16 @@ class Linear(nn.Linear):
     @property
     def nbytes(self) -> int:
         """Of the weight, where `forward` reads it."""
-        return self.in_features * self.out_features * (4 if self.packed is not None else self.weight.element_size())
+        return self.in_features * self.out_features * self._read_as.itemsize
+
+    @property
+    def format(self) -> str:
+        """What `forward` reads the weight as."""
+        return name_of(self._read_as)
+
+    @property
+    def _read_as(self) -> torch.dtype:
+        return COMPUTED if self.packed is not None else self.weight.dtype
 
     def forward(self, rows: Tensor) -> Tensor:
         if self.packed is not None:

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from kvscope.model.linear import name_of
+
 READ_BYTES = 2**29
 """Of the matrix that is read: twice the largest cache that was met (260 MiB)."""
 PRODUCT_SIDE = {"cpu": 2048, "cuda": 8192}
@@ -39,11 +41,6 @@ def measure(
         "bandwidth": _bandwidth(device, dtype, isqrt(read_bytes // dtype.itemsize)),
         "peak": _peak(device, dtype, product_side or PRODUCT_SIDE[device.partition(":")[0]]),
     }
-
-
-def name_of(dtype: torch.dtype) -> str:
-    """As logs and the command line call it, such as float32."""
-    return str(dtype).removeprefix("torch.")
 
 
 def _bandwidth(device: str, dtype: torch.dtype, side: int) -> dict[str, Any]:

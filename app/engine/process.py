@@ -89,7 +89,7 @@ def serve(
     give_way(NICENESS)  # not before: everybody waits for the model, which beside two busy processes would take minutes
     send(Ready(loaded.info))
     if compiled:
-        loaded.compile(lambda line, goes_on: send(Compiled(line, goes_on)))
+        loaded.compile(lambda line, goes_on: send(Compiled(line, goes_on, loaded.info)))
     while True:
         waiting = calls.qsize() if loaded.busy else 1
         for _ in range(waiting):

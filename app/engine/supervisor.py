@@ -176,7 +176,8 @@ class Supervisor:
                     self._calls.open(connection)
                     self._info = info
                     self._readiness = Readiness("ready", "ready", 0, 0, "Ready", compiling=self._compiles)
-                case Compiled(line, goes_on):
+                case Compiled(line, goes_on, info):
+                    self._info = info
                     self._readiness = replace(self._readiness, compiled=line, compiling=goes_on)
                 case LoadFailed(reason):
                     if self._last_failure != reason:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -31,7 +31,8 @@ class Checkpoint:
     `weights`: contiguous, under the names of `model.checkpoint.layout.slots`; fp32, but for matrices and the embedding
     where these were wanted smaller. `sha256`: of the GGUF file, or of the safetensors files one after the other, in the
     order of their names. `source`: what the model was loaded from, for people. `groups`: reads those of linear layers
-    that a GGUF file has in groups once more, as they are there, by the same names.
+    that a GGUF file has in groups once more, as they are there, by the same names. `stored`: bytes of the weights in
+    the file, by what it stores them as.
     """
 
     config: ModelConfig
@@ -41,6 +42,7 @@ class Checkpoint:
     sha256: str
     source: str
     groups: Callable[[], dict[str, Groups]] = dict
+    stored: Mapping[str, int] = field(default_factory=dict)
 
 
 def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> Checkpoint:
@@ -69,9 +71,10 @@ def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.d
 def _gguf(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype) -> Checkpoint:
     loaded = read_gguf(path, progress, dtype)
     tokenizer = tokenizer_from_gguf(loaded.metadata, path.name)
-    return Checkpoint(loaded.config, loaded.weights, tokenizer, name, fetch.sha256_of(path), path.name, loaded.groups)
+    sha256 = fetch.sha256_of(path)
+    return Checkpoint(loaded.config, loaded.weights, tokenizer, name, sha256, path.name, loaded.groups, loaded.stored)
 
 
 def _folder(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype) -> Checkpoint:
     loaded = read_folder(path, progress, name, dtype)
-    return Checkpoint(loaded.config, loaded.weights, loaded.tokenizer, name, loaded.sha256, name)
+    return Checkpoint(loaded.config, loaded.weights, loaded.tokenizer, name, loaded.sha256, name, stored=loaded.stored)

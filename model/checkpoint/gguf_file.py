@@ -55,6 +55,8 @@ class GgufModel:
     weights: dict[str, torch.Tensor]
     groups: Callable[[], dict[str, Groups]]
     metadata: dict[str, Any]
+    stored: dict[str, int]
+    """Bytes of all its tensors by what it stores them as."""
 
 
 def read_gguf(path: Path, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> GgufModel:
@@ -74,7 +76,7 @@ def read_gguf(path: Path, progress: Callable[[Progress], None], dtype: torch.dty
     except OSError as error:
         raise Refused("model", f"{path.name} cannot be read: {error.strerror or error}.") from None
     reader.let_go()
-    return GgufModel(config, weights, reader.groups, header.metadata)
+    return GgufModel(config, weights, reader.groups, header.metadata, header.stored)
 
 
 def file_name(part: str) -> str:

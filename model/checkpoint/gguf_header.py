@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import struct
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ _SCALARS = {
     GGUFValueType.INT64: "q",
     GGUFValueType.FLOAT64: "d",
 }
+_PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 _VERSIONS = (2, 3)
 _MAX_DIMENSIONS = 4
 _DEFAULT_ALIGNMENT = 32
@@ -55,6 +58,22 @@ class Header:
 
     metadata: dict[str, Any]
     tensors: dict[str, TensorInfo]
+
+    @property
+    def stored(self) -> dict[str, int]:
+        """Bytes of the tensors by what they are stored as: "float32", "4-bit groups" and so on."""
+        total: Counter[str] = Counter()
+        for info in self.tensors.values():
+            total[format_of(info.kind)] += info.bytes
+        return dict(total)
+
+
+def format_of(kind: GGMLQuantizationType) -> str:
+    """Types of GGML that are not plain numbers have their bits in the name: Q4_1, IQ2_XXS, MXFP4."""
+    if kind.name in _PLAIN:
+        return _PLAIN[kind.name]
+    bits = re.search(r"[1-9]", kind.name)
+    return f"{bits[0]}-bit groups" if bits else kind.name
 
 
 def mapped(path: Path) -> mmap.mmap:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
 from kvscope.model.checkpoint.layout import fill, slots
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
+from kvscope.model.linear import name_of
 
 _LLAMA_MODULES = {
     "embed": "embed_tokens",
@@ -64,6 +66,8 @@ class FolderModel:
     weights: dict[str, torch.Tensor]
     tokenizer: Tokenizer
     sha256: str
+    stored: dict[str, int]
+    """Bytes of the weights that were read, by what the files store them as."""
 
 
 def read_folder(
@@ -84,7 +88,7 @@ def read_folder(
         tensors = _Tensors(files, config, name, stack)
         tensors.check()
         weights = fill(config, tensors.read, name, progress, dtype)
-    return FolderModel(config, weights, tokenizer, _digest(files))
+    return FolderModel(config, weights, tokenizer, _digest(files), dict(tensors.stored))
 
 
 def read_json(path: Path, folder: str) -> dict[str, Any]:
@@ -126,6 +130,8 @@ class _Tensors:
 
     def __init__(self, files: list[Path], config: ModelConfig, source: str, stack: ExitStack):
         self._config, self._source = config, source
+        self.stored: Counter[str] = Counter()
+        """Bytes of what was read, by what the files store it as."""
         self._handles: dict[str, tuple[Any, Path]] = {}
         for path in files:
             try:
@@ -179,6 +185,7 @@ class _Tensors:
     def read(self, part: str, out: torch.Tensor) -> None:
         name = self._name(part)
         tensor = self._handles[name][0].get_tensor(name)
+        self.stored[name_of(tensor.dtype)] += tensor.nbytes
         out.copy_(tensor.T if self._turned(name) else tensor)
 
 

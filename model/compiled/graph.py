@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from kvscope.model.compiled.package import SEEN, head_of
 from kvscope.model.compiled.step import BORDERS
+from kvscope.model.grouped import Groups
 from kvscope.model.hooks import HookPoint, hook_points, observing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer, rope_table
@@ -71,6 +72,9 @@ class GraphedSteps:
     Where one cannot be made, `say` hears why, once.
     """
 
+    groups: tuple[Groups, ...] = ()
+    """None are held for it: graphs read the weights where the modules do."""
+
     def __init__(
         self, transformer: Transformer, cache: KVCache, say: Callable[[str], None], record: Record | None = None
     ):
@@ -99,7 +103,7 @@ class GraphedSteps:
 class GraphedStep:
     """Stands in for the transformer in passes of one new row of each of `sequences` that have `keys` keys at most."""
 
-    weight_bytes = None
+    weights = None
 
     def __init__(self, transformer: Transformer, cache: KVCache, record: Record, sequences: int, keys: int):
         self._transformer, self._cache, self._record = transformer, cache, record

@@ -15,6 +15,7 @@ from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import Linear
 from kvscope.model.transformer import AttentionGroup, Batch, Block, Transformer
+from kvscope.model.weights import ByFormat, weights_read
 
 BORDERS = ("resid_in", "resid_out")
 """Hook points of a block that its code lies between."""
@@ -73,12 +74,14 @@ class CompiledSteps:
 
         one = compiled(lambda name, part: plan_of(name, part, config, groups), groups)
         several = compiled(lambda _, part: plan_of_rows(part, config), {})
-        read = (
-            groups[key].nbytes if (key := f"{name}{inner}.weight") in groups and name in one else linear.nbytes
+        read = [
+            groups[key] if (key := f"{name}{inner}.weight") in groups and name in one else linear
             for name, part in _parts(transformer)
             for inner, linear in _linears(part)
-        )
-        self._one = CompiledStep(transformer, one, sum(read))
+        ]
+        self.groups = tuple(each for each in read if isinstance(each, Groups))
+        """The weights that are held in groups for it."""
+        self._one = CompiledStep(transformer, one, weights_read(read))
         self._several = CompiledStep(transformer, several, None)
 
     def for_pass(self, batch: Batch, observed: Iterable[str]) -> CompiledStep | None:
@@ -97,7 +100,7 @@ class CompiledSteps:
 class CompiledStep:
     """Stands in for the transformer in one kind of pass, with code for some of its `parts`, by name."""
 
-    def __init__(self, transformer: Transformer, parts: Mapping[str, CompiledPart], weight_bytes: int | None):
+    def __init__(self, transformer: Transformer, parts: Mapping[str, CompiledPart], weights: ByFormat | None):
         self.blocks: list[Callable[..., Tensor]] = [
             CompiledBlock(part, parts[name]) if name in parts else part
             for name, part in _parts(transformer)
@@ -106,8 +109,8 @@ class CompiledStep:
         """To be called as the transformer's are."""
         self.head: Callable[[Tensor], Tensor] | None = parts.get("")
         """Rows of the residual stream [T, D] to logits [T, V]; None where it is the transformer's own."""
-        self.weight_bytes = weight_bytes
-        """What the matrices of blocks and head take where it reads them; None: as much as the transformer's own."""
+        self.weights = weights
+        """The matrices of blocks and head, as it reads them; None: as the transformer's own modules do."""
         self._shown = {"embedded"}
         for name, part in _parts(transformer):
             points = (*parts[name].points, *(BORDERS if name else ())) if name in parts else hook_points(part)

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kvscope.model.linear import COMPUTED
 from kvscope.model.transformer import Transformer
+from kvscope.model.weights import ByFormat, added, embedding_row_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
     """`flops`: multiply-adds × 2 of the matrix products. `rows`: rows of tokens fed.
 
-    `bytes_read`: weights of those products, embedding rows, K and V that had to be read.
+    `bytes_read`: weights of those products, embedding rows, K and V that had to be read. `weights`: the first of these,
+    by format.
     """
 
     flops: int = 0
     bytes_read: int = 0
     rows: int = 0
+    weights: ByFormat = field(default_factory=dict)
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.flops + other.flops, self.bytes_read + other.bytes_read, self.rows + other.rows)
+        weights = added(self.weights, other.weights)
+        return Cost(self.flops + other.flops, self.bytes_read + other.bytes_read, self.rows + other.rows, weights)
 
     @classmethod
-    def of_pass(cls, transformer: Transformer, rows: int, keys: int, weights: int) -> Cost:
+    def of_pass(cls, transformer: Transformer, rows: int, keys: int, weights: ByFormat) -> Cost:
         """One pass of `rows` new rows of one run that ends with `keys` keys, with one row of logits.
 
-        `weights`: bytes that the matrices of blocks and head take where it reads them.
+        `weights`: the matrices of blocks and head, as the pass reads them.
         Masked scores count: the dense product computes them. Weights count in full even where a batch shares them.
         """
         config = transformer.config
@@ -34,16 +38,10 @@ class Cost:
         head = config.d * config.vocab
         attention = 2 * config.layers * config.heads * config.head_dim * rows * keys
         kv = 2 * config.layers * config.kv_heads * config.head_dim * keys
-        embedding = transformer.weight_dtype.itemsize * rows * config.d
+        embedding = rows * embedding_row_bytes(transformer)
         return cls(
             flops=2 * (rows * blocks + head + attention),
-            bytes_read=weights + embedding + COMPUTED.itemsize * kv,
+            bytes_read=sum(weights.values()) + embedding + COMPUTED.itemsize * kv,
             rows=rows,
+            weights=weights,
         )
-
-
-def weight_bytes(transformer: Transformer) -> int:
-    """What the matrices of blocks and head take where the transformer's own modules read them."""
-    config = transformer.config
-    weights = config.layers * transformer.block_products + config.d * config.vocab
-    return transformer.weight_dtype.itemsize * weights

@@ -257,7 +257,7 @@ class Engine:
             spent.chunk_ms.append(done.forward_ms)
             spent.layer_ms.append(done.layer_ms)
             rows, keys = entries[index].count, run.sequence.length
-            spent.cost += Cost.of_pass(self.transformer, rows, keys, done.weight_bytes)
+            spent.cost += Cost.of_pass(self.transformer, rows, keys, done.weights)
             if run.recorded == "rows":
                 spent.capture_ms += done.capture_ms / shares
                 records.append(RowsRecord(run.key, run.step, done.captured[place]))
@@ -269,7 +269,7 @@ class Engine:
         self.last_pass = PassRecord(
             started,
             (time.perf_counter() - started) * 1000,
-            done.weight_bytes,
+            done.weights,
             tuple(PassEntry(run.key, entry.positions.start, entry.count, entry.outputs - 1) for run, entry in brought),
         )
         return records

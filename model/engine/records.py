@@ -9,6 +9,7 @@ from kvscope.model.engine.candidates import Candidates
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.sampling import Choice
+from kvscope.model.weights import ByFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +146,12 @@ class PassEntry:
 class PassRecord:
     """One forward pass for runs. `started`: time.perf_counter(); `ms`: wall time, the choice of tokens included.
 
-    `weight_bytes`: what the matrices of blocks and head take where it read them, once for all its rows.
+    `weights`: the matrices of blocks and head, as it read them, once for all its rows.
     """
 
     started: float
     ms: float
-    weight_bytes: int
+    weights: ByFormat
     entries: tuple[PassEntry, ...]
 
 

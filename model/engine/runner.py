@@ -15,12 +15,12 @@ from kvscope.model.compiled.graph import GraphedSteps
 from kvscope.model.compiled.step import CompiledSteps
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.capture import Capture, CapturedRows
-from kvscope.model.engine.cost import weight_bytes
 from kvscope.model.engine.eviction import LookedAt
 from kvscope.model.engine.threads import threads_for
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import Transformer
+from kvscope.model.weights import ByFormat, linears, weights_read
 
 Steps = CompiledSteps | GraphedSteps
 
@@ -41,8 +41,8 @@ class Pass:
     """[keys] of each, the attention that its rows got; empty where nobody wanted it."""
     forward_ms: float
     capture_ms: float
-    weight_bytes: int
-    """What the matrices of blocks and head take where this pass read them."""
+    weights: ByFormat
+    """The matrices of blocks and head, as this pass read them."""
     layer_ms: tuple[float, ...] | None
     """Each layer's part of `forward_ms`, None where it was not measured."""
 
@@ -84,7 +84,7 @@ class Runner:
             looks = LookedAt(self.transformer.config) if attention else None
             watched = [seen.observers for seen in (recording, looks) if seen] + [observers or {}]
             code = self.compiled.for_pass(batch, chain.from_iterable(watched)) if self.compiled else None
-            read = code.weight_bytes if code is not None else None
+            read = code.weights if code is not None else None
             started = time.perf_counter()
             with ExitStack() as attached:
                 for those in watched:
@@ -100,7 +100,7 @@ class Runner:
                 captured=captured,
                 looked_at=looks.rows(batch, lengths) if looks else [],
                 forward_ms=(computed - started) * 1000,
-                weight_bytes=weight_bytes(self.transformer) if read is None else read,
+                weights=weights_read(linears(self.transformer)) if read is None else read,
                 capture_ms=(time.perf_counter() - computed) * 1000,
                 # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
                 layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,

@@ -120,6 +120,7 @@ class Recorder:
             ),
             flops=record.cost.flops,
             bytes_read=record.cost.bytes_read,
+            weights_read=record.cost.weights,
             rows_computed=record.cost.rows,
         )
 

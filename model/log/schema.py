@@ -93,6 +93,17 @@ class RatedToken(Token):
     prob: Number
 
 
+ByFormat = Annotated[dict[Name, Natural], Field(max_length=16)]
+"""Bytes of weights by what they are kept as."""
+
+
+class Weights(Data):
+    """Of the whole model: in its file, and in memory when the run began."""
+
+    stored: ByFormat
+    held: ByFormat
+
+
 class Model(Data):
     name: Name
     sha256: Name
@@ -109,6 +120,7 @@ class Model(Data):
     element_bytes: Positive
     weight_dtype: Name = "float32"
     weight_bytes: Natural
+    weights: Weights | None = None
     parameters: Natural
     device: Name
     eos: list[TokenId] = Field(max_length=1000)
@@ -271,6 +283,7 @@ class Step(FrameData):
     kv: KV
     flops: Natural
     bytes_read: Natural
+    weights_read: ByFormat | None = None
     rows_computed: Natural | None = None
 
     @property
@@ -304,16 +317,35 @@ class Beams(FrameData):
     kv: BeamKV
 
 
+Waits = Literal["static", "places", "blocks", "order"]
+
+
 class ServingEvent(Data):
-    """Something that happened to a request; `count` and `other` say of how many tokens or blocks, and with whom."""
+    """Something that happened to a request; `count` and `other` say of how many tokens or blocks, and with whom.
+
+    `why` it waits: nobody joins those who are being answered, all places are taken, too few blocks are free, or it
+    stands behind another. `free`: blocks that are, where `count` are needed.
+    """
 
     ms: Number
     what: Literal[
-        "arrived", "joined", "shared", "first", "copied", "preempted", "cancelled", "done", "evicted", "refused"
+        "arrived",
+        "waits",
+        "joined",
+        "shared",
+        "first",
+        "copied",
+        "preempted",
+        "cancelled",
+        "done",
+        "evicted",
+        "refused",
     ]
     request: Natural
     count: Natural | None = None
     other: Natural | None = None
+    why: Waits | None = None
+    free: Natural | None = None
 
 
 class PassMember(Data):
@@ -358,6 +390,7 @@ class Pass(FrameData):
     start_ms: Number
     ms: Number
     weight_bytes: Natural | None = None
+    weights_read: ByFormat | None = None
     members: list[PassMember] = Field(max_length=1000)
     others: OtherMembers
     requests: list[RequestState] = Field(max_length=1000)

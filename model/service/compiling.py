@@ -10,8 +10,7 @@ from kvscope.model.compiled.graph import GRAPHED, NOT_GRAPHED, GraphedSteps
 from kvscope.model.compiled.job import COMPILED, NOT_COMPILED, CompileFailed, compiled_steps
 from kvscope.model.engine.runner import Runner
 from kvscope.model.grouped import Groups
-from kvscope.model.linear import COMPUTED
-from kvscope.model.measure import name_of
+from kvscope.model.linear import COMPUTED, name_of
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kvscope.model.checkpoint import Checkpoint
-from kvscope.model.linear import COMPUTED
-from kvscope.model.measure import name_of
+from kvscope.model.linear import COMPUTED, name_of
 from kvscope.model.transformer import Transformer
+from kvscope.model.weights import weights_held
 
 
 def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> dict[str, Any]:
@@ -29,6 +29,7 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "element_bytes": COMPUTED.itemsize,
         "weight_dtype": name_of(transformer.weight_dtype),
         "weight_bytes": sum(weight.nbytes for weight in checkpoint.weights.values()),
+        "weights": {"stored": dict(checkpoint.stored), "held": weights_held(transformer, ())},
         "parameters": sum(weight.numel() for weight in checkpoint.weights.values()),
         "device": device,
         "eos": list(checkpoint.tokenizer.eos),

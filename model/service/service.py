@@ -43,6 +43,7 @@ from kvscope.model.service.questions import Questions
 from kvscope.model.serving.admission import joining, served, study_of, tokenized
 from kvscope.model.serving.workload import Told, Workload
 from kvscope.model.transformer import Transformer
+from kvscope.model.weights import weights_held
 
 IDLE_S = 0.005
 """How long nothing is looked at while a workload waits for its next request and no run goes on."""
@@ -80,8 +81,18 @@ class ModelService(Questions):
             pass
 
     def compile(self, say: Callable[[str, bool], None]) -> None:
-        """Have decode steps compiled, in a thread beside everything else; `say` hears how that goes."""
-        Thread(target=compile_steps, args=(self.engine.runner, self._groups, say), name="compile", daemon=True).start()
+        """Have decode steps compiled, in a thread beside everything else; `say` hears how that goes.
+
+        Weights may then be held in groups too, which `info` tells from then on.
+        """
+
+        def told(line: str, goes_on: bool) -> None:
+            runner = self.engine.runner
+            held = weights_held(runner.transformer, runner.compiled.groups if runner.compiled else ())
+            self.info = {**self.info, "weights": {**self.info["weights"], "held": held}}
+            say(line, goes_on)
+
+        Thread(target=compile_steps, args=(self.engine.runner, self._groups, told), name="compile", daemon=True).start()
 
     def start(self, request: RunRequest) -> list[Frame]:
         """Tokenize and admit a run; returns its `open` frame. Raises Refused."""

@@ -45,6 +45,8 @@ class ServedRequest:
     """Whether its first token is there."""
     prefill_rows: int = 0
     """Rows up to which it reads what was written before, rather than what it has just chosen."""
+    waits_for: str | None = None
+    """Why it waits, as it was told last."""
     table: list[int] = field(default_factory=list)
     """Its blocks after the last pass."""
 

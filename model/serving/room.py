@@ -37,10 +37,19 @@ class Room:
         """Whether it can be read to the end of what is written of it, and those that are running too."""
 
         def needed() -> int:
-            return self._to_begin(request) + sum(self._to_go_on(each, whole=True) for each in running)
+            return self.needed_with(request, running)
 
         # Alone it takes the blocks even of whom it could share with, rather than wait for nobody.
         return self._find(needed, keep=self.donor(request)) or (not running and self._find(needed))
+
+    def needed_with(self, request: ServedRequest, running: Sequence[ServedRequest]) -> int:
+        """New blocks until all of these are read to the end of what is written of them."""
+        return self._to_begin(request) + sum(self._to_go_on(each, whole=True) for each in running)
+
+    @property
+    def free(self) -> int:
+        """Blocks that the round may hold and none of its requests does."""
+        return self._settings.blocks - self._held()
 
     def for_next_pass(self, running: Sequence[ServedRequest]) -> bool:
         """Whether they can all go on."""

@@ -125,6 +125,8 @@ class Round:
 
     def told(self, number: int, done: PassRecord) -> schema.Pass:
         """What a pass was, `number` of the workload."""
+        start_ms = round((done.started - self._began) * 1000, 3)
+        self._came_out(start_ms + done.ms)
         others = [entry for entry in done.entries if not self.owns(entry.run)]
         self._with_others += bool(others)
         self._note_tables()
@@ -133,15 +135,23 @@ class Round:
         return schema.Pass(
             number=number,
             round=self._number,
-            start_ms=round((done.started - self._began) * 1000, 3),
+            start_ms=start_ms,
             ms=round(done.ms, 3),
-            weight_bytes=done.weight_bytes,
+            weight_bytes=sum(done.weights.values()),
+            weights_read=done.weights,
             members=members,
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
             requests=[self._state(request) for request in self._requests],
             pool=schema.PoolState(blocks=self._engine.cache.blocks, others=self._blocks_of_others()),
             events=self._take_events(),
         )
+
+    def _came_out(self, ms: float) -> None:
+        """What a pass chose was there when it was over, and not when this heard of it."""
+        out = {"ms": round(ms, 3)}
+        self._events = [
+            event.model_copy(update=out) if event.what in ("first", "done") else event for event in self._events
+        ]
 
     def end(self) -> schema.Round:
         """Give back what the requests still hold; what is told of the round."""
@@ -178,15 +188,31 @@ class Round:
 
     def _let_in(self) -> None:
         """Whoever can join the next pass: first who gave way, then in the order in which they came."""
-        if self._settings.batching == "static" and self._of("running"):
-            return
         waiting = self._of("preempted") + sorted(self._of("waiting"), key=lambda each: each.asked.arrives_ms)
-        for request in waiting:
+        if self._settings.batching == "static" and (answered := len(self._of("running"))):
+            for request in waiting:
+                self._tell_waits(request, "static", count=answered)
+            return
+        for place, request in enumerate(waiting):
             running = self._of("running")
-            # The next one waits for what this one lacks, and does not overtake it.
-            if len(running) >= self._settings.at_once or not self._room.for_newcomer(request, running):
+            if len(running) >= self._settings.at_once:
+                for each in waiting[place:]:
+                    self._tell_waits(each, "places", count=len(running))
+                return
+            if not self._room.for_newcomer(request, running):
+                needed, free = self._room.needed_with(request, running), self._room.free
+                self._tell_waits(request, "blocks", count=needed, free=free)
+                # The next one waits for what this one lacks, and does not overtake it.
+                for each in waiting[place + 1 :]:
+                    self._tell_waits(each, "order", other=request.number)
                 return
             self._join(request)
+
+    def _tell_waits(self, request: ServedRequest, why: schema.Waits, **numbers: int) -> None:
+        """Why it does not join the next pass, unless that was told before."""
+        if request.waits_for != why:
+            request.waits_for = why
+            self._tell("waits", request, why=why, **numbers)
 
     def _join(self, request: ServedRequest) -> None:
         engine, settings, among = self._engine, self._settings, self._room.sharers
@@ -209,7 +235,7 @@ class Round:
         run = engine.scheduler.runs[request.key]
         if settings.reserve:
             engine.scheduler.hold(run.sequence, request.asked.most_positions)
-        request.state, request.prefill_rows = "running", len(run.ids)
+        request.state, request.prefill_rows, request.waits_for = "running", len(run.ids), None
         request.joined, self._joined = self._joined, self._joined + 1
         request.table = list(run.sequence.table)
         self._tell("joined", request, count=len(run.ids))
@@ -277,9 +303,10 @@ class Round:
         ms: float | None = None,
         count: int | None = None,
         other: int | None = None,
+        **more: str | int,
     ) -> None:
         at = round(self._now() if ms is None else ms, 3)
-        told = {"ms": at, "what": what, "request": request.number, "count": count, "other": other}
+        told = {"ms": at, "what": what, "request": request.number, "count": count, "other": other, **more}
         self._events.append(schema.ServingEvent.model_validate(told))
 
     def _take_events(self) -> list[schema.ServingEvent]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint.gguf_file import read_gguf
+from kvscope.model.checkpoint.gguf_header import format_of
 from kvscope.model.checkpoint.layout import slots
 from tests.support.tiny_files import gguf_tensors, write_gguf
 
@@ -141,6 +142,17 @@ def test_progress_counts_up_to_the_bytes_of_the_weights(tmp_path: Path) -> None:
     assert [p.done for p in seen] == sorted(p.done for p in seen)
     assert {p.phase for p in seen} == {"loading"}
     assert len(seen) == len(weights) + 1
+
+
+def test_what_the_file_stores_is_counted_by_format(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "a.gguf")
+    model = read_gguf(tmp_path / "a.gguf", ignore)
+    assert model.stored == {"float32": sum(w.nbytes for w in model.weights.values())}
+    named = {kind.name: format_of(kind) for kind in Kind}
+    assert (named["F16"], named["Q4_1"], named["Q8_0"], named["IQ2_XXS"], named["Q6_K"]) == (
+        *("float16", "4-bit groups", "8-bit groups"),
+        *("2-bit groups", "6-bit groups"),
+    )
 
 
 class TestRefusals:

@@ -171,8 +171,10 @@ def test_qwens_sliding_window_counts_only_where_switched_on(
 def test_progress_counts_up_to_the_bytes_of_the_weights(tmp_path: Path) -> None:
     write_folder(tmp_path, "llama")
     seen: list[Progress] = []
-    weights = read_folder(tmp_path, seen.append).weights
-    assert seen[-1].done == seen[-1].total == sum(w.nbytes for w in weights.values())
+    model = read_folder(tmp_path, seen.append)
+    assert seen[-1].done == seen[-1].total == sum(w.nbytes for w in model.weights.values())
+    assert set(model.stored) <= {"float32", "float16", "bfloat16"}
+    assert sum(model.stored.values()) > 0
 
 
 class TestRefusals:

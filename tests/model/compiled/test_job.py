@@ -29,6 +29,7 @@ from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.hooks import hook_points
 from kvscope.model.service import ModelService
 from kvscope.model.transformer import Transformer
+from kvscope.model.weights import added, linears, weights_held, weights_read
 from tests.support import compiling
 from tests.support.tiny import tiny_tokenizer
 from tests.support.tiny_files import gguf_tensors, write_gguf
@@ -146,9 +147,15 @@ def test_a_compiled_step_shows_what_the_modules_show(arch: str, made: Path, tmp_
     read = []
     while engine.busy:
         engine.advance()
-        read.append(engine.last_pass.weight_bytes if engine.last_pass else 0)
+        read.append(engine.last_pass.weights if engine.last_pass else {})
     assert len(run.ids) == len(IDS) + 3
-    assert read[0] > read[1] == read[2]  # prefill reads what is packed, decode the groups
+    packed = {"float32": sum(linear.nbytes for linear in linears(engine.transformer))}
+    grouped = weights_read(steps.groups)
+    plain = {} if arch == "llama" else {"float32": engine.transformer.lm_head.nbytes}  # the head is in no groups
+    assert read == [packed, added(grouped, plain), added(grouped, plain)]  # prefill reads what is packed
+    held = weights_held(engine.transformer, steps.groups)
+    assert all(held[each] == grouped[each] for each in grouped)
+    assert held["float32"] > packed["float32"]
     assert set(hook_points(engine.transformer)) > set(names)
 
 

@@ -5,13 +5,16 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from kvscope.model.engine.batch import Entry, make_batch
-from kvscope.model.engine.cost import Cost, weight_bytes
+from kvscope.model.engine.cost import Cost
 from kvscope.model.kv_cache import KVCache, Sequence
+from kvscope.model.weights import linears, weights_read
 from tests.support.tiny import ARCHS, prompt, random_weights, shared_model
 
 
 def test_costs_add_up() -> None:
     assert Cost(1, 2) + Cost(30, 40) == Cost(31, 42)
+    mixed = Cost(weights={"float32": 1, "4-bit groups": 2}) + Cost(weights={"float32": 3})
+    assert mixed.weights == {"float32": 4, "4-bit groups": 2}
     assert Cost() + Cost(5, 6) == Cost(5, 6)
 
 
@@ -32,16 +35,17 @@ def test_a_pass_costs_what_it_multiplies_and_reads(arch: str, cached: int, new: 
     head = config.d * config.vocab
     keys_and_values = sum(part.nbytes for layer in range(2) for part in pool.read(layer, pool.slots(sequence)))
 
-    cost = Cost.of_pass(model, new, cached + new, weight_bytes(model))
+    cost = Cost.of_pass(model, new, cached + new, weights_read(linears(model)))
     assert cost.flops == attention + 2 * new * matrices + 2 * head
     assert cost.rows == new
+    assert cost.weights == {"float32": 4 * (matrices + head)}
     assert cost.bytes_read == 4 * (matrices + head + new * config.d) + keys_and_values
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_weights_in_bfloat16_are_read_as_half_the_bytes_and_the_cache_is_not(arch: str) -> None:
     models = (shared_model(arch, dtype) for dtype in (torch.float32, torch.bfloat16))
-    usual, smaller = (Cost.of_pass(model, 3, 20, weight_bytes(model)) for model in models)
+    usual, smaller = (Cost.of_pass(model, 3, 20, weights_read(linears(model))) for model in models)
     config = shared_model(arch).config
     keys_and_values = KVCache(config, 1).position_bytes * 20
     assert (smaller.flops, smaller.rows) == (usual.flops, usual.rows)

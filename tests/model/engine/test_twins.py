@@ -10,12 +10,13 @@ from torch import Tensor
 
 from kvscope.model.api import Sampling
 from kvscope.model.engine.batch import Entry
-from kvscope.model.engine.cost import Cost, weight_bytes
+from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord
 from kvscope.model.engine.runner import Pass, Runner
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer
+from kvscope.model.weights import linears, weights_read
 from tests.support.tiny import (
     ARCHS,
     GREEDY,
@@ -34,7 +35,7 @@ from tests.support.tiny import (
 
 
 def cost_of(made: Engine, rows: int, keys: int) -> Cost:
-    return Cost.of_pass(made.transformer, rows, keys, weight_bytes(made.transformer))
+    return Cost.of_pass(made.transformer, rows, keys, weights_read(linears(made.transformer)))
 
 
 def alone(model: Transformer, token: int, position: int) -> Tensor:

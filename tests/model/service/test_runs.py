@@ -88,7 +88,10 @@ class TestLog:
             if weight.dim() == 2 and name != "positions.weight"
         )
         told = {"weight_dtype": "bfloat16", "weight_bytes": usual.info["weight_bytes"] - 2 * matrices}
-        assert made.info == usual.info | told
+        held = made.info["weights"]["held"]
+        assert made.info == usual.info | told | {"weights": made.info["weights"]}
+        assert held["bfloat16"] == 2 * matrices
+        assert sum(held.values()) == made.info["weight_bytes"]
         assert made.engine.cache.pool.dtype == torch.float32
         assert made.max_positions == usual.max_positions
         stored = {weight.data_ptr(): weight.nbytes for weight in made.engine.transformer.parameters()}

@@ -101,6 +101,7 @@ def test_each_pass_says_what_the_weights_take_that_it_read() -> None:
     )
     log = LogReader(frame.payload for frame in made.workload(workload(Ask("hello", 4))) + finish(made))
     assert {told["weight_bytes"] for told in log.passes} == {read}
+    assert all(told["weights_read"] == {"float32": read} for told in log.passes)
 
 
 def joining(prompt: str = "good day", new: int = 3, retry_of: int | None = None) -> JoinRequest:
