@@ -5,6 +5,7 @@
 
 import { fixed, integer, percent } from "../facts/format.js";
 import { wasteOver } from "./blocks.js";
+import { batchingSays, chunkSays, keepSays, reserveSays, sharingSays } from "./comparisons.js";
 import {
   busyShare,
   doneMs,
@@ -63,7 +64,9 @@ const inPercent = (value) => percent(value, 0);
  * @property {(posted: Posted) => Posted} prepare what else it needs, the same in all rounds
  * @property {Figure[]} figures the first is drawn
  * @property {string} [leftOut] what its figures do not count
- * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [says] what it comes to, out of a value per figure
+ * @property {(before: Side, after: Side) => string|null} [says] what it comes to
+ *
+ * @typedef {Facts & {name: string, values: (number|null)[]}} Side a round, what it is called, and a value per figure
  *
  * @typedef {{system: string, requests: Object[], settings: import("../log/workload.js").Settings}} Posted
  */
@@ -81,31 +84,33 @@ export const EXPERIMENTS = [
       { value: "continuous", name: "continuous" },
     ],
     prepare: (posted) => posted,
+    says: batchingSays,
     figures: [
       { name: "tokens per second", of: ({ round }) => tokensPerSecond(round), format: oneDecimal, better: "more" },
       { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
-      { name: "to the first word, on average", of: meanFirstWord, format: ms, better: "less" },
+      { name: "to the first token, on average", of: meanFirstWord, format: ms, better: "less" },
     ],
   },
   {
     id: "chunk",
     name: "Chunked prefill",
-    about: "A long prompt read in one pass, or 16 tokens of it in each, so that others get their words in between.",
+    about: "A long prompt read in one pass, or 16 tokens of it in each, so that others get their tokens in between.",
     setting: "chunk",
     values: [
       { value: WHOLE, name: "whole" },
       { value: SMALL, name: "16 a pass" },
     ],
     prepare: withLongPrompt,
+    says: chunkSays,
     figures: [
       {
-        name: "longest wait of others for a word while it is read",
+        name: "longest wait of others for a token while it is read",
         of: ({ answers, round, requests }) => longestWait(answers, round, longestPrompt(requests))?.ms ?? null,
         format: ms,
         better: "less",
       },
       {
-        name: (requests) => `${letterOf(longestPrompt(requests))}’s own first word`,
+        name: (requests) => `${letterOf(longestPrompt(requests))}’s own first token`,
         of: ({ answers, requests }) => firstWordMs(answers[longestPrompt(requests)]),
         format: ms,
         better: "less",
@@ -122,8 +127,9 @@ export const EXPERIMENTS = [
       { value: true, name: "on" },
     ],
     prepare: (posted) => posted,
+    says: sharingSays,
     figures: [
-      { name: "to the first word, on average", of: meanFirstWord, format: ms, better: "less" },
+      { name: "to the first token, on average", of: meanFirstWord, format: ms, better: "less" },
       { name: "rows computed", of: ({ round }) => rowsComputed(round), format: integer, better: "less" },
       { name: "blocks held at most", of: ({ round }) => mostBlocks(round), format: integer, better: "less" },
     ],
@@ -139,6 +145,7 @@ export const EXPERIMENTS = [
       { value: false, name: "paged" },
     ],
     prepare: withLittleMemory,
+    says: reserveSays,
     figures: [
       { name: "waste of what is held, on average over the round", of: meanWaste, format: inPercent, better: "less" },
       { name: "answered at once, at most", of: ({ round }) => mostAtOnce(round), format: integer, better: "more" },
@@ -149,16 +156,17 @@ export const EXPERIMENTS = [
   {
     id: "keep",
     name: "Eviction",
-    about: "All rows are kept, or after each token only the first 4 and the newest 60: the rest is forgotten.",
+    about: "All rows are kept, or after each token only the first 4 and the newest 60: the rest is forgotten. Nobody shares blocks here, for rows with gaps cannot be shared.",
     setting: "keep",
     values: [
       { value: null, name: "all" },
       { value: { sinks: 4, heavy: 0, recent: 60 }, name: "4 + 60" },
     ],
-    prepare: (posted) => posted,
+    prepare: withoutSharing,
+    says: keepSays,
     figures: [
       {
-        name: "rows one person holds between two words, at most",
+        name: "rows one person holds between two tokens, at most",
         of: ({ round }) => mostPositions(round),
         format: integer,
         better: "less",
@@ -207,6 +215,11 @@ function meanFirstWord({ answers }) {
 
 function meanWaste({ round, blockSize }) {
   return wasteOver(round, blockSize)?.share ?? null;
+}
+
+/** Rows with gaps are not shared: beside a round that shares, two things would differ and not one. */
+function withoutSharing(posted) {
+  return { ...posted, settings: { ...posted.settings, sharing: false } };
 }
 
 function asksAtOnce(request) {
@@ -278,6 +291,7 @@ export function roundName(rounds, number) {
  * @property {string[]} figures what they are called
  * @property {{same: number, of: number, first: {request: number, token: number}|null}|null} text how many requests got the same text
  *   in all rounds; null before all are over
+ * @property {string|null} says what it comes to; null where nothing is said, or before all are over
  * @property {number} of how many rounds there are to be
  *
  * @param {import("../log/workload.js").Workload} log
@@ -291,16 +305,19 @@ export function resultOf(log) {
   const over = log.rounds.filter(({ end }) => end);
   const facts = over.map((round) => ({ round, requests, blockSize, answers: answersOf(round, requests) }));
   const complete = over.length === asked.length;
+  const sides = facts.map((each) => ({
+    ...each,
+    name: roundName(asked, each.round.number),
+    values: experiment.figures.map(({ of }) => of(each)),
+  }));
   return {
     ...{ experiment, run: log.id, of: asked.length },
-    rounds: facts.map((each) => ({
-      name: roundName(asked, each.round.number),
-      value: each.round.settings[experiment.setting],
-      values: experiment.figures.map(({ of }) => of(each)),
-      others: each.round.end.others,
+    rounds: sides.map(({ name, values, round }) => ({
+      ...{ name, values, value: round.settings[experiment.setting], others: round.end.others },
     })),
     figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
     text: complete ? sameInAll(facts.map(({ answers }) => answers)) : null,
+    says: complete && experiment.says ? experiment.says(sides[0], sides[1]) : null,
   };
 }
 

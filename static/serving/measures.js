@@ -33,12 +33,12 @@ export function tokensOut({ members }) {
 /** @returns {number} */
 export const endOf = (pass) => pass.start_ms + pass.ms;
 
-/** @returns {number|null} ms from asking to the first word */
+/** @returns {number|null} ms from asking to the first token */
 export function firstWordMs({ words, arrived }) {
   return words.length ? words[0].ms - arrived : null;
 }
 
-/** @returns {{ms: number, from: number, to: number}[]} the waits between each word and the next */
+/** @returns {{ms: number, from: number, to: number}[]} the waits between each token and the next */
 export function waitsOf({ words }) {
   return words.slice(1).map(({ ms }, at) => ({ ms: ms - words[at].ms, from: words[at].ms, to: ms }));
 }
@@ -69,7 +69,7 @@ export function tokensPerSecond(round) {
   return sumOf(round.passes, tokensOut) / (ms / 1000);
 }
 
-/** @returns {number|null} the same of the passes alone in which as many got a word as may be answered at once */
+/** @returns {number|null} the same of the passes alone in which as many got a token as may be answered at once */
 export function fullTokensPerSecond({ passes, settings }) {
   const full = passes.filter(
     ({ members }) => members.length === settings.at_once && members.every(({ phase }) => phase === "decode"),
@@ -101,7 +101,7 @@ export function guesses({ passes }, isOf = (_request) => true) {
 }
 
 /**
- * What followed the first word of each answer, which comes of reading the prompt.
+ * What followed the first token of each answer, which comes of reading the prompt.
  *
  * @returns {{tokens: number, passes: number}} `passes`: those that gave these tokens, counted for each answer
  */
@@ -157,7 +157,7 @@ export function longestPrompt(requests) {
 }
 
 /**
- * The longest that anybody else waited for their next word while a prompt was being read.
+ * The longest that anybody else waited for their next token while a prompt was being read.
  *
  * @param {Answer[]} answers
  * @param {import("../log/workload.js").Round} round

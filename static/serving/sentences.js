@@ -1,7 +1,8 @@
 /** What a pass did and what happened, in words; every number is the log's. Pure. */
 
 import { counted, fixed, integer, listed } from "../facts/format.js";
-import { chosenOf, doneMs, tokensPerSecond } from "./measures.js";
+import { whyNothingShared, whyWaits } from "./joining.js";
+import { chosenOf, doneMs, endOf, tokensPerSecond } from "./measures.js";
 import { letterOf, lettersOf } from "./owners.js";
 
 /** Anyone waits for the pass that goes on; that is not worth a sentence, in ms. */
@@ -20,10 +21,10 @@ export function whatItDid({ members, others }, place, setBack = new Set()) {
   const decoding = members.filter(({ phase }) => phase === "decode");
   const one = decoding.filter((member) => chosenOf(member).length === 1).map(({ request }) => request);
   const parts = [];
-  if (one.length) parts.push(`gave ${lettersOf(one)} ${one.length === 1 ? "its" : "their"} next word`);
+  if (one.length) parts.push(`gave ${lettersOf(one)} ${one.length === 1 ? "its" : "their"} next token`);
   for (const member of decoding) {
     const { length } = chosenOf(member);
-    if (length > 1) parts.push(`gave ${letterOf(member.request)} its next ${integer(length)} words`);
+    if (length > 1) parts.push(`gave ${letterOf(member.request)} its next ${integer(length)} tokens`);
   }
   for (const { request, phase, first, rows, token } of members) {
     if (phase === "decode") continue;
@@ -33,7 +34,7 @@ export function whatItDid({ members, others }, place, setBack = new Set()) {
       parts.push(
         `read ${first ? `${integer(rows)} more` : integer(rows)} ${rows === 1 ? "token" : "tokens"} of ${letter}’s prompt`,
       );
-    if (token && !setBack.has(request)) parts.push(`gave ${letter} its first word`);
+    if (token && !setBack.has(request)) parts.push(`gave ${letter} its first token`);
   }
   if (others.rows) parts.push(`computed ${counted(others.rows, "row")} of other people’s runs`);
   const guessed = members.reduce((sum, member) => sum + (member.guessed ?? 0), 0);
@@ -83,26 +84,24 @@ export function whatHappened(round, requests, tally, upTo) {
 
 const TOLD = { arrived, joined: joins, first, copied, preempted, cancelled, done, evicted, refused };
 
-/** Only who is not taken into the very next pass. */
-function arrived({ request, pass, ms: at }, { round, events, requests }) {
-  const join = events.find(({ what, request: who }) => what === "joined" && who === request);
-  if (join && join.pass === pass) return null;
+/** Only who is not taken into the very next pass, and has not gone away by then. */
+function arrived({ request, pass }, { round, events, requests }) {
+  const next = events.find(({ what, request: who }) => ["joined", "cancelled"].includes(what) && who === request);
+  if (next && next.pass === pass) return null;
   const again = requests[request].retry_of ?? null;
   const asks = again === null ? "asks" : `asks again what ${letterOf(again)} asked`;
-  return { lead: `${letterOf(request)} ${asks}`, rest: ` and waits${whyWaits(round, pass, at)}.` };
+  const waits = events.find(({ what, request: who }) => what === "waits" && who === request);
+  const missed = passOf(round, pass);
+  const why = missed && (waits || pass !== next?.pass) ? whyWaits(waits, round.settings, missed) : "";
+  return { lead: `${letterOf(request)} ${asks}`, rest: ` and waits${why}.` };
 }
 
-function whyWaits({ passes, settings }, number, since) {
-  const pass = passes[number - passes[0].number];
-  if (!pass) return "";
-  if (settings.batching === "static") return ": nobody joins until all who are being answered are done";
-  if (pass.members.length >= settings.at_once)
-    return `: ${counted(pass.members.length, "person is", "people are")} being answered already, the most at once`;
-  // It was there before the pass began, and there was a place in it.
-  return since <= pass.start_ms ? ": too few blocks are free, for it or for one who stands before it" : "";
+/** @returns {Object|null} the pass of that number; null for none, and for one of another round */
+function passOf({ passes }, number) {
+  return (number !== null && passes[number - passes[0]?.number]) || null;
 }
 
-function joins({ request, count, pass, ms: at }, { events, answers, requests, at: place }) {
+function joins({ request, count, pass, ms: at }, { round, events, answers, requests, at: place }) {
   const letter = letterOf(request);
   const before = events.slice(0, place).findLast(({ what, request: who }) => what === "preempted" && who === request);
   if (before) {
@@ -112,17 +111,22 @@ function joins({ request, count, pass, ms: at }, { events, answers, requests, at
   const shared = events.find((each) => each.what === "shared" && each.request === request && each.pass === pass);
   const { arrived: asked } = answers[request];
   const told = events.find((each) => each.what === "arrived" && each.request === request);
-  const why = told?.pass === pass ? ", when the pass under way was over" : "";
+  const under = round.passes.some((each) => each.start_ms <= asked && asked < endOf(each));
+  const why = told?.pass === pass && under ? ", when the pass under way was over" : "";
   const waited = at - asked > SHORT_WAIT_MS ? ` after ${ms(at - asked)}${why}` : "";
   const tokens = count ?? requests[request].tokens;
   const again = requests[request].retry_of ?? null;
   const lead = again === null ? `${letter} joins` : `${letter} asks again what ${letterOf(again)} gave up`;
-  if (!shared) return { lead, rest: `${waited}${why && waited && ","} with ${counted(tokens, "token")} to read.` };
+  const spent = again === null ? 0 : answers[again].shared + answers[again].rows;
+  const lost = spent > (shared?.count ?? 0) ? ` They are read once more: what was computed for ${letterOf(again)} is gone.` : "";
+  if (!shared) {
+    const rest = `${waited}${why && waited && ","} with ${counted(tokens, "token")} to read. Nothing is shared: ${whyNothingShared(round, pass, request)}.${lost}`;
+    return { lead, rest };
+  }
   const whose = shared.other === null || shared.other === undefined ? "" : `, ${letterOf(shared.other)}’s`;
   const copies = copiesWith(request, pass, events)
     ? " Of the last block, which it shares in part, it gets a copy to write to."
     : "";
-  const lost = again === null ? "" : ` They are read once more: what was computed before is gone.`;
   return {
     lead,
     rest: `${waited}: ${integer(shared.count)} of ${counted(tokens, "token")} were in the pool already${whose}; only ${integer(tokens - shared.count)} are to be read.${lost}${copies}`,
@@ -130,7 +134,7 @@ function joins({ request, count, pass, ms: at }, { events, answers, requests, at
 }
 
 function first({ request, ms: at }, { answers }) {
-  return { lead: `${letterOf(request)}’s first word`, rest: `, ${ms(at - answers[request].arrived)} after it asked.` };
+  return { lead: `${letterOf(request)}’s first token`, rest: `, ${ms(at - answers[request].arrived)} after it asked.` };
 }
 
 /** Whoever joins with a block shared in part copies it at once: that is told with the joining. */
@@ -150,12 +154,19 @@ function preempted({ request, count }) {
   return { lead: `${letterOf(request)} has to make room`, rest: `: too few blocks are free. It waits again${again}.` };
 }
 
-function cancelled({ request }, { answers }) {
-  const { words, rows } = answers[request];
-  return {
-    lead: `${letterOf(request)} gives up`,
-    rest: ` after ${counted(words.length, "token")}. ${counted(rows, "row")} were computed for nobody; its blocks can be used again.`,
-  };
+function cancelled({ request, pass, ms: at }, { round, answers, events }) {
+  const { words, rows, arrived: asked } = answers[request];
+  const lead = `${letterOf(request)} gives up`;
+  if (!rows) {
+    const waits = events.find(({ what, request: who }) => what === "waits" && who === request);
+    const why = waits ? "it was still waiting" : "the next pass had not begun";
+    return { lead, rest: ` ${ms(at - asked)} after it asked: ${why}. Nothing was computed for it, and it held no blocks.` };
+  }
+  const last = pass === null ? round.passes.at(-1) : passOf(round, pass - 1);
+  const held = last ? stateOf(last, request).table.length : 0;
+  const blocks = held ? `it lets go of its ${counted(held, "block")}` : "it held no blocks any more";
+  const computed = `${counted(rows, "row was", "rows were")} computed for nobody`;
+  return { lead, rest: ` after ${counted(words.length, "token")}. ${computed}; ${blocks}.` };
 }
 
 function done({ request, ms: at }, { answers }) {

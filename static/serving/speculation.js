@@ -63,7 +63,7 @@ export const SPECULATION = {
   id: "draft",
   name: "Speculative decoding",
   about:
-    "Off: a pass gives one word. On: the next 4 words are guessed from what was said before, one pass checks them all, and the right ones are kept. Three people want a sentence said again, a fourth wants a new one.",
+    "Off: a pass gives one token. On: the next 4 tokens are guessed from what was said before, one pass checks them all, and the right ones are kept. Three people want a sentence said again, a fourth wants a new one.",
   setting: "draft",
   values: [
     { value: null, name: "off" },
@@ -82,8 +82,8 @@ export const SPECULATION = {
     })),
   ),
   leftOut:
-    "Passes and tokens are counted from the second word of each answer on: the first comes of reading the prompt. A time is the median pass with guesses, and the median without, times how many there were.",
-  says: (before, after) => {
+    "Passes and tokens are counted from the second token of each answer on: the first comes of reading the prompt. A time is the median pass with guesses, and the median without, times how many there were.",
+  says: ({ values: before }, { values: after }) => {
     const [repeats, fresh] = KINDS.map(({ group }, kind) =>
       cameTo(group, before[PASSES + kind], after[PASSES + kind], after[RIGHT + kind], after[WRONG + kind]),
     );
@@ -127,7 +127,7 @@ function wrongOf({ guessed, right }) {
 }
 
 /**
- * Each pass after the first word is taken to last as long as the median of its kind, with guesses or without: one that was held up by
+ * Each pass after the first token is taken to last as long as the median of its kind, with guesses or without: one that was held up by
  * something else counts no more than any.
  */
 function msPerToken({ passes }, answers) {

@@ -5,17 +5,18 @@ import { chosenOf, endOf, rowsOf, tokensOut } from "./measures.js";
 /**
  * @typedef {import("./measures.js").Answer} Answer
  *
- * @typedef {{from: number, to: number, ms: number, reader: number, requests: number[]}} Stall somebody waited so long for a word
+ * @typedef {{from: number, to: number, ms: number, reader: number, requests: number[]}} Stall somebody waited so long for a token
  *   while the prompt of `reader` was read; `requests`: all who did
  */
 
+const AT_THE_END = ["first", "done"];
 const ENDS = ["done", "cancelled", "refused"];
 
 export class Tally {
   #folded = 0;
   #ended = false;
   #last = null;
-  /** By request, whose prompts were read since its last word. */
+  /** By request, whose prompts were read since its last token. */
   #readers = [];
 
   constructor() {
@@ -30,13 +31,13 @@ export class Tally {
     /** Rows of the largest pass. */
     this.mostRows = 0;
     /**
-     * Of the passes in which each got a word and no prompt was read, by how many these were: ms of the passes, ms between
+     * Of the passes in which each got a token and no prompt was read, by how many these were: ms of the passes, ms between
      * them and the next while somebody is being answered, and tokens.
      *
      * @type {Map<number, {passes: number, ms: number, between: number, tokens: number}>}
      */
     this.byMembers = new Map();
-    /** @type {Stall|null} the longest that anybody waited for a word while another's prompt was read */
+    /** @type {Stall|null} the longest that anybody waited for a token while another's prompt was read */
     this.stall = null;
   }
 
@@ -69,7 +70,7 @@ export class Tally {
 
   #fold(pass) {
     this.#timeBefore(pass);
-    this.#hear(pass.events, pass.number);
+    this.#hear(pass.events, pass);
     for (const member of pass.members) this.#serve(pass, member);
     this.#lookForStall(pass);
     for (const { table } of pass.requests) {
@@ -95,8 +96,10 @@ export class Tally {
 
   #hear(events, pass) {
     for (const event of events) {
-      this.events.push({ ...event, pass });
-      const { what, ms, request, count } = event;
+      const { what, request, count } = event;
+      // A token is there when its pass is over, whenever the log's writer heard of it.
+      const ms = AT_THE_END.includes(what) && pass ? endOf(pass) : event.ms;
+      this.events.push({ ...event, ms, pass: pass?.number ?? null });
       const answer = this.answers[request];
       if (what === "arrived") answer.arrived = answer.waits = ms;
       if (what === "preempted") {
@@ -124,7 +127,7 @@ export class Tally {
     for (const readers of this.#readers) readers.add(request);
   }
 
-  /** Whoever gets a word in a pass has waited for it since the last one. */
+  /** Whoever gets a token in a pass has waited for it since the last one. */
   #lookForStall(pass) {
     const to = endOf(pass);
     const waits = [];

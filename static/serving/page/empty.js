@@ -60,7 +60,7 @@ const SHOWS = [
   },
   {
     name: "Each pass of the model serves all of them",
-    says: "The weights are read once for all rows of a pass, and a word comes out for each person.",
+    says: "The weights are read once for all rows of a pass, and a token comes out for each person.",
     picture: html`<g>
       ${[0, 1, 2].map(
         (at) => html`<g key=${at} class=${`owner-${at + 1}`}>

@@ -47,14 +47,13 @@ function ExperimentCard({ experiment, client, state, live, framed }) {
 }
 
 function Outcome({ result, going }) {
-  const { experiment, rounds, of } = result;
+  const { says, rounds, of } = result;
   if (rounds.length < of) {
     return html`<p class="experiment-says" role="status">${going ? "Under way" : "Not finished"}: ${integer(rounds.length)} of ${counted(of, "round")} done.</p>`;
   }
   const others = rounds.filter((round) => round.others > 0);
-  const conclusion = experiment.says?.(rounds[0].values, rounds[1].values);
   return html`<div class="outcome">
-    ${conclusion && html`<p class="experiment-says">${conclusion}</p>`}
+    ${says && html`<p class="experiment-says">${says}</p>`}
     <${outcomeOf(result)} result=${result} />
     <${SameText} text=${result.text} />
     ${others.length > 0 && html`<p class="experiment-says">Others shared the engine meanwhile: in ${others.map((round) => `${counted(round.others, "pass", "passes")} of “${round.name}”`).join(", ")}.</p>`}

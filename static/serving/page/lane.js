@@ -1,4 +1,4 @@
-/** One request's lane: waiting, reading its prompt, a tick for each word, how it ended. */
+/** One request's lane: waiting, reading its prompt, a tick for each token, how it ended. */
 
 import { html } from "htm/preact";
 import { integer } from "../../facts/format.js";

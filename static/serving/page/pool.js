@@ -16,6 +16,7 @@ import {
   wasteOf,
   wasteOver,
 } from "../blocks.js";
+import { whyNoBlockShared } from "../joining.js";
 import { letterOf, ownerClass } from "../owners.js";
 import { cellsOf, NUMBER_PX, tableOf } from "../pool-geometry.js";
 import { stateOf } from "../sentences.js";
@@ -43,7 +44,7 @@ export function Pool({ log, round, pass, tally, look }) {
     <${Waste} round=${round} pass=${pass} rowBytes=${rowBytes(log.open.model)} requests=${log.study.requests} blockSize=${blockSize} />
     <${TableSays} look=${look} pass=${pass} />
     <div class="pool-drawing" ref=${ref} style=${`min-height:${width ? tableOf(most, width).height + cellsOf(drawn.length, width).height : 200}px`}>
-      ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} touched=${touched} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
+      ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
     </div>
     <${Legend} drawn=${drawn.length} pass=${pass} />
     <${Shared} cells=${cells} round=${round} tally=${tally} pass=${pass} blockSize=${blockSize} />
@@ -96,7 +97,7 @@ function TableSays({ look, pass }) {
   return html`<p class="table-says"><b><${Term} id="block-table">Block table<//> of <span class=${`owner-ink ${ownerClass(look.looked)}`}>${letter}</span>:</b> ${counted(positions, "token")} in ${counted(table.length, "block")}, anywhere</p>`;
 }
 
-function Drawing({ width, drawn, cells, touched, table, most, look, blockSize }) {
+function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
   const chips = tableOf(most, width);
   const grid = cellsOf(drawn.length, width);
   const places = new Map(drawn.map((id, at) => [id, grid.at(at)]));
@@ -128,7 +129,7 @@ function Drawing({ width, drawn, cells, touched, table, most, look, blockSize })
       })}
     </g>
     <g transform=${`translate(0,${chips.height})`}>
-      ${drawn.map((id, at) => html`<${Memo} key=${id} of=${Block} id=${id} ...${grid.at(at)} size=${grid.size} numbered=${grid.numbered && touched.has(id)} ...${cellProps(cells.get(id))} ringed=${table.includes(id) ? hue : ""} hover=${look.hover} blockSize=${blockSize} />`)}
+      ${drawn.map((id, at) => html`<${Memo} key=${id} of=${Block} id=${id} ...${grid.at(at)} size=${grid.size} numbered=${grid.numbered} ...${cellProps(cells.get(id))} ringed=${table.includes(id) ? hue : ""} hover=${look.hover} blockSize=${blockSize} />`)}
     </g>
   </svg>`;
 }
@@ -229,6 +230,7 @@ function Legend({ drawn, pass }) {
 function Shared({ cells, round, tally, pass, blockSize }) {
   const shared = sharedBlocks(cells);
   const copy = lastCopy(round, tally.events, pass.number, blockSize);
+  const alone = shared ? null : whyNoBlockShared(round, pass, tally.answers, blockSize);
   const one = shared?.ids.length === 1;
   const tokens = (shared?.ids.length ?? 0) * blockSize;
   const owners = shared ? cells.get(shared.ids[0]).owners : [];
@@ -236,6 +238,7 @@ function Shared({ cells, round, tally, pass, blockSize }) {
   const more = found > tokens && found < tokens + blockSize ? found - tokens : 0;
   return html`
     ${shared && html`<p>${one ? "Block" : "Blocks"} ${rangesOf(shared.ids)} ${one ? "holds" : "hold"} the same beginning once, for ${counted(shared.people, "person", "people")}: ${counted(tokens, "token")}.${more > 0 && ` ${counted(more, "more shared token")} began the next block: who writes to it gets a copy.`}</p>`}
+    ${!shared && alone && html`<p class="quiet">No block is held by two: ${alone}</p>`}
     ${copy && html`<p>Block ${copy.from} was not ${letterOf(copy.request)}’s alone: before ${letterOf(copy.request)} wrote to it, it was copied to block ${copy.to} (<${Term} id="copy-on-write">copy-on-write<//>).</p>`}
   `;
 }

@@ -1,4 +1,4 @@
-/** The pass in sight: which rows went in together, the weights that were read once, the words that came out. */
+/** The pass in sight: which rows went in together, the weights that were read once, the tokens that came out. */
 
 import { html } from "htm/preact";
 import { bytesShort, counted, integer } from "../../facts/format.js";
@@ -26,7 +26,7 @@ export function ThisPass({ log, pass }) {
         ${others.rows > 0 && html`<li class="is-others"><b class="owner">+</b><${RowBars} rows=${others.rows} /><span>${counted(others.rows, "row")} of other people’s</span></li>`}
       </ul>
       <p class="pass-weights"><b>${counted(layers, "layer")}</b><span class="number">${bytesShort(pass.weight_bytes ?? kept)}</span><span>of weights</span></p>
-      <ul class="pass-words" aria-label="Words out">
+      <ul class="pass-words" aria-label="Tokens out">
         ${members.map((member) => html`<${WordsOut} key=${member.request} member=${member} tokens=${requests[member.request].tokens} />`)}
         ${others.rows > 0 && html`<li class="quiet">not shown</li>`}
       </ul>
@@ -39,7 +39,7 @@ function RowsIn({ request, phase, rows, guessed = 0 }) {
   const guesses = guessed ? ` and ${counted(guessed, "guess", "guesses")}` : "";
   return html`<li class=${ownerClass(request)}>
     <${Owner} request=${request} /><${RowBars} rows=${rows} />
-    <span>${phase === "decode" ? `its newest word${guesses}` : `${integer(rows)} of its prompt`}</span>
+    <span>${phase === "decode" ? `its newest token${guesses}` : `${integer(rows)} of its prompt`}</span>
   </li>`;
 }
 
@@ -51,11 +51,11 @@ function WordsOut({ member, tokens }) {
   return html`<li class=${ownerClass(request)}>
     ${chosen.map((token, at) => html`<${Token} key=${at} token=${token} limit=${16} class=${classOf(at)} />`)}
     ${guessed > 0 && html`<small class="pass-guesses">${guessesSay(guessed, right)}</small>`}
-    ${chosen.length === 0 && html`<span class="quiet">no word yet: ${integer(first + rows)} of ${integer(tokens)} in the cache</span>`}
+    ${chosen.length === 0 && html`<span class="quiet">no token yet: ${integer(first + rows)} of ${integer(tokens)} in the cache</span>`}
   </li>`;
 }
 
-/** The last word of a pass is always the model's own: it follows the last right guess. */
+/** The last token of a pass is always the model's own: it follows the last right guess. */
 function guessesSay(guessed, right) {
   const wrong = guessed - right;
   if (!right) return `${counted(wrong, "guess", "guesses")} wrong, dropped`;

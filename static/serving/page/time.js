@@ -167,7 +167,7 @@ function StallSays({ stall, answers }) {
   const rows = read.reduce((sum, each) => sum + each.rows, 0);
   const whose = lettersOf(read.map(({ request }) => request));
   return html`<p class="stall-says"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
-    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${read.length === 1 ? `${whose}’s prompt` : `the prompts of ${whose}`} ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one word.</p>`;
+    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${read.length === 1 ? `${whose}’s prompt` : `the prompts of ${whose}`} ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one token.</p>`;
 }
 
 /** A signal that misleads: a pass runs all the time, whether it serves one or many. */
@@ -227,7 +227,7 @@ function Legend({ others, names }) {
   return html`<ul class="time-legend">
     <li class="key is-waiting">waiting</li>
     <li class="key is-reading">reading the prompt (rows)</li>
-    <li class="key is-word">a word comes out</li>
+    <li class="key is-word">a token comes out</li>
     <li class="key is-done">done</li>
     <li class="key is-cancelled">gave up</li>
     <li class="key is-back">had to make room</li>

@@ -71,7 +71,7 @@ test("a result is counted from the rounds that are over, texts from all of them"
 
 test("a figure that cannot be had is none", () => {
   const waits = named("chunk").figures[0];
-  assert.equal(waits.name, "longest wait of others for a word while it is read");
-  assert.equal(named("chunk").figures[1].name(REQUESTS), "B’s own first word");
+  assert.equal(waits.name, "longest wait of others for a token while it is read");
+  assert.equal(named("chunk").figures[1].name(REQUESTS), "B’s own first token");
   assert.equal(waits.of({ answers: [], round: { passes: [] }, requests: REQUESTS }), null);
 });

@@ -11,15 +11,15 @@ const told = (events) => events.map(({ ms, lead, rest }) => `${ms}: ${lead}${res
 test("what a pass did is one sentence", () => {
   assert.equal(
     whatItDid(round.passes[0], 1),
-    "pass 1 read 5 tokens of A’s prompt and gave A its first word, all in one go of",
+    "pass 1 read 5 tokens of A’s prompt and gave A its first token, all in one go of",
   );
   assert.equal(
     whatItDid(round.passes[1], 2),
-    "pass 2 gave A its next word, read 2 more tokens of B’s prompt, gave B its first word and computed 3 rows of other people’s runs, all in one go of",
+    "pass 2 gave A its next token, read 2 more tokens of B’s prompt, gave B its first token and computed 3 rows of other people’s runs, all in one go of",
   );
-  assert.equal(whatItDid(round.passes[2], 3), "pass 3 gave A and B their next word, all in one go of");
+  assert.equal(whatItDid(round.passes[2], 3), "pass 3 gave A and B their next token, all in one go of");
   const alone = { ...round.passes[2], members: [round.passes[2].members[0]] };
-  assert.equal(whatItDid(alone, 3), "pass 3 gave A its next word, in");
+  assert.equal(whatItDid(alone, 3), "pass 3 gave A its next token, in");
   const again = { ...round.passes[0], members: [{ ...round.passes[0].members[0], token: null }] };
   assert.equal(whatItDid(again, 1, new Set([0])), "pass 1 computed 5 rows of A again, in");
   assert.equal(
@@ -39,19 +39,18 @@ test("guesses are told, and how many of them were right", () => {
   };
   assert.equal(
     whatItDid(guessing, 3),
-    "pass 3 gave B its next word, gave A its next 3 words and checked 4 guesses, 2 of them right, all in one go of",
+    "pass 3 gave B its next token, gave A its next 3 tokens and checked 4 guesses, 2 of them right, all in one go of",
   );
 });
 
 test("what happened is told newest first, each with what it cost", () => {
   assert.deepEqual(told(whatHappened(round, REQUESTS, tallyOf(round, REQUESTS), 1)), [
-    "30: B’s first word, 22 ms after it asked.",
-    "28: C gives up after 0 tokens. 0 rows were computed for nobody; its blocks can be used again.",
-    "15: C asks and waits: 2 people are being answered already, the most at once.",
+    "30: B’s first token, 22 ms after it asked.",
+    "28: C gives up 13 ms after it asked: the next pass had not begun. Nothing was computed for it, and it held no blocks.",
     "10: B joins after 2 ms: 4 of 6 tokens were in the pool already, A’s; only 2 are to be read.",
-    "10: A’s first word, 10 ms after it asked.",
+    "10: A’s first token, 10 ms after it asked.",
     "8: B asks and waits.",
-    "0: A joins with 5 tokens to read.",
+    "0: A joins with 5 tokens to read. Nothing is shared: nobody’s beginning was in the pool yet.",
   ]);
   assert.equal(
     told(whatHappened(round, REQUESTS, tallyOf(round, REQUESTS), null))[0],
