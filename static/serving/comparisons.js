@@ -3,11 +3,12 @@
  * machine; a time is told beside them, and no cause is given for it that was not counted. Pure.
  */
 
-import { counted, integer } from "../facts/format.js";
+import { counted, integer, listed } from "../facts/format.js";
+import { formatOf } from "../facts/weights.js";
 import { doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
 
-/** @typedef {import("./experiments.js").Facts & {name: string}} Side a round, and what it is called */
+/** @typedef {{round: import("../log/workload.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round, and what it is called */
 
 /** @returns {number} passes with rows of the workload */
 function passesOf({ round }) {
@@ -47,7 +48,8 @@ const meanMs = ({ round }) => doneMs(round) / round.passes.filter(({ members }) 
 /** What the time until all were done is made of, where it went against what the setting is for. */
 function tookLonger(before, after) {
   if (!(doneMs(after.round) > doneMs(before.round))) return "";
-  const of = (side) => `${counted(passesOf(side), "pass", "passes")} with ${integer(meanMs(side))} ms from one to the next`;
+  const of = (side) =>
+    `${counted(passesOf(side), "pass", "passes")} with ${integer(meanMs(side))} ms from one to the next`;
   return ` It took longer all the same: ${after.name} ${of(after)}, ${before.name} ${of(before)}.`;
 }
 
@@ -94,10 +96,35 @@ export function keepSays(before, after) {
   if (some < all) said.push(`At most ${counted(some, "block was", "blocks were")} held in place of ${integer(all)}.`);
   else if (shared > still)
     said.push(
-      `That saved no blocks: with all rows kept, up to ${counted(shared, "block")} were held once for several people. Rows with gaps are not shared, so each person held blocks of their own.`,
+      `That saved no blocks: with all rows kept, up to ${counted(shared, "block was", "blocks were")} held once for several people. Rows with gaps are not shared, so each person held blocks of their own.`,
     );
   else said.push(`That saved no blocks: ${integer(some)} were held at most, ${integer(all)} with all rows kept.`);
   return said.join(" ");
+}
+
+/** Rounds of whose passes so much more read another format are not told apart by their setting alone. */
+const OTHER_SHARE = 0.1;
+
+/**
+ * What the passes of some rounds read the weights in, where that is not alike: then a time is also one of the format.
+ *
+ * @param {{round: Object, name: string}[]} sides
+ * @returns {string|null} null where it is alike, or where the log does not say it
+ */
+export function formatsSay(sides) {
+  const read = sides.map(({ round }) => round.passes.filter((pass) => pass.members.length && pass.weights_read));
+  const formats = [...new Set(read.flat().map((pass) => formatOf(pass.weights_read)))].sort();
+  if (formats.length < 2) return null;
+  const [usual, ...others] = formats;
+  const shares = read.map(
+    (passes) => passes.filter((pass) => formatOf(pass.weights_read) === usual).length / passes.length,
+  );
+  if (Math.max(...shares) - Math.min(...shares) < OTHER_SHARE) return null;
+  const each = sides.map(({ name }, at) => {
+    const count = Math.round(shares[at] * read[at].length);
+    return `${integer(count)} of ${counted(read[at].length, "pass", "passes")} with “${name}”`;
+  });
+  return `The weights were read in ${usual} by ${listed(each)}, by the others in ${listed(others)}: a pass of one row may use other code. Their times are not of the setting alone, and no ratio of them is.`;
 }
 
 function capitalised(text) {

@@ -5,7 +5,7 @@
 
 import { fixed, integer, percent } from "../facts/format.js";
 import { wasteOver } from "./blocks.js";
-import { batchingSays, chunkSays, keepSays, reserveSays, sharingSays } from "./comparisons.js";
+import { batchingSays, chunkSays, formatsSay, keepSays, reserveSays, sharingSays } from "./comparisons.js";
 import {
   busyShare,
   doneMs,
@@ -156,7 +156,8 @@ export const EXPERIMENTS = [
   {
     id: "keep",
     name: "Eviction",
-    about: "All rows are kept, or after each token only the first 4 and the newest 60: the rest is forgotten. Nobody shares blocks here, for rows with gaps cannot be shared.",
+    about:
+      "All rows are kept, or after each token only the first 4 and the newest 60: the rest is forgotten. Nobody shares blocks here, for rows with gaps cannot be shared.",
     setting: "keep",
     values: [
       { value: null, name: "all" },
@@ -292,6 +293,7 @@ export function roundName(rounds, number) {
  * @property {{same: number, of: number, first: {request: number, token: number}|null}|null} text how many requests got the same text
  *   in all rounds; null before all are over
  * @property {string|null} says what it comes to; null where nothing is said, or before all are over
+ * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
  * @property {number} of how many rounds there are to be
  *
  * @param {import("../log/workload.js").Workload} log
@@ -317,6 +319,7 @@ export function resultOf(log) {
     })),
     figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
     text: complete ? sameInAll(facts.map(({ answers }) => answers)) : null,
+    formats: complete ? formatsSay(sides) : null,
     says: complete && experiment.says ? experiment.says(sides[0], sides[1]) : null,
   };
 }

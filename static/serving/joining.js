@@ -40,7 +40,8 @@ export function whyNothingShared({ passes, settings }, number, request) {
   const evicted = passes[at].events.filter(({ what }) => what === "evicted").map(({ request: who }) => who);
   const holders = others.filter(({ table }) => table.length > 0);
   if (!holders.length) return "nobody’s beginning was in the pool yet";
-  if (holders.every(({ dropped = 0 }) => dropped > 0)) return "those in the pool have dropped rows, and what has gaps is not shared";
+  if (holders.every(({ dropped = 0 }) => dropped > 0))
+    return "those in the pool have dropped rows, and what has gaps is not shared";
   if (evicted.length >= holders.length) return "what was kept in the pool had to make room for it";
   return "its first token is another than theirs";
 }
@@ -59,6 +60,7 @@ export function whyNoBlockShared({ settings }, pass, answers, blockSize) {
   if (running.some(({ dropped = 0 }) => dropped > 0)) return "rows were dropped, and what has gaps is not shared.";
   const most = Math.max(...running.map(({ request }) => answers[request].shared));
   if (most === 0) return "when each of them joined, nobody who was in the pool had the same beginning.";
-  if (most < blockSize) return `the same beginning is ${counted(most, "token")} long, less than a block of ${blockSize}.`;
+  if (most < blockSize)
+    return `the same beginning is ${counted(most, "token")} long, less than a block of ${blockSize}.`;
   return "whose beginning they share is not being answered any more.";
 }

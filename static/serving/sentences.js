@@ -118,7 +118,8 @@ function joins({ request, count, pass, ms: at }, { round, events, answers, reque
   const again = requests[request].retry_of ?? null;
   const lead = again === null ? `${letter} joins` : `${letter} asks again what ${letterOf(again)} gave up`;
   const spent = again === null ? 0 : answers[again].shared + answers[again].rows;
-  const lost = spent > (shared?.count ?? 0) ? ` They are read once more: what was computed for ${letterOf(again)} is gone.` : "";
+  const lost =
+    spent > (shared?.count ?? 0) ? ` They are read once more: what was computed for ${letterOf(again)} is gone.` : "";
   if (!shared) {
     const rest = `${waited}${why && waited && ","} with ${counted(tokens, "token")} to read. Nothing is shared: ${whyNothingShared(round, pass, request)}.${lost}`;
     return { lead, rest };
@@ -160,7 +161,10 @@ function cancelled({ request, pass, ms: at }, { round, answers, events }) {
   if (!rows) {
     const waits = events.find(({ what, request: who }) => what === "waits" && who === request);
     const why = waits ? "it was still waiting" : "the next pass had not begun";
-    return { lead, rest: ` ${ms(at - asked)} after it asked: ${why}. Nothing was computed for it, and it held no blocks.` };
+    return {
+      lead,
+      rest: ` ${ms(at - asked)} after it asked: ${why}. Nothing was computed for it, and it held no blocks.`,
+    };
   }
   const last = pass === null ? round.passes.at(-1) : passOf(round, pass - 1);
   const held = last ? stateOf(last, request).table.length : 0;

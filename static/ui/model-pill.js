@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { shortDtype, weightDtype } from "../facts/dtypes.js";
 import { bytesShort, counted } from "../facts/format.js";
+import { weightsOf } from "../facts/weights.js";
 
 /** @param {{readiness: Object, model?: Object}} props `model`: of the run in sight, where the server names none yet */
 export function ModelPill({ readiness, model = null }) {
@@ -28,7 +29,9 @@ function Ready({ model, before = "", compiled = "", compiling = false }) {
     weightDtype(model) !== model.dtype && `${shortDtype(weightDtype(model))} weights`,
     model.device.toUpperCase(),
   ].filter(Boolean);
-  const title = [model.name, ...more, compiled].filter(Boolean).join(" · ");
+  const { stored, held } = weightsOf(model);
+  const weights = [stored && `weights as stored: ${stored}`, `as held in memory: ${held}`];
+  const title = [model.name, ...more, ...weights, compiled].filter(Boolean).join(" · ");
   if (compiling && compiled) return html`<span class="model-text" title=${title}>${compiled}</span>`;
   return html`<span class="model-text" title=${title}>${before}${model.name}<span class="model-more"> · ${more.join(" · ")}</span></span>`;
 }

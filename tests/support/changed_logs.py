@@ -72,16 +72,16 @@ def fields_of(
         value, place = data[name], (*path, name)
         if isinstance(value, list) and value and isinstance(value[0], dict):
             value, place = value[0], (*place, 0)
-        if isinstance(value, dict):
-            yield from fields_of(inner(field.annotation), value, place)
+        if isinstance(value, dict) and (inside := inner(field.annotation)):
+            yield from fields_of(inside, value, place)
 
 
-def inner(annotation: Any) -> type[Data]:
-    """The one class of data that an annotation names."""
+def inner(annotation: Any) -> type[Data] | None:
+    """The one class of data that an annotation names; None where it names none, as of bytes by format."""
     if isinstance(annotation, type) and issubclass(annotation, Data):
         return annotation
-    (found,) = (inner(each) for each in annotation.__args__ if each is not type(None))
-    return found
+    found = {inner(each) for each in getattr(annotation, "__args__", ())} - {None}
+    return found.pop() if len(found) == 1 else None
 
 
 def refusal(log: list[bytes], seq: int, payload: bytes) -> str | None:

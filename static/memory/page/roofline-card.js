@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { keptAs } from "../../facts/dtypes.js";
 import { integer, milliseconds, percent, short, significant } from "../../facts/format.js";
+import { oneFormat } from "../../facts/weights.js";
 import { expected, roof } from "../curves.js";
 import { pointsOf } from "../points.js";
 import { attainable } from "../speed.js";
@@ -95,7 +96,22 @@ function OfRun({ run, shared, points, machine }) {
   return html`<p class="quiet">Filled points: ${integer(points.length)} steps of the run “${run.open.prompt.slice(0, 60)}”, ${run.open.model.name} in ${keptAs(run.open.model)} on ${run.open.model.device}${run.live ? ", still going on" : ""}.${" "}
     ${shared > 0 && html` ${integer(shared)} more shared their pass with other runs and are left out.`}
     ${reached !== null && html` The nearest to this machine’s roof reaches ${percent(reached, 0)} of it${reached > 1 ? ": it was computed on another machine, or this one has less to give just now" : ""}.`}
+    ${readSays(run)}
     ${" "}The operations and bytes are those that the engine counts of its products; the time is that of its pass.</p>`;
+}
+
+/** Bytes of prefill and of decode may be of two formats: then the points differ for that reason too. */
+function readSays({ steps, open: { model } }) {
+  const alone = steps.filter(({ batch }) => batch === 1).map((data) => ({ data }));
+  const of = (wanted) =>
+    oneFormat(
+      alone.filter(({ data }) => data.phase === wanted),
+      model,
+    );
+  const [prefill, decode] = [of("prefill"), of("decode")];
+  if (!prefill || !decode) return "";
+  if (prefill === decode) return ` Both phases read the weights in ${decode}.`;
+  return ` Prefill read the weights in ${prefill}, decode steps in ${decode}: other bytes for the same weights, so the two are not compared along the axis of bytes.`;
 }
 
 function Machine({ measuring: { measured, going, problem, measure } }) {

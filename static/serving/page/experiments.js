@@ -47,7 +47,7 @@ function ExperimentCard({ experiment, client, state, live, framed }) {
 }
 
 function Outcome({ result, going }) {
-  const { says, rounds, of } = result;
+  const { says, formats, rounds, of } = result;
   if (rounds.length < of) {
     return html`<p class="experiment-says" role="status">${going ? "Under way" : "Not finished"}: ${integer(rounds.length)} of ${counted(of, "round")} done.</p>`;
   }
@@ -56,6 +56,7 @@ function Outcome({ result, going }) {
     ${says && html`<p class="experiment-says">${says}</p>`}
     <${outcomeOf(result)} result=${result} />
     <${SameText} text=${result.text} />
+    ${formats && html`<p class="experiment-says">${formats}</p>`}
     ${others.length > 0 && html`<p class="experiment-says">Others shared the engine meanwhile: in ${others.map((round) => `${counted(round.others, "pass", "passes")} of “${round.name}”`).join(", ")}.</p>`}
   </div>`;
 }

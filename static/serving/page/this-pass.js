@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { bytesShort, counted, integer } from "../../facts/format.js";
+import { formatOf, totalOf } from "../../facts/weights.js";
 import { Token } from "../../ui/token.js";
 import { chosenOf, rowsOf, tokensOut } from "../measures.js";
 import { ownerClass } from "../owners.js";
@@ -13,7 +14,7 @@ const MOST_BARS = 12;
 /** @param {Object} props as `Watched` gives them to all its parts */
 export function ThisPass({ log, pass }) {
   const { requests } = log.study;
-  const { layers, weight_bytes: kept } = log.open.model;
+  const { layers } = log.open.model;
   const { members, others } = pass;
   const rows = rowsOf(pass) + others.rows;
   const words = tokensOut(pass);
@@ -25,7 +26,7 @@ export function ThisPass({ log, pass }) {
         ${members.map((member) => html`<${RowsIn} key=${member.request} ...${member} />`)}
         ${others.rows > 0 && html`<li class="is-others"><b class="owner">+</b><${RowBars} rows=${others.rows} /><span>${counted(others.rows, "row")} of other people’s</span></li>`}
       </ul>
-      <p class="pass-weights"><b>${counted(layers, "layer")}</b><span class="number">${bytesShort(pass.weight_bytes ?? kept)}</span><span>of weights</span></p>
+      <p class="pass-weights"><b>${counted(layers, "layer")}</b><${WeightsRead} pass=${pass} /></p>
       <ul class="pass-words" aria-label="Tokens out">
         ${members.map((member) => html`<${WordsOut} key=${member.request} member=${member} tokens=${requests[member.request].tokens} />`)}
         ${others.rows > 0 && html`<li class="quiet">not shown</li>`}
@@ -33,6 +34,13 @@ export function ThisPass({ log, pass }) {
     </div>
     <p class="pass-sum"><b class="is-output">${counted(words, "token")} out</b> for one reading of the weights, in <b class="number">${integer(pass.ms)} ms</b>.</p>
   </section>`;
+}
+
+/** As read by this pass; older logs say the bytes alone, or nothing. */
+function WeightsRead({ pass: { weights_read: read, weight_bytes: bytes } }) {
+  const all = read ? totalOf(read) : bytes;
+  if (all === undefined) return html`<span>the weights, once</span>`;
+  return html`<span class="number">${bytesShort(all)}</span><span>of weights read${read && html`, in ${formatOf(read)}`}</span>`;
 }
 
 function RowsIn({ request, phase, rows, guessed = 0 }) {

@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import { counted, integer, milliseconds, short, times } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
 import { compareTwin, rowsComputed, rowsWithoutCache } from "../../facts/twins.js";
+import { oneFormat, readAlike } from "../../facts/weights.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
 import { useStages } from "../../ui/use-stages.js";
@@ -32,9 +33,10 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
     () => run.steps.map(({ firstQuery, rows }, at) => ({ reused: 0, again: firstQuery, fresh: rows, done: at < done })),
     [run, count, done],
   );
+  const alike = useMemo(() => !log || readAlike(run.steps, log.steps, run.open.model), [run, count, log, done]);
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const both = { names, current: step, onPick };
-  const longer = html`<${Longer} run=${run} ready=${ready} compared=${compared} dispatch=${dispatch} controller=${controller} />`;
+  const longer = html`<${Longer} run=${run} ready=${ready} compared=${alike ? compared : null} dispatch=${dispatch} controller=${controller} />`;
   return html`<p class="sheet-say">${sayWhy(would)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
     <div class="sheet-columns is-even">
@@ -52,7 +54,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
       </div>
       ${
         compared
-          ? html`<${Totals} compared=${compared} count=${count} log=${log} recorded=${recorded} />`
+          ? html`<${Totals} run=${run} alike=${alike} compared=${compared} count=${count} log=${log} recorded=${recorded} />`
           : html`<div><${Expected} would=${would} />${longer}</div>`
       }
     </div>
@@ -106,9 +108,19 @@ const LINES = [
   { id: "read", name: "memory read", origin: "computed", write: (value) => short(value, "B") },
 ];
 
-function Totals({ compared, count, log, recorded }) {
+/** Of what depends on the format that the weights were read in. */
+const OF_FORMAT = ["ms", "read"];
+
+/** Why no ratio is formed: what one of the two read is not what the other read. */
+function otherFormats(run, twin) {
+  const { model } = run.open;
+  const [mine, its] = [run, twin].map(({ steps }) => oneFormat(steps.slice(1), model) ?? "several formats");
+  return `With the cache, steps of one row read the weights in ${mine}; without it they read them in ${its}. These are other bytes for the same weights, and other code, so memory and time are not compared. Rows and arithmetic are.`;
+}
+
+function Totals({ run, alike, compared, count, log, recorded }) {
   const { cached, twin, logits, steps, parting } = compared;
-  const said = log.close && timeWords(compared);
+  const said = alike ? log.close && timeWords(compared) : otherFormats(run, log);
   return html`<div>
     <table class="numbers is-tight" aria-label="With and without a cache">
       <caption>${steps.length === count ? "All" : `The first ${steps.length} of`} ${counted(count, "step")}</caption>
@@ -117,7 +129,7 @@ function Totals({ compared, count, log, recorded }) {
         ${LINES.map(
           ({ id, name, origin, write }) => html`<tr key=${id}>
             <th scope="row">${name} <${Badge} origin=${origin} /></th>
-            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${times(twin[id] / cached[id])}</td>
+            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${alike || !OF_FORMAT.includes(id) ? times(twin[id] / cached[id]) : "–"}</td>
           </tr>`,
         )}
         <tr>

@@ -2,8 +2,9 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { bytesShort, counted, integer, milliseconds, quoted } from "../../facts/format.js";
+import { counted, integer, milliseconds, quoted } from "../../facts/format.js";
 import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
+import { readIn, weightsOf } from "../../facts/weights.js";
 import { useModelValues } from "../../loading/use-model-values.js";
 import { Badge } from "../../ui/badge.js";
 import { Fetched } from "../../ui/fetched.js";
@@ -137,7 +138,8 @@ function LensWords({ lens, layerStop }) {
 }
 
 function Outputs({ run, step, flow, parts, reached, go }) {
-  const { d, vocab, weight_bytes: weightBytes } = run.open.model;
+  const { d, vocab } = run.open.model;
+  const { stored, held } = weightsOf(run.open.model);
   const stay = flow.rows - 1;
   const left = stay > 0 ? `only the last row: ${counted(stay, "other")} end here` : null;
   return html`
@@ -160,7 +162,9 @@ function Outputs({ run, step, flow, parts, reached, go }) {
       <p><${Term} id="softmax">Shares<//> that add up to 100\u202f%. ${reached && howChosen(run, step)}</p>
       ${reached ? html`<${Choice} run=${run} step=${step} />` : html`<p class="model-total">The layers come first.</p>`}
       <p class="model-total">
-        All parts: ${integer(parts.total)} parameters, ${bytesShort(weightBytes)} <${Badge} origin="measured" />
+        All parts: ${integer(parts.total)} parameters. Weights <b>as stored</b>: ${stored ?? "this log does not say"};
+        ${" "}<b>as held in memory</b>: ${held}; <b>as read</b> by this step: ${reached ? readIn(run.steps[step].data, run.open.model) : "–"}.
+        ${" "}<${Badge} origin="measured" />
       </p>
     <//>
   `;

@@ -10,10 +10,11 @@ const PAIRS = [
   { id: "msPerToken", name: "time", origin: "measured", write: milliseconds },
 ];
 
-/** @param {{prefill: Object, decode: Object}} props of `phaseFacts` */
-export function PhaseBars({ prefill, decode }) {
+/** @param {{prefill: Object, decode: Object, alike: boolean}} props of `phaseFacts`; `alike`: whether both read weights in one format */
+export function PhaseBars({ prefill, decode, alike }) {
+  const pairs = alike ? PAIRS : PAIRS.filter(({ id }) => id !== "readPerToken");
   return html`<dl class="phase-bars">
-    ${PAIRS.map(({ id, name, origin, write }) => {
+    ${pairs.map(({ id, name, origin, write }) => {
       const most = Math.max(prefill[id], decode[id]);
       return html`<div key=${id}>
         <dt>${name} per token <${Badge} origin=${origin} /></dt>

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { bytesShort, counted, integer, milliseconds, short, significant, times } from "../../facts/format.js";
+import { oneFormat, readIn } from "../../facts/weights.js";
 import { Badge } from "../../ui/badge.js";
 import { PhaseBars } from "./phase-bars.js";
 import { verdict } from "./verdict.js";
@@ -29,7 +30,8 @@ const LINES = [
 
 /** @param {{run: Object, prefill: Object, decode: Object|null}} props of `phaseFacts` */
 export function Phases({ run, prefill, decode }) {
-  return html`<p class="sheet-say">${say(run, prefill, decode)}</p>
+  const formats = formatsOf(run);
+  return html`<p class="sheet-say">${say(run, prefill, decode, formats)}</p>
     <div class="sheet-columns">
     <div class="sheet-wide" tabindex="0" role="region" aria-label="Prefill and decode">
       <table class="numbers phases" aria-label="Prefill and decode side by side">
@@ -46,10 +48,14 @@ export function Phases({ run, prefill, decode }) {
               <td>${write(prefill[id])}</td><td>${decode ? write(decode[id]) : "–"}</td>
             </tr>`,
           )}
+          <tr>
+            <th scope="row">weights as read <${Badge} origin="computed" /></th>
+            <td class="is-words">${formats.prefillIn}</td><td class="is-words">${formats.decodeIn ?? "–"}</td>
+          </tr>
         </tbody>
       </table>
     </div>
-    ${decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} />`}
+    ${decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} />`}
     </div>
     <p class="sheet-note">
       ${decode?.steps > 1 && `Decode: the median of ${counted(decode.steps, "step")}. `}Arithmetic: multiply-adds × 2 of the
@@ -58,12 +64,26 @@ export function Phases({ run, prefill, decode }) {
     </p>`;
 }
 
-function say(run, prefill, decode) {
+/** What the weights were read in, in each phase. A decode step alone may read groups where prefill reads float32. */
+function formatsOf({ steps, open: { model } }) {
+  const [first, ...later] = steps;
+  const [prefill, decode] = [oneFormat([first], model), later.length ? oneFormat(later, model) : null];
+  const mixed = later.length > 0 && decode === null;
+  return {
+    ...{ prefill, decode: mixed ? "several formats" : decode, alike: !later.length || prefill === decode },
+    prefillIn: readIn(first.data, model),
+    decodeIn: mixed ? "several formats" : later.length ? readIn(later.at(-1).data, model) : null,
+  };
+}
+
+function say(run, prefill, decode, formats) {
   const passes = run.steps[0].data.ms.chunks.length;
-  const reads = `Prefill reads the weights ${passes === 1 ? "once" : `${passes} times`} for ${counted(run.prefillRows, "token")}`;
+  const reads = `Prefill reads the weights ${passes === 1 ? "once" : `${passes} times`} for ${counted(run.prefillRows, "token")}, in ${formats.prefill}`;
   const shared = `${reads}: ${significant(prefill.intensity)} operations for each byte.`;
   if (!decode) return `${shared} Decode has not begun.`;
-  const again = `Decode reads them again for every token: ${significant(decode.intensity)}.`;
+  const again = `Decode reads them again for every token, in ${formats.decode}: ${significant(decode.intensity)}.`;
+  if (!formats.alike)
+    return `${shared} ${again} These are other bytes for the same weights, and other code: memory and time of the two phases are not compared.`;
   const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) => decode[id] / prefill[id]);
   const costs = `does ${times(work)} the arithmetic of prefill, reads ${times(read)} the memory and takes ${times(time)} the time`;
   const grown = `Per token, decode ${costs}.`;

@@ -1,0 +1,82 @@
+/**
+ * What is said of bytes of weights, everywhere on the page: as stored in the file, as held in memory, as read by a pass
+ * (docs/frames.md, Bytes of weights). Each with its format; what was read in two formats is not compared. Pure.
+ */
+
+import { weightDtype } from "./dtypes.js";
+import { bytesShort, listed } from "./format.js";
+
+/** @typedef {Record<string, number>} ByFormat bytes, by "float32", "4-bit groups" and so on */
+
+/** Of norms and biases, which are float32 in every file; a format with so small a share is not named. */
+const SMALL_SHARE = 0.01;
+/** What a pass of a log without formats read, where it was less than half of all weights: nothing else is so small. */
+const GROUPS = "groups";
+
+/** @returns {number} all formats together */
+export function totalOf(byFormat) {
+  return Object.values(byFormat).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** @returns {string} "4-bit and 8-bit groups", "float32" */
+export function formatOf(byFormat) {
+  const total = totalOf(byFormat);
+  const names = Object.keys(byFormat)
+    .filter((name) => byFormat[name] >= SMALL_SHARE * total)
+    .sort();
+  const bits = names.filter((name) => name.endsWith(" groups")).map((name) => name.replace(" groups", ""));
+  const plain = names.filter((name) => !name.endsWith(" groups"));
+  return listed([...plain, ...(bits.length ? [`${listed(bits)} groups`] : [])]);
+}
+
+/** @returns {string} "96.4 MB in 4-bit and 8-bit groups" */
+export function bytesIn(byFormat) {
+  return `${bytesShort(totalOf(byFormat))} in ${formatOf(byFormat)}`;
+}
+
+/**
+ * @param {Object} model of an `open` frame
+ * @returns {{stored: string|null, held: string}} of all its weights; older logs do not say what the file stores, and nothing of
+ *   groups held beside
+ */
+export function weightsOf(model) {
+  const { stored, held } = model.weights ?? {};
+  return {
+    stored: stored && totalOf(stored) ? bytesIn(stored) : null,
+    held: held ? heldIn(held) : `${bytesShort(model.weight_bytes)} in ${weightDtype(model)}`,
+  };
+}
+
+/** Float32 and groups of the same weights stand side by side in memory: their sum alone would say little. */
+function heldIn(held) {
+  const groups = Object.entries(held).filter(([name]) => name.endsWith(" groups"));
+  const plain = Object.entries(held).filter(([name]) => !name.endsWith(" groups"));
+  const parts = [plain, groups].filter((part) => part.length).map((part) => bytesIn(Object.fromEntries(part)));
+  return parts.join(" and ");
+}
+
+/**
+ * @param {{weights_read?: ByFormat, bytes_read: number, ms: {chunks: number[]}}} data of a step
+ * @param {Object} model of its run
+ * @returns {string} the format that its passes read the weights in
+ */
+export function readAs(data, model) {
+  if (data.weights_read) return formatOf(data.weights_read);
+  return data.bytes_read / data.ms.chunks.length < model.weight_bytes / 2 ? GROUPS : weightDtype(model);
+}
+
+/** @returns {string} the same with its bytes, where the log says them */
+export function readIn(data, model) {
+  return data.weights_read ? bytesIn(data.weights_read) : readAs(data, model);
+}
+
+/** @returns {string|null} the one format that all of these steps read the weights in; null where they are several */
+export function oneFormat(steps, model) {
+  const formats = new Set(steps.map(({ data }) => readAs(data, model)));
+  return formats.size === 1 ? [...formats][0] : null;
+}
+
+/** @returns {boolean} whether steps of two runs, at the same place of each, read the weights in the same format */
+export function readAlike(one, other, model) {
+  return one.every(({ data }, at) => other[at] === undefined || readAs(data, model) === readAs(other[at].data, model));
+}
