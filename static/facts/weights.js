@@ -12,24 +12,26 @@ import { bytesShort, listed } from "./format.js";
 const SMALL_SHARE = 0.01;
 /** What a pass of a log without formats read, where it was less than half of all weights: nothing else is so small. */
 const GROUPS = "groups";
+const BIT_GROUPS = "-bit groups";
 
 /** @returns {number} all formats together */
 export function totalOf(byFormat) {
   return Object.values(byFormat).reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** @returns {string} "4-bit and 8-bit groups", "float32" */
+/** @returns {string} "4- and 8-bit groups", "float32" */
 export function formatOf(byFormat) {
   const total = totalOf(byFormat);
   const names = Object.keys(byFormat)
     .filter((name) => byFormat[name] >= SMALL_SHARE * total)
     .sort();
-  const bits = names.filter((name) => name.endsWith(" groups")).map((name) => name.replace(" groups", ""));
-  const plain = names.filter((name) => !name.endsWith(" groups"));
-  return listed([...plain, ...(bits.length ? [`${listed(bits)} groups`] : [])]);
+  const groups = names.filter((name) => name.endsWith(BIT_GROUPS));
+  const plain = names.filter((name) => !name.endsWith(BIT_GROUPS));
+  const bits = groups.map((name, at) => name.replace(BIT_GROUPS, at < groups.length - 1 ? "-" : BIT_GROUPS));
+  return listed([...plain, ...(bits.length ? [listed(bits)] : [])]);
 }
 
-/** @returns {string} "96.4 MB in 4-bit and 8-bit groups" */
+/** @returns {string} "96.4 MB in 4- and 8-bit groups" */
 export function bytesIn(byFormat) {
   return `${bytesShort(totalOf(byFormat))} in ${formatOf(byFormat)}`;
 }
@@ -49,8 +51,8 @@ export function weightsOf(model) {
 
 /** Float32 and groups of the same weights stand side by side in memory: their sum alone would say little. */
 function heldIn(held) {
-  const groups = Object.entries(held).filter(([name]) => name.endsWith(" groups"));
-  const plain = Object.entries(held).filter(([name]) => !name.endsWith(" groups"));
+  const groups = Object.entries(held).filter(([name]) => name.endsWith(BIT_GROUPS));
+  const plain = Object.entries(held).filter(([name]) => !name.endsWith(BIT_GROUPS));
   const parts = [plain, groups].filter((part) => part.length).map((part) => bytesIn(Object.fromEntries(part)));
   return parts.join(" and ");
 }

@@ -124,7 +124,7 @@ export function formatsSay(sides) {
     const count = Math.round(shares[at] * read[at].length);
     return `${integer(count)} of ${counted(read[at].length, "pass", "passes")} with “${name}”`;
   });
-  return `The weights were read in ${usual} by ${listed(each)}, by the others in ${listed(others)}: a pass of one row may use other code. Their times are not of the setting alone, and no ratio of them is.`;
+  return `Weights as read: ${usual} in ${listed(each)}, and ${listed(others)} in the others. A pass of one row can run other code, so these times are not compared: they differ by more than the setting.`;
 }
 
 function capitalised(text) {

@@ -110,7 +110,7 @@ function againstPasses(kind, before, after) {
   const [passes, time] = [PASSES + kind, TIME + kind];
   if (before[time] === null || after[time] === null) return null;
   const against = pays(before[passes], after[passes]) ? after[time] > before[time] : pays(before[time], after[time]);
-  return against ? "the times say otherwise: something else may have run meanwhile" : null;
+  return against ? "the times say otherwise" : null;
 }
 
 /** Of a request that is told to repeat what it says. */

@@ -111,7 +111,7 @@ function readSays({ steps, open: { model } }) {
   const [prefill, decode] = [of("prefill"), of("decode")];
   if (!prefill || !decode) return "";
   if (prefill === decode) return ` Both phases read the weights in ${decode}.`;
-  return ` Prefill read the weights in ${prefill}, decode steps in ${decode}: other bytes for the same weights, so the two are not compared along the axis of bytes.`;
+  return ` Prefill read the weights in ${prefill}, decode steps in ${decode}: fewer or more bytes for the same weights, which alone moves their points apart.`;
 }
 
 function Machine({ measuring: { measured, going, problem, measure } }) {

@@ -36,7 +36,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
   const alike = useMemo(() => !log || readAlike(run.steps, log.steps, run.open.model), [run, count, log, done]);
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const both = { names, current: step, onPick };
-  const longer = html`<${Longer} run=${run} ready=${ready} compared=${alike ? compared : null} dispatch=${dispatch} controller=${controller} />`;
+  const longer = html`<${Longer} run=${run} ready=${ready} compared=${alike ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
   return html`<p class="sheet-say">${sayWhy(would)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
     <div class="sheet-columns is-even">
@@ -159,7 +159,7 @@ const LONG_TOKENS = 400;
 const SHORT_TOKENS = 150;
 
 /** On a short prompt a pass over all rows takes hardly longer than one over the newest: a length at which it does. */
-function Longer({ run, ready, compared, dispatch, controller }) {
+function Longer({ run, ready, compared, alike, dispatch, controller }) {
   const { promptLength } = run;
   if (promptLength >= SHORT_TOKENS || run.saved || !ready || (compared && !showsLittle(compared))) return null;
   const copies = Math.floor(LONG_TOKENS / promptLength);
@@ -168,10 +168,10 @@ function Longer({ run, ready, compared, dispatch, controller }) {
     controller.submit();
   };
   const short = `With ${counted(promptLength, "token")} of prompt`;
+  const little = compared ? "the rows differ far more than the time" : "a quiet machine shows little of it in time";
   const why = "every pass reads all the weights once, however few rows go through it";
   return html`<p class="sheet-say why-longer">
-    ${`${short} ${compared ? "the rows differ far more than the time" : "a quiet machine shows little of it in time"}: ${why}.`}
-    ${" "}Time shows it on a longer prompt.${" "}
+    ${alike && `${short} ${little}: ${why}. `}Time shows it on a longer prompt.${" "}
     <button type="button" onClick=${start}>Run this text ${copies} times over, about ${LONG_TOKENS} tokens</button>
   </p>`;
 }

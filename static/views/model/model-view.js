@@ -2,7 +2,8 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { counted, integer, milliseconds, quoted } from "../../facts/format.js";
+import { weightDtype } from "../../facts/dtypes.js";
+import { bytesShort, counted, integer, milliseconds, quoted } from "../../facts/format.js";
 import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { readIn, weightsOf } from "../../facts/weights.js";
 import { useModelValues } from "../../loading/use-model-values.js";
@@ -40,6 +41,7 @@ export function ModelView({ state, dispatch, client, controller }) {
   const go = (view) => () => dispatch({ type: "select", selection: { view } });
   return html`
     <h2>${headline(run, step, flow)}</h2>
+    <${WeightsSay} model=${run.open.model} data=${run.steps[step].data} />
     <div class="model-picture" data-layout=${layout.name} data-wide=${wide} style=${columns} ref=${ref}>
       ${wide && goesRound(run, step) && html`<${LoopLine} ...${size} from=${layout.outputs / 2} />`}
       <${Inputs} run=${run} step=${step} flow=${flow} parts=${parts} onOpen=${setOpened} />
@@ -57,6 +59,14 @@ export function ModelView({ state, dispatch, client, controller }) {
     </div>
     ${opened && html`<${Fetched} of=${DIALOG} token=${opened} state=${state} client=${client} onClose=${() => setOpened(null)} />`}
   `;
+}
+
+/** The three sizes of the weights, each with its format. */
+function WeightsSay({ model, data }) {
+  const { stored, held } = weightsOf(model);
+  return html`<p class="model-weights">
+    Weights <b>as stored</b>: ${stored ?? "not in this log"} · <b>as held in memory</b>: ${held} · <b>as read by this step</b>: ${readIn(data, model)}
+  </p>`;
 }
 
 /** Where the guesses will not come, no columns are kept for them. */
@@ -138,8 +148,7 @@ function LensWords({ lens, layerStop }) {
 }
 
 function Outputs({ run, step, flow, parts, reached, go }) {
-  const { d, vocab } = run.open.model;
-  const { stored, held } = weightsOf(run.open.model);
+  const { d, vocab, weight_bytes: weightBytes } = run.open.model;
   const stay = flow.rows - 1;
   const left = stay > 0 ? `only the last row: ${counted(stay, "other")} end here` : null;
   return html`
@@ -162,9 +171,7 @@ function Outputs({ run, step, flow, parts, reached, go }) {
       <p><${Term} id="softmax">Shares<//> that add up to 100\u202f%. ${reached && howChosen(run, step)}</p>
       ${reached ? html`<${Choice} run=${run} step=${step} />` : html`<p class="model-total">The layers come first.</p>`}
       <p class="model-total">
-        All parts: ${integer(parts.total)} parameters. Weights <b>as stored</b>: ${stored ?? "this log does not say"};
-        ${" "}<b>as held in memory</b>: ${held}; <b>as read</b> by this step: ${reached ? readIn(run.steps[step].data, run.open.model) : "–"}.
-        ${" "}<${Badge} origin="measured" />
+        All parts: ${integer(parts.total)} parameters, ${bytesShort(weightBytes)} in ${weightDtype(run.open.model)}
       </p>
     <//>
   `;

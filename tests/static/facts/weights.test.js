@@ -7,15 +7,15 @@ const MODEL = { dtype: "float32", element_bytes: 4, weight_bytes: 538_060_032 };
 const step = (weights_read, bytes_read = 0, chunks = [1]) => ({ data: { weights_read, bytes_read, ms: { chunks } } });
 
 test("bytes stand with their format, of which too small a part is not named", () => {
-  assert.equal(formatOf({ ...GROUPS, float32: 140_544 }), "4-bit and 8-bit groups");
-  assert.equal(formatOf({ ...GROUPS, float32: 500_000_000 }), "float32 and 4-bit and 8-bit groups");
-  assert.match(bytesIn(GROUPS), /^96\.4.MB in 4-bit and 8-bit groups$/);
+  assert.equal(formatOf({ ...GROUPS, float32: 140_544 }), "4- and 8-bit groups");
+  assert.equal(formatOf({ ...GROUPS, float32: 500_000_000 }), "float32 and 4- and 8-bit groups");
+  assert.match(bytesIn(GROUPS), /^96\.4.MB in 4- and 8-bit groups$/);
 });
 
 test("what is held twice is told twice, and an older log says what it has", () => {
   const { stored, held } = weightsOf({ ...MODEL, weights: { stored: GROUPS, held: { ...GROUPS, float32: 538e6 } } });
   assert.match(stored, /^96\.4/);
-  assert.match(held, /^538.MB in float32 and 96\.4.MB in 4-bit and 8-bit groups$/);
+  assert.match(held, /^538.MB in float32 and 96\.4.MB in 4- and 8-bit groups$/);
   assert.deepEqual(weightsOf(MODEL).stored, null);
   assert.match(weightsOf(MODEL).held, /^538.MB in float32$/);
 });
