@@ -156,7 +156,7 @@ function told(run, { kind, layer, head, share, count, cell }) {
   const [looker, seen] = [quoted(run.tokens[cell.query], 12), quoted(run.tokens[cell.key], 12)];
   return {
     title: `${looker} → ${seen}`,
-    sentence: `${who}: ${looker} puts ${figure} on ${seen}, ${counted(cell.query - cell.key, "token")} back: the largest single weight between two words that are not neighbours.`,
+    sentence: `${who}: ${looker} puts ${figure} on ${seen}, ${counted(cell.query - cell.key, "token")} back: the largest single weight between two tokens that are not neighbours.`,
   };
 }
 

@@ -56,7 +56,7 @@ const NAMES = {
   first: "Rests on the first token",
   before: "Reads the token just before",
   repeat: "Looks at what came next last time",
-  link: "Strongest link between two words",
+  link: "Strongest link between two tokens",
 };
 
 /** How many rows of attention may be spoken of. */

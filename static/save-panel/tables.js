@@ -1,6 +1,7 @@
 /** What each panel shows, as a table of plain numbers. Pure: reads the run, or tensors fetched from it. */
 
 import { tokenText } from "../facts/format.js";
+import { readAs } from "../facts/weights.js";
 import { distribution } from "../next-token/sampling.js";
 
 /** Lengths of every row on the map at a step: one line per layer and position. */
@@ -83,10 +84,11 @@ export function timeTable(run) {
       "runs_in_batch",
       "flops",
       "bytes_read",
+      "weights_read_as",
     ],
     rows: run.steps.map(({ data }, step) => [
       ...[step, data.phase, fedIn(run, step), data.ms.total, data.ms.forward, data.ms.capture, data.ms.sample],
-      ...[data.batch, data.flops, data.bytes_read],
+      ...[data.batch, data.flops, data.bytes_read, readAs(data, run.open.model)],
     ]),
   };
 }

@@ -16,9 +16,9 @@ export function Phases({ run, newest }) {
 /** @returns {string} why the newest rows came together, or the newest alone */
 export function whySoMany(run, newest) {
   if (newest >= run.promptLength)
-    return "Why one row a step? A new word is known only when the step before has chosen it.";
-  if (run.promptLength === 1) return "One word of prompt is one row; it can look only at itself.";
+    return "Why one row a step? A new token is known only when the step before has chosen it.";
+  if (run.promptLength === 1) return "One token of prompt is one row; it can look only at itself.";
   if (run.reused)
     return `The first ${counted(run.reused, "token")} have no rows here: an earlier run computed their K and V, and this one reads them.`;
-  return "Why all rows at once? Every word of the prompt is known before the first step.";
+  return "Why all rows at once? Every token of the prompt is known before the first step.";
 }

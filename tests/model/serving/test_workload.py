@@ -78,6 +78,7 @@ def serve(
     *rounds: ServingSettings,
     before: Callable[[int], None] = lambda number: None,
     meddle: Callable[[int, Workload], None] = lambda number, workload: None,
+    step_ms: int = 1,
 ) -> Served:
     """Serve to the end, on a clock that goes on by a millisecond in each pass; blocks are counted after every one.
 
@@ -90,7 +91,7 @@ def serve(
     while not workload.over:
         meddle(round(now[0] * 1000) + 1, workload)
         told = workload.prepare()
-        now[0] += 1 / 1000
+        now[0] += step_ms / 1000
         before(round(now[0] * 1000))
         for record in engine.advance():
             if workload.owns(record.run):
@@ -106,6 +107,7 @@ def serve(
                 held = {block for request in each.requests for block in request.table}
                 assert len(held) <= rounds[each.round].blocks
                 assert not held & set(each.pool.others)
+                check_reasons(each, rounds[each.round])
             elif isinstance(each, schema.Round):
                 served.rounds.append(each)
                 check.take_round(each, f"round {each.round}")
@@ -147,6 +149,21 @@ def study_of(requests: list[Tokenized], rounds: tuple[ServingSettings, ...]) -> 
 def continuation(ids: tuple[int, ...]) -> list[int]:
     """The tokens that follow, as many as any request here asks for."""
     return greedy(shared_model(), list(ids), 40)
+
+
+def check_reasons(told: schema.Pass, settings_: ServingSettings) -> None:
+    """What is told of who waits is so: places are taken, blocks are too few, somebody does stand before it."""
+    waits = {event.request: event for event in told.events if event.what == "waits"}
+    for event in waits.values():
+        if event.why == "places":
+            assert event.count == settings_.at_once
+        elif event.why == "blocks":
+            assert event.count is not None
+            assert event.free is not None
+            assert event.count > event.free
+        elif event.why == "order":
+            assert event.other is not None
+            assert told.requests[event.other].state in ("waiting", "preempted")
 
 
 def alone(request: Tokenized) -> list[int]:
@@ -209,6 +226,37 @@ def test_a_pool_that_is_too_small_makes_the_youngest_give_way_and_its_text_stays
     served = serve(tiny_engine(), requests, ServingSettings(at_once=3, chunk=64, blocks=7))
     assert served.events("preempted")
     assert [served.text(number) for number in range(3)] == [alone(request) for request in requests]
+
+
+def test_who_does_not_join_is_told_why_with_the_numbers_and_once_for_each_reason() -> None:
+    requests = [asked(prompt(30, seed), new=8) for seed in range(4)]
+    places = serve(tiny_engine(), requests, ServingSettings(at_once=2, chunk=64, blocks=32)).events("waits")
+    assert [(event.request, event.why, event.count) for event in places] == [(2, "places", 2), (3, "places", 2)]
+    static = ServingSettings(batching="static", at_once=4, chunk=64, blocks=32)
+    late = [requests[0], asked(prompt(9), arrives_ms=2)]
+    (told,) = serve(tiny_engine(), late, static).events("waits")
+    assert (told.request, told.why, told.count) == (1, "static", 1)
+    blocks = serve(tiny_engine(), requests, ServingSettings(at_once=4, chunk=64, blocks=5)).events("waits")
+    first, behind = blocks[:2]
+    assert (first.request, first.why, first.count, first.free) == (2, "blocks", 6, 5)
+    assert (behind.request, behind.why, behind.other) == (3, "order", 2)
+    assert places[0].free is None
+
+
+def test_who_gives_up_while_a_pass_goes_on_was_never_kept_out() -> None:
+    requests = [asked(prompt(30), new=4), asked(prompt(9), arrives_ms=2, cancel_ms=3)]
+    served = serve(tiny_engine(), requests, CONTINUOUS, step_ms=4)
+    assert [event.what for told in served.passes for event in told.events if event.request == 1] == [
+        "arrived",
+        "cancelled",
+    ]
+
+
+def test_a_token_is_there_when_its_pass_is_over_and_at_no_other_time() -> None:
+    served = serve(tiny_engine(), [asked(prompt(5, seed), new=3) for seed in range(2)], CONTINUOUS)
+    for told in served.passes:
+        ends = [event.ms for event in told.events if event.what in ("first", "done")]
+        assert ends == pytest.approx([told.start_ms + told.ms] * len(ends), abs=2e-3)
 
 
 def test_reserving_the_greatest_length_holds_its_blocks_from_the_start() -> None:
