@@ -9,6 +9,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Controlled, RunStatus, Waits
 from kvscope.app.http.limits import Limits
@@ -58,7 +59,7 @@ class RunRoutes:
         visitor = client_of(request)
         self._limits.take(visitor, "runs")
         charge = partial(self._limits.charge, visitor)
-        return created(run, self._desk.start(run, lambda: asked.of(run, visitor.owner), visitor.token, charge))
+        return created(run, self._desk.start(run, lambda: asked.of(run, visitor.owner), Requester(*visitor), charge))
 
     @describe(
         "What a run is and how far it is",
@@ -127,7 +128,7 @@ class RunRoutes:
                 raise Refused("run", "The run that this was to branch off is gone.", status=404)
             return ForkRequest(fork, run, asked.position, asked.token, shared)
 
-        return created(fork, self._desk.start(fork, made, visitor.token, partial(self._limits.charge, visitor)))
+        return created(fork, self._desk.start(fork, made, Requester(*visitor), partial(self._limits.charge, visitor)))
 
     @describe(
         "Delete a run and the studies of it; what was shared of it stays",
