@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from threading import Condition, Event, Lock, RLock, Thread
 
 from kvscope.app.engine.calls import Calls, EngineUnavailable
-from kvscope.app.engine.queue import Place, Queue, Requester, Waiting, most_by_address
+from kvscope.app.engine.queue import Place, Queue, Requester, Waiting, may_hold_more, most_by_address
 from kvscope.app.engine.storing import Storing
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
@@ -276,7 +276,12 @@ class Desk:
 
     def _refuse_too_many(self, waiting: Waiting) -> None:
         self._sweep()
-        if len(self._placed) < self._most_open and self._queue.next(self._holding(), self._most_open) is None:
+        holding, places = self._holding(), self._most_open
+        if (
+            len(holding) < places
+            and may_hold_more(waiting.requester, holding, places)
+            and self._queue.next(holding, places) is None
+        ):
             return
         address, of_address = waiting.requester.address, most_by_address(self._most_waiting)
         limits = [

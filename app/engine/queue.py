@@ -30,9 +30,11 @@ def most_by_address(places: int) -> int:
     return ceil(places * ADDRESS_SHARE)
 
 
-def most_by_client(places: int) -> int:
-    """How many of so many places one client may hold."""
-    return ceil(places * CLIENT_SHARE)
+def may_hold_more(requester: Requester, holding: Collection[Requester], places: int) -> bool:
+    """Whether a requester's client and address hold less than they may. `holding`: who holds each place."""
+    of_address = sum(other.address == requester.address for other in holding)
+    of_client = sum(other == requester for other in holding)
+    return of_address < most_by_address(places) and of_client < ceil(places * CLIENT_SHARE)
 
 
 @dataclass(slots=True)
@@ -107,7 +109,7 @@ class Queue:
         self._took_s.append(took_s)
 
     def order(self, holding: Iterable[Requester]) -> list[str]:
-        """Everything that waits, next first. `holding`: the requester of each place that is held."""
+        """Everything that waits, next first. `holding`: who holds each place."""
         requesters = Counter(holding)
         addresses = Counter[str]()
         for requester, places in requesters.items():
@@ -122,14 +124,9 @@ class Queue:
         return order
 
     def next(self, holding: Collection[Requester], places: int) -> str | None:
-        """The first run in the order whose client and address may hold one more of `places`; None where none may."""
-        for run in self.order(holding):
-            requester = self._waiting[run].requester
-            of_address = sum(other.address == requester.address for other in holding)
-            of_client = sum(other == requester for other in holding)
-            if of_address < most_by_address(places) and of_client < most_by_client(places):
-                return run
-        return None
+        """The first run in the order whose requester may hold one more of `places`; None where none may."""
+        order = self.order(holding)
+        return next((run for run in order if may_hold_more(self._waiting[run].requester, holding, places)), None)
 
     def place(self, run: str, holding: Iterable[Requester], free_in_s: Iterable[float | None]) -> Place:
         """Where a run stands, and in how many seconds it begins.

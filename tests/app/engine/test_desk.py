@@ -82,9 +82,11 @@ def test_a_line_is_as_long_as_it_may_be_for_all_and_for_each(engine_side: Starte
 
 
 def test_a_place_is_left_for_others_however_many_names_an_address_makes_up(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.02", max_open_runs=4)
-    waits = [engine.start(f"r{number}", address="one", max_new_tokens=256) for number in range(5)]
-    assert [wait is None for wait in waits] == [True, True, True, False, False]
+    engine = engine_side(model="delay=0.02", max_open_runs=4, max_waiting=4)
+    waits = [engine.start(f"r{number}", address="one", max_new_tokens=256) for number in range(6)]
+    assert [wait is None for wait in waits] == [True, True, True, False, False, False]
+    with pytest.raises(TooManyRuns, match="3 runs from your address"):
+        engine.start("r6", address="one")
     assert engine.start("z", address="other", max_new_tokens=1) is None
     assert closed(engine.log, "z") == "length"
 
