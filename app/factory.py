@@ -41,13 +41,19 @@ from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.settings import Settings
 from kvscope.app.store import gallery as recordings
 from kvscope.app.store.budget import Budget
+from kvscope.app.store.clock import Clock
 from kvscope.app.store.database import WORKING
 from kvscope.app.store.expiry import Expiry
+from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 
 if TYPE_CHECKING:
     from kvscope.app.store.postgresql import Hold
+
+
+PRESENCE_S = 1.0
+"""How often the database is looked at while nobody uses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class Parts:
     gallery: recordings.Gallery
     expiry: Expiry
     budget: Budget
+    presence: Rounds
+    """Says so when the database's file is lost, though nobody asks for it."""
     hold: Hold | None
 
     def start(self) -> None:
@@ -74,9 +82,11 @@ class Parts:
         self.gallery.start()
         self.expiry.start()
         self.budget.start()
+        self.presence.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
+        self.presence.close()
         self.expiry.close()
         self.budget.close()
         self.desk.close()
@@ -101,7 +111,8 @@ def build(settings: Settings) -> Flask:
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
     shipped = examples.ids
-    expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report)
+    clock = Clock(settings.data_dir)
+    expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report, clock)
     budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
     desk = Desk(
         runs,
@@ -113,10 +124,13 @@ def build(settings: Settings) -> Flask:
         most_waiting_by_client=settings.max_waiting_by_client,
         abandoned_after_s=settings.abandoned_after_s,
     )
+    presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry, budget, _hold(runs))
+    app.extensions["kvscope"] = Parts(
+        runs, sessions, engine, calls, desk, live, gallery, expiry, budget, presence, _hold(runs)
+    )
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     access.init_app(app, settings.token)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
@@ -71,12 +73,16 @@ def serve(
     dtype: str,
     compiled: bool = False,
     beside_a_browser: bool = True,
+    folder: Path | None = None,
 ) -> None:
     """Run until the other end of `connection` closes. `service` names the loader, `module:function`.
 
     `compiled`: whether steps are to be made faster by compiling them. `beside_a_browser`: whether runs are watched on
-    this machine.
+    this machine. `folder`: for temporary files, which are left there; the system's where there is none.
     """
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     os.environ.update(ENVIRONMENT | (BESIDE_A_BROWSER if beside_a_browser else {}) | os.environ)
     os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
     calls: SimpleQueue[Call] = SimpleQueue()

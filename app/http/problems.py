@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, request
+from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from kvscope.app.engine.calls import EngineUnavailable
@@ -73,6 +74,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(StoreError, lambda error: not_stored(error).response())
     app.register_error_handler(Deleted, lambda error: Problem(410, str(error), field="session").response())
     app.register_error_handler(Damaged, _damaged)
+    app.register_error_handler(ParseException, _malformed)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _fault)
 
@@ -95,6 +97,12 @@ def from_refusal(refused: Refused) -> Problem:
 
 def _too_many_runs(error: TooManyRuns) -> Response:
     return Problem(429, str(error), limit=error.limit, retry_after=error.retry_after).response()
+
+
+def _malformed(error: ParseException) -> Response:
+    """A body that is streamed is parsed while it is read, after the request was given to a route."""
+    problem = Problem(400, f"The body is not valid HTTP: {error}.", field="body", headers={"Connection": "close"})
+    return problem.response()
 
 
 def _full(error: Full) -> Response:
