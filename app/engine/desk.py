@@ -459,7 +459,8 @@ class Desk:
                 placed.ended(head.bytes if head else 0)
 
     def _holding(self) -> list[Requester]:
-        return [placed.requester for placed in self._placed.values()]
+        """Who holds each place. A paused run does not count: it gives way."""
+        return [placed.requester for run, placed in self._placed.items() if placed.study or run not in self._paused]
 
     def _place(self, run: str) -> Place:
         return self._queue.place(run, self._holding(), [self._free_in_s(run) for run in self._placed])

@@ -24,6 +24,11 @@ class Requester(NamedTuple):
     client: str
     address: str = ""
 
+    @property
+    def has_name(self) -> bool:
+        """Whether the client names itself; one that does not is known by its address alone."""
+        return self.client != self.address
+
 
 def most_by_address(places: int) -> int:
     """How many of so many places one address may hold."""
@@ -34,7 +39,8 @@ def may_hold_more(requester: Requester, holding: Collection[Requester], places: 
     """Whether a requester's client and address hold less than they may. `holding`: who holds each place."""
     of_address = sum(other.address == requester.address for other in holding)
     of_client = sum(other == requester for other in holding)
-    return of_address < most_by_address(places) and of_client < ceil(places * CLIENT_SHARE)
+    most_by_client = ceil(places * CLIENT_SHARE) if requester.has_name else places
+    return of_address < most_by_address(places) and of_client < most_by_client
 
 
 @dataclass(slots=True)

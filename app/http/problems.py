@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import InUse, TooManyRuns
+from kvscope.app.engine.questions import TooManyQuestions
 from kvscope.app.store.budget import Full
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import Gone
@@ -66,7 +67,8 @@ def init_app(app: Flask) -> None:
     """Answer every error below /api, and the known ones everywhere, with a problem document."""
     app.register_error_handler(Problem, lambda problem: problem.response())
     app.register_error_handler(Refused, lambda refused: from_refusal(refused).response())
-    app.register_error_handler(TooManyRuns, _too_many_runs)
+    app.register_error_handler(TooManyRuns, _too_many)
+    app.register_error_handler(TooManyQuestions, _too_many)
     app.register_error_handler(InUse, lambda error: Problem(409, str(error), field="run").response())
     app.register_error_handler(Full, _full)
     app.register_error_handler(Gone, lambda error: unknown("run", error.args[0]).response())
@@ -95,7 +97,7 @@ def from_refusal(refused: Refused) -> Problem:
     return Problem(refused.status, refused.message, field=refused.field, limit=refused.limit, retry_after=retry_after)
 
 
-def _too_many_runs(error: TooManyRuns) -> Response:
+def _too_many(error: TooManyRuns | TooManyQuestions) -> Response:
     return Problem(429, str(error), limit=error.limit, retry_after=error.retry_after).response()
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.engine.calls import Calls, EngineUnavailable
+from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.supervisor import Supervisor
@@ -17,6 +17,7 @@ from kvscope.app.http.log import LogRoutes
 from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created, delete_token, page_of, state_of
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
 from kvscope.app.http.visitors import client_of
 from kvscope.app.store.runs import RunLog
@@ -26,7 +27,7 @@ FOR_EVER = "private, max-age=31536000, immutable"
 """In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
 
 
-def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk, limits: Limits) -> Blueprint:
+def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, desk: Desk, limits: Limits) -> Blueprint:
     """The routes, over this log and this engine."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
     api = RunRoutes(runs, engine, desk, limits)
@@ -35,7 +36,7 @@ def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk, limits
     routes.delete("/<run>")(api.delete)
     routes.post("/<run>/control")(api.control)
     routes.post("/<run>/fork")(api.fork)
-    LogRoutes(runs, RunLookup(runs, engine), calls, FOR_EVER).register(routes)
+    LogRoutes(runs, RunLookup(runs, engine), reads, FOR_EVER, lasting=False).register(routes)
     return routes
 
 

@@ -46,6 +46,13 @@ def test_a_client_holds_half_of_the_places_at_most_and_an_address_three_quarters
     assert line("a1").next([], 1) == "a1"
 
 
+def test_a_client_without_a_name_is_an_address() -> None:
+    queue, nameless = Queue(), Requester("one", "one")
+    queue.put(Waiting("a1", nameless, lambda: None))
+    assert queue.next([nameless] * 5, 8) == "a1"
+    assert queue.next([nameless] * 6, 8) is None
+
+
 def test_the_estimate_is_made_of_when_places_are_free_and_of_the_time_that_runs_took() -> None:
     queue = line("a1", "a2", "a3")
     assert queue.place("a3", [], [None, None]) == Place(3, None)
