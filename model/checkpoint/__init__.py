@@ -42,6 +42,9 @@ class Checkpoint:
     source: str
     groups: Callable[[], dict[str, Groups]] = dict
 
+    def __post_init__(self) -> None:
+        self.tokenizer.rows = self.config.vocab  # the one fact that a tokenizer needs of the weights beside it
+
 
 def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> Checkpoint:
     """Load the default model (None), a GGUF file, a Hugging Face folder, or a hub id such as `org/name`.

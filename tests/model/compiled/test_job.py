@@ -146,7 +146,7 @@ def test_a_compiled_step_shows_what_the_modules_show(arch: str, made: Path, tmp_
     read = []
     while engine.busy:
         engine.advance()
-        read.append(engine.last_pass.weight_bytes if engine.last_pass else 0)
+        read.append(engine.passes[-1].weight_bytes if engine.passes else 0)
     assert len(run.ids) == len(IDS) + 3
     assert read[0] > read[1] == read[2]  # prefill reads what is packed, decode the groups
     assert set(hook_points(engine.transformer)) > set(names)
