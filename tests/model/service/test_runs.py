@@ -293,7 +293,7 @@ class TestTokensWithoutARow:
         return ModelService(load(str(tmp_path), lambda _: None), "cpu")
 
     def test_such_a_token_is_refused_wherever_text_becomes_ids(self, service: ModelService) -> None:
-        workload = WorkloadRequest("w", (Ask("a", 4), Ask("b<extra>", 4)), (ServingSettings(),))
+        workload = WorkloadRequest("w", "", (Ask("a", 4), Ask("b<extra>", 4)), (ServingSettings(),))
         asks: list[tuple[Callable[[], object], str]] = [
             (lambda: service.start(RunRequest("r", "a<extra>b")), "prompt"),
             (lambda: service.start(RunRequest("r", "a<extra>b", chat=True)), "prompt"),
