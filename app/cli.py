@@ -98,6 +98,11 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
         "runs_per_minute": ("N", click.IntRange(0), "Runs that one client may start in a minute; 0 is no limit."),
         "shares_per_minute": ("N", click.IntRange(0), "Runs that one client may share in a minute."),
         "imports_per_minute": ("N", click.IntRange(0), "Files that one client may bring back in a minute."),
+        "reads_per_minute": (
+            "N",
+            click.IntRange(0),
+            "Answers (exact values and such) computed for one client in a minute.",
+        ),
         "bytes_per_minute": ("SIZE", Size(), "What is stored for one client in a minute."),
         "clients_per_address": ("N", click.IntRange(1), "As many clients' shares one address may have."),
     }

@@ -10,6 +10,7 @@ from flask import Flask
 
 from kvscope.app.engine.calls import Calls
 from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.questions import Questions
 from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
@@ -36,18 +37,25 @@ from kvscope.app.http import runs as run_routes
 from kvscope.app.http import sessions as session_routes
 from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.live import Live
+from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import MAX_BODY_BYTES
 from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.settings import Settings
 from kvscope.app.store import gallery as recordings
 from kvscope.app.store.budget import Budget
+from kvscope.app.store.clock import Clock
 from kvscope.app.store.database import WORKING
 from kvscope.app.store.expiry import Expiry
+from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 
 if TYPE_CHECKING:
     from kvscope.app.store.postgresql import Hold
+
+
+PRESENCE_S = 1.0
+"""How often the database is looked at while nobody uses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,8 @@ class Parts:
     gallery: recordings.Gallery
     expiry: Expiry
     budget: Budget
+    presence: Rounds
+    """Says so when the database's file is lost, though nobody asks for it."""
     hold: Hold | None
 
     def start(self) -> None:
@@ -74,9 +84,11 @@ class Parts:
         self.gallery.start()
         self.expiry.start()
         self.budget.start()
+        self.presence.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
+        self.presence.close()
         self.expiry.close()
         self.budget.close()
         self.desk.close()
@@ -101,7 +113,8 @@ def build(settings: Settings) -> Flask:
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
     shipped = examples.ids
-    expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report)
+    clock = Clock(settings.data_dir)
+    expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report, clock)
     budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
     desk = Desk(
         runs,
@@ -113,10 +126,14 @@ def build(settings: Settings) -> Flask:
         most_waiting_by_client=settings.max_waiting_by_client,
         abandoned_after_s=settings.abandoned_after_s,
     )
+    presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
+    reads = Reads(Questions(calls, lambda: engine.info, settings.data_dir / "answers"), limits)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.extensions["kvscope"] = Parts(runs, sessions, engine, calls, desk, live, gallery, expiry, budget, _hold(runs))
+    app.extensions["kvscope"] = Parts(
+        runs, sessions, engine, calls, desk, live, gallery, expiry, budget, presence, _hold(runs)
+    )
     problems.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     access.init_app(app, settings.token)
@@ -124,9 +141,9 @@ def build(settings: Settings) -> Flask:
     live.init_app(app)
     hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies)
     frame_compression.init_app(app)  # by what proxies add, also those whose word counts for nothing else
-    app.register_blueprint(run_routes.blueprint(runs, engine, calls, desk, limits))
+    app.register_blueprint(run_routes.blueprint(runs, engine, reads, desk, limits))
     app.register_blueprint(studies.blueprint(runs, engine, desk, limits, shipped))
-    app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, calls, maker, limits))
+    app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, reads, maker, limits))
     app.register_blueprint(openapi.blueprint())
     app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir, limits))
     app.register_blueprint(oembed.blueprint(sessions))
@@ -134,11 +151,11 @@ def build(settings: Settings) -> Flask:
         pages.blueprint(runs, sessions, budget, engine, desk, live, examples.runs, gallery.ids, settings.keep_runs_days)
     )
     app.register_blueprint(gallery_page.blueprint(gallery))
-    app.register_blueprint(by_hand.blueprint(calls, recorded))
+    app.register_blueprint(by_hand.blueprint(reads, recorded))
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
     app.register_blueprint(workloads.blueprint(runs, engine, desk, limits))
-    app.register_blueprint(vocabulary.blueprint(calls))
+    app.register_blueprint(vocabulary.blueprint(reads))
     return app
 
 
@@ -156,6 +173,7 @@ def _limits(settings: Settings) -> Limits:
         "runs": settings.runs_per_minute,
         "shares": settings.shares_per_minute,
         "imports": settings.imports_per_minute,
+        "reads": settings.reads_per_minute,
         "bytes": settings.bytes_per_minute,
     }
     return Limits(per_minute, settings.clients_per_address)

@@ -71,9 +71,11 @@ class Settings:
     abandoned_after_s: float = 300.0
     """A paused study may be stopped to make room after this long without a word; a paused run gives way at once."""
     runs_per_minute: int = 60
-    """Of one client, as are the next three; 0 for any number. Nobody on the machine itself is counted."""
+    """Of one client, as are the next four; 0 for any number. Nobody on the machine itself is counted."""
     shares_per_minute: int = 20
     imports_per_minute: int = 10
+    reads_per_minute: int = 600
+    """Answers that are computed for one client without a run: exact values, tokens, rows of the embedding."""
     bytes_per_minute: int = 400 * 10**6
     """Bytes that are stored for one client: of its runs, and of what it shares or brings back."""
     clients_per_address: int = 40

@@ -31,6 +31,7 @@ from kvscope.model.grouped import GroupedEmbedding, Groups
 from kvscope.model.hooks import HookPoint
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import COMPUTED, Linear, can_pack, pack_all
+from kvscope.model.rope import attention_factor, frequencies, rotate, rotations
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +243,7 @@ class Transformer(nn.Module):
             transformer.lm_head.weight = transformer.embed.weight
         transformer = transformer.to(device).eval().requires_grad_(False)
         if config.positions == "rotary":
-            transformer.inv_freq = rope_frequencies(config).to(device)
+            transformer.inv_freq = frequencies(config.rope_theta, config.head_dim, config.rope_scaling).to(device)
         if transformer.weight_dtype == COMPUTED and can_pack(device):
             pack_all(transformer)
         return transformer
@@ -266,12 +267,18 @@ class Transformer(nn.Module):
         if self.positions is not None:
             rows = rows + self.positions(batch.positions)
         rows = self.embedded(rows)
-        rope = None if self.inv_freq is None else rope_table(self.inv_freq, batch.positions)
+        rope = self.rope(batch.positions)
         blocks: Sequence[Callable[..., Tensor]] = list(self.blocks) if stand_in is None else stand_in.blocks
         for layer, block in enumerate(blocks[:layers]):
             rows = block(rows, batch, rope, cache, layer)
         head = self.decode_rows if stand_in is None or stand_in.head is None else stand_in.head
         return head(rows[batch.out_rows])
+
+    def rope(self, positions: Tensor) -> tuple[Tensor, Tensor] | None:
+        """cos and sin for rows at these positions, each [T, 1, Dh]; None where positions are not rotary."""
+        if self.inv_freq is None:
+            return None
+        return rotations(self.inv_freq, positions, attention_factor(self.config.rope_scaling))
 
     def decode_rows(self, rows: Tensor) -> Tensor:
         """Rows of the residual stream [n, D] through the final norm and LM head: logits [n, V]."""
@@ -301,30 +308,3 @@ def make_norm(config: ModelConfig, width: int) -> nn.Module:
     if config.norm == "layer":
         return nn.LayerNorm(width, eps=config.norm_eps)
     return RMSNorm(width, eps=config.norm_eps)
-
-
-def rope_frequencies(config: ModelConfig) -> Tensor:
-    """[Dh/2] angles per position (arXiv:2104.09864, §3.2.2).
-
-    With Llama 3's stretching of long wavelengths where configured.
-    """
-    inv_freq = 1.0 / config.rope_theta ** (torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim)
-    if config.rope_scaling is None:
-        return inv_freq
-    scaling = config.rope_scaling
-    low, high, factor = scaling["low_freq_factor"], scaling["high_freq_factor"], scaling["factor"]
-    turns = scaling["original_max_position_embeddings"] * inv_freq / (2 * math.pi)
-    blend = ((turns - low) / (high - low)).clamp(0, 1)
-    return inv_freq * (blend + (1 - blend) / factor)
-
-
-def rope_table(inv_freq: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """cos and signed sin, each [T, 1, Dh]. The first half's sine is negated so that `rotate` needs one roll."""
-    angles = positions[:, None].float() * inv_freq  # T Dh/2
-    cos, sin = angles.cos(), angles.sin()
-    return torch.cat((cos, cos), dim=-1)[:, None], torch.cat((-sin, sin), dim=-1)[:, None]
-
-
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary positions on x [T, heads, Dh]; dimension i pairs with i + Dh/2."""
-    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin)

@@ -21,8 +21,8 @@ Imports = dict[str, set[str]]
 ROOMS = {
     "model": (
         *("model/api.py", "model/config.py", "model/companding.py", "model/hooks.py", "model/linear.py"),
-        *("model/grouped.py", "model/kv_cache.py", "model/small_cache.py", "model/transformer.py", "model/niceness.py"),
-        "model/weights.py",
+        *("model/rope.py", "model/grouped.py", "model/kv_cache.py", "model/small_cache.py", "model/transformer.py"),
+        *("model/niceness.py", "model/weights.py"),
         "model/compiled",
         *("model/checkpoint", "model/engine"),
         *("model/activations", "model/by_hand", "model/log", "model/serving", "model/measure.py", "model/service"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -62,8 +63,9 @@ class Calls:
         """Whether there is an engine to call."""
         return self._connection is not None
 
-    def call(self, method: str, *arguments: Any, noted: Callable[[Any], None] | None = None) -> Any:
+    def call(self, method: str, *arguments: Any, noted: Callable[[Any], None] | None = None, client: str = "") -> Any:
         """What the service's `method` returns. `noted` gets it first, in the order in which the engine answers.
+        `client`: who asks, for questions, which take turns.
 
         Raises Refused, EngineUnavailable, RuntimeError for a fault inside the engine.
         """
@@ -78,7 +80,7 @@ class Calls:
             self._waiting[number] = waiting
         try:
             with self._sending:
-                connection.send(Call(number, method, arguments))
+                connection.send(Call(number, method, arguments, client, time.monotonic() + self._timeout_s))
             return waiting.future.result(self._timeout_s)
         except TimeoutError:
             raise EngineUnavailable("The engine did not answer in time.", retry_after=10) from None

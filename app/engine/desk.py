@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Event, Lock, RLock, Thread
+from threading import Condition, Event, Lock, RLock, Thread
 
 from kvscope.app.engine.calls import Calls, EngineUnavailable
-from kvscope.app.engine.queue import Place, Queue, Waiting
+from kvscope.app.engine.queue import Place, Queue, Requester, Waiting, may_hold_more, most_by_address
 from kvscope.app.engine.storing import Storing
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
@@ -41,16 +40,19 @@ METHODS: dict[type, str] = {
     BeamRequest: "beam",
     WorkloadRequest: "workload",
 }
+BEGINNING_S = 10.0
+"""How long whoever asks after a run that is beginning waits for its first frame."""
 ENDING_S = 10.0
 """How long a run that is told to stop may take until its log is closed."""
 LOOK_AGAIN_S = 1.0
 """How often those in line are looked at though nothing was heard of a place."""
-FORSAKEN_S = 60.0
-"""Who waits and was not asked for in this time has left."""
+ABANDONED_S = 60.0
+"""A run in line that nobody asked for in this time leaves it."""
 MOST_ASIDE = 64
 """Paused runs that gave way and may still be taken up again; beyond it the first ones are stopped."""
 MOST_FAILURES = 200
 TOKEN_BYTES = 24
+NOBODY = Requester("")
 ENGINE_IS_FULL = 429
 """Status of what the engine refuses for want of room in its cache."""
 
@@ -79,10 +81,12 @@ class Started:
 class _Placed:
     """A run that has a place among the open ones."""
 
-    client: str
+    requester: Requester
     study: bool
     ended: Callable[[int], None]
     since: float = field(default_factory=time.monotonic)
+    most_steps: int | None = None
+    """How many tokens it makes at most; None before it has begun, and for a study."""
 
 
 class Desk:
@@ -108,10 +112,14 @@ class Desk:
         self._most_open, self._abandoned_after_s = most_open, abandoned_after_s
         self._most_waiting, self._most_waiting_by_client = most_waiting, most_waiting_by_client
         self._lock = RLock()
+        self._begun = Condition(self._lock)
+        """Told when a run is no longer in `_beginning`."""
         self._moves = Lock()
         """Held while a run is set aside or taken up: the two must not overtake each other on the way to the engine."""
         self._queue = Queue()
         self._placed: dict[str, _Placed] = {}
+        self._beginning: set[str] = set()
+        """Runs that have a place, and no log yet: neither in line nor to be read."""
         self._paused: dict[str, float] = {}
         self._aside: dict[str, _Placed] = {}
         self._failures: dict[str, Exception] = {}
@@ -133,20 +141,28 @@ class Desk:
             self._thread.join()
 
     def start(
-        self, run: str, make: Callable[[], Request], client: str = "", ended: Callable[[int], None] = lambda _size: None
+        self,
+        run: str,
+        make: Callable[[], Request],
+        requester: Requester = NOBODY,
+        ended: Callable[[int], None] = lambda _size: None,
     ) -> Started:
         """Start what `make` gives, a run of that id, as soon as it has a place.
 
         It is back once the run's log so far is stored, or once it stands in line. `ended` is told how many bytes the
         run's log has in the end. Raises Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
         """
-        return self._admit(run, make, client, ended, study=False)
+        return self._admit(run, make, requester, ended, study=False)
 
     def study(
-        self, run: str, make: Callable[[], Request], client: str = "", ended: Callable[[int], None] = lambda _size: None
+        self,
+        run: str,
+        make: Callable[[], Request],
+        requester: Requester = NOBODY,
+        ended: Callable[[int], None] = lambda _size: None,
     ) -> Started:
         """The same for a twin or a beam search."""
-        return self._admit(run, make, client, ended, study=True)
+        return self._admit(run, make, requester, ended, study=True)
 
     def control(self, run: str, action: str) -> str:
         """Pause, resume, step or stop a run; returns its new status. Raises as `start`."""
@@ -159,7 +175,7 @@ class Desk:
         if action == "stop":
             self._drop(run)
             return "closed"
-        again = Waiting(run, aside.client, partial(self._take_up, run, action), aside.ended)
+        again = Waiting(run, aside.requester, partial(self._take_up, run, action), aside.ended)
         if self._enter(again) is not None:
             return "queued"
         return "paused" if self.is_paused(run) else "running"
@@ -178,11 +194,18 @@ class Desk:
             return run in self._paused or (run in self._aside and run not in self._queue)
 
     def waits(self, run: str) -> Place | None:
-        """Where a run stands in line; None for one that does not. Raises what kept a run in line from beginning."""
+        """Where a run stands in line; None for one that has begun, and then it has a log. A run that is beginning is
+        waited for. Raises what kept a run in line from beginning, EngineUnavailable.
+        """
         with self._lock:
+            if not self._begun.wait_for(lambda: run not in self._beginning, BEGINNING_S):
+                raise EngineUnavailable("The run is about to begin. Ask again in a moment.")
             if run in self._failures:
                 raise self._failures[run]
-            return self._queue.place(run, self._open_by_client(), self._most_open) if run in self._queue else None
+            if run not in self._queue:
+                return None
+            self._queue.seen(run)
+            return self._place(run)
 
     @property
     def waiting(self) -> int:
@@ -225,11 +248,11 @@ class Desk:
             self._log.wait(run, head.last_seq, ENDING_S)
 
     def _admit(
-        self, run: str, make: Callable[[], Request], client: str, ended: Callable[[int], None], study: bool
+        self, run: str, make: Callable[[], Request], requester: Requester, ended: Callable[[int], None], study: bool
     ) -> Started:
         self._budget.make_room()
         token = secrets.token_urlsafe(TOKEN_BYTES)
-        waiting = Waiting(run, client, lambda: self._open(run, make(), token), ended, study, token)
+        waiting = Waiting(run, requester, lambda: self._open(run, make(), token), ended, study, token)
         return Started(token, self._enter(waiting))
 
     def _enter(self, waiting: Waiting) -> Place | None:
@@ -237,31 +260,43 @@ class Desk:
         with self._lock:
             self._refuse_too_many(waiting)
             self._queue.put(waiting)
-            first = self._queue.order(self._open_by_client())[0] == waiting.run
-        if first and self._next(waiting.run) is not None and self._begin(waiting):
-            return None
+            first = self._queue.next(self._holding(), self._most_open) == waiting.run
+        if first and self._next(waiting.run) is not None:
+            self._begin(waiting)
         self._wake.set()
         with self._lock:
             if waiting.run in self._queue:
-                return self._queue.place(waiting.run, self._open_by_client(), self._most_open)
-        waiting.decided.wait()  # the thread has let it in
+                return self._place(waiting.run)
+        waiting.decided.wait()
         with self._lock:
-            if waiting.run in self._failures:
-                raise self._failures.pop(waiting.run)
+            failure = self._failures.pop(waiting.run, None)
+        if failure is not None:
+            raise failure
         return None
 
     def _refuse_too_many(self, waiting: Waiting) -> None:
-        limits = (
+        self._sweep()
+        holding, places = self._holding(), self._most_open
+        if (
+            len(holding) < places
+            and may_hold_more(waiting.requester, holding, places)
+            and self._queue.next(holding, places) is None
+        ):
+            return
+        address, of_address = waiting.requester.address, most_by_address(self._most_waiting)
+        limits = [
             (len(self._queue), self._most_waiting, "runs wait for a place, which is as many as this server lets wait"),
             (
-                self._queue.of_client(waiting.client),
+                self._queue.of_client(waiting.requester),
                 self._most_waiting_by_client,
                 "of your runs wait for a place, which is as many as one may have",
             ),
-        )
-        self._sweep()
-        if len(self._placed) < self._most_open:
-            return
+            (
+                self._queue.of_address(address),
+                of_address,
+                "runs from your address wait for a place, which is as many as one address may have",
+            ),
+        ]
         for there, limit, words in limits:
             if there >= limit:
                 raise TooManyRuns(f"{limit} {words}. Try again when one has begun.", limit, retry_after=5)
@@ -286,33 +321,44 @@ class Desk:
     def _next_with_place(self, only: str | None) -> tuple[Waiting | None, bool]:
         """Whoever is next, if there is a free place for it; and whether only the place is missing."""
         self._sweep()
-        order = self._queue.order(self._open_by_client())
-        if not order or only not in (None, order[0]) or not self._calls.is_open:
+        run = self._queue.next(self._holding(), self._most_open)
+        if run is None or only not in (None, run) or not self._calls.is_open:
             return None, False
         if len(self._placed) >= self._most_open or self._engine_is_full:
             return None, True
-        waiting = self._queue.take(order[0])
+        waiting = self._queue.take(run)
         assert waiting is not None
-        self._placed[waiting.run] = _Placed(waiting.client, waiting.study, waiting.ended)
+        self._placed[run] = _Placed(waiting.requester, waiting.study, waiting.ended)
+        self._beginning.add(run)
         return waiting, False
 
-    def _begin(self, waiting: Waiting) -> bool:
-        """Start what has just got its place. False where the engine has no room for it: then it is in line again."""
+    def _begin(self, waiting: Waiting) -> None:
+        """Start what has just got its place; what goes wrong is kept for whoever asks after the run.
+
+        Where the engine has no room for it, it is in line again.
+        """
+        run, failure = waiting.run, None
         try:
             waiting.begin()
-        except Refused as refused:
-            with self._lock:
-                del self._placed[waiting.run]
-                if refused.status == ENGINE_IS_FULL and self._placed:
+        except Exception as error:
+            failure = error
+        with self._lock:
+            if failure is not None:
+                self._placed.pop(run, None)
+                if _engine_has_no_room(failure) and self._placed:
                     self._engine_is_full = True
                     self._queue.put_back(waiting)
-                    return False
-            raise
-        except BaseException:
-            with self._lock:
-                self._placed.pop(waiting.run, None)
-            raise
-        return True
+                else:
+                    self._keep_failure(run, failure)
+            self._beginning.discard(run)
+            self._begun.notify_all()
+            if run not in self._queue:
+                waiting.decided.set()
+
+    def _keep_failure(self, run: str, failure: Exception) -> None:
+        self._failures[run] = failure
+        if len(self._failures) > MOST_FAILURES:
+            del self._failures[next(iter(self._failures))]
 
     def _open(self, run: str, request: Request, token: str) -> None:
         try:
@@ -344,10 +390,10 @@ class Desk:
 
     def _who_gives_way(self) -> str | None:
         """The run that has been paused for longest; of studies one that nobody has come back to."""
-        forsaken = time.monotonic() - self._abandoned_after_s
+        abandoned = time.monotonic() - self._abandoned_after_s
         for run, since in sorted(self._paused.items(), key=lambda item: item[1]):
             placed = self._placed.get(run)
-            if placed is not None and (not placed.study or since <= forsaken):
+            if placed is not None and (not placed.study or since <= abandoned):
                 return run
         return None
 
@@ -412,8 +458,26 @@ class Desk:
                 head = self._log.head(run)
                 placed.ended(head.bytes if head else 0)
 
-    def _open_by_client(self) -> Counter[str]:
-        return Counter(placed.client for placed in self._placed.values())
+    def _holding(self) -> list[Requester]:
+        """Who holds each place. A paused run does not count: it gives way."""
+        return [placed.requester for run, placed in self._placed.items() if placed.study or run not in self._paused]
+
+    def _place(self, run: str) -> Place:
+        return self._queue.place(run, self._holding(), [self._free_in_s(run) for run in self._placed])
+
+    def _free_in_s(self, run: str) -> float | None:
+        """In how many seconds a run gives its place back if it makes all its tokens as fast as those so far.
+
+        A paused run gives way at once. None where there is no token yet to go by.
+        """
+        placed, head = self._placed[run], self._log.head(run)
+        if run in self._paused and not placed.study:
+            return 0.0
+        if placed.study or head is None or not head.steps:
+            return None
+        if placed.most_steps is None:
+            placed.most_steps = int(self._log.opening(run)["limits"]["max_new_tokens"])
+        return (placed.most_steps - head.steps) * (time.monotonic() - placed.since) / head.steps
 
     def _serve(self) -> None:
         """Let in who is next whenever a place is free."""
@@ -421,22 +485,14 @@ class Desk:
             self._wake.wait(LOOK_AGAIN_S if len(self._queue) else None)
             self._wake.clear()
             with self._lock:
-                for run in self._queue.forsaken(time.monotonic() - FORSAKEN_S):
+                for run in self._queue.abandoned(time.monotonic() - ABANDONED_S):
                     self._queue.take(run)
             try:
                 while not self._over.is_set() and (waiting := self._next()) is not None:
-                    self._begin_for(waiting)
+                    self._begin(waiting)
             except (EngineUnavailable, StoreError):
                 pass  # looked at again in a moment
 
-    def _begin_for(self, waiting: Waiting) -> None:
-        """Begin for who waits; what goes wrong is told when it is asked for."""
-        try:
-            if not self._begin(waiting):
-                return
-        except Exception as error:
-            with self._lock:
-                self._failures[waiting.run] = error
-                if len(self._failures) > MOST_FAILURES:
-                    del self._failures[next(iter(self._failures))]
-        waiting.decided.set()
+
+def _engine_has_no_room(error: BaseException) -> bool:
+    return isinstance(error, Refused) and error.status == ENGINE_IS_FULL

@@ -13,11 +13,17 @@ from kvscope.model.api import Frame, Progress
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Web to engine: call `method` of the service. Answered by a Result or a Failure with the same number."""
+    """Web to engine: call `method` of the service. Answered by a Result or a Failure with the same number.
+
+    `client`: who asks, where calls of several take turns. `until`: nobody waits for the answer after that moment of
+    time.monotonic, which is the same in all processes; None: always.
+    """
 
     number: int
     method: str
     arguments: tuple[Any, ...]
+    client: str = ""
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

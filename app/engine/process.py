@@ -8,26 +8,25 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection
-from queue import SimpleQueue
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
+from kvscope.app.engine.inbox import Inbox, Share
 from kvscope.app.engine.messages import Beat, Call, Compiled, Failure, Frames, LoadFailed, Loading, Ready, Result
 from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
 from kvscope.model.niceness import give_way
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam", "workload")
+CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "join", "leave", "control", "set_aside", "take_up")
 CALLS = (
-    *CALLS_WITH_FRAMES,
-    "join",
-    "leave",
-    "control",
-    "set_aside",
-    "take_up",
+    *CALLS_ABOUT_RUNS,
     "head",
     "block",
     "shards",
@@ -71,15 +70,19 @@ def serve(
     dtype: str,
     compiled: bool = False,
     beside_a_browser: bool = True,
+    folder: Path | None = None,
 ) -> None:
     """Run until the other end of `connection` closes. `service` names the loader, `module:function`.
 
     `compiled`: whether steps are to be made faster by compiling them. `beside_a_browser`: whether runs are watched on
-    this machine.
+    this machine. `folder`: for temporary files, which are left there; the system's where there is none.
     """
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     os.environ.update(ENVIRONMENT | (BESIDE_A_BROWSER if beside_a_browser else {}) | os.environ)
     os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
-    calls: SimpleQueue[Call] = SimpleQueue()
+    calls, share = Inbox(CALLS_ABOUT_RUNS), Share()
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
     send = Sender(connection)
     Thread(target=_beat, args=(send,), name="beat", daemon=True).start()
@@ -91,13 +94,14 @@ def serve(
     if compiled:
         loaded.compile(lambda line, goes_on: send(Compiled(line, goes_on, loaded.info)))
     while True:
-        waiting = calls.qsize() if loaded.busy else 1
-        for _ in range(waiting):
+        if not loaded.busy:
             _answer(send, loaded, calls.get())
+        while call := calls.urgent():
+            _answer(send, loaded, call)
+        while loaded.busy and share.is_left and (call := calls.question()):
+            share.spend(partial(_answer, send, loaded, call))
         if loaded.busy:
-            frames = loaded.advance()
-            if frames:
-                send(Frames(tuple(frames)))
+            share.earn(partial(_advance, send, loaded))
 
 
 def resolve(dotted: str) -> Callable[..., Any]:
@@ -107,7 +111,12 @@ def resolve(dotted: str) -> Callable[..., Any]:
     return found
 
 
-def _receive(connection: Connection, calls: SimpleQueue[Call]) -> None:
+def _advance(send: Sender, loaded: Service) -> None:
+    if frames := loaded.advance():
+        send(Frames(tuple(frames)))
+
+
+def _receive(connection: Connection, calls: Inbox) -> None:
     """Queue what the web process asks.
 
     Its end, even by kill -9, ends this process at once, whatever the other thread computes.

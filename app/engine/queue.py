@@ -1,27 +1,57 @@
-"""Who waits for a place among the open runs, in an order that is fair by client."""
+"""Which runs wait for a place among the open ones, in an order that is fair by address, then by client."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from heapq import heapify, heapreplace
 from math import ceil
 from threading import Event
+from typing import NamedTuple
 
 REMEMBERED = 20
-"""Runs by whose time an estimate is made."""
+"""Ended runs from whose durations the duration of a waiting run is estimated."""
+CLIENT_SHARE, ADDRESS_SHARE = 0.5, 0.75
+"""Of the places: most that one client, and one address, may hold. A client's name is its own word, so a script can make
+up any number of them; an address cannot be made up, but a class may be behind one."""
+
+
+class Requester(NamedTuple):
+    """Who asked for a run: a client by the name it gives itself, at an address."""
+
+    client: str
+    address: str = ""
+
+    @property
+    def has_name(self) -> bool:
+        """Whether the client names itself; one that does not is known by its address alone."""
+        return self.client != self.address
+
+
+def most_by_address(places: int) -> int:
+    """How many of so many places one address may hold."""
+    return ceil(places * ADDRESS_SHARE)
+
+
+def may_hold_more(requester: Requester, holding: Collection[Requester], places: int) -> bool:
+    """Whether a requester's client and address hold less than they may. `holding`: who holds each place."""
+    of_address = sum(other.address == requester.address for other in holding)
+    of_client = sum(other == requester for other in holding)
+    most_by_client = ceil(places * CLIENT_SHARE) if requester.has_name else places
+    return of_address < most_by_address(places) and of_client < most_by_client
 
 
 @dataclass(slots=True)
 class Waiting:
-    """Something that needs a place: `begin` starts it once it has one. `client` is who asked; `study`: of another run.
+    """Something that needs a place: `begin` starts it once it has one. `study`: of another run.
 
     `token` takes it out of the line; `seen`: when somebody last asked for it (time.monotonic).
     """
 
     run: str
-    client: str
+    requester: Requester
     begin: Callable[[], None]
     ended: Callable[[int], None] = lambda _size: None
     study: bool = False
@@ -40,7 +70,8 @@ class Place:
 
 
 class Queue:
-    """The order: of those who wait, next is the one whose client has fewest runs open; among equals, who came first.
+    """The order: next is the run whose address holds fewest places, of those the one whose client holds fewest; among
+    equals, the one that came first.
 
     Not safe to use from several threads at once.
     """
@@ -55,9 +86,13 @@ class Queue:
     def __contains__(self, run: str) -> bool:
         return run in self._waiting
 
-    def of_client(self, client: str) -> int:
-        """How many a client has in line."""
-        return sum(waiting.client == client for waiting in self._waiting.values())
+    def of_client(self, requester: Requester) -> int:
+        """How many runs a client has in line."""
+        return sum(waiting.requester == requester for waiting in self._waiting.values())
+
+    def of_address(self, address: str) -> int:
+        """How many runs all clients of an address have in line."""
+        return sum(waiting.requester.address == address for waiting in self._waiting.values())
 
     def put(self, waiting: Waiting) -> None:
         """Let it wait, behind those of its client that came before."""
@@ -71,27 +106,52 @@ class Queue:
         """Take it out of the line; None where it is not there."""
         return self._waiting.pop(run, None)
 
+    def seen(self, run: str) -> None:
+        """Somebody asked for a run just now."""
+        self._waiting[run].seen = time.monotonic()
+
     def ended(self, took_s: float) -> None:
-        """A run has had its place for so long."""
+        """A run has held its place for so long."""
         self._took_s.append(took_s)
 
-    def order(self, open_by_client: Mapping[str, int]) -> list[str]:
-        """Everything that waits, next first. `open_by_client`: how many places each client has."""
-        having, left, order = Counter(open_by_client), list(self._waiting.values()), list[str]()
+    def order(self, holding: Iterable[Requester]) -> list[str]:
+        """Everything that waits, next first. `holding`: who holds each place."""
+        requesters = Counter(holding)
+        addresses = Counter[str]()
+        for requester, places in requesters.items():
+            addresses[requester.address] += places
+        left, order = list(self._waiting.values()), list[str]()
         while left:
-            chosen = min(left, key=lambda waiting: having[waiting.client])  # the first of equals
+            chosen = min(left, key=lambda one: (addresses[one.requester.address], requesters[one.requester]))
             left.remove(chosen)
-            having[chosen.client] += 1
+            requesters[chosen.requester] += 1
+            addresses[chosen.requester.address] += 1
             order.append(chosen.run)
         return order
 
-    def place(self, run: str, open_by_client: Mapping[str, int], places: int) -> Place:
-        """Where a run that waits stands, when `places` runs are open at a time; it was asked for just now."""
-        self._waiting[run].seen = time.monotonic()
-        place = self.order(open_by_client).index(run) + 1
-        mean = sum(self._took_s) / len(self._took_s) if self._took_s else None
-        return Place(place, None if mean is None else ceil(place * mean / places))
+    def next(self, holding: Collection[Requester], places: int) -> str | None:
+        """The first run in the order whose requester may hold one more of `places`; None where none may."""
+        order = self.order(holding)
+        return next((run for run in order if may_hold_more(self._waiting[run].requester, holding, places)), None)
 
-    def forsaken(self, since: float) -> list[str]:
-        """What nobody has asked for since then."""
+    def place(self, run: str, holding: Iterable[Requester], free_in_s: Iterable[float | None]) -> Place:
+        """Where a run stands, and in how many seconds it begins.
+
+        `free_in_s`: for each place, in how many seconds its run is expected to end; None where that is not known, for
+        which the mean duration of ended runs stands in. The runs ahead are expected to take that mean each.
+        """
+        place = self.order(holding).index(run) + 1
+        known = [seconds for seconds in free_in_s if seconds is not None]
+        mean = sum(self._took_s) / len(self._took_s) if self._took_s else None
+        typical = mean if mean is not None else max(known, default=None)
+        if typical is None:
+            return Place(place, None)
+        ends = [typical if seconds is None else seconds for seconds in free_in_s] or [0.0]
+        heapify(ends)
+        for _ in range(place - 1):
+            heapreplace(ends, ends[0] + typical)
+        return Place(place, ceil(ends[0]))
+
+    def abandoned(self, since: float) -> list[str]:
+        """The runs that nobody has asked for since then."""
         return [run for run, waiting in self._waiting.items() if waiting.seen < since]

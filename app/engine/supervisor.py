@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -20,6 +21,8 @@ from kvscope.app.settings import Settings
 
 FIRST_RESTART_S = 0.1
 SLOWEST_RESTART_S = 30.0
+ENGINE_FOLDER = "engine"
+"""In the data folder: the engine's temporary files. The engine is always killed, so it cannot remove them itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Supervisor:
     def __init__(self, calls: Calls, storing: Storing, settings: Settings, report: Callable[[str], None]) -> None:
         self._calls, self._storing, self._settings, self._report = calls, storing, settings, report
         self._compiles = settings.compile == "auto"
+        self._folder = settings.data_dir / ENGINE_FOLDER
         self._closing = Event()
         self._process: BaseProcess | None = None
         self._hung: Readiness | None = None
@@ -100,6 +104,7 @@ class Supervisor:
         delay = FIRST_RESTART_S
         context = multiprocessing.get_context("spawn")
         while not self._closing.is_set():
+            self._clear_folder()
             ours, theirs = context.Pipe()
             process = context.Process(
                 target=engine_process.serve,
@@ -111,6 +116,7 @@ class Supervisor:
                     self._settings.dtype,
                     self._compiles,
                     self._settings.watched_from_here,
+                    self._folder,
                 ),
                 name="kvscope-engine",
                 daemon=True,
@@ -195,6 +201,7 @@ class Supervisor:
         connection.close()
         process.kill()
         process.join()
+        self._clear_folder()
         self._process = None
         was_ready, self._info = self._info is not None, None
         if self._readiness.state != "failed" or self._hung:
@@ -202,3 +209,6 @@ class Supervisor:
         self._storing.interrupt(HUNG if self._hung else STOPPED)
         if (was_ready or self._hung) and not self._closing.is_set():
             self._report(self._readiness.message)
+
+    def _clear_folder(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)

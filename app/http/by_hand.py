@@ -13,10 +13,10 @@ from dataclasses import replace
 from flask import Blueprint, Response, jsonify, redirect, render_template, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
-from kvscope.app.engine.calls import Calls
 from kvscope.app.http.answers import Worked
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import unknown
+from kvscope.app.http.reads import Reads
 from kvscope.app.http.rendering import renderer
 from kvscope.app.http.requests import ByHandQuery, query
 from kvscope.app.store.gallery import Recording
@@ -36,7 +36,7 @@ NAMES = ("prompt", "given", "temperature")
 """Parameters that are no matrix."""
 
 
-def blueprint(calls: Calls, recorded: Sequence[Recording]) -> Blueprint:
+def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     """The routes. The first of the recordings that opens at a head shows the same of the real model."""
     routes = Blueprint("by_hand", __name__)
     render = renderer("own-page.html")
@@ -81,7 +81,7 @@ def blueprint(calls: Calls, recorded: Sequence[Recording]) -> Blueprint:
         if example not in EXAMPLES:
             raise unknown("example", example)
         asked = changed(EXAMPLES[example], query(ByHandQuery))
-        response = jsonify(example=_told(asked), **calls.call("by_hand", asked))
+        response = jsonify(example=_told(asked), **reads.ask("by_hand", asked))
         response.headers["Cache-Control"] = "no-cache"
         return response
 

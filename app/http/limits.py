@@ -12,11 +12,12 @@ from typing import Literal
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import Visitor
 
-What = Literal["runs", "shares", "imports", "bytes"]
+What = Literal["runs", "shares", "imports", "reads", "bytes"]
 WORDS: Mapping[What, str] = {
     "runs": "start {limit:,} runs a minute",
     "shares": "share {limit:,} runs a minute",
     "imports": "bring back {limit:,} files a minute",
+    "reads": "have {limit:,} answers a minute computed",
     "bytes": "store {limit:,} bytes a minute, in runs, shared runs and files",
 }
 MINUTE_S = 60.0

@@ -9,10 +9,10 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.engine.calls import Calls
 from kvscope.app.http.answers import Candidates, Everything, Lens, Losses, Masked, Operations, Smaller, Turned
 from kvscope.app.http.lookup import Log, RunLookup, Steps
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
+from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import (
     AfterQuery,
     AlgebraQuery,
@@ -31,14 +31,17 @@ from kvscope.app.http.requests import (
 from kvscope.model.log.frames import to_stream
 
 BINARY = "application/octet-stream"
-EXACT_PROBLEMS = (404, 409, 422, 429, 503)
+EXACT_PROBLEMS = (403, 404, 409, 422, 429, 503)
 
 
 class LogRoutes:
-    """One method per route, below the log's own. `caching`: how long the exact values may be kept."""
+    """One method per route, below the log's own. `caching`: how long the exact values may be kept by browsers;
+    `lasting`: whether the logs stay, so that their values are worth keeping here.
+    """
 
-    def __init__(self, logs: Log, lookup: RunLookup, calls: Calls, caching: str) -> None:
-        self._logs, self._lookup, self._calls, self._caching = logs, lookup, calls, caching
+    def __init__(self, logs: Log, lookup: RunLookup, reads: Reads, caching: str, *, lasting: bool) -> None:
+        self._logs, self._lookup, self._reads, self._caching = logs, lookup, reads, caching
+        self._lasting = lasting
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
@@ -261,7 +264,7 @@ class LogRoutes:
             response = Response(status=304)
         else:
             self._lookup.same_model(steps.opening)
-            value = self._calls.call(what, *wanted)
+            value = self._reads.ask(what, *wanted, lasting=self._lasting)
             response = Response(value, mimetype=BINARY) if isinstance(value, bytes) else jsonify(value)
         response.headers["Cache-Control"] = self._caching
         response.set_etag(tag)

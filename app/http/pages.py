@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
@@ -17,7 +17,7 @@ from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.rendering import renderer
 from kvscope.app.store.budget import Budget
-from kvscope.app.store.errors import StoreError
+from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.gallery import Example
 from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
@@ -129,6 +129,10 @@ def blueprint(
     )
     def readyz() -> Response:
         readiness = engine.readiness
+        try:
+            runs.check()
+        except Lost as error:
+            readiness = replace(readiness, state="failed", phase="failed", message=str(error))
         response = jsonify(**asdict(readiness), model=engine.info)
         response.status_code = 200 if readiness.state == "ready" else 503
         response.headers["Cache-Control"] = "no-store"

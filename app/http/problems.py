@@ -9,10 +9,12 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, request
+from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import InUse, TooManyRuns
+from kvscope.app.engine.questions import TooManyQuestions
 from kvscope.app.store.budget import Full
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import Gone
@@ -65,7 +67,8 @@ def init_app(app: Flask) -> None:
     """Answer every error below /api, and the known ones everywhere, with a problem document."""
     app.register_error_handler(Problem, lambda problem: problem.response())
     app.register_error_handler(Refused, lambda refused: from_refusal(refused).response())
-    app.register_error_handler(TooManyRuns, _too_many_runs)
+    app.register_error_handler(TooManyRuns, _too_many)
+    app.register_error_handler(TooManyQuestions, _too_many)
     app.register_error_handler(InUse, lambda error: Problem(409, str(error), field="run").response())
     app.register_error_handler(Full, _full)
     app.register_error_handler(Gone, lambda error: unknown("run", error.args[0]).response())
@@ -73,6 +76,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(StoreError, lambda error: not_stored(error).response())
     app.register_error_handler(Deleted, lambda error: Problem(410, str(error), field="session").response())
     app.register_error_handler(Damaged, _damaged)
+    app.register_error_handler(ParseException, _malformed)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _fault)
 
@@ -93,8 +97,14 @@ def from_refusal(refused: Refused) -> Problem:
     return Problem(refused.status, refused.message, field=refused.field, limit=refused.limit, retry_after=retry_after)
 
 
-def _too_many_runs(error: TooManyRuns) -> Response:
+def _too_many(error: TooManyRuns | TooManyQuestions) -> Response:
     return Problem(429, str(error), limit=error.limit, retry_after=error.retry_after).response()
+
+
+def _malformed(error: ParseException) -> Response:
+    """A body that is streamed is parsed while it is read, after the request was given to a route."""
+    problem = Problem(400, f"The body is not valid HTTP: {error}.", field="body", headers={"Connection": "close"})
+    return problem.response()
 
 
 def _full(error: Full) -> Response:

@@ -7,8 +7,9 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.engine.calls import Calls, EngineUnavailable
+from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Controlled, RunStatus, Waits
 from kvscope.app.http.limits import Limits
@@ -16,6 +17,7 @@ from kvscope.app.http.log import LogRoutes
 from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created, delete_token, page_of, state_of
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
 from kvscope.app.http.visitors import client_of
 from kvscope.app.store.runs import RunLog
@@ -25,7 +27,7 @@ FOR_EVER = "private, max-age=31536000, immutable"
 """In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
 
 
-def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk, limits: Limits) -> Blueprint:
+def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, desk: Desk, limits: Limits) -> Blueprint:
     """The routes, over this log and this engine."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
     api = RunRoutes(runs, engine, desk, limits)
@@ -34,7 +36,7 @@ def blueprint(runs: RunLog, engine: Supervisor, calls: Calls, desk: Desk, limits
     routes.delete("/<run>")(api.delete)
     routes.post("/<run>/control")(api.control)
     routes.post("/<run>/fork")(api.fork)
-    LogRoutes(runs, RunLookup(runs, engine), calls, FOR_EVER).register(routes)
+    LogRoutes(runs, RunLookup(runs, engine), reads, FOR_EVER, lasting=False).register(routes)
     return routes
 
 
@@ -58,7 +60,7 @@ class RunRoutes:
         visitor = client_of(request)
         self._limits.take(visitor, "runs")
         charge = partial(self._limits.charge, visitor)
-        return created(run, self._desk.start(run, lambda: asked.of(run, visitor.owner), visitor.token, charge))
+        return created(run, self._desk.start(run, lambda: asked.of(run, visitor.owner), Requester(*visitor), charge))
 
     @describe(
         "What a run is and how far it is",
@@ -127,7 +129,7 @@ class RunRoutes:
                 raise Refused("run", "The run that this was to branch off is gone.", status=404)
             return ForkRequest(fork, run, asked.position, asked.token, shared)
 
-        return created(fork, self._desk.start(fork, made, visitor.token, partial(self._limits.charge, visitor)))
+        return created(fork, self._desk.start(fork, made, Requester(*visitor), partial(self._limits.charge, visitor)))
 
     @describe(
         "Delete a run and the studies of it; what was shared of it stays",

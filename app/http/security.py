@@ -40,8 +40,10 @@ def _add_headers(frame_ancestors: str, response: Response) -> Response:
     )
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "same-origin"
-    if request.method in ("GET", "HEAD") and request.path.startswith(OPEN_PREFIXES):
+    is_open = request.method in ("GET", "HEAD") and request.path.startswith(OPEN_PREFIXES)
+    if is_open:
         response.headers["Access-Control-Allow-Origin"] = "*"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin" if is_open else "same-origin"
     if request.path.startswith(VENDOR_PREFIX) and response.status_code in (200, 304):
         response.headers["Cache-Control"] = f"public, max-age={VENDOR_MAX_AGE_S}"
     return response

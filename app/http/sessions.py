@@ -6,7 +6,6 @@ from itertools import chain, islice
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.engine.calls import Calls
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.answers import Session
@@ -15,6 +14,7 @@ from kvscope.app.http.log import BINARY, LogRoutes
 from kvscope.app.http.lookup import RunLookup, delete_token
 from kvscope.app.http.openapi import Answer, binary_answer, describe, json_answer
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import ValuesQuery, query
 from kvscope.app.http.share import ShareRoutes
 from kvscope.app.paths import static_dir
@@ -39,7 +39,7 @@ def blueprint(
     sessions: SessionStore,
     budget: Budget,
     engine: Supervisor,
-    calls: Calls,
+    reads: Reads,
     maker: ValueMaker,
     limits: Limits,
 ) -> Blueprint:
@@ -55,7 +55,7 @@ def blueprint(
     saved.get("/<session>/values")(api.values)
     saved.get("/<session>.png")(api.thumbnail)
     saved.delete("/<session>")(api.delete)
-    LogRoutes(sessions, api.lookup, calls, REVALIDATED).register(saved)
+    LogRoutes(sessions, api.lookup, reads, REVALIDATED, lasting=True).register(saved)
     routes.register_blueprint(saved)
     return routes
 

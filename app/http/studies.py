@@ -8,6 +8,7 @@ from functools import partial
 from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Family, Parent
 from kvscope.app.http.answers import Member as TellsOfMember
@@ -88,7 +89,7 @@ class StudyRoutes:
     def _started(self, study: str, made: Callable[[], TwinRequest | BeamRequest]) -> Response:
         visitor = client_of(request)
         self._limits.take(visitor, "runs")
-        return created(study, self._desk.study(study, made, visitor.token, partial(self._limits.charge, visitor)))
+        return created(study, self._desk.study(study, made, Requester(*visitor), partial(self._limits.charge, visitor)))
 
     @describe(
         "All runs that a fork or a study connects with this one",

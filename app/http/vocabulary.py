@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.engine.calls import Calls
 from kvscope.app.http.answers import Cut, Embedding
 from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import EmbeddingQuery, Prompt, body, query
 
 
-def blueprint(calls: Calls) -> Blueprint:
+def blueprint(reads: Reads) -> Blueprint:
     """The routes."""
     routes = Blueprint("vocabulary", __name__, url_prefix="/api")
 
@@ -22,12 +22,12 @@ def blueprint(calls: Calls) -> Blueprint:
     @describe(
         "Cut a prompt into tokens, without running it",
         {200: json_answer("the tokens that a run of it would be given", Cut)},
-        *(400, 413, 415, 422, 503),
+        *(400, 403, 413, 415, 422, 429, 503),
         body=Prompt,
     )
     def tokens() -> Response:
         asked = body(Prompt)
-        response = jsonify(calls.call("tokens", asked.prompt, asked.chat))
+        response = jsonify(reads.ask("tokens", asked.prompt, asked.chat))
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -35,11 +35,11 @@ def blueprint(calls: Calls) -> Blueprint:
     @describe(
         "A token's learned row, and the rows nearest to it of the whole vocabulary",
         {200: json_answer("the row, and where it lies among its nearest", Embedding)},
-        *(422, 503),
+        *(403, 422, 429, 503),
         query=EmbeddingQuery,
     )
     def embedding() -> Response:
-        response = jsonify(calls.call("embedding", query(EmbeddingQuery).token))
+        response = jsonify(reads.ask("embedding", query(EmbeddingQuery).token))
         response.headers["Cache-Control"] = "no-cache"  # another model may be loaded the next time
         return response
 

@@ -7,6 +7,7 @@ from functools import partial
 from flask import Blueprint, Response, jsonify, request, url_for
 
 from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Joined
 from kvscope.app.http.limits import Limits
@@ -39,7 +40,7 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     def workload() -> Response:
         asked, visitor, run = body(Workload), client_of(request), new_id()
         limits.take(visitor, "runs")
-        started = desk.study(run, lambda: asked.of(run), visitor.token, partial(limits.charge, visitor))
+        started = desk.study(run, lambda: asked.of(run), Requester(*visitor), partial(limits.charge, visitor))
         return created(run, started, url_for("serving.alone", run=run))
 
     @routes.post("/<run>/requests")

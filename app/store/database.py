@@ -11,15 +11,16 @@ import math
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from kvscope.app.store.errors import StoreError
+from kvscope.app.store.errors import Lost, StoreError
 
 metadata = sa.MetaData()
 """All tables, those of `runs` and `sessions`. They are what the newest migration makes; a test compares them."""
@@ -50,7 +51,8 @@ def failing_as(failure: str) -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        raise StoreError(f"{failure}: {reason_of(error)}.") from error
+        lost = isinstance(error, DBAPIError) and isinstance(error.orig, _Deleted)
+        raise (Lost if lost else StoreError)(f"{failure}: {reason_of(error)}.") from error
 
 
 @contextmanager
@@ -148,8 +150,13 @@ def reason_of(error: Exception) -> str:
 
 def _engine(folder: Path, url: str | None) -> sa.Engine:
     if not url:
-        engine = sa.create_engine(f"sqlite:///{folder / FILE}")
+        if not (folder / FILE).exists():
+            (folder / FILE).touch()
+        # "rw" does not make a file: one that was deleted must not come back empty.
+        place = f"file:{quote(str(folder / FILE))}"
+        engine = sa.create_engine(sa.URL.create("sqlite", database=place, query={"mode": "rw", "uri": "true"}))
         sa.event.listen(engine, "connect", _set_pragmas)
+        _notice_deletion(engine, folder / FILE)
         return engine
     parsed = sa.make_url(url)
     if parsed.drivername not in POSTGRESQL:
@@ -167,6 +174,29 @@ def _engine(folder: Path, url: str | None) -> sa.Engine:
         engine, "do_connect", lambda _dialect, _record, args, named: PatientConnection.connect(*args, **named)
     )
     return engine
+
+
+class _Deleted(OSError):
+    """The database's file is not the one that was opened."""
+
+
+def _notice_deletion(engine: sa.Engine, file: Path) -> None:
+    """Refuse each use of the engine once its file was deleted or replaced: SQLite would go on with the old file, which
+    has no name any more, and lose all of it at the end.
+    """
+    used: list[tuple[int, int]] = []
+
+    def check(*_: Any) -> None:
+        with suppress(FileNotFoundError):
+            status = file.stat()
+            found = status.st_dev, status.st_ino
+            used[:] = used or [found]
+            if found in used:
+                return
+        raise sa.exc.DBAPIError("", None, _Deleted(f"{file} was deleted or replaced; restart the server"))
+
+    sa.event.listen(engine, "do_connect", check)
+    sa.event.listen(engine, "checkout", check)
 
 
 def is_key(text: str) -> bool:

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class StoreError(Exception):
     """The database cannot be opened, read or written; the message is one readable sentence."""
+
+
+class Lost(StoreError):
+    """The database's file was deleted or replaced while it was in use: only a restart helps."""

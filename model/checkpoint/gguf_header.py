@@ -12,7 +12,7 @@ import os
 import re
 import struct
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +37,25 @@ _MAX_DIMENSIONS = 4
 _DEFAULT_ALIGNMENT = 32
 
 
+Data = mmap.mmap | bytes
+
+
 class Malformed(ValueError):
     """The bytes are not a whole GGUF file. The message completes the sentence "<file> …"."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """One tensor: `shape` in row-major order (GGUF stores it reversed), `start` in bytes from the file's beginning."""
+    """One tensor: `shape` in row-major order (GGUF stores it reversed), `start` in bytes from the beginning of `data`,
+    the file that it is in.
+    """
 
     name: str
     kind: GGMLQuantizationType
     shape: tuple[int, ...]
     start: int
     bytes: int
+    data: Data = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,8 @@ def read_header(data: mmap.mmap | bytes) -> Header:
         raise Malformed("is not a GGUF file: it does not begin with the letters GGUF")
     cursor.at = 4
     version = cursor.scalar("I")
+    if int.from_bytes(version.to_bytes(4, "little"), "big") in _VERSIONS:
+        raise Malformed("is big-endian: it was made for other processors, and has to be converted")
     if version not in _VERSIONS:
         raise Malformed(f"has GGUF version {version}; versions 2 and 3, little-endian, can be read")
     tensor_count, key_count = cursor.scalar("Q"), cursor.scalar("Q")
@@ -107,11 +115,11 @@ def read_header(data: mmap.mmap | bytes) -> Header:
     for name, kind, shape, offset in described:
         if name in tensors:
             raise Malformed(f"is corrupted: it lists the tensor {name!r} twice")
-        tensors[name] = _located(name, kind, shape, data_start + offset, len(data))
+        tensors[name] = _located(name, kind, shape, data_start + offset, data)
     return Header(metadata, tensors)
 
 
-def _located(name: str, kind: GGMLQuantizationType, shape: tuple[int, ...], start: int, file_bytes: int) -> TensorInfo:
+def _located(name: str, kind: GGMLQuantizationType, shape: tuple[int, ...], start: int, data: Data) -> TensorInfo:
     elements_per_block, bytes_per_block = GGML_QUANT_SIZES[kind]
     if shape[-1] % elements_per_block:
         raise Malformed(
@@ -121,9 +129,9 @@ def _located(name: str, kind: GGMLQuantizationType, shape: tuple[int, ...], star
     for length in shape:
         elements *= length
     size = elements // elements_per_block * bytes_per_block
-    if start + size > file_bytes:
-        raise Malformed(f"is truncated: the tensor {name!r} ends at byte {start + size:,}, the file at {file_bytes:,}")
-    return TensorInfo(name, kind, shape, start, size)
+    if start + size > len(data):
+        raise Malformed(f"is truncated: the tensor {name!r} ends at byte {start + size:,}, the file at {len(data):,}")
+    return TensorInfo(name, kind, shape, start, size, data)
 
 
 class _Cursor:

@@ -7,13 +7,15 @@ not honour is refused, not ignored.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kvscope.model.api import Refused
 from kvscope.model.config import ModelConfig
+from kvscope.model.rope import Scaling
 
 _FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
-_LLAMA3_KEYS = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+_FIRST_CONTEXT = "original_max_position_embeddings"
 _MISTRAL_WINDOW = 4096
 _QWEN3_HEAD_DIM = 128
 
@@ -55,7 +57,7 @@ class _Settings:
     def real(self, key: str, default: float, table: dict[str, Any] | None = None) -> float:
         value = (self.raw if table is None else table).get(key)
         value = default if value is None else value
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        if not _is_positive(value):
             raise self.refused(f"has {key} = {value!r}, not a positive number")
         return float(value)
 
@@ -101,18 +103,22 @@ def _gpt2(settings: _Settings) -> ModelConfig:
 def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
     settings.must_be("hidden_act", "silu")
     d, heads, layers = (settings.whole(key) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers"))
-    theta, scaling = _rope(settings)
+    head_dim = settings.whole("head_dim", _QWEN3_HEAD_DIM if arch == "qwen3" else d // heads)
+    theta, scaling = _rope(settings, head_dim)
+    context = settings.whole("max_position_embeddings")
+    if scaling is not None and scaling["rope_type"] == "divisors":
+        context = min(context, int(scaling[_FIRST_CONTEXT]))
     attention_bias = arch in ("llama", "qwen3") and settings.flag("attention_bias", False)
     return ModelConfig(
         arch=arch,
         layers=layers,
         heads=heads,
         kv_heads=settings.whole("num_key_value_heads", heads if arch == "llama" else None),
-        head_dim=settings.whole("head_dim", _QWEN3_HEAD_DIM if arch == "qwen3" else d // heads),
+        head_dim=head_dim,
         d=d,
         d_mlp=settings.whole("intermediate_size"),
         vocab=settings.whole("vocab_size"),
-        context=settings.whole("max_position_embeddings"),
+        context=context,
         norm_eps=settings.real("rms_norm_eps", 1e-6),
         rope_theta=theta,
         rope_scaling=scaling,
@@ -125,9 +131,11 @@ def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
     )
 
 
-def _rope(settings: _Settings) -> tuple[float, dict[str, Any] | None]:
-    """Base and scaling: `rope_parameters` since transformers 5, before that `rope_theta` and `rope_scaling`."""
-    table = settings.raw.get("rope_parameters") or settings.raw.get("rope_scaling") or {}
+def _rope(settings: _Settings, head_dim: int) -> tuple[float, Scaling | None]:
+    """Base and scaling. Where there are two tables, `rope_scaling` counts, as in `transformers`: it takes the place of
+    `rope_parameters`, in which transformers 5 has both, with all that is in there.
+    """
+    table = settings.raw.get("rope_scaling") or settings.raw.get("rope_parameters") or {}
     if not isinstance(table, dict) or any(isinstance(value, dict) for value in table.values()):
         raise settings.refused("rotates positions differently from layer to layer, which is not supported")
     theta = settings.real("rope_theta", settings.real("rope_theta", 10_000.0), table)
@@ -136,12 +144,93 @@ def _rope(settings: _Settings) -> tuple[float, dict[str, Any] | None]:
             raise settings.refused("rotates only a part of each head, which is not supported")
     kind = table.get("rope_type") or table.get("type") or "default"
     if kind == "default":
+        if table.get("factor", 1.0) != 1.0:
+            raise settings.refused(f"has a rope factor of {table['factor']!r} without a rope_type, which says what for")
         return theta, None
-    if kind != "llama3":
-        raise settings.refused(f"scales its positions by {kind!r}; only 'llama3' is supported")
-    if missing := [key for key in _LLAMA3_KEYS if key not in table]:
-        raise settings.refused(f"scales its positions by 'llama3' without saying {missing[0]}")
-    return theta, {"rope_type": "llama3"} | {key: settings.real(key, math.nan, table) for key in _LLAMA3_KEYS}
+    if kind not in _SCALINGS:
+        raise settings.refused(f"scales its positions by {kind!r}; {', '.join(_SCALINGS)} can be computed")
+    return theta, _SCALINGS[kind](settings, table, head_dim)
+
+
+def _linear(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling | None:
+    factor = _given(settings, table, "linear", "factor")
+    return None if factor == 1 else {"rope_type": "linear", "factor": factor}
+
+
+def _dynamic(settings: _Settings, table: dict[str, Any], _head_dim: int) -> None:
+    """Within `max_position_embeddings`, which no run here passes, its base is the model's own."""
+    _given(settings, table, "dynamic", "factor")
+
+
+def _llama3(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling:
+    keys = ("factor", "low_freq_factor", "high_freq_factor")
+    given = {key: _given(settings, table, "llama3", key) for key in keys}
+    return {"rope_type": "llama3", **given, _FIRST_CONTEXT: _first_context(settings, table)}
+
+
+def _yarn(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling | None:
+    first = _first_context(settings, table)
+    factor = settings.real("factor", settings.whole("max_position_embeddings") / first, table)
+
+    def strength(scale: float) -> float:
+        """How much more attention a longer context wants (arXiv:2309.00071, §3.4)."""
+        return 0.1 * scale * math.log(factor) + 1.0 if factor > 1 else 1.0
+
+    inferred = strength(1.0)
+    if table.get("mscale") and table.get("mscale_all_dim"):
+        own, of_all = (settings.real(key, 1.0, table) for key in ("mscale", "mscale_all_dim"))
+        inferred = strength(own) / strength(of_all)
+    scaling = {
+        "rope_type": "yarn",
+        "factor": factor,
+        _FIRST_CONTEXT: first,
+        "beta_fast": settings.real("beta_fast", 32.0, table),
+        "beta_slow": settings.real("beta_slow", 1.0, table),
+        "truncate": table.get("truncate", True) is not False,
+        "attention_factor": settings.real("attention_factor", inferred, table),
+    }
+    return None if factor == scaling["attention_factor"] == 1 else scaling
+
+
+def _longrope(settings: _Settings, table: dict[str, Any], head_dim: int) -> Scaling:
+    """The divisors for texts within the first context, to which runs here are limited."""
+    first, divisors = _first_context(settings, table), table.get("short_factor")
+    if not isinstance(divisors, list) or len(divisors) != head_dim // 2 or not all(map(_is_positive, divisors)):
+        raise settings.refused(f"has a short_factor that is not a list of {head_dim // 2} positive numbers")
+    factor = settings.real("factor", settings.whole("max_position_embeddings") / first, table)
+    inferred = math.sqrt(1 + math.log(factor) / math.log(first)) if factor > 1 else 1.0
+    attention = settings.real("attention_factor", inferred, table)
+    return {
+        "rope_type": "divisors",
+        "divisors": [float(each) for each in divisors],
+        "attention_factor": attention,
+        _FIRST_CONTEXT: first,
+    }
+
+
+_SCALINGS: Mapping[str, Callable[[_Settings, dict[str, Any], int], Scaling | None]] = {
+    "linear": _linear,
+    "dynamic": _dynamic,
+    "llama3": _llama3,
+    "yarn": _yarn,
+    "longrope": _longrope,
+}
+
+
+def _given(settings: _Settings, table: dict[str, Any], kind: str, key: str) -> float:
+    if key not in table:
+        raise settings.refused(f"scales its positions by {kind!r} without saying {key}")
+    return settings.real(key, math.nan, table)
+
+
+def _first_context(settings: _Settings, table: dict[str, Any]) -> float:
+    """How long the texts were that the model was first trained on."""
+    inside = settings.real(_FIRST_CONTEXT, settings.whole("max_position_embeddings"), table)
+    return settings.real(_FIRST_CONTEXT, inside)
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 def _window(arch: str, layers: int, settings: _Settings) -> int | None:

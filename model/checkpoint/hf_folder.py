@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from kvscope.model.api import Progress, Refused
+from kvscope.model.checkpoint.fetch import sha256_of
 from kvscope.model.checkpoint.hf_config import config_from_hf
 from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
 from kvscope.model.checkpoint.layout import fill, slots
+from kvscope.model.checkpoint.recognise import what_is_here
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
 from kvscope.model.linear import name_of
@@ -55,7 +56,6 @@ _BUFFERS = (".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq")
 _DTYPES = ("F32", "F16", "BF16")
 _SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-_READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,19 @@ def read_folder(
     Raises Refused("model").
     """
     name = name or folder.resolve().name
+    if not (folder / "config.json").is_file() and (what := what_is_here(folder)) is not None:
+        raise Refused("model", f"The folder {name} has no config.json. It holds {what}.")
     config = config_from_hf(read_json(folder / "config.json", name), name)
     files = _weight_files(folder, name)
     tokenizer = tokenizer_from_hf(folder, name)
     with ExitStack() as stack:
         tensors = _Tensors(files, config, name, stack)
+        if config.tied and tensors.has_another_head:
+            # As in transformers: the flag says what to do about a head that is missing, and this one is not.
+            config = tensors.config = replace(config, tied=False)
         tensors.check()
         weights = fill(config, tensors.read, name, progress, dtype)
-    return FolderModel(config, weights, tokenizer, _digest(files), dict(tensors.stored))
+    return FolderModel(config, weights, tokenizer, sha256_of(*files), dict(tensors.stored))
 
 
 def read_json(path: Path, folder: str) -> dict[str, Any]:
@@ -122,14 +127,15 @@ def _weight_files(folder: Path, name: str) -> list[Path]:
     if any(next(folder.glob(pattern), None) for pattern in _PICKLES):
         why = "only pickled ones, which can run any code and are never read; convert them to safetensors"
         raise Refused("model", f"The folder {name} has no safetensors weights, {why}.")
-    raise Refused("model", f"The folder {name} has no {_SINGLE}.")
+    holds = f" It holds {what}." if (what := what_is_here(folder)) is not None else ""
+    raise Refused("model", f"The folder {name} has no {_SINGLE}.{holds}")
 
 
 class _Tensors:
     """The tensors of a folder's files, by name."""
 
     def __init__(self, files: list[Path], config: ModelConfig, source: str, stack: ExitStack):
-        self._config, self._source = config, source
+        self.config, self._source = config, source
         self.stored: Counter[str] = Counter()
         """Bytes of what was read, by what the files store it as."""
         self._handles: dict[str, tuple[Any, Path]] = {}
@@ -142,32 +148,40 @@ class _Tensors:
         base = "transformer." if config.arch == "gpt2" else "model."
         self._base = base if any(key.startswith(base) for key in self._handles) else ""
 
+    @property
+    def has_another_head(self) -> bool:
+        """Whether there is an LM head that differs from the embedding."""
+        head, embed = "lm_head.weight", self._name("embed.weight")
+        if not {head, embed} <= self._handles.keys():
+            return False
+        return not torch.equal(*(self._handles[name][0].get_tensor(name) for name in (head, embed)))
+
     def _name(self, part: str) -> str:
         """The folder's name of a part, e.g. `blocks.3.attn.q.weight` → `model.layers.3.self_attn.q_proj.weight`."""
         module, kind = part.rsplit(".", 1)
-        modules = _GPT2_MODULES if self._config.arch == "gpt2" else _LLAMA_MODULES
+        modules = _GPT2_MODULES if self.config.arch == "gpt2" else _LLAMA_MODULES
         if module == "lm_head":
             return part
         if module.startswith("blocks."):
             _, layer, inner = module.split(".", 2)
-            stem = "h" if self._config.arch == "gpt2" else "layers"
+            stem = "h" if self.config.arch == "gpt2" else "layers"
             return f"{self._base}{stem}.{layer}.{modules[inner]}.{kind}"
         return f"{self._base}{modules[module]}.{kind}"
 
     def _turned(self, name: str) -> bool:
-        return self._config.arch == "gpt2" and name.endswith(_CONV1D)
+        return self.config.arch == "gpt2" and name.endswith(_CONV1D)
 
     def check(self) -> None:
         """All parts are there, of their shapes and a known type, and no tensor would be ignored. Raises Refused."""
         known = {"lm_head.weight"}  # A tied checkpoint may have it all the same.
-        for slot in slots(self._config):
+        for slot in slots(self.config):
             for part, rows in slot.parts:
                 name = self._name(part)
                 known.add(name)
                 shape = [rows, *slot.shape[1:]]
                 self._check_one(name, shape[::-1] if self._turned(name) else shape)
         if unknown := sorted(key for key in self._handles.keys() - known if not key.endswith(_BUFFERS)):
-            fault = f"holds tensors that its architecture {self._config.arch!r} does not have here"
+            fault = f"holds tensors that its architecture {self.config.arch!r} does not have here"
             raise Refused("model", f"The folder {self._source} {fault}, such as {unknown[0]!r}.")
 
     def _check_one(self, name: str, shape: list[int]) -> None:
@@ -187,12 +201,3 @@ class _Tensors:
         tensor = self._handles[name][0].get_tensor(name)
         self.stored[name_of(tensor.dtype)] += tensor.nbytes
         out.copy_(tensor.T if self._turned(name) else tensor)
-
-
-def _digest(files: list[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            while piece := file.read(_READ_BYTES):
-                digest.update(piece)
-    return digest.hexdigest()

@@ -8,6 +8,7 @@ from typing import Any
 
 import tokenizers
 
+from kvscope.model.api import Refused
 from kvscope.model.checkpoint.chat import ChatTemplate
 
 _END_OF_TURN = ("<|im_end|>", "<|eot_id|>", "<|end|>", "<|end_of_turn|>", "<end_of_turn>")
@@ -43,6 +44,8 @@ class Tokenizer:
         self._to_bytes = to_bytes
         self._template = ChatTemplate(extras.chat_template, extras.special_names)
         self.eos = extras.eos
+        self.rows: int | None = None
+        """Rows of the model's embedding: ids from there on are refused. None where no model is known."""
 
     @property
     def vocab(self) -> int:
@@ -54,15 +57,23 @@ class Tokenizer:
         """Whether `chat` can work."""
         return self._template.exists
 
-    def encode(self, text: str, *, special: bool = False) -> list[int]:
-        """Ids of a text.
+    def encode(self, text: str, *, special: bool = False, field: str = "prompt") -> list[int]:
+        """Ids of a text. Raises Refused, naming `field`, for a token that the model's embedding has no row for.
 
         A plain prompt gets the tokens that the model's own tokenizer puts around every text (Llama 3: a first
         `<|begin_of_text|>`; most others: none). With `special` the text is said to bring its own, as what `chat`
         returns does, and none is added. A byte that the vocabulary has no token for is left out: SmolLM2 lacks some
         control characters, and F1 and F2, with which the characters from U+40000 on begin.
         """
-        return self._inner.encode(text, add_special_tokens=not special).ids
+        ids = self._inner.encode(text, add_special_tokens=not special).ids
+        if self.rows is not None and (beyond := next((token for token in ids if token >= self.rows), None)) is not None:
+            name = self.token_bytes(beyond).decode("utf-8", "replace")
+            message = (
+                f"{field} has the token {name[:80]!r} (id {beyond:,}), for which this model has learned nothing: its"
+                f" embedding has {self.rows:,} rows. Leave it out."
+            )
+            raise Refused(field, message, limit=self.rows - 1)
+        return ids
 
     def token_bytes(self, token: int) -> bytes:
         """A token's bytes, not always valid UTF-8 alone; of a special token, its name. Empty for an unnamed id."""

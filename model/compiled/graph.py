@@ -23,7 +23,7 @@ from kvscope.model.compiled.step import BORDERS
 from kvscope.model.grouped import Groups
 from kvscope.model.hooks import HookPoint, hook_points, observing
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.transformer import AttentionGroup, Batch, Transformer, rope_table
+from kvscope.model.transformer import AttentionGroup, Batch, Transformer
 
 KEYS = 128
 """Graphs are of a multiple of so many keys."""
@@ -130,8 +130,7 @@ class GraphedStep:
     def _make(self, batch: Batch) -> None:
         """Record the parts, over any rows: the K and V that this writes are those that the pass writes anew."""
         transformer = self._transformer
-        if transformer.inv_freq is not None:
-            self._rope = tuple(rope_table(transformer.inv_freq, batch.positions))
+        self._rope = transformer.rope(batch.positions) or ()
         group = AttentionGroup(0, len(self._slots), 1, self._keys.flatten(), self._visible)
         static = Batch(batch.ids, batch.positions, self._slots, (group,), batch.out_rows)
         rows = self._rows.normal_()

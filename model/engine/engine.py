@@ -60,8 +60,8 @@ class Engine:
         self.scheduler = Scheduler(self.cache, reserve, prefill_chunk)
         self.runner = Runner(transformer, self.cache, device)
         self.guesser = Guesser(self.runner, self.scheduler)
-        self.last_pass: PassRecord | None = None
-        """The pass for runs that `advance` made last; None where it made none."""
+        self.passes: list[PassRecord] = []
+        """The passes for runs that `advance` made last: one, or one for each run where the pass of all failed."""
 
     def admit(
         self,
@@ -198,10 +198,10 @@ class Engine:
         """One forward pass for all runs that are not paused, and one for each beam search; the records that gave, each
         run's in log order.
 
-        Whatever a pass raises ends the runs in it as failed, and no others.
+        Where a pass of several runs raises, each is tried in a pass of its own, so that only the run at fault fails.
         """
         ready = self.scheduler.ready_runs()
-        self.last_pass = None
+        self.passes = []
         records = self._advance_runs(ready) if ready else []
         for search in self.scheduler.ready_searches():
             records += self._advance_search(search)
@@ -239,6 +239,7 @@ class Engine:
 
     def _advance_runs(self, ready: list[Run]) -> list[Record]:
         started = time.perf_counter()
+        lengths = [run.sequence.length for run in ready]
         try:
             self.guesser.guess(ready)
             entries = [self.scheduler.entry_of(run) for run in ready]
@@ -249,7 +250,11 @@ class Engine:
             )
         except Exception as error:
             log.exception("a forward pass of %d runs failed", len(ready))
-            return [self.stop(run.key, "failed", f"The model failed: {error}") for run in ready]
+            if len(ready) == 1:
+                return [self.stop(ready[0].key, "failed", f"The model failed: {error}")]
+            for run, length in zip(ready, lengths, strict=True):
+                self.cache.truncate(run.sequence, length)
+            return [record for run in ready for record in self._advance_runs([run])]
         records: list[Record] = []
         shares = sum(run.recorded == "rows" for run in ready)
         for place, index in enumerate(done.order):
@@ -266,11 +271,15 @@ class Engine:
             if run.fed == len(run.ids) + len(run.guessed):
                 records += self._finish_steps(run, done, place)
         brought = zip(ready, entries, strict=True)
-        self.last_pass = PassRecord(
-            started,
-            (time.perf_counter() - started) * 1000,
-            done.weights,
-            tuple(PassEntry(run.key, entry.positions.start, entry.count, entry.outputs - 1) for run, entry in brought),
+        self.passes.append(
+            PassRecord(
+                started,
+                (time.perf_counter() - started) * 1000,
+                done.weights,
+                tuple(
+                    PassEntry(run.key, entry.positions.start, entry.count, entry.outputs - 1) for run, entry in brought
+                ),
+            )
         )
         return records
 

@@ -67,7 +67,7 @@ class Questions:
         first is meant: it would have to come next. Raises Refused.
         """
         among("step", len(ids) - 1, len(ids))
-        spelled = [self.tokenizer.encode(each, special=True) for each in (text, f" {text}")]
+        spelled = [self.tokenizer.encode(each, special=True, field="text") for each in (text, f" {text}")]
         whole = {tokens[0]: len(tokens) == 1 for tokens in spelled if tokens}
         if not whole:
             raise Refused("text", "The model's vocabulary has no token for this text.")

@@ -276,7 +276,7 @@ class ModelService(Questions):
         for record in self.engine.advance():
             made += self._record(record)
         for run, workload in list(self._workloads.items()):
-            made += self._tell(run, workload.told(self.engine.last_pass))
+            made += self._tell(run, workload.told(self.engine.passes))
         return made
 
     def _record(self, record: Record) -> list[Frame]:

@@ -51,7 +51,7 @@ def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Token
         text = tokenizer.chat([*messages, {"role": "user", "content": ask.prompt}])
     else:
         text = f"{system}\n\n{ask.prompt}" if system else ask.prompt
-    ids = tokenizer.encode(text, special=tokenizer.has_chat)
+    ids = tokenizer.encode(text, special=tokenizer.has_chat, field=field)
     if not 0 < len(ids) <= MAX_PROMPT_TOKENS:
         message = f"{field} is {len(ids):,} tokens long; it must have 1 to {MAX_PROMPT_TOKENS:,}."
         raise Refused(field, message, limit=MAX_PROMPT_TOKENS)

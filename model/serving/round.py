@@ -131,7 +131,6 @@ class Round:
         self._with_others += bool(others)
         self._note_tables()
         members = [self._member(entry) for entry in done.entries if self.owns(entry.run)]
-        self._chosen = {}
         return schema.Pass(
             number=number,
             round=self._number,
@@ -260,7 +259,7 @@ class Round:
 
     def _member(self, entry: PassEntry) -> schema.PassMember:
         request = self._by_key[entry.run]
-        chosen = self._chosen.get(request.number, [])
+        chosen = self._chosen.pop(request.number, [])
         return schema.PassMember(
             request=request.number,
             phase="prefill" if entry.first < request.prefill_rows else "decode",

@@ -92,14 +92,13 @@ class Workload:
         """What the engine says of one of its runs."""
         self._round.take(record)
 
-    def told(self, done: PassRecord | None) -> list[Told]:
-        """After a pass, None where there was none: what it was."""
+    def told(self, passes: Sequence[PassRecord]) -> list[Told]:
+        """After `Engine.advance`: what each of its passes was."""
         if self._round.failure is not None:
             return [self.stop("failed", self._round.failure)]
-        if done is None:
-            return []
-        self._passes += 1
-        return [self._round.told(self._passes - 1, done)]
+        first = self._passes
+        self._passes += len(passes)
+        return [self._round.told(first + number, done) for number, done in enumerate(passes)]
 
     def stop(self, reason: schema.Reason = "stopped", error: str | None = None) -> schema.Close:
         """End it, whatever it does."""

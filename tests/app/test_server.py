@@ -18,6 +18,7 @@ import pytest
 import requests
 
 from kvscope.app.engine.process import NICENESS
+from kvscope.app.engine.supervisor import ENGINE_FOLDER
 from kvscope.app.server import pass_over_departures
 from kvscope.model.log.frames import header
 from kvscope.model.niceness import AUTOGROUP
@@ -97,6 +98,41 @@ def test_once_it_has_loaded_the_engine_leaves_the_processor_to_whoever_shows_its
     if AUTOGROUP.exists():
         group = AUTOGROUP.parent.parent / str(engine.pid) / AUTOGROUP.name
         assert group.read_text().endswith(f" nice {NICENESS}\n")
+
+
+def test_temporary_files_of_an_engine_go_with_it(serve: Serve, tmp_path: Path) -> None:
+    server = serve("delay=0.01")
+    server.start_run(max_new_tokens=250)
+    engine, folder = engine_of(server), server.data / ENGINE_FOLDER
+    (folder / "unpacked").mkdir()
+    (folder / "unpacked" / "code").write_bytes(b"x")
+    engine.kill()
+    eventually(lambda: not (folder / "unpacked").exists())
+    eventually(lambda: folder.is_dir() and server.get("readyz").ok)
+    server.close()
+    assert not folder.exists()
+
+
+def test_a_chunked_body_that_is_no_chunk_is_a_clients_fault_and_leaves_no_traceback(serve: Serve) -> None:
+    server = serve("delay=0.01")
+    head = b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked"
+    for chunk in (b"zz\r\n\r\n", b"2\r\nabcd\r\n0\r\n\r\n", b"-1\r\n\r\n", b"5;\x01\r\n{}\r\n0\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(head + b"\r\n\r\n" + chunk)
+            client.shutdown(socket.SHUT_WR)
+            assert client.recv(100).split(b" ")[1] == b"400", chunk
+    assert "Traceback" not in server.errors
+
+
+def test_a_database_that_is_deleted_under_the_server_is_said_and_nothing_is_taken_any_more(serve: Serve) -> None:
+    server = serve("delay=0.01")
+    server.start_run(max_new_tokens=1)
+    for file in server.data.glob("runs.sqlite*"):
+        file.unlink()
+    eventually(lambda: "was deleted or replaced" in server.errors)
+    assert server.get("readyz").status_code == 503
+    assert server.post("api/runs", {"prompt": "abc"}).status_code == 503
+    assert server.get("healthz").ok
 
 
 def test_kill_9_of_the_worker_alone_is_survived(serve: Serve) -> None:

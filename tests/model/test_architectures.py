@@ -23,12 +23,27 @@ LLAMA3_ROPE = {
     "original_max_position_embeddings": 16,
     "rope_theta": 10000.0,
 }
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8, "rope_theta": 10000.0}
+LONGROPE = {
+    "rope_type": "longrope",
+    "short_factor": [1.0, 1.5, 2.0, 3.0],
+    "long_factor": [1.0, 4.0, 8.0, 16.0],
+    "factor": 2.0,
+    "original_max_position_embeddings": 32,
+    "rope_theta": 10000.0,
+}
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("gpt2", {}),
     "llama": ("llama", {}),
     "llama-tied": ("llama", {"tie_word_embeddings": True}),
     "llama-mqa-biased": ("llama", {"num_key_value_heads": 1, "attention_bias": True, "mlp_bias": True}),
     "llama3-rope": ("llama", {"rope_parameters": LLAMA3_ROPE}),
+    "linear-rope": ("llama", {"rope_parameters": {"rope_type": "linear", "factor": 3.0, "rope_theta": 10000.0}}),
+    "dynamic-rope": ("llama", {"rope_parameters": {"rope_type": "dynamic", "factor": 3.0, "rope_theta": 10000.0}}),
+    "yarn": ("qwen2", {"rope_parameters": YARN}),
+    "yarn-mscale": ("llama", {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3, "beta_fast": 2.0}}),
+    "yarn-attention": ("qwen3", {"rope_parameters": YARN | {"attention_factor": 0.8, "truncate": False}}),
+    "longrope": ("llama", {"rope_parameters": LONGROPE}),
     "qwen2": ("qwen2", {}),
     "qwen3": ("qwen3", {"head_dim": 16}),
     "mistral": ("mistral", {"sliding_window": None}),

@@ -8,7 +8,7 @@ from typing import Any
 
 from kvscope.app.engine.calls import Calls
 from kvscope.app.engine.desk import Desk
-from kvscope.app.engine.queue import Place
+from kvscope.app.engine.queue import Place, Requester
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import RunRequest
@@ -24,9 +24,11 @@ class EngineSide:
     supervisor: Supervisor
     desk: Desk
 
-    def start(self, run: str, prompt: str = "abc", client: str = "", **fields: Any) -> Place | None:
-        """Where the run stands in line, None where it has begun."""
-        return self.desk.start(run, lambda: RunRequest(run, prompt, **fields), client).waits
+    def start(self, run: str, prompt: str = "abc", client: str = "", address: str = "", **fields: Any) -> Place | None:
+        """Start a run, of a client of its own unless one is named; where it stands in line, None where it has begun."""
+        return self.desk.start(
+            run, lambda: RunRequest(run, prompt, **fields), Requester(client or run, address or run)
+        ).waits
 
     def close(self) -> None:
         self.desk.close()

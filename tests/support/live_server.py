@@ -37,6 +37,7 @@ class LiveServer:
         preexec: Callable[[], None] | None = None,
         options: Sequence[str] = (),
     ) -> None:
+        self.data = data
         command = [*options, "--port", str(port), "--data", str(data), "--service", service]
         command += ["--model", model] if model is not None else []
         self._errors = (data.parent / "stderr").open("a+")

@@ -100,9 +100,13 @@ def write_gguf(
     tensors: dict[str, np.ndarray] | None = None,
     kinds: dict[str, gguf.GGMLQuantizationType] | None = None,
     omit: tuple[str, ...] = (),
+    split: int = 0,
     **metadata: Any,
 ) -> dict[str, np.ndarray]:
-    """A GGUF file of `tensors` (or random ones); `kinds` quantizes some. `metadata` replaces keys, `__` for a dot."""
+    """A GGUF file of `tensors` (or random ones); `kinds` quantizes some. `metadata` replaces keys, `__` for a dot.
+
+    `split`: make several files of so many tensors each; 0 for one file.
+    """
     tensors = gguf_tensors(arch) if tensors is None else tensors
     values: dict[str, Any] = {
         "block_count": 2,
@@ -116,9 +120,15 @@ def write_gguf(
     else:
         values |= {"attention.head_count_kv": 2, "attention.layer_norm_rms_epsilon": 1e-6, "rope.freq_base": 10000.0}
     values |= {key.replace("__", "."): value for key, value in metadata.items()}
-    writer = gguf.GGUFWriter(path, arch)
+    writer = gguf.GGUFWriter(path, arch, split_max_tensors=split)
     for key, value in values.items():
-        add = {int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}[type(value)]
+        kinds_of_keys = {
+            int: writer.add_uint32,
+            float: writer.add_float32,
+            str: writer.add_string,
+            list: writer.add_array,
+        }
+        add = kinds_of_keys[type(value)]
         if key not in omit:
             add(f"{arch}.{key}", value)
     writer.add_tokenizer_model("gpt2")

@@ -66,7 +66,8 @@ def test_answers_are_noted_in_the_order_they_come_and_before_whoever_asked_goes_
     for text in ("first", "second", "third"):
         threads.append(Thread(target=ask, args=(text,)))
         threads[-1].start()
-        assert theirs.recv() == Call(len(threads), text, ())
+        sent: Call = theirs.recv()
+        assert (sent.number, sent.method, sent.arguments) == (len(threads), text, ())
     for number, value in ((3, "c"), (1, "a")):
         calls.answer(Result(number, value))
     calls.answer(Failure(2, Refused("run", "no")))

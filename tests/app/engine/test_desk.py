@@ -66,16 +66,48 @@ def test_who_waits_begins_when_a_place_is_free(engine_side: Started) -> None:
 
 
 def test_a_line_is_as_long_as_it_may_be_for_all_and_for_each(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1, max_waiting=3, max_waiting_by_client=2)
+    engine = engine_side(model="delay=0.01", max_open_runs=1, max_waiting=4, max_waiting_by_client=2)
     engine.start("a", max_new_tokens=256)
     for run in ("b", "c"):
-        engine.start(run, client="one")
+        engine.start(run, client="one", address="here")
     with pytest.raises(TooManyRuns, match="2 of your runs wait") as refused:
-        engine.start("d", client="one")
+        engine.start("d", client="one", address="here")
     assert (refused.value.limit, refused.value.retry_after) == (2, 5)
-    engine.start("e", client="two")
-    with pytest.raises(TooManyRuns, match="3 runs wait for a place"):
-        engine.start("f", client="three")
+    engine.start("e", client="made up", address="here")
+    with pytest.raises(TooManyRuns, match="3 runs from your address"):
+        engine.start("f", client="made up, too", address="here")
+    engine.start("g")
+    with pytest.raises(TooManyRuns, match="4 runs wait for a place"):
+        engine.start("h")
+
+
+def test_a_place_is_left_for_others_however_many_names_an_address_makes_up(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.02", max_open_runs=4, max_waiting=4)
+    waits = [engine.start(f"r{number}", address="one", max_new_tokens=256) for number in range(6)]
+    assert [wait is None for wait in waits] == [True, True, True, False, False, False]
+    with pytest.raises(TooManyRuns, match="3 runs from your address"):
+        engine.start("r6", address="one")
+    assert engine.start("z", address="other", max_new_tokens=1) is None
+    assert closed(engine.log, "z") == "length"
+
+
+def test_a_run_is_in_line_or_has_a_log_at_any_moment(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.001", max_open_runs=1)
+    nowhere: list[str] = []
+
+    def ask(run: str) -> None:
+        while (waits := engine.desk.waits(run)) is not None or not (head := engine.log.head(run)) or not head.closed:
+            if waits is None and engine.log.head(run) is None:
+                nowhere.append(run)
+                return
+
+    for number in range(10):
+        engine.start(f"a{number}", max_new_tokens=8)
+        engine.start(f"b{number}", max_new_tokens=2)
+        reader = Thread(target=ask, args=(f"b{number}",))
+        reader.start()
+        reader.join()
+    assert nowhere == []
 
 
 def test_what_keeps_a_run_in_line_from_beginning_is_told_when_it_is_asked_for(engine_side: Started) -> None:

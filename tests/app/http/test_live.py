@@ -295,7 +295,7 @@ def test_viewers_that_vanish_leave_no_watch_behind(shared: LiveServer) -> None:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    server = LiveServer(tmp_path_factory.mktemp("shared") / "data", "delay=0.05")
+    server = LiveServer(tmp_path_factory.mktemp("shared") / "data", "delay=0.05", options=["--max-open-runs", "40"])
     yield server
     server.close()
 

@@ -254,7 +254,8 @@ def test_more_runs_than_the_server_takes_stand_in_line(make_app: Callable[..., F
     assert third.json["place"] == 3
     path = f"/api/runs/{second.json['id']}"
     waits = client.get(path)
-    assert (waits.status_code, waits.json["place"], waits.json["estimate_s"]) == (202, 2, None)
+    assert (waits.status_code, waits.json["place"]) == (202, 2)
+    assert waits.json["estimate_s"] > 0
     assert "kvscope_runs_waiting 3\n" in client.get("/metrics").text
     refused = client.post("/api/runs", json={"prompt": "abc"})
     assert problem(refused, 429)["limit"] == 3
@@ -356,7 +357,7 @@ def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatc
     url = f"/api/runs/{finished(client)}/head?step=0&layer=1&head=2"
     first, asked = client.get(url), list[int]()
     assert first.headers["Cache-Control"] == "private, max-age=31536000, immutable"
-    monkeypatch.setattr(app.extensions["kvscope"].calls, "call", lambda *_: asked.append(1) or b"")
+    monkeypatch.setattr(app.extensions["kvscope"].calls, "call", lambda *_, **__: asked.append(1) or b"")
     assert client.get(url, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
     assert not asked
     assert (

@@ -20,7 +20,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from kvscope.app.store.database import FILE, NEWEST, connect, held, metadata
-from kvscope.app.store.errors import StoreError
+from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode, from_stream, header
@@ -290,3 +290,16 @@ def test_a_server_keeps_its_postgresql_for_itself_when_that_was_away(
                 return "in use by another" in str(error)
 
         eventually(taken, 30)
+
+
+def test_a_file_that_is_deleted_under_a_server_is_noticed_and_does_not_come_back_empty(tmp_path: Path) -> None:
+    log = RunLog(tmp_path)
+    log.append(run_of("a", 1))
+    log.check()
+    for file in tmp_path.glob(f"{FILE}*"):
+        file.unlink()
+    for attempt in (log.check, lambda: log.append(run_of("b", 1)), log.check):
+        with pytest.raises(Lost, match="deleted or replaced"):
+            attempt()
+    assert not (tmp_path / FILE).exists()
+    log.close()

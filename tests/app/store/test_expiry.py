@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +17,7 @@ from flask import Flask
 from kvscope.app.factory import report
 from kvscope.app.http.requests import new_id
 from kvscope.app.settings import Settings
+from kvscope.app.store.clock import Clock
 from kvscope.app.store.expiry import Expiry
 from kvscope.app.store.run_tables import frames_table, links_table, runs_table, steps_table
 from kvscope.app.store.runs import RunLog
@@ -53,8 +56,15 @@ def store(log: RunLog) -> SessionStore:
 
 
 @pytest.fixture
-def expiry(log: RunLog, store: SessionStore) -> Expiry:
-    return Expiry(log, store, ["recorded"], set, 30, report)
+def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """One that is believed at once unless it jumps."""
+    monkeypatch.setattr("kvscope.app.store.clock.UPTIME_S", 0)
+    return Clock(tmp_path)
+
+
+@pytest.fixture
+def expiry(log: RunLog, store: SessionStore, clock: Clock) -> Expiry:
+    return Expiry(log, store, ["recorded"], set, 30, report, clock)
 
 
 def age(log: RunLog, run: str, days: float) -> None:
@@ -85,7 +95,7 @@ def test_a_run_goes_when_its_days_are_over_and_not_before(log: RunLog, expiry: E
 
 
 def test_zero_days_are_for_ever(log: RunLog, store: SessionStore) -> None:
-    expiry = Expiry(log, store, [], set, 0, report)
+    expiry = Expiry(log, store, [], set, 0, report, clock)
     assert expiry.expire(later_by(days=10_000)) == []
     expiry.start()
     expiry.close()
@@ -163,7 +173,7 @@ def test_an_ended_run_that_somebody_has_in_sight_stays(make_app: Callable[..., F
 
 
 @SQLITE_ONLY
-def test_what_goes_wrong_is_said_and_tried_again(log: RunLog, store: SessionStore) -> None:
+def test_what_goes_wrong_is_said_and_tried_again(log: RunLog, store: SessionStore, clock: Clock) -> None:
     said, heard = list[str](), Event()
 
     def hear(message: str) -> None:
@@ -173,7 +183,7 @@ def test_what_goes_wrong_is_said_and_tried_again(log: RunLog, store: SessionStor
     age(log, "a", 400)
     with log.engine.begin() as connection:
         connection.exec_driver_sql("CREATE TRIGGER never BEFORE DELETE ON runs BEGIN SELECT RAISE(ABORT, 'no'); END")
-    expiry = Expiry(log, store, [], set, 30, hear, interval_s=0.01)
+    expiry = Expiry(log, store, [], set, 30, hear, clock, interval_s=0.01)
     expiry.start()
     assert heard.wait(10)
     with log.engine.begin() as connection:
@@ -185,13 +195,13 @@ def test_what_goes_wrong_is_said_and_tried_again(log: RunLog, store: SessionStor
 
 @SQLITE_ONLY
 def test_a_database_that_goes_away_is_said_once_and_waited_for(
-    log: RunLog, store: SessionStore, monkeypatch: pytest.MonkeyPatch
+    log: RunLog, store: SessionStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     age(log, "a", 400)
     said, rounds = list[str](), list[datetime]()
     ended = log.ended
     monkeypatch.setattr(log, "ended", lambda before: (rounds.append(before), ended(before))[1])
-    expiry = Expiry(log, store, [], set, 30, said.append, interval_s=0.01)
+    expiry = Expiry(log, store, [], set, 30, said.append, clock, interval_s=0.01)
     for _ in range(2):
         with away(log.engine):
             if not said:
@@ -205,7 +215,26 @@ def test_a_database_that_goes_away_is_said_once_and_waited_for(
     assert said == ["The database cannot be read: disk I/O error."] * 2
 
 
-def test_a_server_forgets_at_its_start(make_app: Callable[..., Flask], settings: Settings) -> None:
+def test_a_start_with_the_clock_months_ahead_deletes_nothing_and_says_what_it_would(
+    log: RunLog, store: SessionStore, tmp_path: Path
+) -> None:
+    age(log, "a", 400)
+    (tmp_path / "clock").touch()
+    os.utime(tmp_path / "clock", (time.time() - 100 * 86_400,) * 2)  # the clock was right 100 days ago
+    ahead, said = Clock(tmp_path), list[str]()
+    expiry = Expiry(log, store, [], set, 30, said.append, ahead, interval_s=0.01)
+    expiry.start()
+    eventually(lambda: said)
+    expiry.close()
+    assert log.head("a") is not None
+    assert "1 runs are older than 30 days" in said[0]
+    assert "in 24 hours" in said[0]
+
+
+def test_a_server_forgets_after_its_start(
+    make_app: Callable[..., Flask], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kvscope.app.store.clock.UPTIME_S", 0)
     first = make_app(settings)
     runs = first.extensions["kvscope"].runs
     run, other = finished(first.test_client()), finished(first.test_client())

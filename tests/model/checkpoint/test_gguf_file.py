@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import struct
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvscope.model.api import Progress, Refused
+from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.gguf_file import read_gguf
 from kvscope.model.checkpoint.gguf_header import format_of
 from kvscope.model.checkpoint.layout import slots
@@ -105,33 +108,85 @@ def test_an_output_matrix_of_its_own_unties_the_model(tmp_path: Path) -> None:
     assert np.array_equal(model.weights["lm_head.weight"].numpy(), tensors["output.weight"])
 
 
-def llama3_divisors(factor: float, theta: float, head_dim: int) -> np.ndarray:
-    """As llama.cpp's converter writes them."""
-    found = []
-    for i in range(0, head_dim, 2):
-        wavelength = 2 * np.pi * theta ** (i / head_dim)
-        if wavelength < 8192 / 4:
-            found.append(1.0)
-        elif wavelength > 8192:
-            found.append(factor)
-        else:
-            smooth = (8192 / wavelength - 1) / (4 - 1)
-            found.append(1 / ((1 - smooth) / factor + smooth))
-    return np.array(found, dtype=np.float32)
+DIVISORS = [1.0, 2.0, 3.5, 32.0]
 
 
-def test_llama3_scaling_is_recovered_from_its_divisors(tmp_path: Path) -> None:
-    tensors = gguf_tensors() | {"rope_freqs.weight": llama3_divisors(32.0, 500000.0, 8)}
-    write_gguf(tmp_path / "a.gguf", tensors=tensors, rope__freq_base=500000.0)
-    scaling = read_gguf(tmp_path / "a.gguf", ignore).config.rope_scaling
-    assert scaling is not None
-    assert (scaling["factor"], scaling["low_freq_factor"], scaling["high_freq_factor"]) == (32.0, 1.0, 4.0)
+@pytest.mark.parametrize(
+    ("keys", "tensor", "expected"),
+    [
+        ({}, None, None),
+        ({"rope__scaling__factor": 4.0}, None, {"rope_type": "linear", "factor": 4.0}),
+        ({"rope__scale_linear": 4.0}, None, {"rope_type": "linear", "factor": 4.0}),
+        ({"rope__scaling__factor": 2.0, "rope__scale_linear": 4.0}, None, {"rope_type": "linear", "factor": 2.0}),
+        ({"rope__scaling__type": "linear", "rope__scaling__factor": 1.0}, None, None),
+        ({"rope__scaling__type": "none", "rope__scaling__factor": 4.0}, None, None),
+        ({"rope__scaling__type": "yarn", "rope__scaling__factor": 1.0}, None, None),
+        ({}, "rope_freqs", {"rope_type": "divisors", "divisors": DIVISORS, "attention_factor": 1.0}),
+        (
+            {"rope__scaling__type": "longrope", "rope__scaling__attn_factor": 1.5},
+            "rope_factors_short",
+            {"rope_type": "divisors", "divisors": DIVISORS, "attention_factor": 1.5},
+        ),
+        (
+            {"rope__scaling__type": "yarn", "rope__scaling__factor": 4.0, "rope__scaling__original_context_length": 16},
+            None,
+            {
+                "rope_type": "yarn",
+                "factor": 4.0,
+                "original_max_position_embeddings": 16,
+                "beta_fast": 32.0,
+                "beta_slow": 1.0,
+                "truncate": True,
+                "attention_factor": 0.1 * math.log(4) + 1,
+            },
+        ),
+    ],
+    ids=str,
+)
+def test_positions_are_scaled_as_llama_cpp_reads_it(
+    tmp_path: Path, keys: dict[str, Any], tensor: str | None, expected: dict[str, Any] | None
+) -> None:
+    tensors = gguf_tensors()
+    if tensor is not None:
+        tensors[f"{tensor}.weight"] = np.array(DIVISORS, dtype=np.float32)
+    write_gguf(tmp_path / "a.gguf", tensors=tensors, **keys)
+    assert read_gguf(tmp_path / "a.gguf", ignore).config.rope_scaling == expected
 
 
-def test_other_divisors_are_refused(tmp_path: Path) -> None:
-    tensors = gguf_tensors() | {"rope_freqs.weight": np.array([1, 2, 3, 4], dtype=np.float32)}
-    write_gguf(tmp_path / "a.gguf", tensors=tensors)
-    assert "rope_freqs.weight" in refusal(tmp_path / "a.gguf")
+def test_a_setting_that_is_the_same_for_every_layer_may_be_written_for_each(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "a.gguf", attention__head_count_kv=[2, 2], feed_forward_length=[64, 64])
+    config = read_gguf(tmp_path / "a.gguf", ignore).config
+    assert (config.kv_heads, config.d_mlp) == (2, 64)
+
+
+class TestParts:
+    """A model that llama.cpp has split."""
+
+    @pytest.fixture
+    def parts(self, tmp_path: Path) -> list[Path]:
+        write_gguf(tmp_path / "whole.gguf")
+        write_gguf(tmp_path / "a.gguf", split=8)
+        return sorted(tmp_path.glob("a-*.gguf"))
+
+    def test_any_part_names_the_whole(self, parts: list[Path]) -> None:
+        assert len(parts) > 2
+        whole = read_gguf(parts[0].with_name("whole.gguf"), ignore)
+        for part in (parts[0], parts[-1]):
+            loaded = read_gguf(part, ignore)
+            assert loaded.config == whole.config
+            assert all(torch.equal(loaded.weights[name], weight) for name, weight in whole.weights.items())
+        hashes = {load(str(part), ignore).sha256 for part in (parts[0], parts[-1])}
+        assert len(hashes) == 1
+
+    def test_a_part_that_is_missing_is_named(self, parts: list[Path]) -> None:
+        parts[1].unlink()
+        said = refusal(parts[0])
+        assert f"is part 1 of {len(parts)}" in said
+        assert parts[1].name in said
+
+    def test_a_part_that_was_renamed(self, parts: list[Path]) -> None:
+        renamed = parts[0].rename(parts[0].with_name("model.gguf"))
+        assert "was renamed" in refusal(renamed)
 
 
 def test_progress_counts_up_to_the_bytes_of_the_weights(tmp_path: Path) -> None:
@@ -229,10 +284,36 @@ class TestRefusals:
         write_gguf(tmp_path / "a.gguf", expert_count=8)
         assert "experts" in refusal(tmp_path / "a.gguf")
 
-    @pytest.mark.parametrize("kind", ["yarn", "linear"])
-    def test_an_unsupported_position_scaling(self, tmp_path: Path, kind: str) -> None:
-        write_gguf(tmp_path / "a.gguf", rope__scaling__type=kind)
-        assert kind in refusal(tmp_path / "a.gguf")
+    @pytest.mark.parametrize(
+        ("keys", "said"),
+        [
+            ({"rope__scaling__type": "su"}, "'su'"),
+            ({"rope__scaling__type": "longrope"}, "rope_factors_short.weight"),
+            ({"logit_scale": 16.0}, "logit_scale to 16.0"),
+            ({"embedding_scale": 12.0}, "embedding_scale"),
+            ({"attn_logit_softcapping": 50.0}, "attn_logit_softcapping"),
+            ({"attention__clamp_kqv": 8.0}, "clamp_kqv"),
+            ({"rope__scaling__yarn_log_multiplier": 0.1}, "yarn_log_multiplier"),
+            ({"something__new": 1}, "something.new to 1"),
+            ({"attention__head_count_kv": [2, 4]}, "head_count_kv from layer to layer"),
+            ({"feed_forward_length": [64, 32]}, "feed_forward_length from layer to layer"),
+        ],
+        ids=str,
+    )
+    def test_a_setting_that_would_change_what_is_computed(
+        self, tmp_path: Path, keys: dict[str, Any], said: str
+    ) -> None:
+        write_gguf(tmp_path / "a.gguf", **keys)
+        assert said in refusal(tmp_path / "a.gguf")
+
+    def test_two_scalings_at_once(self, tmp_path: Path) -> None:
+        tensors = gguf_tensors() | {"rope_freqs.weight": np.ones(4, dtype=np.float32)}
+        write_gguf(tmp_path / "a.gguf", tensors=tensors, rope__scaling__factor=2.0)
+        assert "which of them counts" in refusal(tmp_path / "a.gguf")
+
+    def test_a_file_for_big_endian_processors(self, tmp_path: Path) -> None:
+        (tmp_path / "a.gguf").write_bytes(b"GGUF" + struct.pack(">IQQ", 3, 0, 0))
+        assert "big-endian" in refusal(tmp_path / "a.gguf")
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
     def test_a_value_that_is_not_finite(self, tmp_path: Path, value: float) -> None:

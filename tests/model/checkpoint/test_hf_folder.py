@@ -114,15 +114,6 @@ def test_shards_load_like_one_file(tmp_path: Path) -> None:
     assert many.sha256 == hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def test_a_tied_model_has_no_head_of_its_own_even_when_the_file_has(tmp_path: Path) -> None:
-    write_folder(tmp_path, "llama", tie_word_embeddings=True)
-    file = tmp_path / "model.safetensors"
-    save_file(load_file(file) | {"lm_head.weight": torch.zeros(len(VOCAB), 32)}, file)
-    model = read_folder(tmp_path, ignore)
-    assert model.config.tied
-    assert "lm_head.weight" not in model.weights
-
-
 def test_llamas_biases_are_read(tmp_path: Path) -> None:
     state = write_folder(tmp_path, "llama", attention_bias=True, mlp_bias=True).state_dict()
     model = read_folder(tmp_path, ignore)
@@ -262,7 +253,11 @@ class TestRefusals:
             {"num_key_value_heads": 3},
             {"rms_norm_eps": -1.0},
             {"partial_rotary_factor": 0.5},
-            {"rope_parameters": {"rope_type": "yarn", "factor": 4.0}},
+            {"rope_parameters": {"rope_type": "yarn", "factor": -4.0}},
+            {"rope_parameters": {"factor": 4.0}},
+            {"rope_scaling": {"rope_type": "longrope", "short_factor": [1.0], "long_factor": [1.0]}},
+            {"rope_scaling": {"type": "linear"}},
+            {"rope_scaling": {"rope_type": "xdrope", "factor": 2.0}},
             {"rope_parameters": {"rope_type": "llama3", "factor": 4.0}},
             {"rope_parameters": {"full_attention": {"rope_type": "default"}}},
         ],

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
+from safetensors.torch import load_file, save_file
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import load
@@ -56,10 +58,67 @@ def test_what_is_no_model_is_refused_by_name(model: str, monkeypatch: pytest.Mon
     assert str(caught.value)
 
 
-def test_another_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"x")
-    with pytest.raises(Refused, match="folder"):
-        load(str(tmp_path / "model.safetensors"), ignore)
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("model.safetensors", (2).to_bytes(8, "little") + b"{}", "safetensors file: name the folder"),
+        ("a.gguf", (2).to_bytes(8, "little") + b"{}", "safetensors file: name the folder"),
+        ("config.json", b'{"model_type": "llama"}', "JSON file: name the folder"),
+        ("pytorch_model.bin", b"PK\x03\x04" + bytes(90), "never read"),
+        ("model.pth", b"\x80\x02}q\x00", "pickled"),
+        ("a.gguf", b"<!DOCTYPE html><html>", "web page"),
+        ("b.gguf", b"\n <html>", "web page"),
+        ("a.gguf", b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "Git LFS pointer"),
+        ("a.gguf", b"tjgg\x03\x00\x00\x00", "before GGUF"),
+        ("model.h5", b"\x89HDF\r\n", "HDF5"),
+        ("a.gguf", b"", "is empty"),
+        ("a.gguf", b"GGUF", "is truncated"),
+        ("notes.txt", b"hello", "is not a GGUF file"),
+    ],
+)
+def test_a_file_is_known_by_how_it_begins(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(Refused, match=said):
+        load(str(tmp_path / name), ignore)
+
+
+def test_a_gguf_file_needs_no_name_of_its_own(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "sha256-0123")
+    assert load(str(tmp_path / "sha256-0123"), ignore).name == "sha256-0123"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([], "holds nothing"),
+        (["a.gguf", "b.gguf"], r"GGUF files: name one of them \(a.gguf, b.gguf\)"),
+        (["adapter_config.json", "adapter_model.safetensors"], "an adapter"),
+        (["model_index.json"], "pictures"),
+        (["model.onnx"], "ONNX"),
+        (["tokenizer.json"], "a tokenizer, and no model"),
+        (["README.md"], "no config.json"),
+    ],
+)
+def test_a_folder_without_a_model_says_what_it_holds(tmp_path: Path, files: list[str], said: str) -> None:
+    for file in files:
+        (tmp_path / file).write_text("{}")
+    with pytest.raises(Refused, match=said):
+        load(str(tmp_path), ignore)
+
+
+def test_an_lm_head_in_the_file_counts_whatever_the_config_says(tmp_path: Path) -> None:
+    write_folder(tmp_path, "llama", tie_word_embeddings=True)
+    file = tmp_path / "model.safetensors"
+    stored = load_file(file)
+    assert load(str(tmp_path), ignore).config.tied
+    save_file(stored | {"lm_head.weight": stored["model.embed_tokens.weight"].clone()}, file)
+    assert load(str(tmp_path), ignore).config.tied
+    own = torch.randn_like(stored["model.embed_tokens.weight"])
+    save_file(stored | {"lm_head.weight": own}, file, metadata={"format": "pt"})
+    loaded = load(str(tmp_path), ignore)
+    assert not loaded.config.tied
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path).lm_head.weight
+    assert torch.equal(loaded.weights["lm_head.weight"], theirs)
 
 
 @pytest.mark.real

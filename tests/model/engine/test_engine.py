@@ -358,6 +358,19 @@ class TestFailure:
         assert tokens(records, "paused") == greedy(made.transformer, prompt(20), 6)
         assert tokens(records, "a") == greedy(made.transformer, prompt(30, 1), 6)
 
+    @pytest.mark.parametrize("steps_before", [0, 1, 3])
+    def test_a_run_that_makes_every_pass_with_it_raise_fails_alone(self, steps_before: int) -> None:
+        made = tiny_engine(prefill_chunk=16)
+        for key, length in (("a", 30), ("b", 3)):
+            made.admit(key, prompt(length, length), GREEDY, 8)
+        records = [record for _ in range(steps_before) for record in made.advance()]
+        made.admit("bad", [1, 2, 299, 4], GREEDY, 8)  # the tiny model's embedding has no such row
+        records += advance_all(made)
+        assert closes(records)["bad"].reason == "failed"
+        for key, length in (("a", 30), ("b", 3)):
+            assert tokens(records, key) == greedy(made.transformer, prompt(length, length), 8)
+        check_cache(made)
+
     def test_an_exception_after_the_pass_ends_one_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made = tiny_engine()
         made.admit("a", prompt(5, 1), GREEDY, 1)

@@ -1,15 +1,30 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 import torch
 
-from kvscope.model.api import MAX_PROMPT_CHARS, Frame, Refused, RunRequest, Sampling, TakeUpRequest
+from kvscope.model.api import (
+    MAX_PROMPT_CHARS,
+    Ask,
+    Frame,
+    Refused,
+    RunRequest,
+    Sampling,
+    ServingSettings,
+    TakeUpRequest,
+    WorkloadRequest,
+)
+from kvscope.model.checkpoint import load
 from kvscope.model.hooks import observing
 from kvscope.model.log import frames
 from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService
 from kvscope.model.service import service as service_module
 from tests.support.tiny import ARCHS, check_cache, greedy, random_weights, shared_model
+from tests.support.tiny_files import write_folder, write_tokenizer
 from tests.support.tiny_runs import (
     TEXT,
     chosen,
@@ -269,3 +284,28 @@ def test_only_a_run_between_two_steps_is_set_aside() -> None:
     made.control("a", "resume")
     log = finish(made)
     assert log[-1].kind == "close"
+
+
+class TestTokensWithoutARow:
+    """A tokenizer may have more tokens than the model's embedding has rows."""
+
+    @pytest.fixture
+    def service(self, tmp_path: Path) -> ModelService:
+        write_folder(tmp_path, "llama")
+        write_tokenizer(tmp_path, ["<extra>"])
+        return ModelService(load(str(tmp_path), lambda _: None), "cpu")
+
+    def test_such_a_token_is_refused_wherever_text_becomes_ids(self, service: ModelService) -> None:
+        workload = WorkloadRequest("w", "", (Ask("a", 4), Ask("b<extra>", 4)), (ServingSettings(),))
+        asks: list[tuple[Callable[[], object], str]] = [
+            (lambda: service.start(RunRequest("r", "a<extra>b")), "prompt"),
+            (lambda: service.start(RunRequest("r", "a<extra>b", chat=True)), "prompt"),
+            (lambda: service.tokens("a<extra>b", False), "prompt"),
+            (lambda: service.candidates([3, 4], "<extra>"), "text"),
+            (lambda: service.workload(workload), "requests[1].prompt"),
+        ]
+        for ask, field in asks:
+            with pytest.raises(Refused, match=r"'<extra>'.*embedding has 263 rows") as refused:
+                ask()
+            assert refused.value.field == field
+        assert not service.busy

@@ -99,7 +99,7 @@ def serve(
             else:
                 served.note(record)
         if not workload.over:
-            told += workload.told(engine.last_pass)
+            told += workload.told(engine.passes)
         for each in told:
             if isinstance(each, schema.Pass):
                 served.passes.append(each)
@@ -335,7 +335,7 @@ def test_stopping_gives_everything_back() -> None:
     workload = Workload("w", engine, [asked(prompt(30), new=9), asked(prompt(5))], [CONTINUOUS], token)
     workload.prepare()
     engine.advance()
-    workload.told(engine.last_pass)
+    workload.told(engine.passes)
     assert workload.stop() == schema.Close(reason="stopped", error=None, steps=0)
     assert workload.over
     assert engine.cache.free_blocks == engine.cache.blocks

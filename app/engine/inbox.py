@@ -1,0 +1,97 @@
+"""Which of the calls that wait in the engine process is answered next.
+
+What starts, steers or ends runs comes first. Everything else is a question about values that are computed again for
+whoever asks; anyone may ask, so questions of different clients take turns, and while runs go on they get no more than
+their share of the time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from threading import Condition
+
+from kvscope.app.engine.messages import Call
+
+QUESTIONS_SHARE = 0.5
+"""Seconds of answering per second of computing steps. One answer may take longer than a step; the steps after it make
+up for that before the next question is answered.
+"""
+
+
+class Inbox:
+    """Calls from the thread that receives them to the one that answers. `urgent`: methods that come first."""
+
+    def __init__(self, urgent: tuple[str, ...], now: Callable[[], float] = time.monotonic) -> None:
+        self._is_urgent, self._now = frozenset(urgent), now
+        self._changed = Condition()
+        self._urgent: deque[Call] = deque()
+        self._questions: OrderedDict[str, deque[Call]] = OrderedDict()
+        """By client; the first client is next."""
+
+    def put(self, call: Call) -> None:
+        """A call has come."""
+        with self._changed:
+            if call.method in self._is_urgent:
+                self._urgent.append(call)
+            else:
+                self._questions.setdefault(call.client, deque()).append(call)
+            self._changed.notify()
+
+    def get(self) -> Call:
+        """The next call, waited for."""
+        with self._changed:
+            while True:
+                call = self._next_urgent() or self._next_question()
+                if call is not None:
+                    return call
+                self._changed.wait()
+
+    def urgent(self) -> Call | None:
+        """The next urgent call, None where there is none now."""
+        with self._changed:
+            return self._next_urgent()
+
+    def question(self) -> Call | None:
+        """The next question, None where there is none now."""
+        with self._changed:
+            return self._next_question()
+
+    def _next_urgent(self) -> Call | None:
+        return self._urgent.popleft() if self._urgent else None
+
+    def _next_question(self) -> Call | None:
+        """Of the client whose turn it is. One that nobody waits for any more is dropped."""
+        while self._questions:
+            client, calls = self._questions.popitem(last=False)
+            call = calls.popleft()
+            if calls:
+                self._questions[client] = calls
+            if call.until is None or call.until > self._now():
+                return call
+        return None
+
+
+class Share:
+    """How much of the time questions may take while runs go on."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now, self._left_s = now, 0.0
+
+    @property
+    def is_left(self) -> bool:
+        """Whether a question may be answered now."""
+        return self._left_s >= 0
+
+    def spend(self, work: Callable[[], None]) -> None:
+        """Answer a question."""
+        began = self._now()
+        work()
+        self._left_s -= self._now() - began
+
+    def earn(self, computing: Callable[[], None]) -> None:
+        """Compute a step. What is not used by the next one is not saved up."""
+        began = self._now()
+        computing()
+        self._left_s = min(0.0, self._left_s + QUESTIONS_SHARE * (self._now() - began))

@@ -1,0 +1,180 @@
+"""Questions to the engine about values that are computed again: each is computed once, and nobody may ask without end.
+
+The answer to a question depends on nothing but the question and the model, so it is kept under a hash of both: while it
+is being computed, everybody who asks waits for the same answer; afterwards it is in memory, and on the disk where what
+it is about is kept too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.queue import Requester
+
+MOST_AT_ONCE, MOST_BY_ADDRESS, MOST_BY_CLIENT = 48, 36, 12
+"""Questions being computed or waited for: in all, of one address, of one client. A page asks a handful at a time."""
+RETRY_S = 2
+MEMORY_BYTES, DISK_BYTES = 64 * 1024 * 1024, 256 * 1024 * 1024
+JSON, BINARY = b"j", b"b"
+"""What an answer's first byte says of the rest."""
+
+Answer = bytes | Any
+
+
+class TooManyQuestions(Exception):
+    """As many questions as may be are being computed, `limit`; `retry_after`: in how many seconds to ask again."""
+
+    def __init__(self, whose: str, limit: int) -> None:
+        super().__init__(f"{limit} questions {whose} are being computed, which is the most. Ask again in a moment.")
+        self.limit, self.retry_after = limit, RETRY_S
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A method of the service with its arguments. `lasting`: it is about something that is kept, a saved session."""
+
+    method: str
+    arguments: tuple[Any, ...]
+    lasting: bool = False
+
+
+class Questions:
+    """Asks the engine. `model`: what tells the loaded model from others; answers on the disk are in `folder`."""
+
+    def __init__(self, calls: Calls, model: Callable[[], dict[str, Any] | None], folder: Path) -> None:
+        self._calls, self._model, self._folder = calls, model, folder
+        self._lock = Lock()
+        self._computing: dict[str, Future[bytes]] = {}
+        self._asking: Counter[str | Requester] = Counter()
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._kept_bytes = 0
+
+    def ask(self, question: Question, requester: Requester, count: Callable[[], None] = lambda: None) -> Answer:
+        """The answer: bytes, or what JSON says. `count` is called before anything is computed for it.
+
+        Raises Refused, TooManyQuestions, EngineUnavailable, RuntimeError for a fault inside the engine, and what
+        `count` raises.
+        """
+        key = self._key(question)
+        if (answer := self._known(key, question.lasting)) is not None:
+            return _read(answer)
+        count()
+        with self._turn(requester):
+            with self._lock:
+                computing = self._computing.get(key)
+                first = computing is None
+                if computing is None:
+                    computing = self._computing[key] = Future()
+            if first:
+                self._compute(key, question, requester, computing)
+            return _read(computing.result())
+
+    def _compute(self, key: str, question: Question, requester: Requester, computing: Future[bytes]) -> None:
+        try:
+            value = self._calls.call(question.method, *question.arguments, client="\n".join(requester))
+            answer = BINARY + value if isinstance(value, bytes) else JSON + json.dumps(value).encode()
+        except BaseException as error:
+            with self._lock:
+                del self._computing[key]
+            computing.set_exception(error)
+            return
+        self._keep(key, answer, question.lasting)
+        with self._lock:
+            del self._computing[key]
+        computing.set_result(answer)
+
+    def _turn(self, requester: Requester) -> _Turn:
+        return _Turn(self._lock, self._asking, requester)
+
+    def _key(self, question: Question) -> str:
+        model = self._model() or {}
+        asked = [model.get("sha256"), model.get("weight_dtype"), question.method, question.arguments]
+        return hashlib.sha256(json.dumps(asked, default=repr).encode()).hexdigest()
+
+    def _known(self, key: str, lasting: bool) -> bytes | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        if not lasting:
+            return None
+        try:
+            answer = (self._folder / key).read_bytes()
+            os.utime(self._folder / key)
+        except OSError:
+            return None
+        self._remember(key, answer)
+        return answer
+
+    def _keep(self, key: str, answer: bytes, lasting: bool) -> None:
+        self._remember(key, answer)
+        if not lasting:
+            return
+        with suppress(OSError):  # a full disk: it is computed again
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
+                file.write(answer)
+            os.replace(file.name, self._folder / key)
+            self._keep_within(DISK_BYTES)
+
+    def _remember(self, key: str, answer: bytes) -> None:
+        with self._lock:
+            if key in self._kept or len(answer) > MEMORY_BYTES:
+                return
+            self._kept[key] = answer
+            self._kept_bytes += len(answer)
+            while self._kept_bytes > MEMORY_BYTES:
+                self._kept_bytes -= len(self._kept.popitem(last=False)[1])
+
+    def _keep_within(self, most: int) -> None:
+        """Delete what nobody has asked for longest until the folder has at most so many bytes."""
+        files = sorted(((file, file.stat()) for file in self._folder.iterdir()), key=lambda item: item[1].st_mtime)
+        over = sum(status.st_size for _, status in files) - most
+        for file, status in files:
+            if over <= 0:
+                return
+            file.unlink(missing_ok=True)
+            over -= status.st_size
+
+
+class _Turn:
+    """A question that is being answered counts for its client, its address and in all."""
+
+    def __init__(self, lock: Lock, asking: Counter[str | Requester], requester: Requester) -> None:
+        self._lock, self._asking, self._requester = lock, asking, requester
+
+    def __enter__(self) -> None:
+        limits = (
+            (self._requester, MOST_BY_CLIENT, "of yours"),
+            (self._requester.address, MOST_BY_ADDRESS, "from your address"),
+            ("", MOST_AT_ONCE, "in all"),
+        )
+        with self._lock:
+            for who, limit, whose in limits:
+                if self._asking[who] >= limit:
+                    raise TooManyQuestions(whose, limit)
+            for who, _, _ in limits:
+                self._asking[who] += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            for who in (self._requester, self._requester.address, ""):
+                self._asking[who] -= 1
+                if not self._asking[who]:
+                    del self._asking[who]
+
+
+def _read(answer: bytes) -> Answer:
+    return answer[1:] if answer.startswith(BINARY) else json.loads(answer[1:])

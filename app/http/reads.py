@@ -1,0 +1,39 @@
+"""What requests may ask the engine to compute without a run: exact values, tokens, rows of the embedding."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from flask import request
+
+from kvscope.app.engine.questions import Question, Questions
+from kvscope.app.engine.queue import Requester
+from kvscope.app.http.limits import Limits
+from kvscope.app.http.problems import Problem
+from kvscope.app.http.visitors import client_of
+
+OTHER_SITE = "Another site's page may show a saved session in a frame, but not have values computed."
+
+
+class Reads:
+    """The questions of the request that is being answered, within its client's limits."""
+
+    def __init__(self, questions: Questions, limits: Limits) -> None:
+        self._questions, self._limits = questions, limits
+
+    def ask(self, method: str, *arguments: Any, lasting: bool = False) -> Any:
+        """What the service's `method` answers. `lasting`: it is about a saved session.
+
+        Raises Problem, and what Questions.ask raises.
+        """
+        _refuse_other_sites()
+        visitor = client_of(request)
+        count = partial(self._limits.take, visitor, "reads")
+        return self._questions.ask(Question(method, arguments, lasting), Requester(*visitor), count)
+
+
+def _refuse_other_sites() -> None:
+    """Browsers say which site's page a request comes from. A sandboxed frame that embeds a session has no origin."""
+    if request.headers.get("Sec-Fetch-Site") == "cross-site" and request.headers.get("Origin") != "null":
+        raise Problem(403, OTHER_SITE, field="Sec-Fetch-Site")

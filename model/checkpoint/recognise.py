@@ -1,0 +1,55 @@
+"""What a file or folder is that is no model, by its first bytes and by what is in it: names say little."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_BEGINNINGS: tuple[tuple[bytes, str], ...] = (
+    (b"version https://git-lfs", "is a Git LFS pointer, not the file itself: fetch it with `git lfs pull`"),
+    (b"PK\x03\x04", "is a PyTorch or zip file, which can run any code and is never read; convert it to safetensors"),
+    (b"\x80", "is a pickled file, which can run any code and is never read; convert it to safetensors"),
+    (b"<", "is a web page, not a model: the download went wrong"),
+    (b"\x89HDF", "is an HDF5 file, which cannot be read; convert it to safetensors"),
+    *((magic, "is in a format from before GGUF; convert it with llama.cpp") for magic in (b"lmgg", b"fmgg", b"tjgg")),
+)
+_WHOLE_FOLDER = "name the folder that it is in, with its config.json and tokenizer"
+_HEADER_LENGTH = 8
+_FILES: tuple[tuple[str, str], ...] = (
+    ("*.gguf", "GGUF files: name one of them"),
+    ("adapter_config.json", "an adapter, which changes a model that is not in here: merge the two first"),
+    ("model_index.json", "a diffusion model, which makes pictures"),
+    ("*.onnx", "an ONNX model, which cannot be read; its safetensors files can"),
+    ("*.h5", "TensorFlow weights, which cannot be read; safetensors files can"),
+    ("*.msgpack", "Flax weights, which cannot be read; safetensors files can"),
+    ("tokenizer.json", "a tokenizer, and no model"),
+    ("tokenizer.model", "a tokenizer, and no model"),
+)
+
+
+def what_it_is(path: Path) -> str | None:
+    """What is in a file that is not GGUF, to complete the sentence "<file> …"; None where it begins as GGUF does."""
+    with path.open("rb") as file:
+        start = file.read(64)
+    if start.startswith(b"GGUF"):
+        return None
+    if not start:
+        return "is empty"
+    if (
+        start[_HEADER_LENGTH : _HEADER_LENGTH + 1] == b"{"
+        and int.from_bytes(start[:_HEADER_LENGTH], "little") < 1 << 32
+    ):
+        return f"is a safetensors file: {_WHOLE_FOLDER}"
+    if start.lstrip()[:1] == b"{":
+        return f"is a JSON file: {_WHOLE_FOLDER}"
+    known = next((words for magic, words in _BEGINNINGS if start.lstrip().startswith(magic)), None)
+    return known or "is not a GGUF file: it does not begin with the letters GGUF"
+
+
+def what_is_here(folder: Path) -> str | None:
+    """What a folder holds that is no Hugging Face model, to complete the sentence "The folder holds …"."""
+    if not any(folder.iterdir()):
+        return "nothing"
+    for pattern, words in _FILES:
+        if found := sorted(path.name for path in folder.glob(pattern)):
+            return f"{words} ({', '.join(found[:3])}{', …' if len(found) > 3 else ''})"
+    return None

@@ -1,0 +1,53 @@
+"""What the engine answers first, and how much of its time questions get."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kvscope.app.engine.inbox import QUESTIONS_SHARE, Inbox, Share
+from kvscope.app.engine.messages import Call
+
+
+def call(number: int, method: str = "mask", client: str = "", until: float | None = None) -> Call:
+    return Call(number, method, (), client, until)
+
+
+def test_what_is_about_runs_comes_before_all_questions() -> None:
+    inbox = Inbox(("start",))
+    for each in (call(1), call(2), call(3, "start"), call(4, "start")):
+        inbox.put(each)
+    assert [inbox.get().number for _ in range(4)] == [3, 4, 1, 2]
+    assert inbox.urgent() is inbox.question() is None
+
+
+def test_clients_take_turns_however_many_questions_one_asks() -> None:
+    inbox = Inbox(("start",))
+    for number in range(4):
+        inbox.put(call(number, client="a"))
+    inbox.put(call(10, client="b"))
+    inbox.put(call(11, client="b"))
+    assert [inbox.get().number for _ in range(6)] == [0, 10, 1, 11, 2, 3]
+
+
+def test_a_question_that_nobody_waits_for_any_more_is_not_answered() -> None:
+    inbox = Inbox(("start",), now=lambda: 5.0)
+    for each in (call(1, until=4.9), call(2, until=5.1)):
+        inbox.put(each)
+    assert inbox.get().number == 2
+    assert inbox.question() is None
+
+
+def test_questions_take_their_share_of_the_time_and_no_more() -> None:
+    clock = [0.0]
+
+    def takes(seconds: float) -> None:
+        clock[0] += seconds
+
+    share, answering, computing = Share(now=lambda: clock[0]), 0.0, 0.0
+    for _ in range(200):
+        while share.is_left:
+            share.spend(partial(takes, 0.35))
+            answering += 0.35
+        share.earn(partial(takes, 0.05))
+        computing += 0.05
+    assert QUESTIONS_SHARE * computing - 0.35 <= answering <= QUESTIONS_SHARE * computing + 0.35
