@@ -126,7 +126,6 @@ class Round:
     def told(self, number: int, done: PassRecord) -> schema.Pass:
         """What a pass was, `number` of the workload."""
         start_ms = round((done.started - self._began) * 1000, 3)
-        self._came_out(start_ms + done.ms)
         others = [entry for entry in done.entries if not self.owns(entry.run)]
         self._with_others += bool(others)
         self._note_tables()
@@ -142,15 +141,22 @@ class Round:
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
             requests=[self._state(request) for request in self._requests],
             pool=schema.PoolState(blocks=self._engine.cache.blocks, others=self._blocks_of_others()),
-            events=self._take_events(),
+            events=self._told_by(start_ms + done.ms),
         )
 
-    def _came_out(self, ms: float) -> None:
-        """What a pass chose was there when it was over, and not when this heard of it."""
-        out = {"ms": round(ms, 3)}
-        self._events = [
-            event.model_copy(update=out) if event.what in ("first", "done") else event for event in self._events
-        ]
+    def _told_by(self, ms: float) -> list[schema.ServingEvent]:
+        """What a pass that was over at `ms` tells. What it chose was there then, not when this heard of it; what a
+        later pass chose, of which the engine has told already, is left to that one.
+        """
+        told = []
+        for event in self._take_events():
+            if event.what not in ("first", "done"):
+                told.append(event)
+            elif event.request in self._chosen:
+                self._events.append(event)
+            else:
+                told.append(event.model_copy(update={"ms": round(ms, 3)}))
+        return told
 
     def end(self) -> schema.Round:
         """Give back what the requests still hold; what is told of the round."""

@@ -259,6 +259,26 @@ def test_a_token_is_there_when_its_pass_is_over_and_at_no_other_time() -> None:
         assert ends == pytest.approx([told.start_ms + told.ms] * len(ends), abs=2e-3)
 
 
+def test_a_token_is_told_with_its_own_pass_where_a_pass_was_retried_run_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = tiny_engine()
+    run = engine.runner.run
+
+    def alone_only(entries: list[Any], *rest: Any, **more: Any) -> Any:
+        if len(entries) > 1:
+            raise RuntimeError("two at once")
+        return run(entries, *rest, **more)
+
+    monkeypatch.setattr(engine.runner, "run", alone_only)
+    served = serve(engine, [asked(prompt(5, seed), new=3) for seed in range(2)], CONTINUOUS)
+    for told in served.passes:
+        of_a_token = [event for event in told.events if event.what in ("first", "done")]
+        assert {event.request for event in of_a_token} <= {member.request for member in told.members}
+        assert [event.ms for event in of_a_token] == pytest.approx(
+            [told.start_ms + told.ms] * len(of_a_token), abs=2e-3
+        )
+    assert len(served.events("first")) == len(served.events("done")) == 2
+
+
 def test_reserving_the_greatest_length_holds_its_blocks_from_the_start() -> None:
     requests = [asked(prompt(10), new=40)]
     served = serve(tiny_engine(), requests, ServingSettings(chunk=16, blocks=32, reserve=True), CONTINUOUS)
