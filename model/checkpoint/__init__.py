@@ -12,7 +12,7 @@ import torch
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import fetch
 from kvscope.model.checkpoint.gguf_file import read_gguf
-from kvscope.model.checkpoint.gguf_parts import parts_of
+from kvscope.model.checkpoint.gguf_parts import name_of, parts_of
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.hub import fetch_repository
@@ -65,7 +65,7 @@ def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.d
     if path.is_file():
         if (what := what_it_is(path)) is not None:
             raise Refused("model", f"{path.name} {what}.")
-        return _gguf(path, path.stem, progress, dtype)
+        return _gguf(path, name_of(path), progress, dtype)
     if path.suffix != ".gguf" and _HUB_ID.fullmatch(model):
         return _folder(fetch_repository(model, progress), model, progress, dtype)
     raise Refused(

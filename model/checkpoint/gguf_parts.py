@@ -38,3 +38,9 @@ def read_whole(path: Path) -> Header:
             raise Malformed(f"is corrupted: its part {number} has the tensor {min(twice)!r} again")
         first.tensors.update(other.tensors)
     return first
+
+
+def name_of(path: Path) -> str:
+    """What to call the model in a file: its name, without which part it is."""
+    named = _PART.fullmatch(path.name)
+    return named["stem"] if named else path.stem

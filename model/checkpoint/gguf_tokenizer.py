@@ -1,85 +1,138 @@
 """A `Tokenizer` built from the metadata of a GGUF file.
 
-GGUF names a pre-tokenizer instead of describing it. The rules below are those of the public `tokenizer.json` of the
-models that the names stand for: SmolLM2, GPT-2, Llama 3 and Qwen2.
+GGUF names a pre-tokenizer instead of describing it (model/checkpoint/pre_tokenizers.py). Defaults are llama.cpp's.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import tokenizers
-from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, decoders, models, normalizers
 
 from kvscope.model.api import Refused
-from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_level, end_ids
-
-_WORDS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+from kvscope.model.checkpoint.pre_tokenizers import PATTERNS, WHOLE_WORDS, pre_tokenizer
+from kvscope.model.checkpoint.sentencepiece_bpe import (
+    CONTROL,
+    USER_DEFINED,
+    NotSupported,
+    Pieces,
+    put_first,
+    tokenizer_of,
 )
-_CONTROL, _USER_DEFINED = 3, 4
+from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_fallback, byte_level, end_ids
+
+END_NAMES = (
+    *("<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|end_of_turn|>", "<end_of_turn>", "<|endoftext|>"),
+    *("<|end_of_text|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<eos>", "<end_of_utterance>", "<|return|>", "<|call|>"),
+    "<｜end▁of▁sentence｜>",
+)
+"""Tokens that end a text by their names alone, as llama.cpp has it: many files name one of several."""
+_NAMES = (("bos", "bos"), ("eos", "eos"), ("unk", "unknown"), ("pad", "padding"), ("sep", "seperator"))
+"""What `transformers` calls a special token, and what GGUF calls it."""
+
+log = logging.getLogger(__name__)
 
 
 def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
     """Raises Refused("model"), naming `file`, when the vocabulary is of another kind or incomplete."""
+    fields = _Fields(metadata, file)
+    model = fields("model", str)
+    if model == "gpt2":
+        inner, to_bytes, first = _byte_level_bpe(fields), byte_level, fields("pre", str, "default") in WHOLE_WORDS
+    elif model == "llama":
+        inner, to_bytes, first = _sentencepiece(fields), byte_fallback, True
+    else:
+        raise fields.refuse(
+            f"has a tokenizer of type {model!r}; byte-level BPE ('gpt2') and SentencePiece BPE ('llama') can be read"
+        )
+    tokens = fields.tokens
+    defaults = {"bos": 1, "eos": 2, "unknown": 0} if model == "llama" else {}
+    names = {
+        f"{name}_token": tokens[index]
+        for name, field in _NAMES
+        if (index := fields(f"{field}_token_id", int, defaults.get(field))) is not None and 0 <= index < len(tokens)
+    }
+    last = names.get("eos_token") if fields("add_eos_token", bool, False) else None
+    if fields("add_bos_token", bool, first) and "bos_token" in names:
+        put_first(inner, names["bos_token"], last)
+    elif last is not None:
+        raise fields.refuse(
+            "ends each text with a token of its own but does not begin it with one, which is not supported"
+        )
+    ends = {fields(f"{name}_token_id", int, defaults.get(name)) for name in ("eos", "eot", "eom")} - {None}
+    named = {index for index, token in enumerate(tokens) if token in END_NAMES and fields.kind(index) == CONTROL}
+    template = metadata.get("tokenizer.chat_template")
+    if template is not None and not isinstance(template, str):
+        raise fields.refuse("is corrupted: its chat template is not a text")
+    return Tokenizer(inner, Extras(names, template, end_ids(inner, ends | named)), to_bytes)
 
-    def refuse(fault: str) -> Refused:
-        return Refused("model", f"{file} {fault}.")
 
-    def key(name: str, kind: type, default: Any = None) -> Any:
-        value = metadata.get(f"tokenizer.ggml.{name}", default)
+class _Fields:
+    """Checked access to the keys `tokenizer.ggml.…` of a file."""
+
+    def __init__(self, metadata: dict[str, Any], file: str) -> None:
+        self._metadata, self._file = metadata, file
+        self.tokens: list[str] = self("tokens", list) or []
+        self.kinds: list[int] | None = self("token_type", list)
+        if not self.tokens or (self.kinds is not None and len(self.kinds) != len(self.tokens)):
+            raise self.refuse("is incomplete: its vocabulary or its token types are missing")
+
+    def __call__(self, name: str, kind: type, default: Any = None) -> Any:
+        value = self._metadata.get(f"tokenizer.ggml.{name}", default)
         if value is not None and not isinstance(value, kind):
-            raise refuse(f"is corrupted: its tokenizer.ggml.{name} is not of type {kind.__name__}")
+            raise self.refuse(f"is corrupted: its tokenizer.ggml.{name} is not of type {kind.__name__}")
         return value
 
-    if (model := key("model", str)) != "gpt2":
-        raise refuse(f"has a tokenizer of type {model!r}; byte-level BPE ('gpt2') can be read")
-    tokens, kinds, merges = key("tokens", list), key("token_type", list), key("merges", list)
-    if not tokens or merges is None or (kinds is not None and len(kinds) != len(tokens)):
-        raise refuse("is incomplete: its vocabulary, token types or merges are missing")
-    pre = key("pre", str, "default")
+    def kind(self, index: int) -> int | None:
+        """What kind of token it is, None where the file does not say."""
+        return self.kinds[index] if self.kinds is not None else None
+
+    def refuse(self, fault: str) -> Refused:
+        return Refused("model", f"{self._file} {fault}.")
+
+    @property
+    def file(self) -> str:
+        return self._file
+
+
+def _byte_level_bpe(fields: _Fields) -> tokenizers.Tokenizer:
+    merges, pre = fields("merges", list), fields("pre", str)
+    if merges is None:
+        raise fields.refuse("is incomplete: its merges are missing")
+    if pre is None or pre == "default":
+        log.warning(
+            "%s does not say how its tokenizer cuts words (tokenizer.ggml.pre); as llama.cpp does then", fields.file
+        )
+        pre = "default"
+    if pre not in PATTERNS:
+        raise fields.refuse(f"cuts words in a way, {pre!r}, that is not supported; {', '.join(sorted(PATTERNS))} are")
     try:
         pairs = [tuple(merge.split(" ", 1)) for merge in merges]
-        vocab = {token: index for index, token in enumerate(tokens)}
-        bpe = models.BPE(vocab=vocab, merges=pairs, ignore_merges=pre == "llama-bpe")
+        vocab = {token: index for index, token in enumerate(fields.tokens)}
+        bpe = models.BPE(vocab=vocab, merges=pairs, ignore_merges=pre in WHOLE_WORDS)
     except Exception as error:  # The library raises bare Exception for a merge of unknown tokens.
-        raise refuse(f"is corrupted: its merges do not fit its vocabulary ({error})") from None
+        raise fields.refuse(f"is corrupted: its merges do not fit its vocabulary ({error})") from None
     inner = tokenizers.Tokenizer(bpe)
-    steps = _pre_tokenizer(pre)
-    if steps is None:
-        raise refuse(f"splits words in a way, {pre!r}, that is not supported")
-    inner.pre_tokenizer = pre_tokenizers.Sequence(steps)
+    inner.pre_tokenizer = pre_tokenizer(pre)
     if pre == "qwen2":
         inner.normalizer = normalizers.NFC()
     inner.decoder = decoders.ByteLevel()
-    for kind, special in ((_CONTROL, True), (_USER_DEFINED, False)):
-        added = [token for token, its in zip(tokens, kinds or (), strict=False) if its == kind]
+    for kind, special in ((CONTROL, True), (USER_DEFINED, False)):
+        added = [token for token, its in zip(fields.tokens, fields.kinds or (), strict=False) if its == kind]
         inner.add_tokens([AddedToken(token, special=special, normalized=False) for token in added])
-    names = {
-        f"{name}_token": tokens[index]
-        for name, field in (("bos", "bos"), ("eos", "eos"), ("unk", "unknown"), ("pad", "padding"))
-        if (index := key(f"{field}_token_id", int)) is not None and 0 <= index < len(tokens)
-    }
-    if key("add_bos_token", bool, pre == "llama-bpe") and "bos_token" in names:
-        bos = names["bos_token"]
-        inner.post_processor = processors.TemplateProcessing(
-            single=[bos, "$A"], pair=[bos, "$A", "$B"], special_tokens=[(bos, inner.token_to_id(bos))]
-        )
-    ends = {key("eos_token_id", int), key("eot_token_id", int)}
-    template = metadata.get("tokenizer.chat_template")
-    if template is not None and not isinstance(template, str):
-        raise refuse("is corrupted: its chat template is not a text")
-    return Tokenizer(inner, Extras(names, template, end_ids(inner, ends - {None})), byte_level)
+    return inner
 
 
-def _pre_tokenizer(name: str) -> list[pre_tokenizers.PreTokenizer] | None:
-    match name:
-        case "gpt-2" | "default":
-            return [pre_tokenizers.ByteLevel(add_prefix_space=False)]
-        case "smollm":
-            return [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-        case "llama-bpe" | "qwen2":
-            pattern = Regex(_WORDS % ("{1,3}" if name == "llama-bpe" else ""))
-            bytes_only = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-            return [pre_tokenizers.Split(pattern, "isolated"), bytes_only]
-    return None
+def _sentencepiece(fields: _Fields) -> tokenizers.Tokenizer:
+    scores = fields("scores", list)
+    if scores is None or len(scores) != len(fields.tokens) or fields.kinds is None:
+        raise fields.refuse("is incomplete: the scores or the kinds of its SentencePiece vocabulary are missing")
+    prefix, unknown = fields("add_space_prefix", bool, True), fields("unknown_token_id", int, 0)
+    if not 0 <= unknown < len(fields.tokens):
+        raise fields.refuse(f"is corrupted: its tokenizer.ggml.unknown_token_id is {unknown}")
+    try:
+        return tokenizer_of(Pieces(fields.tokens, scores, fields.kinds, prefix, unknown))
+    except NotSupported as error:
+        raise fields.refuse(str(error)) from None

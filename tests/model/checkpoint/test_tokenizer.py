@@ -166,9 +166,11 @@ def test_a_user_defined_token_is_one_token_but_not_special() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"model": "llama"}, "'llama'"),
+        ({"model": "llama"}, "scores"),
+        ({"model": "t5"}, "'t5'"),
         ({"model": None}, "None"),
-        ({"pre": "tekken"}, "'tekken'"),
+        ({"pre": "chatglm-bpe"}, "'chatglm-bpe'"),
+        ({"add_eos_token": True}, "ends each text"),
         ({"tokens": None}, "incomplete"),
         ({"merges": None}, "incomplete"),
         ({"token_type": [1]}, "incomplete"),
@@ -187,6 +189,36 @@ def test_a_vocabulary_that_cannot_be_used_is_refused(changes: dict[str, Any], sa
 
 
 class TestFolder:
+    @pytest.mark.parametrize(
+        ("file", "content"),
+        [
+            ("added_tokens.json", {"<tool_call>": len(VOCAB)}),
+            ("tokenizer_config.json", {"added_tokens_decoder": {str(len(VOCAB)): {"content": "<tool_call>"}}}),
+        ],
+    )
+    def test_tokens_that_a_file_beside_it_adds_are_found(self, tmp_path: Path, file: str, content: Any) -> None:
+        write_tokenizer(tmp_path)
+        (tmp_path / file).write_text(json.dumps(content))
+        assert tokenizer_from_hf(tmp_path, "a").encode("x<tool_call>")[-1] == len(VOCAB)
+
+    def test_files_that_give_a_token_two_ids_are_refused(self, tmp_path: Path) -> None:
+        write_tokenizer(tmp_path)
+        (tmp_path / "added_tokens.json").write_text(json.dumps({"<tool_call>": 999}))
+        with pytest.raises(Refused, match="contradict each other"):
+            tokenizer_from_hf(tmp_path, "a")
+
+    def test_special_tokens_are_named_by_their_own_file_too(self, tmp_path: Path) -> None:
+        write_tokenizer(tmp_path)
+        (tmp_path / "tokenizer_config.json").unlink()
+        names = {"eos_token": {"content": "<|im_start|>"}, "bos_token": "<|endoftext|>"}
+        (tmp_path / "special_tokens_map.json").write_text(json.dumps(names))
+        assert tokenizer_from_hf(tmp_path, "a").eos == (1, 2)  # and the end of a turn
+
+    def test_a_space_first_is_what_the_config_says(self, tmp_path: Path) -> None:
+        write_tokenizer(tmp_path)
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"add_prefix_space": True}))
+        assert tokenizer_from_hf(tmp_path, "a").encode("the") == [VOCAB.index("Ġthe")]
+
     def test_equals_the_same_vocabulary_from_gguf(self, tmp_path: Path) -> None:
         write_tokenizer(tmp_path)
         folder = tokenizer_from_hf(tmp_path, "tiny")
@@ -279,6 +311,30 @@ class TestChat:
         with pytest.raises(Refused, match="no chat template") as caught:
             tiny.chat(self.MESSAGES)
         assert caught.value.field == "chat"
+
+    @pytest.mark.parametrize(
+        ("source", "expected"),
+        [
+            ("{% if tools is not none %}[TOOLS]{% endif %}{{ messages[0].content }}", "Hi"),
+            ("{% if documents is none %}{{ messages[0].content }}{% endif %}", "Hi"),
+            ("{% generation %}{{ messages[0].content }}{% endgeneration %}!", "Hi!"),
+            ("{% for m in messages %}{% if loop.first %}{% continue %}{% endif %}x{% endfor %}.", "."),
+            ("{{ messages[0] | tojson }}", '{"role": "user", "content": "Hi"}'),
+            ("{{ strftime_now('%Y') | length }}", "4"),
+            ("{{ bos_token }}{{ pad_token is defined }}", "<s>False"),
+        ],
+    )
+    def test_a_template_has_what_transformers_gives_it(self, source: str, expected: str) -> None:
+        template = ChatTemplate(source, {"bos_token": "<s>"})
+        assert template.exists
+        assert template.render([{"role": "user", "content": "Hi"}]) == expected
+
+    @pytest.mark.parametrize("source", ["{% nonsense %}", "{{ raise_exception('no') }}", "{{ missing.attribute }}"])
+    def test_a_template_that_fails_leaves_plain_prompts(self, source: str) -> None:
+        template = ChatTemplate(source, {})
+        assert not template.exists
+        with pytest.raises(Refused, match="takes a plain prompt only"):
+            template.render(self.MESSAGES)
 
     @pytest.mark.parametrize(
         "source",

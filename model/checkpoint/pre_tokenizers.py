@@ -1,0 +1,47 @@
+"""How texts are cut before byte pairs are joined, by the names that GGUF files have for it (`tokenizer.ggml.pre`).
+
+The names and what they stand for are llama.cpp's (src/llama-vocab.cpp): one pattern after the other sets apart what it
+finds in the pieces left by those before it. tests/model/checkpoint/test_pre_tokenizers.py has what llama.cpp gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tokenizers import Regex, pre_tokenizers
+
+_ENDINGS = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_LLAMA3 = _ENDINGS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_QWEN2 = _LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
+_REST = r" ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_UPPER, _LOWER = r"((?=[\p{L}])([^a-z]))", r"((?=[\p{L}])([^A-Z]))"
+_WORD = r"[^\r\n\p{L}\p{N}]?"
+_TEKKEN = rf"{_WORD}{_UPPER}*{_LOWER}+|{_WORD}{_UPPER}+{_LOWER}*|\p{{N}}|{_REST}"
+_GPT4O = rf"{_WORD}{_UPPER}*{_LOWER}+{_ENDINGS}?|{_WORD}{_UPPER}+{_LOWER}*{_ENDINGS}?|\p{{N}}{{1,3}}|{_REST}"
+_SENTENCE = r" ?[^(\s|.,!?…。，、।۔،)]+"
+
+_LLAMA3_NAMES = ("llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2")
+_PATTERNS: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("gpt-2", "mpt", "olmo", "jais", "phi-2", "gigachat", "mellum", "a.x-4.0", "exaone4", "trillion"): (_GPT2,),
+    ("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"): (r"\p{N}", _GPT2),
+    (*_LLAMA3_NAMES, "dbrx", "smaug-bpe"): (_LLAMA3,),
+    ("qwen2", "deepseek-r1-qwen", "stablelm2", "megrez", "kormo"): (_QWEN2,),
+    ("tekken",): (_TEKKEN,),
+    ("gpt-4o", "llama4"): (_GPT4O,),
+    ("falcon",): (r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, r"[0-9][0-9][0-9]"),
+    ("poro-chat", "bloom", "gpt3-finnish"): (_SENTENCE,),
+    ("viking",): (_SENTENCE, r"\p{N}"),
+    ("default",): (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", r"[0-9][0-9][0-9]"),
+}
+PATTERNS: Mapping[str, tuple[str, ...]] = {name: each for names, each in _PATTERNS.items() for name in names}
+WHOLE_WORDS = frozenset((*_LLAMA3_NAMES, "tekken"))
+"""For these a word that is itself a token is not put together from pairs, and texts begin with the first token of all
+unless the file says otherwise.
+"""
+
+
+def pre_tokenizer(name: str) -> pre_tokenizers.PreTokenizer:
+    """What cuts texts and then writes them in bytes. Raises KeyError for a name that is not known."""
+    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in PATTERNS[name]]
+    return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])

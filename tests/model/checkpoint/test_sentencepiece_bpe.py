@@ -1,0 +1,98 @@
+"""SentencePiece's BPE, judged by SentencePiece itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+from kvscope.model.api import Refused
+from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
+from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
+from kvscope.model.checkpoint.sentencepiece_bpe import BYTE, CONTROL, USER_DEFINED, read_pieces
+from tests.support.live_server import ROOT
+
+TEXTS = ["hello", " lead", "trail ", "two  spaces", "tab\tx", "line\n\nbreak", "naïve 😀 你好", "12345", "a", " ", "  "]
+
+
+def train(folder: Path, **changes: Any) -> Path:
+    """A folder with a small tokenizer.model, made as Llama 2's was."""
+    settings = {
+        "input": str(ROOT / "README.md"),
+        "model_prefix": str(folder / "tokenizer"),
+        "vocab_size": 600,
+        "model_type": "bpe",
+        "byte_fallback": True,
+        "normalization_rule_name": "identity",
+        "remove_extra_whitespaces": False,
+        "split_digits": True,
+        "max_sentence_length": 20_000,
+        "minloglevel": 2,
+    }
+    SentencePieceTrainer.train(**(settings | changes))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<s>", "eos_token": "</s>"}))
+    return folder
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["a space first", "as it is"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train(tmp_path_factory.mktemp("pieces"), add_dummy_prefix=request.param)
+
+
+def test_a_folder_with_pieces_alone_cuts_texts_as_sentencepiece_does(folder: Path) -> None:
+    ours = tokenizer_from_hf(folder, "a")
+    theirs = SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    for text in [*(ROOT / "README.md").read_text("utf-8").splitlines(), *TEXTS]:
+        assert ours.encode(text, special=True) == theirs.encode(text), text
+    assert ours.encode("hello") == [theirs.bos_id(), *theirs.encode("hello")]
+    assert ours.eos == (theirs.eos_id(),)
+
+
+def test_a_gguf_file_of_the_same_pieces_gives_the_same_ids(folder: Path) -> None:
+    pieces = read_pieces(folder / "tokenizer.model")
+    fields = {"model": "llama", "tokens": pieces.names, "scores": pieces.scores, "token_type": pieces.kinds}
+    metadata = {f"tokenizer.ggml.{key}": value for key, value in fields.items()}
+    gguf = tokenizer_from_gguf({**metadata, "tokenizer.ggml.add_space_prefix": pieces.prefix}, "a.gguf")
+    hf = tokenizer_from_hf(folder, "a")
+    for text in [*TEXTS, "a</s>b <s> c"]:
+        assert gguf.encode(text) == hf.encode(text), text
+    assert gguf.eos == hf.eos
+
+
+def test_tokens_are_shown_as_what_they_stand_for(folder: Path) -> None:
+    tokenizer = tokenizer_from_hf(folder, "a")
+    ids = tokenizer.encode("the 你", special=True)
+    assert tokenizer.decode(ids).removeprefix(" ") == "the 你"
+    assert b"".join(tokenizer.token_bytes(token) for token in ids).decode().removeprefix(" ") == "the 你"
+    assert tokenizer.token(tokenizer.encode("x<s>", special=True)[-1])["special"]
+
+
+def test_a_piece_of_the_users_own_is_one_token(tmp_path: Path) -> None:
+    folder = train(tmp_path, user_defined_symbols=["<tool>"])
+    pieces = read_pieces(folder / "tokenizer.model")
+    kinds = dict(zip(pieces.names, pieces.kinds, strict=True))
+    assert (kinds["<tool>"], kinds["<s>"], kinds["<0x41>"]) == (USER_DEFINED, CONTROL, BYTE)
+    theirs = SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    assert tokenizer_from_hf(folder, "a").encode("x<tool>", special=True) == theirs.encode("x<tool>")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model_type": "unigram"}, "unigram"),
+        ({"normalization_rule_name": "nmt_nfkc"}, "changes texts"),
+        ({"byte_fallback": False}, "without bytes"),
+    ],
+)
+def test_pieces_of_another_kind_are_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        tokenizer_from_hf(train(tmp_path, **changes), "a")
+
+
+def test_a_file_of_no_pieces_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(b"not one")
+    with pytest.raises(Refused, match="not a SentencePiece model"):
+        tokenizer_from_hf(tmp_path, "a")
