@@ -11,12 +11,14 @@ import logging
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from kvscope.model.api import Caching, Drafting, Kept, Sampling
 from kvscope.model.engine.beam import BeamSearch, blocks_of_search
+from kvscope.model.engine.conditions import Watch
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.eviction import rows_kept
 from kvscope.model.engine.guesser import Guesser
@@ -238,7 +240,7 @@ class Engine:
             return self.cache.fork(sequence, sequence.length)
 
     def _advance_runs(self, ready: list[Run]) -> list[Record]:
-        started = time.perf_counter()
+        started, watch = time.perf_counter(), Watch()
         lengths = [run.sequence.length for run in ready]
         try:
             self.guesser.guess(ready)
@@ -257,9 +259,11 @@ class Engine:
             return [record for run in ready for record in self._advance_runs([run])]
         records: list[Record] = []
         shares = sum(run.recorded == "rows" for run in ready)
+        conditions = watch.conditions(len(ready) - 1)
         for place, index in enumerate(done.order):
             run, spent = ready[index], ready[index].spent
             spent.chunk_ms.append(done.forward_ms)
+            spent.conditions.append(conditions)
             spent.layer_ms.append(done.layer_ms)
             rows, keys = entries[index].count, run.sequence.length
             spent.cost += Cost.of_pass(self.transformer, rows, keys, done.weights)
@@ -279,6 +283,7 @@ class Engine:
                 tuple(
                     PassEntry(run.key, entry.positions.start, entry.count, entry.outputs - 1) for run, entry in brought
                 ),
+                replace(conditions, others=0),
             )
         )
         return records

@@ -7,6 +7,7 @@ from typing import Literal
 
 from kvscope.model.engine.candidates import Candidates
 from kvscope.model.engine.capture import CapturedRows
+from kvscope.model.engine.conditions import Conditions
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.sampling import Choice
 from kvscope.model.weights import ByFormat
@@ -29,7 +30,7 @@ class Timing:
     """Wall time in milliseconds. `chunks`: each forward pass of the step, whoever shared it; `forward` is their sum.
 
     `capture`: the run's even share of what capturing took after those passes. `layers`: each layer's part of `forward`,
-    None where it was not measured.
+    None where it was not measured. `conditions`: of those passes.
     """
 
     chunks: tuple[float, ...]
@@ -37,6 +38,7 @@ class Timing:
     sample: float
     total: float
     layers: tuple[float, ...] | None = None
+    conditions: Conditions | None = None
 
     @property
     def forward(self) -> float:
@@ -146,13 +148,14 @@ class PassEntry:
 class PassRecord:
     """One forward pass for runs. `started`: time.perf_counter(); `ms`: wall time, the choice of tokens included.
 
-    `weights`: the matrices of blocks and head, as it read them, once for all its rows.
+    `weights`: the matrices of blocks and head, as it read them, once for all its rows. `conditions`: of the machine.
     """
 
     started: float
     ms: float
     weights: ByFormat
     entries: tuple[PassEntry, ...]
+    conditions: Conditions
 
 
 Record = RowsRecord | StepRecord | TokenRecord | BeamsRecord | CloseRecord

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 
 from kvscope.model.api import Caching, Drafting, Kept, Sampling
+from kvscope.model.engine.conditions import Conditions, together
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.records import Timing
 from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
@@ -25,6 +26,7 @@ class Spent:
     layer_ms: list[tuple[float, ...] | None] = field(default_factory=list)
     capture_ms: float = 0.0
     cost: Cost = field(default_factory=Cost)
+    conditions: list[Conditions] = field(default_factory=list)
 
     def timing(self, sample_ms: float) -> Timing:
         """The times of the step, now that choosing its token took `sample_ms`."""
@@ -33,7 +35,7 @@ class Spent:
         measured = [each for each in self.layer_ms if each is not None]
         whole = len(measured) == len(self.layer_ms)
         layers = tuple(map(sum, zip(*measured, strict=True))) if whole else None
-        return Timing(chunks, self.capture_ms, sample_ms, total, layers)
+        return Timing(chunks, self.capture_ms, sample_ms, total, layers, together(self.conditions))
 
 
 @dataclass(slots=True, eq=False)

@@ -258,6 +258,16 @@ class Milliseconds(Data):
     layers: Annotated[list[Number], Field(max_length=MOST_LAYERS)] | None = None
 
 
+class Conditions(Data):
+    """docs/frames.md. Of logs from before it was recorded, nothing is known."""
+
+    disturbed: bool
+    others: Natural
+    waiting: Annotated[float, Field(ge=0, le=1)] | None
+    switches: Natural
+    stolen: Annotated[float, Field(ge=0, le=1)] | None
+
+
 class KV(Data):
     positions: Natural
     blocks: Natural
@@ -285,6 +295,7 @@ class Step(FrameData):
     bytes_read: Natural
     weights_read: ByFormat | None = None
     rows_computed: Natural | None = None
+    conditions: Conditions | None = None
 
     @property
     def tensors(self) -> Tensors:
@@ -396,6 +407,7 @@ class Pass(FrameData):
     requests: list[RequestState] = Field(max_length=1000)
     pool: PoolState
     events: list[ServingEvent]
+    conditions: Conditions | None = None
 
 
 class Round(FrameData):

@@ -1,0 +1,105 @@
+"""Whether something else than the work itself took part of a measured time: other runs, or the rest of the machine.
+
+Linux tells three things of the time in between two looks: how long some thread of the machine waited for a processor
+(pressure stall information, /proc/pressure/cpu), how often a thread of this process was made to give its processor up
+(getrusage), and how much processor time a hypervisor gave to others (/proc/stat). docs/measurements.md, "When a time
+is disturbed", has what they say of a quiet machine and of busy ones.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_WAITING, MOST_STOLEN = 0.35, 0.05
+"""Shares of a time above which it is called disturbed."""
+MOST_SWITCHES_PER_MS = 1.0
+"""The same where the system does not tell of waiting threads; a share says nothing of a millisecond or two."""
+LEAST_MS = 5.0
+_PRESSURE, _STAT = Path("/proc/pressure/cpu"), Path("/proc/stat")
+_STEAL = 8
+"""Column of /proc/stat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Of a time. `others`: most other runs in one of its passes. `waiting`: share of it in which some thread waited for
+    a processor; `switches`: times a thread of this process had to give one up; `stolen`: processor time that a
+    hypervisor took, as a share of it. None where the system does not say.
+    """
+
+    ms: float = 0.0
+    others: int = 0
+    waiting: float | None = None
+    switches: int = 0
+    stolen: float | None = None
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the time says something of other work too."""
+        if self.others or (self.stolen or 0.0) > MOST_STOLEN:
+            return True
+        if self.ms < LEAST_MS:
+            return False
+        if self.waiting is None:
+            return self.switches > MOST_SWITCHES_PER_MS * self.ms
+        return self.waiting > MOST_WAITING
+
+
+class Watch:
+    """Looks at the machine from here on."""
+
+    def __init__(self) -> None:
+        self._before = _look()
+
+    def conditions(self, others: int = 0) -> Conditions:
+        """Of the time since. `others`: how many other runs were computed together with it."""
+        (at, pressure, switches, steal), (at_now, pressure_now, switches_now, steal_now) = self._before, _look()
+        seconds = max(at_now - at, 1e-9)
+        waiting = None if pressure is None or pressure_now is None else min(1.0, (pressure_now - pressure) / seconds)
+        stolen = None if steal is None or steal_now is None else min(1.0, (steal_now - steal) / seconds)
+        return Conditions(1000 * seconds, others, waiting, switches_now - switches, stolen)
+
+
+def together(parts: Iterable[Conditions]) -> Conditions:
+    """Of several times, one after the other."""
+    whole = list(parts)
+    ms = sum(part.ms for part in whole)
+    return Conditions(
+        ms,
+        max((part.others for part in whole), default=0),
+        _mean((part.waiting, part.ms) for part in whole),
+        sum(part.switches for part in whole),
+        _mean((part.stolen, part.ms) for part in whole),
+    )
+
+
+def _mean(shares: Iterable[tuple[float | None, float]]) -> float | None:
+    known = [(share, ms) for share, ms in shares if share is not None]
+    weight = sum(ms for _, ms in known)
+    return sum(share * ms for share, ms in known) / weight if weight else None
+
+
+def _look() -> tuple[float, float | None, int, float | None]:
+    """Now, seconds in which some thread waited, times this process had to give a processor up, seconds stolen."""
+    return time.perf_counter(), _pressure_s(), resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw, _steal_s()
+
+
+def _pressure_s() -> float | None:
+    try:
+        some = _PRESSURE.read_text("ascii").partition("\n")[0]
+        return int(some.rpartition("total=")[2]) / 1e6
+    except (OSError, ValueError):
+        return None
+
+
+def _steal_s() -> float | None:
+    try:
+        with _STAT.open("rb") as file:
+            return int(file.readline().split()[_STEAL]) / os.sysconf("SC_CLK_TCK") / (os.cpu_count() or 1)
+    except (OSError, ValueError, IndexError):
+        return None

@@ -1,0 +1,60 @@
+"""What is told of the machine while a time was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kvscope.model.api import Sampling
+from kvscope.model.engine import conditions as module
+from kvscope.model.engine.conditions import MOST_STOLEN, MOST_WAITING, Conditions, Watch, together
+from kvscope.model.engine.records import StepRecord
+from tests.support.tiny import tiny_engine
+
+
+@pytest.mark.parametrize(
+    ("conditions", "disturbed"),
+    [
+        (Conditions(50, 0, 0.0, 0, 0.0), False),
+        (Conditions(50, 1, 0.0, 0, 0.0), True),
+        (Conditions(50, 0, MOST_WAITING + 0.01, 0, 0.0), True),
+        (Conditions(50, 0, 0.0, 0, MOST_STOLEN + 0.01), True),
+        (Conditions(50, 0, None, 40, None), False),
+        (Conditions(50, 0, None, 60, None), True),
+        (Conditions(1, 0, 1.0, 3, 0.0), False),  # too short to tell
+    ],
+)
+def test_a_time_is_disturbed_by_other_runs_or_by_the_machine(conditions: Conditions, disturbed: bool) -> None:
+    assert conditions.disturbed is disturbed
+
+
+def test_several_times_are_told_of_together_by_how_long_they_were() -> None:
+    whole = together([Conditions(90, 0, 0.1, 1, None), Conditions(10, 3, 1.0, 2, None)])
+    assert (whole.ms, whole.others, whole.switches, whole.stolen) == (100, 3, 3, None)
+    assert whole.waiting == pytest.approx(0.19)
+
+
+def test_the_system_is_asked_and_may_not_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PRESSURE", tmp_path / "pressure")
+    monkeypatch.setattr(module, "_STAT", tmp_path / "stat")
+    silent = Watch().conditions()
+    assert (silent.waiting, silent.stolen) == (None, None)
+    (tmp_path / "pressure").write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\nfull total=0\n")
+    (tmp_path / "stat").write_text("cpu 1 2 3 4 5 6 7 0 0 0\n")
+    watch = Watch()
+    (tmp_path / "pressure").write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=9000000\nfull total=0\n")
+    told = watch.conditions(2)
+    assert (told.others, told.waiting, told.stolen) == (2, 1.0, 0.0)  # no share is above 1
+
+
+def test_a_step_tells_of_the_runs_it_shared_its_passes_with() -> None:
+    engine = tiny_engine()
+    for key in ("a", "b"):
+        engine.admit(key, [1, 2, 3], Sampling(), 2)
+    shared = [record.timing.conditions for record in engine.advance() if isinstance(record, StepRecord)]
+    assert [each.others for each in shared if each] == [1, 1]
+    engine.stop("b")
+    (alone,) = [record.timing.conditions for record in engine.advance() if isinstance(record, StepRecord)]
+    assert alone is not None
+    assert alone.others == 0
