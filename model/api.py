@@ -393,6 +393,13 @@ class Service(Protocol):
         """
         ...
 
+    def timing(self, ids: list[int], cached: bool) -> dict[str, Any]:
+        """How long the passes of a step over `ids` take alone, with the cache or without (docs/frames.md).
+
+        Raises Refused while runs go on.
+        """
+        ...
+
     def losses(self, ids: list[int]) -> dict[str, Any]:
         """What every position of `ids` says of the next token, held against the one that came.
 

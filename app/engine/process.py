@@ -39,6 +39,7 @@ CALLS = (
     "everything",
     "positions",
     "losses",
+    "timing",
     "tokens",
     "embedding",
     "weights",

@@ -81,6 +81,11 @@ class Questions:
                 self._compute(key, question, requester, computing)
             return _read(computing.result())
 
+    def ask_again(self, question: Question, requester: Requester) -> Answer:
+        """The answer as it is now, which is not kept. Raises as `ask`."""
+        with self._turn(requester):
+            return self._calls.call(question.method, *question.arguments, client="\n".join(requester))
+
     def _compute(self, key: str, question: Question, requester: Requester, computing: Future[bytes]) -> None:
         try:
             value = self._calls.call(question.method, *question.arguments, client="\n".join(requester))

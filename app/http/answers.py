@@ -172,6 +172,25 @@ class Came(TypedDict):
     loss: float
 
 
+class StepConditions(TypedDict):
+    """As in a `step` frame."""
+
+    disturbed: bool
+    others: Count
+    waiting: float | None
+    switches: Count
+    stolen: float | None
+
+
+class StepTiming(TypedDict):
+    """`ms`: of the forward passes; `weights_read`: bytes by format."""
+
+    ms: Annotated[float, Field(ge=0)]
+    rows: Positive
+    weights_read: dict[str, int]
+    conditions: StepConditions
+
+
 class Prediction(TypedDict):
     """What one position says of the next token; `came` is null of the last one."""
 

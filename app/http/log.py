@@ -9,7 +9,17 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.http.answers import Candidates, Everything, Lens, Losses, Masked, Operations, Smaller, Turned
+from kvscope.app.http.answers import (
+    Candidates,
+    Everything,
+    Lens,
+    Losses,
+    Masked,
+    Operations,
+    Smaller,
+    StepTiming,
+    Turned,
+)
 from kvscope.app.http.lookup import Log, RunLookup, Steps
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.reads import Reads
@@ -25,6 +35,7 @@ from kvscope.app.http.requests import (
     ShardsQuery,
     SmallerQuery,
     StepQuery,
+    TimingQuery,
     WeightsQuery,
     query,
 )
@@ -46,7 +57,7 @@ class LogRoutes:
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
         exact = (self.head, self.block, self.shards, self.algebra, self.operations)
-        next_token = (self.candidates, self.lens, self.losses)
+        next_token = (self.candidates, self.lens, self.losses, self.timing)
         otherwise = (self.smaller, self.mask, self.everything, self.positions)
         for route in (self.frames, *exact, *next_token, *otherwise, self.weights, self.matrix):
             routes.get(f"/<log>/{route.__name__}")(route)
@@ -229,6 +240,21 @@ class LogRoutes:
         """`GET …/losses`"""
         steps = self._lookup.steps(log)
         return self._exact(log, steps, "losses", steps.before(0))
+
+    @describe(
+        "How long a step's forward passes take alone, with the cache or without: measured at each request",
+        {200: json_answer("one measurement", StepTiming)},
+        *EXACT_PROBLEMS,
+        query=TimingQuery,
+    )
+    def timing(self, log: str) -> Response:
+        """`GET …/timing?step=&cache=`"""
+        steps = self._lookup.steps(log, first=1)
+        asked = query(TimingQuery, steps.bounds)
+        self._lookup.same_model(steps.opening)
+        response = jsonify(self._reads.ask_again("timing", steps.before(asked.step), asked.cache == "kept"))
+        response.headers["Cache-Control"] = "no-store"
+        return response
 
     @describe(
         "The learned weights that one number in a layer is made with",

@@ -32,6 +32,13 @@ class Reads:
         count = partial(self._limits.take, visitor, "reads")
         return self._questions.ask(Question(method, arguments, lasting), Requester(*visitor), count)
 
+    def ask_again(self, method: str, *arguments: Any) -> Any:
+        """The same of what has another answer each time, such as a measurement."""
+        _refuse_other_sites()
+        visitor = client_of(request)
+        self._limits.take(visitor, "reads")
+        return self._questions.ask_again(Question(method, arguments), Requester(*visitor))
+
 
 def _refuse_other_sites() -> None:
     """Browsers say which site's page a request comes from. A sandboxed frame that embeds a session has no origin."""

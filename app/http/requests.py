@@ -253,6 +253,10 @@ class WeightsQuery(MatrixQuery):
     index: int = Field(ge=0, le=MAX_ROWS, description="which number of those that these weights make")
 
 
+class TimingQuery(StepQuery):
+    cache: Literal["kept", "none"] = Field("kept", description="none: all rows are computed again")
+
+
 class CandidateQuery(StepQuery):
     text: str = Field(min_length=1, max_length=MAX_CANDIDATE_CHARS)
 

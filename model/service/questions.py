@@ -12,6 +12,7 @@ from kvscope.model.activations.losses import prompt_losses
 from kvscope.model.activations.shards import layer_shards
 from kvscope.model.activations.smaller import compared
 from kvscope.model.activations.step_values import step_values
+from kvscope.model.activations.timing import timed_step
 from kvscope.model.activations.twice import layer_twice
 from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.activations.what_if import appended, everything, turned
@@ -20,7 +21,7 @@ from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.engine import Engine
-from kvscope.model.log.recorder import values_frames
+from kvscope.model.log.recorder import told_conditions, values_frames
 from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
 from kvscope.model.small_cache import Form
 
@@ -183,6 +184,28 @@ class Questions:
             layers, rows = step_values(self.engine, ids, request.first_query, request.level, request.token)
         window = self.engine.transformer.config.window
         return values_frames(request, self.info, window, layers, self._lens(rows, request.token))
+
+    def timing(self, ids: list[int], cached: bool) -> dict[str, Any]:
+        """How long the passes of a step over `ids` take, with the cache or without (docs/frames.md).
+
+        Raises Refused, while runs go on too: they would be part of the time.
+        """
+        among("step", len(ids) - 1, len(ids))
+        if self.busy:
+            raise Refused("run", "Other runs are being computed. Measure again when they have ended.", status=409)
+        with refusing_when_full():
+            timed = timed_step(self.engine, ids, cached=cached)
+        return {
+            "ms": timed.ms,
+            "rows": timed.rows,
+            "weights_read": timed.weights,
+            "conditions": told_conditions(timed.conditions).model_dump(),
+        }
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on."""
+        return self.engine.busy
 
     def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
         """How a prompt is cut: all that a run may have, and how many there would be. Raises Refused."""

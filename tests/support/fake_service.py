@@ -273,6 +273,14 @@ class FakeService:
         layers = [{"layer": layer, "top": [_token(ids[-1])], "chosen": chosen} for layer in range(LAYERS)]
         return {"token": _token(token), "layers": layers}
 
+    def timing(self, ids: list[int], cached: bool) -> dict[str, Any]:
+        """A millisecond a row."""
+        if self.busy:
+            raise Refused("run", "Other runs are being computed.", status=409)
+        rows = 1 if cached else len(ids)
+        quiet = {"disturbed": False, "others": 0, "waiting": 0.0, "switches": 0, "stolen": None}
+        return {"ms": float(rows), "rows": rows, "weights_read": {"float32": 8}, "conditions": quiet}
+
     def losses(self, ids: list[int]) -> dict[str, Any]:
         positions = [
             {

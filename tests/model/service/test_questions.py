@@ -95,3 +95,21 @@ class TestExactValues:
             made.lens([1] * 65, 0)
         assert refused.value.status == 429
         check_cache(made.engine)
+
+
+class TestTiming:
+    def test_a_step_is_timed_with_the_cache_and_without(self) -> None:
+        made, ids = service(), list(range(40))
+        kept, none = made.timing(ids, True), made.timing(ids, False)
+        assert (kept["rows"], none["rows"]) == (1, 40)
+        assert kept["ms"] > 0 < none["ms"]
+        assert kept["weights_read"].keys() == {"float32"}
+        assert kept["conditions"]["others"] == 0
+        check_cache(made.engine)
+
+    def test_not_while_a_run_goes_on(self) -> None:
+        made = service()
+        made.start(request())
+        with pytest.raises(Refused, match="when they have ended") as refused:
+            made.timing([1, 2, 3], True)
+        assert refused.value.status == 409

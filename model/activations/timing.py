@@ -1,0 +1,40 @@
+"""A step's forward passes once more, to be timed alone: with the cache and without it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from kvscope.model.engine.conditions import Conditions, Watch
+from kvscope.model.engine.engine import Engine
+from kvscope.model.kv_cache import Sequence
+from kvscope.model.weights import ByFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """`ms`: wall time of the forward passes of `rows` rows; `weights`: as the last of them read them."""
+
+    ms: float
+    rows: int
+    weights: ByFormat
+    conditions: Conditions
+
+
+def timed_step(engine: Engine, ids: list[int], *, cached: bool) -> Timed:
+    """Time the passes that a step over `ids` takes: of its last row over what the cache holds of the others, or of all.
+
+    Making the cache is not timed. Raises CacheFull.
+    """
+    scheduler, runner = engine.scheduler, engine.runner
+    sequence = scheduler.shared_prefix(ids, len(ids) - 1) if cached else Sequence()
+    try:
+        for entry in scheduler.chunks_of(ids[:-1] if cached else [], sequence):
+            runner.run([entry])
+        watch, started, rows = Watch(), time.perf_counter(), len(ids) - sequence.length
+        for entry in scheduler.chunks_of(ids, sequence):
+            done = runner.run([entry])
+        ms = (time.perf_counter() - started) * 1000
+        return Timed(ms, rows, done.weights, watch.conditions())
+    finally:
+        engine.cache.release(sequence)
