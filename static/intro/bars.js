@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bareLabel, bytesShort, counted, milliseconds, percent, quoted, tokenLabel } from "../facts/format.js";
-import { candidatesOf, memoryOf, mixOf, othersInWords, pacesOf } from "./facts.js";
+import { candidatesOf, memoryOf, mixOf, othersInWords, timesOf } from "./facts.js";
 
 /** More steps, or more pieces of a bar, have no room. */
 const MOST_STEPS = 8;
@@ -56,7 +56,7 @@ export function Mix({ run, look, progress }) {
     mark: token === run.tokens[look.key] ? "is-now" : "",
   }));
   return html`<${Bars} label="Shares of the mix" rows=${rows} progress=${progress}>
-    the mix for ${quoted(run.tokens[look.query])}: 100 % in all
+    the mix for ${quoted(run.tokens[look.query])}: 100 % in all
   <//>`;
 }
 
@@ -73,17 +73,18 @@ export function Memory({ run, progress }) {
 
 /** What the first steps took, as measured. A bar is cut into the tokens that its step computed. */
 export function Pace({ run, progress }) {
-  const paces = pacesOf(run).slice(0, MOST_STEPS);
-  const longest = Math.max(...paces.map(({ ms }) => ms));
-  const rows = paces.map(({ rows: count, ms, disturbed }) => ({
+  const times = timesOf(run).slice(0, MOST_STEPS);
+  const longest = Math.max(...times.map(({ ms }) => ms));
+  const rows = times.map(({ rows: count, ms, disturbed }) => ({
     name: counted(count, "token"),
     share: ms / longest,
     value: milliseconds(ms),
     mark: disturbed ? "is-now is-disturbed" : "is-now",
     cuts: count > MOST_CUTS ? 1 : count,
   }));
-  const busy = paces.some(({ disturbed }) => disturbed) && " Pale: the machine was busy with other work too.";
+  const which = times.length < run.steps.length ? `the first ${counted(times.length, "step")}` : "every step";
+  const busy = times.some(({ disturbed }) => disturbed) && " Pale: disturbed by other work on the machine.";
   return html`<${Bars} label="Times of steps" rows=${rows} progress=${progress}>
-    measured: ${paces.length < run.steps.length ? `the first ${counted(paces.length, "step")}` : "every step"}, a piece per token.${busy}
+    Measured: ${which}. Each piece is one token.${busy}
   <//>`;
 }

@@ -70,12 +70,20 @@ export function memoryOf({ steps }) {
 }
 
 /** @returns {{rows: number, ms: number, disturbed: boolean}[]} what each step computed and how long it took, as measured */
-export function pacesOf({ steps }) {
+export function timesOf({ steps }) {
   return steps.map((step) => ({
     rows: rowsComputed(step),
     ms: step.data.ms.total,
     disturbed: step.data.conditions?.disturbed ?? false,
   }));
+}
+
+/** @returns {{first: Object, later: number, disturbed: boolean}} `first` of `timesOf`; `later`: median of the other steps, in ms, of those that were not disturbed where there are any */
+export function paceOf(run) {
+  const [first, ...rest] = timesOf(run);
+  const quiet = rest.filter(({ disturbed }) => !disturbed);
+  const sorted = (quiet.length ? quiet : rest).map(({ ms }) => ms).sort((a, b) => a - b);
+  return { first, later: sorted[sorted.length >> 1], disturbed: first.disturbed || quiet.length === 0 };
 }
 
 /** @returns {{with: Object[], without: Object[]}} rows of each step as `drawStairs` takes them */

@@ -2,8 +2,7 @@
 
 import { bytesShort, counted, integer, milliseconds, percent, quoted } from "../facts/format.js";
 import { rowsWithoutCache } from "../facts/twins.js";
-import { typicalStepMs } from "../state/player.js";
-import { firstTokensShare, memoryOf, pacesOf } from "./facts.js";
+import { firstTokensShare, memoryOf, paceOf } from "./facts.js";
 
 /** @returns {{title: string, more: string}} a sentence, and the reason in smaller type */
 export function saidOf(moment, { run, look }) {
@@ -15,15 +14,15 @@ const SAID = {
     title: run?.open?.chat
       ? "A real language model is about to answer this."
       : "A real language model is about to finish this sentence.",
-    more: "It is the kind of program behind chat assistants. Watch what it computes, and why.",
+    more: "It is the kind of program behind chat assistants. KVScope shows what it computes, and why.",
   }),
   prefill: (run) => ({
     title: `${prefillOf(run)}: prefill.`,
-    more: "A token is a word or a piece of one. The whole text is known, so no token has to wait for another.",
+    more: "A token is a word or a piece of one. The whole text is known already, so its tokens can go through together.",
   }),
   look: (run, look) => ({
     title: `Here ${quoted(run.tokens[look.query])} looks back at ${quoted(run.tokens[look.key])}: attention.`,
-    more: `An attention head mixes what the tokens so far offer. In this head, one of ${integer(run.layers * run.heads)}, ${percent(run.weight(look.layer, look.head, look.query, look.key), 0)} of the mix is taken from ${quoted(run.tokens[look.key])}.`,
+    more: `For ${quoted(run.tokens[look.query])}, this attention head, one of ${integer(run.layers * run.heads)}, mixes what the tokens so far offer. ${percent(run.weight(look.layer, look.head, look.query, look.key), 0)} of the mix is taken from ${quoted(run.tokens[look.key])}.`,
   }),
   choice: (run) => {
     const [title, how] = CHOICES[choiceOf(run)](quoted(run.tokens[run.promptLength]));
@@ -33,7 +32,7 @@ const SAID = {
     };
   },
   cache: () => ({
-    title: "Of each token it keeps a key and a value: the KV cache.",
+    title: "For each token it keeps a key and a value: the KV cache.",
     more: "Later tokens compare themselves with the key, which sets the shares, and take the value. They need nothing else: the rest is dropped.",
   }),
   decode: ({ tokens, promptLength }) => ({
@@ -45,11 +44,14 @@ const SAID = {
     more: `Each token adds ${bytesShort(memoryOf(run).perToken)} to the cache. Twice the text needs twice the cache; twice the people, twice again. The model itself is needed only once.`,
   }),
   pace: (run) => {
-    const [{ rows, ms }] = pacesOf(run);
-    const later = milliseconds(typicalStepMs(run.steps));
+    const { first, later, disturbed } = paceOf(run);
+    const { rows, ms } = first;
+    const each = disturbed
+      ? "Other work on the machine disturbed these times."
+      : rows > 1 && `That is ${milliseconds(ms / rows)} a token.`;
     return {
-      title: `The first step took ${milliseconds(ms)} for ${counted(rows, "token")}, a later one ${later} for one.`,
-      more: rows > 1 ? shared(run, rows, ms) : `Each of them computes one token, in a pass through ${weightsOf(run)}.`,
+      title: `The first step took ${milliseconds(ms)} for ${counted(rows, "token")}, a later one ${milliseconds(later)} for one.`,
+      more: [each, passesOf(run, rows)].filter(Boolean).join(" "),
     };
   },
   without: (run) => {
@@ -88,14 +90,11 @@ function choiceOf({ steps, open }) {
 }
 
 /** What the passes did; how long that took is measured, and not explained. */
-function shared(run, rows, ms) {
-  const count = run.steps[0].data.ms.chunks?.length ?? 1;
-  const passes = count > 1 ? `${count} passes` : "one pass";
-  return `That is ${milliseconds(ms / rows)} a token: the ${integer(rows)} share ${passes} through ${weightsOf(run)}. A later token needs a whole pass for itself.`;
-}
-
-function weightsOf({ layers }) {
-  return `all weights of the ${counted(layers, "layer")}, the model’s learned numbers`;
+function passesOf({ steps, layers }, rows) {
+  const weights = `all weights of the ${counted(layers, "layer")}, the model’s learned numbers`;
+  if (rows === 1) return `Each computes one token, in a pass through ${weights}.`;
+  const count = steps[0].data.ms.chunks?.length ?? 1;
+  return `The ${integer(rows)} share ${count > 1 ? `${count} passes` : "one pass"} through ${weights}; a later token needs a whole pass for itself.`;
 }
 
 /** @returns {string} why heads take so much from the first token; "" where they do not */

@@ -222,9 +222,10 @@ function besideColumn(context, { geometry, theme, run }, position, layers) {
   context.fillText(`layer ${layer}`, right, bottom - Math.min(layers, run.layers - 0.5) * cell);
 }
 
-/** @returns {number} how far a thread may rise from a layer: not into the words above the picture */
-function roomAbove(at) {
-  return Math.max(26, (at - WORDS_PX) / 0.75);
+/** @returns {number} what a thread rises by for each pixel it goes to the side: the longest not into the words above the picture */
+function slopeOf(most, at, least, longest) {
+  const room = Math.max(least, (at - WORDS_PX) / 0.75);
+  return longest > 0 ? Math.min(most, (room - least) / longest) : 0;
 }
 
 /** One head's row of attention: threads from the token that looks to those it looks at, as thick as the weight. */
@@ -233,7 +234,8 @@ function looks(context, { run, look, geometry, theme }, grown) {
   const { center, y, top } = geometry;
   const at = y(layer);
   const from = center(query);
-  const rise = (other) => Math.min(roomAbove(at), 34 + Math.abs(center(other) - from) * 0.42);
+  const slope = slopeOf(0.42, at, 34, from - center(0));
+  const rise = (other) => 34 + (from - center(other)) * slope;
   const thread = (other, weight) => {
     const to = center(other);
     const high = at - rise(other);
@@ -267,10 +269,11 @@ function reads(context, { geometry, theme, weights }, own, layer) {
   const { center, shelfAt, shelf, y, cell, residual } = geometry;
   const at = y(layer) + cell / 2;
   const to = center(own) - residual / 2;
+  const slope = slopeOf(0.16, at, 16, to - shelfAt(0));
   weights(layer, own).forEach((weight, key) => {
     if (key === own || weight < LEAST_LOOK) return;
     const from = shelfAt(key) + shelf;
-    const high = at - Math.min(roomAbove(at), 16 + (to - from) * 0.16);
+    const high = at - 16 - (to - from) * slope;
     context.strokeStyle = theme.cachedInk;
     context.lineWidth = 1.3 + 7 * weight;
     context.globalAlpha = Math.min(1, 0.6 + weight);
