@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 MOST_WAITING, MOST_STOLEN = 0.35, 0.05
 """Shares of a time above which it is called disturbed."""
@@ -48,6 +49,21 @@ class Conditions:
         if self.waiting is None:
             return self.switches > MOST_SWITCHES_PER_MS * self.ms
         return self.waiting > MOST_WAITING
+
+
+def told(conditions: Conditions) -> dict[str, Any]:
+    """As frames and answers tell of them (docs/frames.md)."""
+
+    def rounded(share: float | None) -> float | None:
+        return None if share is None else round(share, 3)
+
+    return {
+        "disturbed": conditions.disturbed,
+        "others": conditions.others,
+        "waiting": rounded(conditions.waiting),
+        "switches": conditions.switches,
+        "stolen": rounded(conditions.stolen),
+    }
 
 
 class Watch:

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { disturbance, undisturbed } from "../../facts/conditions.js";
 import { counted, integer, milliseconds, short, times } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
 import { compareTwin, rowsComputed, rowsWithoutCache } from "../../facts/twins.js";
@@ -9,15 +10,16 @@ import { oneFormat, readAlike } from "../../facts/weights.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
 import { useStages } from "../../ui/use-stages.js";
+import { MeasureAgain } from "./measure-again.js";
 import { fedNames, Stairs } from "./stairs.js";
 import { showsLittle, timeWords } from "./time-words.js";
 import { TwinControl } from "./twin-control.js";
 
 /**
- * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function, controller: Object}} props
+ * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function, controller: Object, client: Object}} props
  *   `twin`: of `useTwin`; `recorded`: the run came with the page, so its times may be another machine's
  */
-export function WhyCache({ run, step, twin, ready, recorded, dispatch, controller }) {
+export function WhyCache({ run, step, twin, ready, recorded, dispatch, controller, client }) {
   const { log } = twin;
   const stage = useStages(2);
   const done = log?.steps.length ?? 0;
@@ -58,6 +60,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
           : html`<div><${Expected} would=${would} />${longer}</div>`
       }
     </div>
+    ${compared && html`<${MeasureAgain} run=${run} step=${Math.max(1, Math.min(step, done - 1))} ready=${ready} client=${client} />`}
     ${compared && longer}
     ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} onPick=${onPick} />`}`;
 }
@@ -118,9 +121,20 @@ function otherFormats(run, twin) {
   return `With the cache, steps of one row read the weights in ${mine}; without it they read them in ${its}. These are other bytes for the same weights, and other code, so memory and time are not compared. Rows and arithmetic are.`;
 }
 
+/** Why the times of the two are not compared, null where they are. */
+function disturbedWords(run, twin, count) {
+  const both = [...run.steps.slice(0, count), ...twin.steps.slice(0, count)];
+  const bad = both.length - undisturbed(both).length;
+  if (!bad) return null;
+  const first = both.map(({ data }) => disturbance(data)).find(Boolean);
+  return `Times are not compared: ${counted(bad, "step")} of these ${both.length} were disturbed (the first: ${first}).`;
+}
+
 function Totals({ run, alike, compared, count, log, recorded }) {
   const { cached, twin, logits, steps, parting } = compared;
-  const said = alike ? log.close && timeWords(compared) : otherFormats(run, log);
+  const disturbed = disturbedWords(run, log, steps.length);
+  const said = alike ? (disturbed ?? (log.close && timeWords(compared))) : otherFormats(run, log);
+  const compares = (id) => (alike || !OF_FORMAT.includes(id)) && !(id === "ms" && disturbed);
   return html`<div>
     <table class="numbers is-tight" aria-label="With and without a cache">
       <caption>${steps.length === count ? "All" : `The first ${steps.length} of`} ${counted(count, "step")}</caption>
@@ -128,8 +142,8 @@ function Totals({ run, alike, compared, count, log, recorded }) {
       <tbody>
         ${LINES.map(
           ({ id, name, origin, write }) => html`<tr key=${id}>
-            <th scope="row">${name} <${Badge} origin=${origin} /></th>
-            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${alike || !OF_FORMAT.includes(id) ? times(twin[id] / cached[id]) : "–"}</td>
+            <th scope="row">${name} <${Badge} origin=${id === "ms" && disturbed ? "disturbed" : origin} /></th>
+            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${compares(id) ? times(twin[id] / cached[id]) : "–"}</td>
           </tr>`,
         )}
         <tr>
