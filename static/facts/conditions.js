@@ -11,7 +11,7 @@ export function disturbance({ conditions, batch = 1 }) {
   if (others) return `${counted(others, "other run")} shared its passes`;
   if (!conditions?.disturbed) return null;
   const { waiting } = conditions;
-  const share = waiting === null ? "" : `: for ${percent(waiting, 0)} of the time a thread waited for a processor`;
+  const share = waiting === null ? "" : `: the engine waited ${percent(waiting, 0)} of the time for a processor`;
   return `the machine was busy with other work${share}`;
 }
 
