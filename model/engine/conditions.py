@@ -29,8 +29,8 @@ _STEAL = 8
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Of a time. `others`: most other runs in one of its passes. `waiting`: how long threads of this process waited for a
-    processor, as a share of it; `switches`: times one had to give its processor up; `stolen`: processor time that a
+    """Of a time. `others`: most other runs in one of its passes. `waiting`: how long threads of this process waited for
+    a processor, as a share of it; `switches`: times one had to give its processor up; `stolen`: processor time that a
     hypervisor took, as a share. None where the system does not say.
     """
 

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { branchStep } from "../../facts/branching.js";
 import { disturbance, undisturbed } from "../../facts/conditions.js";
 import { counted, integer, milliseconds, short, times } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
@@ -27,10 +28,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
   const would = useMemo(() => rowsWithoutCache(run), [run, count]);
   const compared = useMemo(() => (done ? compareTwin(run, log) : null), [run, count, log, done]);
   const names = useMemo(() => fedNames(run), [run, count]);
-  const cached = useMemo(
-    () => run.steps.map((one) => ({ reused: one.firstQuery, again: 0, fresh: rowsComputed(one), done: true })),
-    [run, count],
-  );
+  const cached = useMemo(() => run.steps.map((one, at) => lineOf(one, at <= (branchStep(run) ?? -1))), [run, count]);
   const without = useMemo(
     () => run.steps.map(({ firstQuery, rows }, at) => ({ reused: 0, again: firstQuery, fresh: rows, done: at < done })),
     [run, count, done],
@@ -39,7 +37,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const both = { names, current: step, onPick };
   const longer = html`<${Longer} run=${run} ready=${ready} compared=${alike ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
-  return html`<p class="sheet-say">${sayWhy(would)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
+  return html`<p class="sheet-say">${sayWhy(would)}${sayInherited(run)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
     <div class="sheet-columns is-even">
       <div class="stairs-pair">
@@ -65,6 +63,20 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
     ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} onPick=${onPick} />`}`;
 }
 
+/** A step's line of the stairs. `inherited`: it was computed by the run that this one branched from. */
+function lineOf(step, inherited) {
+  const rows = rowsComputed(step);
+  const [reused, fresh] = inherited ? [step.firstQuery + rows, 0] : [step.firstQuery, rows];
+  return { reused, again: 0, fresh, done: true };
+}
+
+/** @returns {string} what a branch had from its parent; "" for any other run */
+function sayInherited(run) {
+  const last = branchStep(run);
+  if (last === null) return "";
+  return ` Steps 0 to ${last} are those of the run it branched from: their rows were computed there, and read here.`;
+}
+
 /** Why these two and not the third: what each is for. */
 const NEED =
   "Each step needs K and V of every token so far. Q is the question of one token, asked once, in its own step: it is dropped. " +
@@ -72,7 +84,7 @@ const NEED =
 
 function sayWhy({ cached, without, again }) {
   if (!again) return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
-  const kept = `This run keeps them, so it put ${counted(cached, "row")} through the model, one per token.`;
+  const kept = `This run keeps them, so it put ${counted(cached, "row")} through the model: one per token but the last, which nothing followed.`;
   const lost = `${integer(again)} of them computed again, with the same result as before`;
   return `${NEED} ${kept} Without a cache it would have been ${integer(without)}: ${lost}.`;
 }
@@ -86,7 +98,7 @@ function sayMeasured(run, { cached, twin, logits, parting, steps }, log) {
   const all = steps.length === run.steps.length ? "" : ` over its first ${counted(steps.length, "step")}`;
   const rounding = parting === null && logits.largest < ROUNDING;
   return html`<b>Really run without a cache${all}: ${integer(twin.rows)} rows instead of ${integer(cached.rows)}.</b>
-    ${` Its forward passes took ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}. ${text}, and no logit differs by more than ${small(logits.largest)}`}${
+    ${` Its forward passes took ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}. ${text}, and of the ${logits.compared} largest logits of a step none differs by more than ${small(logits.largest)}`}${
       rounding && ": float32 rounding. The cache is exact, not an approximation"
     }.`;
 }
