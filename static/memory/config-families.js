@@ -5,24 +5,18 @@
  * @typedef {import("./parameters.js").Model} Model
  */
 
+import { defaultsOf } from "./config-defaults.js";
 import { Refused } from "./config-fields.js";
 
-/** Of Gemma 3, whose published configs leave most of it out. */
-const GEMMA3 = {
-  num_attention_heads: 8,
-  num_key_value_heads: 4,
-  vocab_size: 262_208,
-  max_position_embeddings: 131_072,
-};
 const MISTRAL_WINDOW = 4096;
-const GEMMA_WINDOW = 4096;
+const WINDOW = 4096;
+const OSS_WINDOW = 128;
 const QWEN_FULL_LAYERS = 28;
 const FALCON_CONTEXT = 2048;
 const GPT2_CONTEXT = 1024;
 
 /**
  * @typedef {Object} Shape what a family does otherwise than Llama
- * @property {Object<string, number>} [defaults]
  * @property {number} [headDim] where the config has none; else width ÷ heads
  * @property {boolean} [tied]
  * @property {(fields: Fields, layers: number) => Model["window"]} [window]
@@ -35,8 +29,9 @@ const GPT2_CONTEXT = 1024;
  * @param {Shape} shape
  * @returns {Model}
  */
-export function llama(fields, family, { defaults = {}, headDim = null, tied = false, window, moe } = {}) {
-  const whole = (field, fallback = null) => fields.whole(field, defaults[field] ?? fallback);
+export function llama(fields, family, { headDim = null, tied = false, window, moe } = {}) {
+  const defaults = defaultsOf(family);
+  const whole = (field, fallback = null) => fields.size(field, defaults, fallback);
   const [layers, d, heads] = [whole("num_hidden_layers"), whole("hidden_size"), whole("num_attention_heads")];
   const kvHeads = whole("num_key_value_heads", heads);
   divides("num_key_value_heads", kvHeads, heads, "query heads");
@@ -59,7 +54,8 @@ export function llama(fields, family, { defaults = {}, headDim = null, tied = fa
 }
 
 function contextOf(fields, fallback = null) {
-  return fields.has("max_position_embeddings") ? fields.whole("max_position_embeddings") : fallback;
+  if (fields.has("max_position_embeddings")) return fields.whole("max_position_embeddings");
+  return "max_position_embeddings" in fields.raw ? null : fallback;
 }
 
 function divides(field, part, all, name) {
@@ -148,8 +144,8 @@ function deepseekExperts(fields, layers) {
   return { ...chosen(fields, "n_routed_experts"), shared: fields.whole("n_shared_experts", 0, 0), ...sizes };
 }
 
-function chosen(fields, field) {
-  const [experts, each] = [fields.whole(field), fields.whole("num_experts_per_tok")];
+function chosen(fields, field, fallback = null, few = null) {
+  const [experts, each] = [fields.whole(field, fallback), fields.whole("num_experts_per_tok", few)];
   if (each > experts) {
     throw new Refused("num_experts_per_tok", `num_experts_per_tok is ${each}, of ${experts} experts.`);
   }
@@ -158,23 +154,28 @@ function chosen(fields, field) {
 
 function mixtral(fields) {
   return {
-    ...chosen(fields, "num_local_experts"),
+    ...chosen(fields, "num_local_experts", 8, 2),
     shared: 0,
-    d_expert: fields.whole("intermediate_size"),
+    d_expert: fields.size("intermediate_size", defaultsOf("mixtral")),
     dense_layers: 0,
   };
 }
 
-function qwenExperts(fields) {
-  if (fields.whole("decoder_sparse_step", 1) !== 1) {
-    throw new Refused(
-      "decoder_sparse_step",
-      "decoder_sparse_step is not 1: experts in only some layers are not counted here.",
-    );
-  }
-  const sizes = { shared: 0, d_expert: fields.whole("moe_intermediate_size"), dense_layers: 0 };
+function qwenExperts(fields, layers) {
+  const each = fields.whole("decoder_sparse_step", 1);
+  const dense = fields.layers("mlp_only_layers");
+  const sparse = numbered(layers, (layer) => (layer + 1) % each === 0 && !dense.includes(layer)).length;
+  const d_expert = fields.size("moe_intermediate_size", defaultsOf("qwen3_moe"));
+  const sizes = { shared: 0, d_expert, dense_layers: layers - sparse };
   // transformers 5 writes it under the name that Mixtral has.
-  return { ...chosen(fields, fields.has("num_local_experts") ? "num_local_experts" : "num_experts"), ...sizes };
+  const field = fields.has("num_local_experts") ? "num_local_experts" : "num_experts";
+  return { ...chosen(fields, field, 128, 8), ...sizes };
+}
+
+function ossExperts(fields) {
+  const experts = fields.whole("num_local_experts", 128);
+  const d_expert = fields.size("intermediate_size", defaultsOf("gpt_oss"));
+  return { experts, chosen: fields.whole("num_experts_per_tok", 4), shared: 0, d_expert, dense_layers: 0 };
 }
 
 const numbered = (layers, has) => Array.from({ length: layers }, (_, layer) => layer).filter(has);
@@ -209,15 +210,17 @@ function qwenWindow(fields, layers) {
   );
 }
 
-/** Gemma 2 and 3: each `pattern`th layer is without a window. */
-const gemmaWindow = (pattern) => (fields, layers) => {
-  const each = fields.whole("sliding_window_pattern", pattern);
-  const tokens = () => fields.whole("sliding_window", GEMMA_WINDOW);
-  return windowOf(fields, layers, tokens, (layer) => (layer + 1) % each !== 0);
-};
+/** Each `pattern`th layer is without a window, such as in Gemma 2 and 3. */
+const besidesEach =
+  (pattern, fallback = WINDOW) =>
+  (fields, layers) => {
+    const each = fields.whole("sliding_window_pattern", pattern);
+    const tokens = () => fields.whole("sliding_window", fallback);
+    return windowOf(fields, layers, tokens, (layer) => (layer + 1) % each !== 0);
+  };
 
 const gemma = { tied: true, headDim: 256 };
-const gemma3 = (fields) => llama(fields, "gemma3_text", { ...gemma, defaults: GEMMA3, window: gemmaWindow(6) });
+const gemma3 = (fields) => llama(fields, "gemma3_text", { ...gemma, window: besidesEach(6) });
 const like = (shape) => (fields, family) => llama(fields, family, shape);
 
 /** @type {Map<string, (fields: Fields, family: string) => Model>} by `model_type` */
@@ -231,9 +234,17 @@ export const FAMILIES = new Map(
     qwen3: like({ window: qwenWindow, headDim: 128 }),
     qwen3_moe: like({ window: qwenWindow, moe: qwenExperts }),
     gemma: like(gemma),
-    gemma2: like({ ...gemma, window: gemmaWindow(2) }),
+    gemma2: like({ ...gemma, window: besidesEach(2) }),
     gemma3,
     gemma3_text: gemma3,
+    olmo2: like({}),
+    olmo3: like({ window: besidesEach(4) }),
+    cohere: like({ tied: true }),
+    cohere2: like({ tied: true, window: besidesEach(4) }),
+    starcoder2: like({ tied: true, window: everywhere(null) }),
+    phi: like({}),
+    gpt_neox: (fields) => llama(fields.without("num_key_value_heads"), "gpt_neox"),
+    gpt_oss: like({ headDim: 64, window: besidesEach(2, OSS_WINDOW), moe: ossExperts }),
     gpt2,
     gpt_bigcode: gpt2,
     falcon,

@@ -29,6 +29,8 @@ export class Fields {
     this.raw = raw;
     /** @type {Set<string>} the fields that were looked at */
     this.seen = new Set();
+    /** @type {Set<string>} those of them that were left out, for which the class's own value was taken */
+    this.assumed = new Set();
   }
 
   has(field) {
@@ -49,6 +51,12 @@ export class Fields {
     return value;
   }
 
+  /** @returns {number} a whole number, or what the family's class has where the config leaves it out */
+  size(field, defaults, fallback = null) {
+    if (!this.has(field) && Object.hasOwn(defaults, field)) this.assumed.add(field);
+    return this.whole(field, defaults[field] ?? fallback);
+  }
+
   /** @returns {boolean} */
   flag(field, fallback) {
     if (!this.has(field)) return fallback;
@@ -56,6 +64,23 @@ export class Fields {
       throw new Refused(field, `${field} (${shown(this.raw[field])}) is neither true nor false.`);
     }
     return this.raw[field];
+  }
+
+  /** @returns {number[]} numbers of layers; none where the field is left out */
+  layers(field) {
+    if (!this.has(field)) return [];
+    const value = this.raw[field];
+    if (!Array.isArray(value) || !value.every((each) => Number.isInteger(each) && each >= 0)) {
+      throw new Refused(field, `${field} (${shown(value)}) is not a list of layers.`);
+    }
+    return value;
+  }
+
+  /** @returns {Fields} the same as if there were no such field */
+  without(field) {
+    const { [field]: _left, ...raw } = this.raw;
+    this.raw = raw;
+    return this;
   }
 
   /** @returns {string[]|null} a name for each layer */
@@ -75,6 +100,15 @@ function mostOf(field) {
 
 /** @returns {string} any value, in a few characters */
 export function shown(value) {
-  const text = JSON.stringify(value) ?? "nothing";
+  const text = typeof value === "object" && value !== null ? wordsOf(value) : (JSON.stringify(value) ?? "nothing");
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+}
+
+/** What nests too deeply for the engine of the browser is told all the same. */
+function wordsOf(value) {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "something that nests deeply";
+  }
 }

@@ -3,6 +3,7 @@
  * field. Pure.
  */
 
+import { defaultsOf } from "./config-defaults.js";
 import { FAMILIES, llama } from "./config-families.js";
 import { Fields, Refused, shown } from "./config-fields.js";
 import { problemOf } from "./limits.js";
@@ -13,6 +14,11 @@ const MOST_CHARACTERS = 200_000;
 const OTHER_CACHES = [
   ...["ssm_cfg", "state_size", "mamba_d_state", "attn_layer_period", "layers_block_type", "hybrid_override_pattern"],
   ...["linear_num_value_heads", "linear_attn_config", "attention_chunk_size", "compress_ratios", "index_topk"],
+];
+/** Fields of models whose layers are not those of Llama in another way. */
+const UNLIKE_LLAMA = [
+  ...["sliding_window", "layer_types", "sliding_window_pattern", "cross_attention_layers", "num_kv_shared_layers"],
+  ...["use_parallel_residual", "parallel_attn", "use_qk_norm", "qk_layernorm", "multi_query", "activation_function"],
 ];
 const EXPERTS = [
   "num_local_experts",
@@ -39,7 +45,8 @@ export function readConfig(text) {
 
 function read(text) {
   const outer = objectOf(parsed(text), "config.json");
-  const inner = outer.text_config === undefined ? outer : objectOf(outer.text_config, "text_config");
+  const inner =
+    outer.text_config === undefined || outer.text_config === null ? outer : objectOf(outer.text_config, "text_config");
   const fields = new Fields(inner);
   const notes = inner === outer ? [] : ["Only the text model is counted, not what reads pictures or sound."];
   if (fields.flag("is_encoder_decoder", false)) {
@@ -56,6 +63,10 @@ function read(text) {
   }
   if (fields.has("num_nextn_predict_layers") && inner.num_nextn_predict_layers > 0) {
     notes.push("The layers that guess further tokens (num_nextn_predict_layers) are not counted.");
+  }
+  if (fields.assumed.size) {
+    const taken = [...fields.assumed].map((field) => `${field} = ${defaultsOf(model.family)[field]}`);
+    notes.push(`Left out, and taken as the class of this family in transformers has it: ${taken.join(", ")}.`);
   }
   tooLarge(model);
   return { model, notes, matters: matters(fields, kind, inner !== outer) };
@@ -103,6 +114,12 @@ function taken(fields, kind, notes) {
     throw new Refused(
       experts,
       `${named}, and ${experts} says that it has experts, which are not counted alike in all.`,
+    );
+  const unlike = UNLIKE_LLAMA.find((field) => fields.has(field) && fields.raw[field] !== false);
+  if (unlike)
+    throw new Refused(
+      unlike,
+      `${named}, and ${unlike} says that its layers are not all like Llama's. These families can be read: ${[...FAMILIES.keys()].join(", ")}.`,
     );
   const model = llama(fields, "llama", {});
   notes.push(`${named}: its layers are taken to be those of Llama, all of which keep every token.`);

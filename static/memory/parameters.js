@@ -29,13 +29,19 @@
  * @property {boolean} [centred] whether a norm shifts too, and so has two vectors
  * @property {boolean} [biased] whether every matrix of a layer has a bias
  * @property {boolean} [qkvBias]
+ * @property {boolean} [outBias] of the output matrix alone
+ * @property {boolean} [sinks] a learned number for each head, beside the scores
+ * @property {boolean} [expertBias] of every matrix of an expert, and of the router
+ * @property {boolean} [headBias] of the LM head
  * @property {boolean} [qkNorm] of each head's q and k
+ * @property {boolean} [qkNormWide] of all heads' q together, and of all k
  * @property {boolean} [positions] whether positions are learned rows
  */
 
 import { constant, joined, opened, term } from "./arithmetic.js";
 
 const LLAMA = { gated: true, norms: 2 };
+const COHERE = { gated: true, norms: 1 };
 const GPT2 = { norms: 2, centred: true, biased: true, positions: true };
 
 /** @type {Map<string, Kind>} */
@@ -51,6 +57,14 @@ export const KINDS = new Map(
     gemma: LLAMA,
     gemma2: { gated: true, norms: 4 },
     gemma3_text: { gated: true, norms: 4, qkNorm: true },
+    olmo2: { ...LLAMA, qkNormWide: true },
+    olmo3: { ...LLAMA, qkNormWide: true },
+    cohere: COHERE,
+    cohere2: COHERE,
+    starcoder2: { norms: 2, centred: true, biased: true },
+    phi: { norms: 1, centred: true, biased: true, headBias: true },
+    gpt_neox: { norms: 2, centred: true, biased: true },
+    gpt_oss: { ...LLAMA, qkvBias: true, outBias: true, sinks: true, expertBias: true },
     deepseek_v2: LLAMA,
     deepseek_v3: LLAMA,
     gpt2: GPT2,
@@ -81,11 +95,12 @@ export function parameters(model) {
     opened("final norm", norm),
     ...mlps(model, kind),
     ...(model.tied ? [] : [opened("LM head", times(term("vocab", model.vocab), d))]),
+    ...(kind.headBias ? [term("LM head bias", model.vocab)] : []),
   ];
   if (!model.moe) return { total: plus(...shared), active: plus(...shared), embedding, experts: null };
   const { experts, chosen, dense_layers: dense } = model.moe;
   const sparse = opened("layers of experts", joined("−", "", [layers, term("dense layers", dense)]));
-  const expert = opened("an expert", gatedMlp(d, term("expert dim", model.moe.d_expert)));
+  const expert = opened("an expert", expertOf(d, term("expert dim", model.moe.d_expert), kind));
   const all = times(sparse, term("experts", experts), expert);
   return {
     total: plus(...shared, opened("experts", all)),
@@ -93,6 +108,14 @@ export function parameters(model) {
     embedding,
     experts: all,
   };
+}
+
+/** An expert, with its biases where it has any: two of its own width and one of the row's. */
+function expertOf(d, inner, kind) {
+  const matrices = gatedMlp(d, inner);
+  return kind.expertBias
+    ? plus(opened("matrices", matrices), opened("biases", plus(opened("inner", times(constant(2), inner)), d)))
+    : matrices;
 }
 
 function gatedMlp(d, inner) {
@@ -110,7 +133,9 @@ function attention({ d: width, heads, kv_heads: kvHeads, head_dim: headDim, mla 
     opened("q and output", times(constant(2), d, queries)),
     opened("k and v", times(d, values)),
     ...(biased ? [opened("q, k, v biases", plus(queries, values))] : []),
-    ...(kind.biased ? [term("output bias", width)] : []),
+    ...(kind.biased || kind.outBias ? [term("output bias", width)] : []),
+    ...(kind.sinks ? [term("sinks", heads)] : []),
+    ...(kind.qkNormWide ? [opened("q and k norms", plus(queries, opened("K size", times(kv, dim))))] : []),
     ...(kind.qkNorm ? [opened("q and k norms", times(constant(2), dim))] : []),
   );
 }
@@ -139,10 +164,17 @@ function mlps({ layers, d: width, d_mlp: inner, moe }, kind) {
   const one = kind.biased ? plus(opened("matrices", matrices), mlp, d) : matrices;
   if (!moe) return [opened("MLPs", times(term("layers", layers), opened("an MLP", one)))];
   const sparse = term("layers of experts", layers - moe.dense_layers);
-  const expert = opened("an expert", gatedMlp(d, term("expert dim", moe.d_expert)));
+  const expert = opened("an expert", expertOf(d, term("expert dim", moe.d_expert), kind));
   return [
     opened("MLPs", times(term("dense layers", moe.dense_layers), opened("an MLP", one))),
-    opened("routers", times(sparse, term("experts", moe.experts), d)),
+    opened(
+      "routers",
+      times(
+        sparse,
+        term("experts", moe.experts),
+        kind.expertBias ? opened("inputs and bias", plus(d, constant(1))) : d,
+      ),
+    ),
     opened("shared experts", times(sparse, term("shared", moe.shared), expert)),
   ].filter(({ value }) => value > 0);
 }

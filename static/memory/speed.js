@@ -54,7 +54,7 @@ export function stepBytes(model, { requests, context, weights, cache }) {
   const read = vectorBytes(opened("parameters read", parametersRead(model, requests)), weights);
   const each = opened("cache of a request", requestBytes(model, context, cache));
   return joined("+", "B", [
-    opened("weights", read),
+    opened(model.tied ? "weights read" : "weights read, without the embedding table", read),
     opened("caches", joined("×", "B", [term("requests", requests), each])),
   ]);
 }

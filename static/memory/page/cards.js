@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { integer, milliseconds } from "../../facts/format.js";
 import { expected } from "../curves.js";
-import { mostRequests, mostTokens, roomForCache, usedBytes } from "../fits.js";
+import { fits, mostRequests, mostTokens, roomForCache, usedBytes } from "../fits.js";
 import { batchBytes, cacheBytesPerToken, layerBytesPerToken, requestBytes, weightBytes } from "../sizes.js";
 import { timePerToken, timeToFirstToken } from "../speed.js";
 import { Opened } from "./opened.js";
@@ -37,6 +37,11 @@ export function Fits({ understood: { model, inputs } }) {
 }
 
 export function Speed({ understood: { model, inputs } }) {
+  if (!fits(model, inputs))
+    return html`<section class="own-card" aria-label="Speed">
+      <h2>How fast at best</h2>
+      <p>No time is estimated: this does not fit into ${inputs.gpus === 1 ? "the one GPU" : `the ${integer(inputs.gpus)} GPUs`}.</p>
+    </section>`;
   const step = timePerToken(model, inputs);
   const [decode, prefill] = expected(model, inputs);
   return html`<section class="own-card" aria-label="Speed">

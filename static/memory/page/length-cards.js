@@ -91,7 +91,7 @@ function Attention({ understood: { model, inputs }, real, logarithmic, theme }) 
         ...(real
           ? [
               line(`${real.model.name}, formula`, attentionCurve(real.model, most), colours.muted, "dot"),
-              measured(`${real.model.name}, counted in its log`, points, colours.output),
+              measured(`${real.model.name}, visible pairs of its rows`, points, colours.output),
             ]
           : []),
       ],
@@ -105,7 +105,7 @@ function Attention({ understood: { model, inputs }, real, logarithmic, theme }) 
   const rows = points.map(({ x, y }) => [integer(x), integer(y), integer(attentionFlops(real.model, x))]);
   return html`<section class="own-card is-chart" aria-label="Attention against length">
     <h2>The work of attention grows with its square</h2>
-    <p class="quiet">Each token looks at all before it: twice the tokens, four times the pairs.</p>
-    <${Figure} name="Attention against length" drawing=${drawing} table=${{ head: ["tokens", "counted, FLOP", "formula, FLOP"], rows }} />
+    <p class="quiet">Each token looks at all before it: twice the tokens, four times the pairs. Only pairs that the mask leaves are counted here; a dense product computes the others too, and the FLOP of a run's log include them.</p>
+    <${Figure} name="Attention against length" drawing=${drawing} table=${{ head: ["tokens", "visible pairs, FLOP", "formula, FLOP"], rows }} />
   </section>`;
 }

@@ -16,10 +16,21 @@ export function Verdict({ understood, gpuName }) {
   const fits = bar.left >= 0;
   return html`<section class="verdict" aria-label="Does it fit">
     <p class="verdict-big"><b class=${`number ${fits ? "" : "is-bad"}`}>${bytesShort(bar.used)}</b> <span>of the ${bytesShort(bar.memory)} of ${inputs.gpus === 1 ? "one" : integer(inputs.gpus)} ${gpuName}</span></p>
-    <p class="verdict-says" role="status"><b class=${fits ? "is-good" : "is-bad"}>${fits ? `It fits, ${bytesShort(bar.left)} are left.` : `It does not fit: ${bytesShort(-bar.left)} too much.`}</b> <${Stops} model=${model} inputs=${inputs} bar=${bar} /></p>
+    <p class="verdict-says" role="status"><b class=${fits && !tooLong(model, inputs) ? "is-good" : "is-bad"}>${headline(model, inputs, bar)}</b> <${Stops} model=${model} inputs=${inputs} bar=${bar} /></p>
     <${Bar} bar=${bar} inputs=${inputs} />
     <${Key} bar=${bar} inputs=${inputs} fits=${fits} />
   </section>`;
+}
+
+/** Whether more tokens are asked for than the model was made for. */
+const tooLong = (model, { context }) => model.context !== null && context > model.context;
+
+/** One verdict: of memory, and of what the model was made for. */
+function headline(model, inputs, bar) {
+  const most = tooLong(model, inputs) ? `the model was made for at most ${integer(model.context)} tokens` : "";
+  if (bar.left >= 0) return most ? `The memory would do, but ${most}.` : `It fits, ${bytesShort(bar.left)} are left.`;
+  const least = Math.ceil(bar.used / inputs.gpu.memory);
+  return `It does not fit: ${bytesShort(-bar.left)} too much; ${counted(least, "GPU")} of this kind would hold all of it${most && `, but ${most}`}.`;
 }
 
 const WHY = {
@@ -32,19 +43,13 @@ const WHY = {
 function Stops({ model, inputs, bar }) {
   if (bar.weights > bar.memory) {
     const least = Math.ceil(bar.weights / inputs.gpu.memory);
-    return html`The weights alone do not: they need <b>${counted(least, "GPU")}</b> of this kind.`;
+    return html`The weights alone need <b>${counted(least, "GPU")}</b>.`;
   }
   const people = mostRequests(model, inputs);
   const tokens = mostTokens(model, inputs);
   const each = inputs.requests === 1 ? "" : " each";
   return html`It ${people.stop === "limit" ? "does not stop below" : "stops at"} <b>${counted(people.value, "person", "people")}</b> with ${counted(inputs.context, "token")} each.
-    ${inputs.requests === 1 ? " One alone" : ` ${integer(inputs.requests)} at once`} can have <b>${counted(tokens.value, "token")}</b>${each}: ${WHY[tokens.stop]}.${beyond(model, inputs)}`;
-}
-
-function beyond(model, { context }) {
-  return model.context && context > model.context
-    ? html` <b class="is-bad">More than ${integer(model.context)} tokens it was not made for.</b>`
-    : "";
+    ${inputs.requests === 1 ? " One alone" : ` ${integer(inputs.requests)} at once`} can have <b>${counted(tokens.value, "token")}</b>${each}: ${WHY[tokens.stop]}.`;
 }
 
 function Bar({ bar, inputs }) {

@@ -423,5 +423,5 @@ class TestDefaultModel:
     def test_every_token_has_bytes_and_its_end_is_the_end_of_a_turn(self, ours: Tokenizer) -> None:
         assert ours.vocab == 49152
         assert all(ours.token_bytes(token) for token in range(ours.vocab))
-        assert [ours.token(token)["text"] for token in ours.eos] == ["<|im_end|>"]
+        assert [ours.token(token)["text"] for token in ours.eos] == ["<|endoftext|>", "<|im_end|>"]
         assert [ours.token(token)["special"] for token in (0, 16, 17)] == [True, True, False]

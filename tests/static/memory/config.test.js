@@ -112,6 +112,8 @@ test("a family that is not known and keeps something else is refused", () => {
   assert.equal(refused({ attn_layer_period: 8 }).field, "attn_layer_period");
   assert.equal(refused({ num_experts_per_tok: 2, num_experts: 8 }).field, "num_experts");
   assert.equal(refused({ is_encoder_decoder: true }).field, "is_encoder_decoder");
+  assert.equal(refused({ sliding_window: 4096 }).field, "sliding_window");
+  assert.match(refused({ layer_types: ["full_attention"] }).text, /These families can be read: llama,/);
   assert.match(
     pasted({ model_type: "bert", hidden_layers: 3 }).problem.text,
     /num_hidden_layers, which Llama has, is missing/,

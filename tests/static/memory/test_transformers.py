@@ -67,6 +67,28 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma": ("gemma", {**LLAMA, "head_dim": 16}),
     "gemma2": ("gemma2", {**LLAMA, "head_dim": 16, "sliding_window": WINDOW}),
     "gemma3": ("gemma3_text", {**LLAMA, "num_hidden_layers": 7, "head_dim": 16, "sliding_window": WINDOW}),
+    "qwen3-moe-some-dense": (
+        "qwen3_moe",
+        {
+            **LLAMA,
+            "head_dim": 8,
+            "num_experts": 6,
+            "num_experts_per_tok": 2,
+            "moe_intermediate_size": 24,
+            "mlp_only_layers": [0],
+        },
+    ),
+    "olmo2": ("olmo2", LLAMA),
+    "olmo3": ("olmo3", {**LLAMA, "num_hidden_layers": 5, "sliding_window": WINDOW}),
+    "cohere": ("cohere", LLAMA),
+    "cohere2": ("cohere2", {**LLAMA, "num_hidden_layers": 5, "head_dim": 8, "sliding_window": WINDOW}),
+    "starcoder2": ("starcoder2", {**LLAMA, "sliding_window": None}),
+    "phi": ("phi", LLAMA),
+    "gpt-neox": ("gpt_neox", {key: value for key, value in LLAMA.items() if key != "num_key_value_heads"}),
+    "gpt-oss": (
+        "gpt_oss",
+        {**LLAMA, "head_dim": 16, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": WINDOW},
+    ),
     "gpt2": ("gpt2", GPT2),
     "gpt-bigcode": ("gpt_bigcode", GPT2),
     "falcon": ("falcon", FALCON),
@@ -121,3 +143,51 @@ def test_the_cache_and_the_parameters_are_those_of_the_model(name: str, dtype: s
 def test_a_config_that_transformers_writes_is_read_alike(said: Answers) -> None:
     """With every field that it adds, and under its newer names."""
     assert asked({name: json.loads(config_of(name).to_json_string()) for name in FAMILIES}) == said
+
+
+LEFT_OUT = (
+    *("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads"),
+    *("vocab_size", "tie_word_embeddings", "sliding_window"),
+)
+NAMED = (
+    *("llama", "mistral", "mixtral", "phi3", "qwen2", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text"),
+    *("olmo2", "olmo3", "cohere", "cohere2", "starcoder2", "phi", "gpt_neox", "gpt_oss"),
+)
+PASTED = [(family, field) for family in NAMED for field in LEFT_OUT]
+
+
+def published(family: str) -> dict[str, Any]:
+    """A config of the family with every field that is looked at, none of them the class's own value."""
+    sizes = {
+        "hidden_size": 1024,
+        "intermediate_size": 1536,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 16,
+        "vocab_size": 40_000,
+        "tie_word_embeddings": False,
+        "sliding_window": 64,
+    }
+    return {"model_type": family, "max_position_embeddings": 4096, **sizes}
+
+
+def test_a_field_that_is_left_out_is_what_the_class_has() -> None:
+    configs = []
+    for family, field in PASTED:
+        configs.append({key: value for key, value in published(family).items() if key != field})
+    questions = [{"config": config, "dtype": "bf16", "contexts": [100]} for config in configs]
+    wrong = []
+    for (family, field), config, answer in zip(
+        PASTED, configs, answer_of(FOLDER / "sizes-answers.js", questions), strict=True
+    ):
+        made = transformers.AutoConfig.for_model(
+            family, **{key: value for key, value in config.items() if key != "model_type"}
+        )
+        with torch.device("meta"):
+            model = transformers.AutoModelForCausalLM.from_config(made)
+        expected = sum(parameter.numel() for parameter in model.parameters())
+        if "problem" in answer and made.num_attention_heads % made.num_key_value_heads:
+            continue  # the class's own value contradicts what is there, and that is said
+        if answer.get("parameters") != expected:
+            wrong.append((family, field, answer, expected))
+    assert wrong == []
