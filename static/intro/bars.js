@@ -83,7 +83,7 @@ export function Pace({ run, progress }) {
     cuts: count > MOST_CUTS ? 1 : count,
   }));
   const which = times.length < run.steps.length ? `the first ${counted(times.length, "step")}` : "every step";
-  const busy = times.some(({ disturbed }) => disturbed) && " Pale: disturbed by other work on the machine.";
+  const busy = times.some(({ disturbed }) => disturbed) && " Pale: disturbed by other work.";
   return html`<${Bars} label="Times of steps" rows=${rows} progress=${progress}>
     Measured: ${which}. Each piece is one token.${busy}
   <//>`;

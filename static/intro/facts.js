@@ -1,5 +1,6 @@
 /** The numbers that the intro shows, from the run alone. Pure. */
 
+import { disturbance } from "../facts/conditions.js";
 import { integer, percent, quoted } from "../facts/format.js";
 import { rowsComputed } from "../facts/twins.js";
 import { distribution } from "../next-token/sampling.js";
@@ -74,16 +75,8 @@ export function timesOf({ steps }) {
   return steps.map((step) => ({
     rows: rowsComputed(step),
     ms: step.data.ms.total,
-    disturbed: step.data.conditions?.disturbed ?? false,
+    disturbed: disturbance(step.data) !== null,
   }));
-}
-
-/** @returns {{first: Object, later: number, disturbed: boolean}} `first` of `timesOf`; `later`: median of the other steps, in ms, of those that were not disturbed where there are any */
-export function paceOf(run) {
-  const [first, ...rest] = timesOf(run);
-  const quiet = rest.filter(({ disturbed }) => !disturbed);
-  const sorted = (quiet.length ? quiet : rest).map(({ ms }) => ms).sort((a, b) => a - b);
-  return { first, later: sorted[sorted.length >> 1], disturbed: first.disturbed || quiet.length === 0 };
 }
 
 /** @returns {{with: Object[], without: Object[]}} rows of each step as `drawStairs` takes them */

@@ -1,8 +1,10 @@
 /** What the intro says in each moment: what happens, and the reason. From the run alone. Pure. */
 
 import { bytesShort, counted, integer, milliseconds, percent, quoted } from "../facts/format.js";
+import { passesInWords } from "../facts/passes.js";
 import { rowsWithoutCache } from "../facts/twins.js";
-import { firstTokensShare, memoryOf, paceOf } from "./facts.js";
+import { phaseFacts } from "../time/facts.js";
+import { firstTokensShare, memoryOf } from "./facts.js";
 
 /** @returns {{title: string, more: string}} a sentence, and the reason in smaller type */
 export function saidOf(moment, { run, look }) {
@@ -44,13 +46,14 @@ const SAID = {
     more: `Each token adds ${bytesShort(memoryOf(run).perToken)} to the cache. Twice the text needs twice the cache; twice the people, twice again. The model itself is needed only once.`,
   }),
   pace: (run) => {
-    const { first, later, disturbed } = paceOf(run);
-    const { rows, ms } = first;
-    const each = disturbed
-      ? "Other work on the machine disturbed these times."
-      : rows > 1 && `That is ${milliseconds(ms / rows)} a token.`;
+    const { rows, msTotal: ms, ...first } = phaseFacts(run, "prefill");
+    const later = phaseFacts(run, "decode");
+    const each =
+      first.disturbed || later.disturbed
+        ? "Other work on the machine disturbed these times."
+        : rows > 1 && `That is ${milliseconds(ms / rows)} a token.`;
     return {
-      title: `The first step took ${milliseconds(ms)} for ${counted(rows, "token")}, a later one ${milliseconds(later)} for one.`,
+      title: `The first step took ${milliseconds(ms)} for ${counted(rows, "token")}, a later one ${milliseconds(later.msTotal)} for one.`,
       more: [each, passesOf(run, rows)].filter(Boolean).join(" "),
     };
   },
@@ -63,12 +66,11 @@ const SAID = {
   },
 };
 
-function prefillOf({ open, promptLength, prefillRows, reused, steps }) {
+function prefillOf(run) {
+  const { open, promptLength, prefillRows, reused } = run;
   if (reused)
     return `${integer(reused)} of ${integer(promptLength)} tokens are in the cache since an earlier run; it computes ${integer(prefillRows)}`;
-  const passes = steps[0].data.ms.chunks?.length ?? 1;
-  const how = passes > 1 ? `in ${passes} passes, many at once` : "at once";
-  const all = promptLength === 1 ? "the one token" : `all ${integer(promptLength)} tokens ${how}`;
+  const all = promptLength === 1 ? "the one token" : `all ${integer(promptLength)} tokens ${passesInWords(run)}`;
   return `It reads ${all}${open.chat ? ", the chat template’s too" : ""}`;
 }
 
@@ -90,11 +92,10 @@ function choiceOf({ steps, open }) {
 }
 
 /** What the passes did; how long that took is measured, and not explained. */
-function passesOf({ steps, layers }, rows) {
+function passesOf({ prefillPasses, layers }, rows) {
   const weights = `all weights of the ${counted(layers, "layer")}, the model’s learned numbers`;
   if (rows === 1) return `Each computes one token, in a pass through ${weights}.`;
-  const count = steps[0].data.ms.chunks?.length ?? 1;
-  return `The ${integer(rows)} share ${count > 1 ? `${count} passes` : "one pass"} through ${weights}; a later token needs a whole pass for itself.`;
+  return `The ${integer(rows)} share ${prefillPasses > 1 ? `${prefillPasses} passes` : "one pass"} through ${weights}; a later token needs a whole pass for itself.`;
 }
 
 /** @returns {string} why heads take so much from the first token; "" where they do not */

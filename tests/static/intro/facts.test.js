@@ -8,7 +8,6 @@ import {
   memoryOf,
   mixOf,
   othersInWords,
-  paceOf,
   stairsOf,
   timesOf,
   waysOn,
@@ -95,23 +94,12 @@ test("the first token is told of only where heads take much from it", () => {
 test("memory and times are those of the log, with what disturbed them where it says so", () => {
   const run = runOf();
   assert.deepEqual(memoryOf(run), { perToken: 32, positions: 5, used: 160 });
-  run.steps[1].data.conditions = { disturbed: true };
+  run.steps[1].data.conditions = { disturbed: true, waiting: null };
   assert.deepEqual(timesOf(run), [
     { rows: 3, ms: 100, disturbed: false },
     { rows: 1, ms: 40, disturbed: true },
     { rows: 1, ms: 40, disturbed: false },
   ]);
-});
-
-test("a time that was disturbed is not taken together with those that were not", () => {
-  const run = runOf();
-  run.steps[1].data.ms.total = 900;
-  run.steps[1].data.conditions = { disturbed: true };
-  assert.deepEqual([paceOf(run).later, paceOf(run).disturbed], [40, false]);
-  run.steps[2].data.conditions = { disturbed: true };
-  assert.deepEqual([paceOf(run).later, paceOf(run).disturbed], [900, true]);
-  run.steps[0].data.conditions = { disturbed: true };
-  assert.equal(paceOf(run).first.disturbed, true);
 });
 
 test("three ways lead on, to the step and cell that were told", () => {

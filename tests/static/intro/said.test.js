@@ -46,9 +46,13 @@ test("how the token was chosen is said as it was", () => {
 test("times that were disturbed are said to be, and nothing is worked out from them", () => {
   const run = runOf();
   assert.doesNotMatch(allOf("pace", run), /disturbed/);
-  run.steps[0].data.conditions = { disturbed: true };
+  run.steps[0].data.conditions = { disturbed: true, waiting: null };
   assert.match(allOf("pace", run), /disturbed/);
   assert.doesNotMatch(allOf("pace", run), /a token\./);
+  const other = runOf();
+  other.steps[1].data.ms.total = 900;
+  other.steps[1].data.conditions = { disturbed: true, waiting: null };
+  assert.match(allOf("pace", other), /a later one 40 ms .* a token\./, "the step that nothing disturbed");
 });
 
 test("a prompt that did not go through at once is not said to have", () => {

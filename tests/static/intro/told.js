@@ -17,6 +17,7 @@ export function runOf(options) {
   for (const { data } of run.steps) {
     const positions = data.position + 1;
     data.kv = { positions, bytes_written: BYTES_A_TOKEN, bytes_used: positions * BYTES_A_TOKEN };
+    data.ms.chunks = [data.ms.total];
     data.tail = { low: -2, high: 0, count: 7 };
     data.top_tokens = [token(" x", 7), token(" d", 8)];
   }
