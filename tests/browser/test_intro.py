@@ -209,9 +209,11 @@ def test_what_is_typed_takes_the_place_of_the_old_prompt_but_not_of_ones_own(new
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
-    "screen", [{}, PHONE, {"viewport": {"width": 320, "height": 640}}], ids=["desk", "phone", "small"]
+    "screen",
+    [{}, PHONE, {"viewport": {"width": 320, "height": 640}}, {"viewport": {"width": 844, "height": 390}}],
+    ids=["desk", "phone", "small", "low"],
 )
-def test_no_moment_breaks_a_rule_or_is_wider_than_its_window(
+def test_no_moment_breaks_a_rule_is_wider_than_its_window_or_hides_its_controls(
     new_page: Callable[..., Page], server: Server, scheme: str, screen: dict[str, object]
 ) -> None:
     stage = Stage(new_page(**screen, color_scheme=scheme, reduced_motion="reduce"), server)
@@ -222,6 +224,7 @@ def test_no_moment_breaks_a_rule_or_is_wider_than_its_window(
         assert violations(stage.page) == [], moment
         assert stage.overflow() <= 0, moment
         assert smallest_letter(stage.page) >= 12, moment
+        expect(stage.page.get_by_role("group", name="Playback")).to_be_in_viewport(ratio=1)
         stage.page.keyboard.press("ArrowRight")
 
 
