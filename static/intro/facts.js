@@ -1,10 +1,12 @@
-/** What the intro says, from the run alone. Pure. */
+/** The numbers that the intro shows, from the run alone. Pure. */
 
-import { counted, integer, percent, quoted } from "../facts/format.js";
-import { rowsComputed, rowsWithoutCache } from "../facts/twins.js";
+import { integer, percent, quoted } from "../facts/format.js";
+import { rowsComputed } from "../facts/twins.js";
 import { distribution } from "../next-token/sampling.js";
 
 const CANDIDATES = 3;
+/** Where the first token gets less than this on average, nothing is said of it. */
+const LEAST_FIRST = 0.3;
 
 /**
  * @returns {{token: Object, share: number|null, chosen: boolean}[]} the likeliest after prefill, and the one that was
@@ -24,12 +26,64 @@ export function candidatesOf(run) {
   return rows.map((row) => ({ ...row, chosen: row.token.id === token.id }));
 }
 
+/** @returns {string} what the other tokens share, after the candidates shown */
+export function othersInWords(run, candidates) {
+  const rest = Math.max(0, 1 - candidates.reduce((sum, { share }) => sum + (share ?? 0), 0));
+  const others = run.open.model.vocab - candidates.length;
+  return `${integer(others)} other tokens share the other ${percent(rest, 0)}`;
+}
+
+/** @returns {{token: Object|null, share: number, count: number}[]} what a head takes from which token: the three largest shares, then, without a token, all others */
+export function mixOf(run, { layer, head, query }) {
+  const all = Array.from({ length: query + 1 }, (_, key) => ({
+    token: run.tokens[key],
+    share: run.weight(layer, head, query, key) ?? 0,
+    count: 1,
+  }));
+  all.sort((a, b) => b.share - a.share);
+  const shown = all.slice(0, CANDIDATES);
+  if (all.length === shown.length) return shown;
+  const share = Math.max(0, 1 - shown.reduce((sum, each) => sum + each.share, 0));
+  return [...shown, { token: null, share, count: all.length - shown.length }];
+}
+
 /** @returns {number[]} weight on each key of one row, the mean over the heads of a layer */
 export function meanWeights(run, layer, query) {
   const sums = new Float64Array(query + 1);
   for (let head = 0; head < run.heads; head++)
     for (let key = 0; key <= query; key++) sums[key] += run.weight(layer, head, query, key) ?? 0;
   return Array.from(sums, (sum) => sum / run.heads);
+}
+
+/** @returns {number|null} what heads take from the first token in the first row of decode, the mean of all; null where that is not much */
+export function firstTokensShare(run) {
+  let sum = 0;
+  for (let layer = 0; layer < run.layers; layer++) sum += meanWeights(run, layer, run.promptLength)[0];
+  const mean = sum / run.layers;
+  return mean >= LEAST_FIRST ? mean : null;
+}
+
+/** @returns {{perToken: number, positions: number, used: number}} bytes that K and V take after the second step of decode */
+export function memoryOf({ steps }) {
+  const { bytes_written: perToken, bytes_used: used, positions } = steps[2].data.kv;
+  return { perToken, positions, used };
+}
+
+/** @returns {{rows: number, ms: number, disturbed: boolean}[]} what each step computed and how long it took, as measured */
+export function timesOf({ steps }) {
+  return steps.map((step) => ({
+    rows: rowsComputed(step),
+    ms: step.data.ms.total,
+    disturbed: step.data.conditions?.disturbed ?? false,
+  }));
+}
+
+/** @returns {{first: Object, later: number, disturbed: boolean}} `first` of `timesOf`; `later`: median of the other steps, in ms, of those that were not disturbed where there are any */
+export function paceOf(run) {
+  const [first, ...rest] = timesOf(run);
+  const quiet = rest.filter(({ disturbed }) => !disturbed);
+  const sorted = (quiet.length ? quiet : rest).map(({ ms }) => ms).sort((a, b) => a - b);
+  return { first, later: sorted[sorted.length >> 1], disturbed: first.disturbed || quiet.length === 0 };
 }
 
 /** @returns {{with: Object[], without: Object[]}} rows of each step as `drawStairs` takes them */
@@ -43,62 +97,6 @@ export function stairsOf(run) {
     with: lines.map(({ kept, fresh }) => ({ reused: kept, again: 0, fresh, done: true })),
     without: lines.map(({ kept, fresh }) => ({ reused: 0, again: kept, fresh, done: true })),
   };
-}
-
-/** @returns {{title: string, more: string}} what a moment says: a sentence, and a quieter one */
-export function saidOf(moment, { run, look }) {
-  return SAID[moment](run, look);
-}
-
-const SAID = {
-  sentence: (run) => ({
-    title: run?.open?.chat
-      ? "A real language model is about to answer this."
-      : "A real language model is about to finish this sentence.",
-    more: "Watch what it does.",
-  }),
-  prefill: ({ promptLength, prefillRows, reused, layers }) => ({
-    title: reused
-      ? `${integer(reused)} of ${integer(promptLength)} tokens are in the cache since an earlier run; it computes ${integer(prefillRows)}: prefill.`
-      : `It reads ${promptLength === 1 ? "the one token" : `all ${integer(promptLength)} tokens at once`}: prefill.`,
-    more: `A token is a piece of text. Each becomes a column of numbers that rises through ${counted(layers, "layer")}.`,
-  }),
-  look: (run, look) => ({
-    title: `Here ${quoted(run.tokens[look.query])} looks back at ${quoted(run.tokens[look.key])}.`,
-    more: `${percent(run.weight(look.layer, look.head, look.query, look.key), 0)} of its attention, in one of ${integer(run.layers * run.heads)} heads: a token takes from earlier ones what it needs.`,
-  }),
-  choice: (run) => ({
-    title: CHOICES[choiceOf(run)],
-    more: `Only the last column, of ${quoted(run.tokens[run.promptLength - 1])}, is asked.`,
-  }),
-  cache: ({ tokens, promptLength }) => ({
-    title: `Of each token it keeps a key and a value: the KV cache. Now only ${quoted(tokens[promptLength])} is computed: decode.`,
-    more: "Two vectors per layer and KV head: all that later tokens ask the earlier ones for. The columns are gone.",
-  }),
-  without: (run) => {
-    const rows = rowsWithoutCache(run);
-    return {
-      title: `Without the cache: ${counted(rows.without, "column")} instead of ${integer(rows.cached)}.`,
-      more: `By formula: every token again in each of ${counted(run.steps.length, "step")}. A line is a step, a square one token’s column through all ${counted(run.layers, "layer")}.`,
-    };
-  },
-};
-
-const CHOICES = {
-  greedy: "At the top: the likeliest next token.",
-  sample: "At the top: one of the likely next tokens is drawn.",
-  forced: "At the top: what was likely. This branch was given another token.",
-};
-
-function choiceOf({ steps, open }) {
-  return steps[0].data.token.forced ? "forced" : open.sampling.strategy;
-}
-
-/** @returns {string} what the other tokens share, after the candidates shown */
-export function othersInWords(run, candidates) {
-  const rest = Math.max(0, 1 - candidates.reduce((sum, { share }) => sum + (share ?? 0), 0));
-  const others = run.open.model.vocab - candidates.length;
-  return `${integer(others)} other tokens share the other ${percent(rest, 0)}`;
 }
 
 /** Where the intro leads.

@@ -16,7 +16,7 @@ const SHELF = 0.15;
 
 /**
  * @param {{width: number, height: number}} size
- * @param {{positions: number, layers: number}} count `positions`: those of the prompt, and one more
+ * @param {{positions: number, layers: number}} count `positions`: those that are shown at most
  * @returns {Object} `x(position)`: left edge of its column; `center(position)`; `y(layer)`: upper edge of its cell;
  *   `residual`, `shelf`: widths; `cell`: height of a cell, its gap included
  */

@@ -1,57 +1,75 @@
-/** The first thirty seconds: one sentence, six moments of its run, three ways on. In place of the stage, on the same player. */
+/** The first thirty seconds: one sentence, the moments of its run, three ways on. In place of the stage, on the same player. */
 
 import { html } from "htm/preact";
-import { useRef } from "preact/hooks";
-import { PromptForm } from "../prompt/own-prompt.js";
+import { useMemo, useRef } from "preact/hooks";
+import { counted } from "../facts/format.js";
+import { PromptForm, Settings } from "../prompt/own-prompt.js";
 import { canAsk, isAsking } from "../state/asking.js";
 import { momentInSight, momentsOf } from "../state/intro.js";
 import { Icon } from "../ui/icons.js";
 import { ThemeButton } from "../ui/theme-button.js";
 import { useTheme } from "../ui/use-theme.js";
-import { Candidates } from "./candidates.js";
-import { saidOf } from "./facts.js";
+import { Candidates, Memory, Mix, Pace } from "./bars.js";
 import { Columns, Rows } from "./picture.js";
+import { saidOf, whyTheFirst } from "./said.js";
 import { Sentence } from "./sentence.js";
 import { WaysOn } from "./ways-on.js";
 
 /** Of 256 shades of K and V, the one that stands for them. */
 const KEPT = 190;
+const ON_COLUMNS = ["prefill", "look", "choice", "cache", "decode", "again"];
 
 export function Intro({ state, dispatch, controller, client }) {
-  const { run, look, embed, theme } = state;
+  const { run, embed, theme } = state;
   const asks = isAsking(state);
-  const text = useRef(null);
-  const moment = momentInSight(state);
-  // What moves cuts where motion is not wanted.
-  const progress = state.reducedMotion ? 1 : state.intro.progress;
-  const said = saidOf(moment, state);
-  const own = canAsk(state) && (() => dispatch({ type: "ask", asking: true }));
+  const moment = asks ? "own" : momentInSight(state);
+  const said = asks ? OWN : saidOf(moment, state);
+  const last = Boolean(run?.close) && state.intro.moment === momentsOf(state).length - 1;
+  const ask = (asking) => dispatch({ type: "ask", asking });
+  const own = !asks && canAsk(state) && (() => ask(true));
   const skip = () => {
     dispatch({ type: "select", selection: { view: "head" } });
     dispatch({ type: "show", step: 0 });
     controller.play();
   };
-  const shown = { run, look, moment, progress, text };
   return html`<main class="intro" data-moment=${moment} aria-label="The first thirty seconds">
     <header class="intro-top">
       ${!embed && html`<h1 class="wordmark">KV<span>Scope</span></h1>`}
       <button class="intro-skip" type="button" onClick=${skip}>Skip to everything</button>
       ${!embed && html`<${ThemeButton} theme=${theme} dispatch=${dispatch} />`}
     </header>
-    <div class="intro-words">
-      ${moment !== "sentence" && html`<${Said} said=${said} />`}
-      ${run?.open && !asks && html`<${Sentence} ...${shown} />`}
-      ${moment === "sentence" && !asks && html`<${Said} said=${said} />`}
-      ${moment === "sentence" && !asks && html`<${Start} state=${state} controller=${controller} own=${own} />`}
-      ${asks && html`<div class="intro-own"><${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} client=${client} onClose=${() => dispatch({ type: "ask", asking: false })} /></div>`}
-    </div>
-    ${moment === "choice" && html`<${Candidates} run=${run} progress=${progress} />`}
-    ${moment === "cache" && html`<${Legend} run=${run} />`}
-    ${["prefill", "look", "choice", "cache"].includes(moment) && html`<${Columns} ...${shown} said=${said.title} />`}
-    ${moment === "without" && html`<${Rows} run=${run} progress=${progress} /><${WaysOn} state=${state} dispatch=${dispatch} />`}
-    ${!embed?.hide.includes("controls") && html`<${Transport} state=${state} dispatch=${dispatch} controller=${controller} own=${moment === "without" && !asks && own} said=${said.title} />`}
+    ${
+      asks
+        ? html`<div class="intro-words"><${Said} said=${said} />
+            <${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} client=${client} onClose=${run && (() => ask(false))}><${Settings} state=${state} dispatch=${dispatch} /><//>
+          </div>`
+        : html`<${Moment} state=${state} moment=${moment} said=${said} start=${html`<${Start} state=${state} controller=${controller} own=${own} />`} />`
+    }
+    ${last && !asks && html`<${WaysOn} state=${state} dispatch=${dispatch} />`}
+    ${!asks && !embed?.hide.includes("controls") && html`<${Transport} state=${state} dispatch=${dispatch} controller=${controller} own=${last && own} said=${said.title} />`}
     <p class="visually-hidden" aria-live="polite">${said.title}</p>
   </main>`;
+}
+
+const OWN = { title: "Try your own", more: "Begin a sentence. The model finishes it, and the tour tells what it did." };
+
+/** @param {{state: Object, moment: string, said: Object, start: *}} props `start`: what the opening sentence has below it */
+function Moment({ state, moment, said, start }) {
+  const { run, look } = state;
+  const text = useRef(null);
+  // What moves cuts where motion is not wanted.
+  const progress = state.reducedMotion ? 1 : state.intro.progress;
+  const shown = { run, look, moment, progress, text };
+  const opens = moment === "sentence";
+  const Over = OVER[moment];
+  return html`<div class="intro-words">
+      ${!opens && html`<${Said} said=${said} />`}
+      ${run?.open && html`<${Sentence} ...${shown} />`}
+      ${opens && html`<${Said} said=${said} />${start}`}
+    </div>
+    ${Over && html`<${Over} ...${shown} />`}
+    ${ON_COLUMNS.includes(moment) && html`<${Columns} ...${shown} said=${said.title} />`}
+    ${moment === "without" && html`<${Rows} run=${run} progress=${progress} />`}`;
 }
 
 function Said({ said }) {
@@ -74,16 +92,37 @@ function Start({ state, controller, own }) {
     }`;
 }
 
-function Legend({ run }) {
+/** What lies over the picture of a moment. */
+const OVER = {
+  prefill: () =>
+    html`<${Legend}><li><i class="is-now"></i>a token’s column of numbers, computed layer by layer</li><//>`,
+  look: Mix,
+  choice: Candidates,
+  cache: KeyAndValue,
+  decode: Threads,
+  again: Memory,
+  pace: Pace,
+};
+
+function Legend({ children }) {
+  return html`<ul class="intro-legend">${children}</ul>`;
+}
+
+function KeyAndValue() {
   const theme = useTheme();
-  return html`<ul class="intro-legend">
-    <li><i class="is-gone"></i>gone</li>
-    <li>
-      <i style=${`background:${theme.cachedK.css[KEPT]}`}></i><i style=${`background:${theme.cachedV.css[KEPT]}`}></i>kept: K and V
-    </li>
-    <li><i class="is-now"></i>computed now</li>
-    <li class="intro-threads">threads: the layer in sight, mean of its ${run.heads} heads</li>
-  </ul>`;
+  return html`<${Legend}>
+    <li><i style=${`background:${theme.cachedK.css[KEPT]}`}></i>key: what later tokens compare with</li>
+    <li><i style=${`background:${theme.cachedV.css[KEPT]}`}></i>value: what they take</li>
+    <li><i class="is-gone"></i>dropped</li>
+  <//>`;
+}
+
+function Threads({ run }) {
+  const why = useMemo(() => whyTheFirst(run), [run]);
+  return html`<${Legend}>
+    <li>lines: what it takes from the cache in this layer, mean of ${counted(run.heads, "head")}</li>
+    ${why && html`<li class="intro-why">${why}</li>`}
+  <//>`;
 }
 
 function Transport({ state, dispatch, controller, own, said }) {

@@ -17,6 +17,8 @@ import { drawMoment } from "./scene.js";
 
 const LABEL_CHARS = 14;
 const LINE_PX = 26;
+/** Tokens of the answer whose steps are shown. */
+const DECODED = 2;
 
 /**
  * @param {{run: Object, look: Object|null, moment: string, progress: number, text: Object, said: string}} props of a run
@@ -50,17 +52,15 @@ function Drawing({ run, look, moment, progress, size, anchors }) {
   const theme = useTheme();
   const ratio = useRatio();
   const { promptLength, layers } = run;
-  const count = Math.min(run.positions, promptLength + 1);
-  const geometry = useMemo(() => introGeometry(size, { positions: promptLength + 1, layers }), [size, run]);
+  const most = promptLength + DECODED;
+  const count = Math.min(run.positions, most);
+  const geometry = useMemo(() => introGeometry(size, { positions: most, layers }), [size, run]);
   const shades = useMemo(() => mapShades(run, normRanges(run)), [run]);
   const images = useMemo(
     () => paintColumns(run, shades, { geometry, theme, ratio, count }),
     [run, shades, geometry, theme, ratio, count],
   );
-  const names = useMemo(
-    () => run.tokens.slice(0, promptLength + 1).map((token) => bareLabel(token, LABEL_CHARS)),
-    [run, count],
-  );
+  const names = useMemo(() => run.tokens.slice(0, most).map((token) => bareLabel(token, LABEL_CHARS)), [run, count]);
   const weights = useMemo(() => layerWeights(run), [run]);
   const draw = useCallback(
     (context) => drawMoment(context, moment, progress, { run, look, anchors, weights, names, geometry, images, theme }),
@@ -69,12 +69,13 @@ function Drawing({ run, look, moment, progress, size, anchors }) {
   return html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`;
 }
 
-/** Each layer's, worked out once. */
+/** Each row's of each layer, worked out once. */
 function layerWeights(run) {
-  const known = [];
-  return (layer) => {
-    known[layer] ??= meanWeights(run, layer, run.promptLength);
-    return known[layer];
+  const known = new Map();
+  return (layer, query) => {
+    const place = `${layer} ${query}`;
+    if (!known.has(place)) known.set(place, meanWeights(run, layer, query));
+    return known.get(place);
   };
 }
 

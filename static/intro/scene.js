@@ -12,9 +12,8 @@ const ASLANT = -Math.PI / 3.4;
 const NAME_PX = 17;
 /** A look weaker than this has no thread. */
 const LEAST_LOOK = 0.004;
-/** One that is weaker than this has no number. */
-const LEAST_TOLD = 0.05;
-const TOLD_PX = 44;
+/** Of the picture's height, for words that lie over it. */
+const WORDS_PX = 104;
 const DIM = 0.32;
 
 /**
@@ -22,7 +21,7 @@ const DIM = 0.32;
  * @param {import("../state/intro.js").Moment} moment
  * @param {number} progress 0…1 of the moment
  * @param {Object} scene {run, look, anchors, weights, names, geometry, images, theme}; `anchors`: where each token of the
- *   prompt stands above the picture, or null; `weights(layer)`: as `meanWeights` of the first row of decode; `names`: a
+ *   prompt stands above the picture, or null; `weights(layer, query)`: as `meanWeights`; `names`: a
  *   label per position
  */
 export function drawMoment(context, moment, progress, scene) {
@@ -53,7 +52,6 @@ const MOMENTS = {
     axis(context, scene);
     put(context, images.hollow, geometry, { positions: [0, run.reused], alpha: DIM });
     names(context, scene, { count: run.promptLength, marked: [look.query, look.key] });
-    put(context, images.tracks, geometry, { positions: prompt });
     put(context, images.residual, geometry, { layers: look.layer + 1, positions: prompt, alpha: DIM });
     for (const position of [look.key, look.query])
       put(context, images.residual, geometry, { layers: look.layer + 1, positions: [position, position + 1] });
@@ -73,24 +71,41 @@ const MOMENTS = {
 
   cache(context, progress, scene) {
     const { run, geometry, images } = scene;
-    const old = [0, run.promptLength];
-    const own = run.promptLength;
-    const gone = part(progress, 0, 0.16);
-    const shown = part(progress, 0.34, 0.97);
-    const layers = sweep(run, 1, shown);
+    const prompt = [0, run.promptLength];
+    const gone = part(progress, 0.1, 0.5);
     axis(context, scene);
-    names(context, scene, { count: shown > 0 ? own + 1 : own, marked: shown > 0 ? [own] : [] });
-    put(context, images.residual, geometry, { positions: old, alpha: DIM * (1 - gone) });
-    put(context, images.hollow, geometry, { positions: old, alpha: gone });
-    put(context, images.shelf, geometry, { positions: old, alpha: part(progress, 0.12, 0.3) });
-    if (shown === 0) return;
-    put(context, images.tracks, geometry, { positions: [own, own + 1] });
-    put(context, images.residual, geometry, { layers, positions: [own, own + 1] });
-    put(context, images.written, geometry, { layers, positions: [own, own + 1] });
-    reads(context, scene, Math.min(run.layers - 1, Math.floor(layers)));
-    besideColumn(context, scene, own, layers);
+    names(context, scene, { count: run.promptLength });
+    put(context, images.residual, geometry, { positions: prompt, alpha: DIM * (1 - gone) });
+    put(context, images.hollow, geometry, { positions: prompt, alpha: gone });
+    put(context, images.shelf, geometry, { positions: prompt, alpha: part(progress, 0, 0.2) });
+  },
+
+  decode(context, progress, scene) {
+    decodes(context, progress, scene, 1);
+  },
+
+  again(context, progress, scene) {
+    decodes(context, progress, scene, 2);
   },
 };
+
+/** One token's column rises beside what is kept of those before it, and reads that. */
+function decodes(context, progress, scene, step) {
+  const { run, geometry, images } = scene;
+  const own = run.promptLength + step - 1;
+  const old = [0, own];
+  const layers = sweep(run, step, part(progress, 0.06, 0.9));
+  axis(context, scene);
+  names(context, scene, { count: own + 1, marked: [own] });
+  put(context, images.hollow, geometry, { positions: old });
+  put(context, images.shelf, geometry, { positions: old });
+  put(context, images.tracks, geometry, { positions: [own, own + 1] });
+  put(context, images.residual, geometry, { layers, positions: [own, own + 1] });
+  put(context, images.written, geometry, { layers, positions: [own, own + 1] });
+  if (layers === 0) return;
+  reads(context, scene, own, Math.min(run.layers - 1, Math.floor(layers)));
+  besideColumn(context, scene, own, layers);
+}
 
 /** Each token falls to where its column begins, at the bottom. */
 function falls(context, { anchors, geometry, theme }, grown, gone) {
@@ -207,13 +222,20 @@ function besideColumn(context, { geometry, theme, run }, position, layers) {
   context.fillText(`layer ${layer}`, right, bottom - Math.min(layers, run.layers - 0.5) * cell);
 }
 
+/** @returns {number} what a thread rises by for each pixel it goes to the side: the longest not into the words above the picture */
+function slopeOf(most, at, least, longest) {
+  const room = Math.max(least, (at - WORDS_PX) / 0.75);
+  return longest > 0 ? Math.min(most, (room - least) / longest) : 0;
+}
+
 /** One head's row of attention: threads from the token that looks to those it looks at, as thick as the weight. */
 function looks(context, { run, look, geometry, theme }, grown) {
   const { layer, head, query, key } = look;
   const { center, y, top } = geometry;
   const at = y(layer);
   const from = center(query);
-  const rise = (other) => Math.min(at - 24, 34 + Math.abs(center(other) - from) * 0.42);
+  const slope = slopeOf(0.42, at, 34, from - center(0));
+  const rise = (other) => 34 + (from - center(other)) * slope;
   const thread = (other, weight) => {
     const to = center(other);
     const high = at - rise(other);
@@ -229,8 +251,6 @@ function looks(context, { run, look, geometry, theme }, grown) {
   for (let other = 0; other < query; other++) {
     const weight = run.weight(layer, head, query, other);
     if (weight >= LEAST_LOOK) thread(other, weight);
-    if (weight >= LEAST_TOLD && other !== key && geometry.pitch >= TOLD_PX)
-      told(context, center(other) + 8, at - 26, percent(weight, 0), theme);
   }
   context.globalAlpha = grown;
   arrowDown(context, center(key), at, 7, theme.computed);
@@ -245,15 +265,15 @@ function looks(context, { run, look, geometry, theme }, grown) {
 }
 
 /** What the newest token reads of the shelf in one layer: a thread per token, the mean of the layer's heads. */
-function reads(context, { geometry, theme, weights, run }, layer) {
+function reads(context, { geometry, theme, weights }, own, layer) {
   const { center, shelfAt, shelf, y, cell, residual } = geometry;
-  const own = run.promptLength;
   const at = y(layer) + cell / 2;
   const to = center(own) - residual / 2;
-  weights(layer).forEach((weight, key) => {
+  const slope = slopeOf(0.16, at, 16, to - shelfAt(0));
+  weights(layer, own).forEach((weight, key) => {
     if (key === own || weight < LEAST_LOOK) return;
     const from = shelfAt(key) + shelf;
-    const high = at - Math.min(at - 10, 16 + (to - from) * 0.16);
+    const high = at - 16 - (to - from) * slope;
     context.strokeStyle = theme.cachedInk;
     context.lineWidth = 1.3 + 7 * weight;
     context.globalAlpha = Math.min(1, 0.6 + weight);
@@ -286,14 +306,6 @@ function share(context, x, y, text, theme) {
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.fillText(text, x, y + 1);
-}
-
-function told(context, x, y, text, theme) {
-  context.font = FONT;
-  context.textAlign = "left";
-  context.textBaseline = "middle";
-  context.fillStyle = theme.computedInk;
-  context.fillText(text, x, y);
 }
 
 function arrowDown(context, x, y, size, colour) {

@@ -14,19 +14,23 @@ export function Sentence({ run, moment, progress, look, text }) {
   const { prompt, answer } = useMemo(() => sentenceOf(run), [run, run.tokens.length]);
   const shown = answer.slice(0, answered(moment, progress, answer.length));
   const marked = moment === "look" ? [look.query, look.key] : [];
+  const whole = run.close && shown.length === answer.length;
   useScroll((element) => element.scrollTo({ top: element.scrollHeight }), text, [shown.length]);
   return html`<p class="intro-sentence" ref=${text} dir="auto"
     >${prompt.map(({ position, text: piece }) =>
       marked.includes(position)
         ? html`<mark key=${position}>${piece}</mark>`
         : html`<span key=${position}>${piece}</span>`,
-    )}${shown.map((piece, step) => html`<span class=${moment === "choice" || (moment === "cache" && step === 0) ? "is-new" : "is-answer"}>${piece}</span>`)}${
-      (!run.close || shown.length < answer.length) && html`<i class="intro-caret" aria-hidden="true"></i>`
-    }${run.close && shown.length === answer.length && html`<small> ${ending(run.close)}</small>`}</p>`;
+    )}${shown.map((piece, step) => html`<span class=${step === NEW[moment] ? "is-new" : "is-answer"}>${piece}</span>`)}${
+      !whole && html`<i class="intro-caret" aria-hidden="true"></i>`
+    }</p>${whole && html`<p class="intro-ending">${ending(run.close)}</p>`}`;
 }
 
+/** Which piece of the answer a moment is about. */
+const NEW = { choice: 0, cache: 0, decode: 0, again: 1 };
+
 function answered(moment, progress, length) {
-  if (moment === "without") return length;
-  if (moment === "cache") return progress >= 1 ? 2 : 1;
-  return moment === "choice" && progress >= FALLS_AT ? 1 : 0;
+  if (moment === "pace" || moment === "without") return length;
+  if (moment === "choice") return progress >= FALLS_AT ? 1 : 0;
+  return moment in NEW ? NEW[moment] + (moment !== "cache" && progress >= 1 ? 2 : 1) : 0;
 }

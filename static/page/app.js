@@ -1,10 +1,10 @@
 /** The whole page: the first thirty seconds, or everything; and what both stand in. */
 
 import { html } from "htm/preact";
-import { Intro } from "../intro/intro.js";
 import { inIntro } from "../state/intro.js";
 import { Later } from "../turns/later.js";
 import { Turn, useChoice } from "../turns/turn.js";
+import { Fetched } from "../ui/fetched.js";
 import { Theme, usePageTheme } from "../ui/use-theme.js";
 import { Help } from "../words/help.js";
 import { Glossary } from "../words/term.js";
@@ -27,6 +27,13 @@ export function App({ turns, embed = null, host = null, opens = null, ...parts }
       <${Help} />
     </div>
   <//><//><//>`;
+}
+
+const INTRO = async () => (await import("../intro/intro.js")).Intro;
+
+/** Most come to the stage: they load nothing of it. */
+function Intro(props) {
+  return html`<${Fetched} of=${INTRO} ...${props} />`;
 }
 
 function Shown({ turns, embed, host, opens, ...parts }) {

@@ -33,11 +33,14 @@ function Sheet({ state, dispatch, controller, client }) {
  */
 export function PromptForm({ state, dispatch, controller, client, onClose, children = null }) {
   const field = useRef(null);
+  const opened = useRef(state.prompt);
   // At once: whoever asks by a key types on.
   useLayoutEffect(() => {
     field.current.focus();
     field.current.select();
   }, []);
+  // What is typed takes the place of the old prompt, but not of one's own. A press sets the caret after it has set the focus.
+  const onFocus = () => requestAnimationFrame(() => field.current?.value === opened.current && field.current.select());
   const submit = (event) => {
     event.preventDefault();
     controller.submit();
@@ -51,7 +54,7 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
   return html`<form aria-label="New run" onSubmit=${submit} onKeyDown=${onKeyDown} novalidate>
     <${PromptField}
       state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
-      placeholder="Begin a sentence, and the model goes on with it" field=${field}
+      placeholder="Begin a sentence, and the model goes on with it" field=${field} onFocus=${onFocus}
     />
     <${Fetched} of=${AS_TYPED} state=${state} client=${client} />
     ${children}
@@ -62,7 +65,7 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
   </form>`;
 }
 
-function Settings({ state, dispatch }) {
+export function Settings({ state, dispatch }) {
   const { sampling, problem, limits } = state;
   const greedy = sampling.strategy === "greedy";
   const values = { ...sampling, max_new_tokens: state.maxNewTokens };

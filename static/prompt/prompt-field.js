@@ -3,10 +3,10 @@
 import { html } from "htm/preact";
 
 /**
- * @param {{state: Object, dispatch: Function, onSubmit: () => void, rows: string, placeholder: string, field?: Object}} props
+ * @param {{state: Object, dispatch: Function, onSubmit: () => void, rows: string, placeholder: string, field?: Object, onFocus?: () => void}} props
  *   `field`: a ref to it
  */
-export function PromptField({ state, dispatch, onSubmit, rows, placeholder, field = null }) {
+export function PromptField({ state, dispatch, onSubmit, rows, placeholder, field = null, onFocus }) {
   const isBad = state.problem?.field === "prompt";
   const onKeyDown = (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -16,6 +16,6 @@ export function PromptField({ state, dispatch, onSubmit, rows, placeholder, fiel
   return html`<textarea
     id="prompt" rows=${rows} aria-label="Prompt" aria-invalid=${isBad} aria-describedby=${isBad ? "problem" : undefined}
     placeholder=${placeholder} spellcheck=${false} ref=${field} value=${state.prompt}
-    onInput=${(event) => dispatch({ type: "prompt", prompt: event.target.value })} onKeyDown=${onKeyDown}
+    onInput=${(event) => dispatch({ type: "prompt", prompt: event.target.value })} onKeyDown=${onKeyDown} onFocus=${onFocus}
   ></textarea>`;
 }

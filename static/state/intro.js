@@ -1,9 +1,19 @@
-/** The first thirty seconds of a run: six moments, which the player goes through as it goes through steps. Pure. */
+/** The first thirty seconds of a run: its moments, which the player goes through as it goes through steps. Pure. */
 
 /** How long each is shown at speed 1, in ms. */
-const MOMENTS = { sentence: 2500, prefill: 5000, look: 4500, choice: 4500, cache: 7000, without: 6500 };
+const MOMENTS = {
+  sentence: 3000,
+  prefill: 5500,
+  look: 6000,
+  choice: 5000,
+  cache: 6000,
+  decode: 5000,
+  again: 5000,
+  pace: 5000,
+  without: 5000,
+};
 
-/** @typedef {"sentence"|"prefill"|"look"|"choice"|"cache"|"without"} Moment */
+/** @typedef {"sentence"|"prefill"|"look"|"choice"|"cache"|"decode"|"again"|"pace"|"without"} Moment */
 
 /** @returns {boolean} whether the intro is what the page shows */
 export function inIntro({ selection }) {
@@ -12,20 +22,24 @@ export function inIntro({ selection }) {
 
 /**
  * What there is to show by now: a run that is growing has more later. One without a look worth a thread, or without a
- * step of decode, is told without it.
+ * step of decode, is told without it; so is a study, which does not use the cache as runs do.
  *
  * @param {{run: Object|null, look: Object|null}} state of the store
  * @returns {Moment[]}
  */
 export function momentsOf({ run, look }) {
   const steps = run?.steps.length ?? 0;
+  const decodes = steps > 1 && !run.open.study;
   const there = {
     sentence: true,
     prefill: steps > 0,
     look: steps > 0 && look !== null,
     choice: steps > 0,
-    cache: steps > 1,
-    without: steps > 1 && run.close !== null,
+    cache: decodes,
+    decode: decodes,
+    again: decodes && steps > 2,
+    pace: decodes && run.close !== null,
+    without: decodes && run.close !== null,
   };
   return /** @type {Moment[]} */ (Object.keys(MOMENTS).filter((name) => there[name]));
 }

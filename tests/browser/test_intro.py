@@ -14,13 +14,18 @@ from tests.support.server import Log, Server
 from tests.support.stage import Stage
 
 HEADINGS = [
-    "A real language model is about to finish this sentence.",
-    "It reads all {prompt} tokens at once: prefill.",
-    "Here “it” looks back at “animal”.",
-    "At the top: the likeliest next token.",
-    "Of each token it keeps a key and a value: the KV cache. Now only “far” is computed: decode.",
-    "Without the cache: {without} columns instead of {rows}.",
+    "finish this sentence",
+    "all {prompt} tokens at once",
+    "“it” looks back at “animal”",
+    "“far”: the likeliest",
+    "a key and a value: the KV cache",
+    "only “far” is computed",
+    "only “away”",
+    "for {prompt} tokens",
+    "{without} columns to compute instead of {rows}",
 ]
+"""A part of what each moment says."""
+LOOK, CHOICE, AGAIN, PACE, LAST = 2, 3, 6, 7, len(HEADINGS) - 1
 
 
 class Intro:
@@ -41,9 +46,23 @@ class Intro:
     def heading(self) -> Locator:
         return self.main.get_by_role("heading", level=2)
 
+    def go(self, moment: int) -> None:
+        self.slider.fill(str(moment))
+        expect(self.slider).to_have_value(str(moment))
+
+    def list(self, name: str) -> Locator:
+        return self.page.get_by_role("list", name=name)
+
+    def bars(self, moment: int, name: str) -> list[tuple[str, str]]:
+        """What each bar of a moment is called and says."""
+        self.go(moment)
+        expect(self.list(name)).to_be_visible()
+        rows = self.list(name).get_by_role("listitem").all_inner_texts()
+        return [(called, said) for called, said in (row.split("\n") for row in rows)]
+
     def expect_moment(self, moment: int, log: Log) -> None:
         expect(self.slider).to_have_value(str(moment))
-        expect(self.heading).to_have_text(said(moment, log))
+        expect(self.heading).to_contain_text(said(moment, log))
 
 
 def said(moment: int, log: Log) -> str:
@@ -73,7 +92,7 @@ def test_watching_plays_to_the_end_where_three_ways_lead_on(newcomer: Intro, log
     newcomer.slider.press("ArrowLeft")
     newcomer.stage.expect_phase("paused")
     newcomer.stage.button("Play").click()
-    newcomer.expect_moment(5, log)
+    newcomer.expect_moment(LAST, log)
     newcomer.stage.expect_phase("done")
     for question in ("Why this word?", "What does it look at?", "Why a cache?"):
         expect(newcomer.main.get_by_role("button", name=question)).to_be_visible()
@@ -81,34 +100,48 @@ def test_watching_plays_to_the_end_where_three_ways_lead_on(newcomer: Intro, log
 
 
 def test_keys_go_through_the_moments_and_leave_them(newcomer: Intro, log: Log) -> None:
-    for moment in (1, 2, 3, 4, 5):
+    for moment in range(1, LAST + 1):
         newcomer.page.keyboard.press("ArrowRight")
         newcomer.expect_moment(moment, log)
     newcomer.page.keyboard.press("ArrowLeft")
-    newcomer.expect_moment(4, log)
+    newcomer.expect_moment(LAST - 1, log)
     newcomer.page.keyboard.press("Home")
     newcomer.expect_moment(0, log)
     newcomer.page.keyboard.press("End")
-    newcomer.expect_moment(5, log)
+    newcomer.expect_moment(LAST, log)
     newcomer.page.keyboard.press("Escape")
     newcomer.stage.expect_view("head")
 
 
 def test_its_numbers_are_the_logs(newcomer: Intro, log: Log) -> None:
-    newcomer.slider.press("End")
-    newcomer.slider.press("ArrowLeft")
-    newcomer.slider.press("ArrowLeft")
-    newcomer.expect_moment(3, log)
-    shown = newcomer.page.get_by_role("list", name="Likely next tokens").get_by_role("listitem").all_inner_texts()
-    top = log.steps[0]["top_tokens"][:3]
-    assert [text.split()[0].lstrip("·") for text in shown] == [token["text"].strip() for token in top]
     chosen = log.steps[0]["token"]
-    assert int(re.search(r"(\d+)\D*%", shown[0])[1]) == round(100 * chosen["prob"])  # type: ignore[index]
-    answer = "".join(step["token"]["text"] for step in log.steps)
-    newcomer.slider.press("End")
-    newcomer.expect_moment(5, log)
+    candidates = dict(newcomer.bars(CHOICE, "Likely next tokens"))
+    assert list(candidates) == [token["text"].strip() for token in log.steps[0]["top_tokens"][:3]]
+    assert number(candidates[chosen["text"].strip()]) == round(100 * chosen["prob"])
+
+    words = [token["text"].strip() for token in log.tokens]
+    mix = dict(newcomer.bars(LOOK, "Shares of the mix"))
+    assert number(mix["animal"]) == round(100 * log.weight(13, 8, words.index("it"), words.index("animal")))
+    assert sum(map(number, mix.values())) == pytest.approx(100, abs=2)
+
+    kv = log.steps[2]["kv"]
+    memory = dict(newcomer.bars(AGAIN, "Memory of the cache"))
+    assert list(memory)[:2] == [f"{times * kv['positions']} tokens" for times in (1, 2)]
+    first, *more = map(number, memory.values())
+    assert first == pytest.approx(kv["bytes_used"] / 1e3, abs=0.5)
+    assert more == [pytest.approx(times * kv["bytes_used"] / 1e6, abs=0.01) for times in (2, 4)]
+
+    times = [number(said) for _, said in newcomer.bars(PACE, "Times of steps")]
+    assert times == [round(step["ms"]["total"]) for step in log.steps[: len(times)]]
+
+    newcomer.go(LAST)
     sentence = newcomer.main.get_by_role("paragraph").filter(has_text=log.open["prompt"]).first
-    assert sentence.inner_text().strip() == f"{log.open['prompt']}{answer} limit of new tokens reached"
+    assert sentence.inner_text().strip() == "".join(token["text"] for token in log.tokens)
+
+
+def number(text: str) -> float:
+    """The first in a text."""
+    return float(re.search(r"[\d.]+", text)[0])  # type: ignore[index]
 
 
 def test_skipping_leads_to_the_stage_and_is_remembered(newcomer: Intro) -> None:
@@ -134,7 +167,7 @@ def test_a_question_leads_to_its_view_and_back_leads_back(newcomer: Intro, log: 
     newcomer.stage.expect_view("head")
     newcomer.page.wait_for_url(re.compile("layer=13&head=8&query=8&key=1&view=head"))
     newcomer.stage.look_at("#view=intro")
-    newcomer.expect_moment(5, log)
+    newcomer.expect_moment(LAST, log)
 
 
 def test_a_prompt_of_ones_own_is_told_in_the_same_moments(newcomer: Intro) -> None:
@@ -146,14 +179,32 @@ def test_a_prompt_of_ones_own_is_told_in_the_same_moments(newcomer: Intro) -> No
     field.fill("")
     stage.button("Run").click()
     expect(stage.alert).to_be_visible()
+    newcomer.page.get_by_label("choose").select_option("sample")
+    newcomer.page.get_by_label("new tokens").fill("3")
     field.fill("My favourite colour is")
     field.press("Enter")
     expect(stage.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)
-    expect(newcomer.heading).to_have_text("It reads all 4 tokens at once: prefill.", timeout=30_000)
+    expect(newcomer.heading).to_contain_text("all 4 tokens at once", timeout=30_000)
     stage.button("Pause").click()
     stage.expect_phase("paused")
     log = stage.server.log(stage.run_id)
     assert log.open["prompt"] == "My favourite colour is"
+    assert log.open["sampling"]["strategy"] == "sample"
+
+
+def test_what_is_typed_takes_the_place_of_the_old_prompt_but_not_of_ones_own(newcomer: Intro) -> None:
+    page = newcomer.page
+    newcomer.stage.button("Try your own").click()
+    field = page.get_by_role("textbox", name="Prompt")
+    page.get_by_label("top-k").click()
+    field.click()
+    expect(field).to_have_js_property("selectionStart", 0)
+    page.keyboard.type("One ")
+    page.get_by_label("top-k").click()
+    field.click()
+    page.keyboard.press("End")
+    page.keyboard.type("two")
+    expect(field).to_have_value("One two")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -166,7 +217,7 @@ def test_no_moment_breaks_a_rule_or_is_wider_than_its_window(
     stage = Stage(new_page(**screen, color_scheme=scheme, reduced_motion="reduce"), server)
     stage.page.goto(server.url)
     intro = Intro(stage).whole()
-    for moment in range(6):
+    for moment in range(len(HEADINGS)):
         expect(intro.slider).to_have_value(str(moment))
         assert violations(stage.page) == [], moment
         assert stage.overflow() <= 0, moment
@@ -181,14 +232,14 @@ def test_an_embed_and_a_file_play_it_too(
     page.goto(f"{server.url}embed/{shared_run}?view=intro")
     embedded = Intro(Stage(page, server))
     page.get_by_role("button", name="Watch").click()
-    expect(embedded.heading).to_contain_text("tokens at once: prefill")
+    expect(embedded.heading).to_contain_text("tokens at once")
     expect(page.get_by_role("button", name="Try your own")).to_have_count(0)
     file = export(server, shared_run, tmp_path_factory.mktemp("file"))
     offline = new_page(offline=True)
     offline.goto(f"{file.as_uri()}#view=intro")
     saved = Intro(Stage(offline, server)).whole()
     offline.keyboard.press("End")
-    expect(saved.heading).to_contain_text("Without the cache:")
+    expect(saved.heading).to_contain_text("Without the cache")
     expect(offline.get_by_role("button", name="Try your own")).to_have_count(0)
 
 

@@ -41,7 +41,7 @@ def take_stage(page: Page, server: Server) -> None:
 
 
 def take_intro(page: Page, server: Server) -> None:
-    """All six moments, at the pace at which they play; the last stays in sight a little longer."""
+    """All moments, at the pace at which they play; the last stays in sight a little longer."""
     page.goto(f"{server.url}#view=intro")
     page.get_by_role("button", name="Watch").click()
     frames: list[Image.Image] = []

@@ -1,26 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sentenceOf } from "../../../static/facts/prose.js";
-import { candidatesOf, meanWeights, othersInWords, saidOf, stairsOf, waysOn } from "../../../static/intro/facts.js";
+import {
+  candidatesOf,
+  firstTokensShare,
+  meanWeights,
+  memoryOf,
+  mixOf,
+  othersInWords,
+  paceOf,
+  stairsOf,
+  timesOf,
+  waysOn,
+} from "../../../static/intro/facts.js";
 import { everyNth, introGeometry } from "../../../static/intro/geometry.js";
 import { weightOf } from "../../../static/log/companding.js";
-import { decodeFrame } from "../../../static/log/frames.js";
-import { Run } from "../../../static/log/run.js";
-import { cell, smallRun, token } from "../support/wire.js";
-
-/** Three tokens read, then two fed: rows 3 + 1 + 1. Logits 1.5 and 0.5; seven more in a histogram from -2 to 0. */
-function runOf() {
-  const run = new Run("r1");
-  for (const payload of smallRun()) run.push(decodeFrame(payload));
-  run.open.model.vocab = 9;
-  for (const { data } of run.steps) {
-    data.tail = { low: -2, high: 0, count: 7 };
-    data.top_tokens = [token(" x", 7), token(" d", 8)];
-  }
-  run.steps[0].data.token = token(" d", 8);
-  return run;
-}
-const LOOK = { layer: 1, head: 0, query: 2, key: 1 };
+import { cell, token } from "../support/wire.js";
+import { LOOK, runOf } from "./told.js";
 
 test("the sentence is its tokens' text, in a chat what was typed", () => {
   const run = runOf();
@@ -54,7 +50,6 @@ test("a token that is not in the list stands last, without a share where none is
   run.steps[0].data.token = { ...token(" elsewhere", 55), forced: true };
   const last = candidatesOf(run).at(-1);
   assert.deepEqual([last.token.text, last.share, last.chosen], [" elsewhere", null, true]);
-  assert.match(saidOf("choice", { run, look: null }).title, /given another token/);
 });
 
 test("what decode reads is the mean of a layer's heads", () => {
@@ -71,20 +66,52 @@ test("with the cache each token is computed once, without it every step has all 
   assert.equal(total(stairs.with, "fresh"), 5);
   assert.equal(total(stairs.with, "again"), 0);
   assert.equal(total(stairs.without, "fresh") + total(stairs.without, "again"), 3 + 4 + 5);
-  assert.equal(saidOf("without", { run, look: null }).title, "Without the cache: 12 columns instead of 5.");
 });
 
-test("every moment is said with the run's own numbers", () => {
+test("what a head mixes adds up to all of it, and no token is counted twice", () => {
   const run = runOf();
-  const said = (moment) => saidOf(moment, { run, look: LOOK });
-  assert.match(said("prefill").title, /all 3 tokens at once: prefill/);
-  assert.equal(said("look").title, "Here “c” looks back at “b”.");
-  assert.match(
-    said("look").more,
-    new RegExp(`^${Math.round(100 * weightOf(cell(1, 0, 2, 1)))}.% of its attention, in one of 4 heads`),
+  const parts = mixOf(run, { ...LOOK, query: 4, key: 1 });
+  assert.equal(parts.length, 4);
+  assert.deepEqual(
+    parts.slice(0, 3).map(({ token }) => run.tokens.indexOf(token)),
+    [4, 3, 2],
+    "the largest first",
   );
-  assert.match(said("cache").title, /“d”/);
-  assert.match(saidOf("sentence", { run: null, look: null }).title, /A real language model/);
+  assert.deepEqual([parts[3].token, parts[3].count], [null, 2]);
+  const short = mixOf(run, { ...LOOK, query: 1, key: 0 });
+  assert.deepEqual(
+    short.map(({ token }) => run.tokens.indexOf(token)),
+    [1, 0],
+  );
+});
+
+test("the first token is told of only where heads take much from it", () => {
+  const run = runOf();
+  assert.equal(firstTokensShare(run), null);
+  run.weight = (_layer, _head, _query, key) => (key === 0 ? 0.55 : 0.15);
+  assert.ok(Math.abs(firstTokensShare(run) - 0.55) < 1e-9);
+});
+
+test("memory and times are those of the log, with what disturbed them where it says so", () => {
+  const run = runOf();
+  assert.deepEqual(memoryOf(run), { perToken: 32, positions: 5, used: 160 });
+  run.steps[1].data.conditions = { disturbed: true };
+  assert.deepEqual(timesOf(run), [
+    { rows: 3, ms: 100, disturbed: false },
+    { rows: 1, ms: 40, disturbed: true },
+    { rows: 1, ms: 40, disturbed: false },
+  ]);
+});
+
+test("a time that was disturbed is not taken together with those that were not", () => {
+  const run = runOf();
+  run.steps[1].data.ms.total = 900;
+  run.steps[1].data.conditions = { disturbed: true };
+  assert.deepEqual([paceOf(run).later, paceOf(run).disturbed], [40, false]);
+  run.steps[2].data.conditions = { disturbed: true };
+  assert.deepEqual([paceOf(run).later, paceOf(run).disturbed], [900, true]);
+  run.steps[0].data.conditions = { disturbed: true };
+  assert.equal(paceOf(run).first.disturbed, true);
 });
 
 test("three ways lead on, to the step and cell that were told", () => {

@@ -28,22 +28,26 @@ test("a moment is there as soon as the run has what it shows", () => {
   assert.equal(names(null), "sentence");
   assert.equal(names(runOf(0)), "sentence");
   assert.equal(names(runOf(1)), "sentence prefill look choice");
-  assert.equal(names(runOf(2)), "sentence prefill look choice cache");
-  assert.equal(names(runOf(3, ENDED)), "sentence prefill look choice cache without");
+  assert.equal(names(runOf(2)), "sentence prefill look choice cache decode");
+  assert.equal(names(runOf(3)), "sentence prefill look choice cache decode again");
+  assert.equal(names(runOf(3, ENDED)), "sentence prefill look choice cache decode again pace without");
+  assert.equal(names(runOf(2, ENDED)), "sentence prefill look choice cache decode pace without");
 });
 
 test("without a look, or without decode, the rest is told", () => {
-  assert.deepEqual(momentsOf({ run: runOf(3, ENDED), look: null }), [
-    "sentence",
-    "prefill",
-    "choice",
-    "cache",
-    "without",
-  ]);
+  const whole = runOf(3, ENDED);
+  const unseen = momentsOf({ run: whole, look: LOOK }).filter((name) => name !== "look");
+  assert.deepEqual(momentsOf({ run: whole, look: null }), unseen);
   assert.deepEqual(momentsOf({ run: runOf(1, ENDED), look: null }), ["sentence", "prefill", "choice"]);
 });
 
-test("playing goes through every moment in half a minute and stops at the last", () => {
+test("a study is not said to use the cache as runs do", () => {
+  const run = runOf(3, ENDED);
+  run.open.study = { kind: "twin", cache: "none" };
+  assert.deepEqual(momentsOf({ run, look: LOOK }), ["sentence", "prefill", "look", "choice"]);
+});
+
+test("playing goes through every moment in three quarters of a minute and stops at the last", () => {
   const store = introOf(runOf(3, ENDED), { intro: { moment: 0, progress: 0 } });
   store.dispatch({ type: "play" });
   const seen = [];
@@ -55,7 +59,7 @@ test("playing goes through every moment in half a minute and stops at the last",
     ms += 100;
   }
   assert.deepEqual(seen, momentsOf(store.state()));
-  assert.ok(ms >= 25_000 && ms <= 35_000, `${ms} ms`);
+  assert.ok(ms >= 40_000 && ms <= 46_000, `${ms} ms`);
   assert.equal(introIsOver(store.state()), true);
   assert.equal(store.state().step, 0, "the steps' own playhead stands");
   store.dispatch({ type: "play" });
