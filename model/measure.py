@@ -2,8 +2,8 @@
 
 A step of one run multiplies a row by every weight once, so the bandwidth is that of a matrix which is larger than any
 cache of the machine, times a vector. Prefill multiplies many rows at a time: the peak is that of a product of two
-matrices. Both in what the engine keeps its matrices as, on its device, with all of torch's threads. Others may use the
-machine too, so the best of several takes counts, and all are told.
+matrices. Both in what the engine keeps its matrices as, on its device, with all of torch's threads. The median of
+several takes counts; their spread is told, and whether anything disturbed them.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from math import isqrt
+from statistics import median
 from typing import Any
 
 import torch
 
+from kvscope.model.engine.conditions import Watch, told
 from kvscope.model.linear import name_of
 
 READ_BYTES = 2**29
 """Of the matrix that is read: twice the largest cache that was met (260 MiB)."""
 PRODUCT_SIDE = {"cpu": 2048, "cuda": 8192}
 """Rows and columns of a product, by kind of device: its matrices stay in the caches of a CPU and fill a GPU."""
-LEAST_TAKES, MOST_TAKES = 3, 12
+LEAST_TAKES, MOST_TAKES = 5, 15
 ENOUGH_S = 1.0
 """No further take after this long, once there are the least."""
 
@@ -46,17 +48,24 @@ def measure(
 def _bandwidth(device: str, dtype: torch.dtype, side: int) -> dict[str, Any]:
     # Filled, not empty: pages that were never written are all the same page, which stays in the cache.
     matrix, row = (torch.full(size, 0.5, device=device, dtype=dtype) for size in ((side, side), (side,)))
-    return {"bytes": matrix.nbytes, **_best(matrix.nbytes, _takes(lambda: torch.mv(matrix, row), device))}
+    return {"bytes": matrix.nbytes, **_rate(matrix.nbytes, lambda: torch.mv(matrix, row), device)}
 
 
 def _peak(device: str, dtype: torch.dtype, side: int) -> dict[str, Any]:
     left, right = (torch.full((side, side), 0.5, device=device, dtype=dtype) for _ in range(2))
     flops = 2 * side**3
-    return {"flops": flops, **_best(flops, _takes(lambda: torch.mm(left, right), device))}
+    return {"flops": flops, **_rate(flops, lambda: torch.mm(left, right), device)}
 
 
-def _best(amount: int, takes: list[float]) -> dict[str, Any]:
-    return {"per_second": amount / min(takes), "takes_ms": [1000 * take for take in takes]}
+def _rate(amount: int, work: Callable[[], Any], device: str) -> dict[str, Any]:
+    watch = Watch()
+    takes = _takes(work, device)
+    return {
+        "per_second": amount / median(takes),
+        "spread": [amount / max(takes), amount / min(takes)],
+        "takes_ms": [1000 * take for take in takes],
+        "conditions": told(watch.conditions()),
+    }
 
 
 def _takes(work: Callable[[], Any], device: str) -> list[float]:

@@ -446,19 +446,23 @@ PerSecond = Annotated[float, Field(gt=0)]
 
 
 class Bandwidth(TypedDict):
-    """`bytes`: read in each take; `per_second`: in the shortest one."""
+    """`bytes`: read in each take; `per_second`: in the median one, `spread`: in the longest and in the shortest."""
 
     bytes: Positive
     per_second: PerSecond
+    spread: list[PerSecond]
     takes_ms: list[Milliseconds]
+    conditions: StepConditions
 
 
 class Peak(TypedDict):
-    """`flops`: multiply-adds × 2 of each take; `per_second`: in the shortest one."""
+    """`flops`: multiply-adds × 2 of each take; `per_second`: in the median one, `spread`: as of bandwidth."""
 
     flops: Positive
     per_second: PerSecond
+    spread: list[PerSecond]
     takes_ms: list[Milliseconds]
+    conditions: StepConditions
 
 
 class Measured(TypedDict):

@@ -1,9 +1,9 @@
 """Whether something else than the work itself took part of a measured time: other runs, or the rest of the machine.
 
-Linux tells three things of the time in between two looks: how long some thread of the machine waited for a processor
-(pressure stall information, /proc/pressure/cpu), how often a thread of this process was made to give its processor up
-(getrusage), and how much processor time a hypervisor gave to others (/proc/stat). docs/measurements.md, "When a time
-is disturbed", has what they say of a quiet machine and of busy ones.
+Linux tells three things of the time in between two looks: how long threads of this process were ready and waited for a
+processor (/proc/self/task/*/schedstat), how often one was made to give its processor up (getrusage), and how much
+processor time a hypervisor gave to others (/proc/stat). docs/measurements.md, "When a time is disturbed", has what they
+say of a quiet machine and of busy ones.
 """
 
 from __future__ import annotations
@@ -12,24 +12,26 @@ import os
 import resource
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-MOST_WAITING, MOST_STOLEN = 0.35, 0.05
+MOST_WAITING, MOST_STOLEN = 0.1, 0.05
 """Shares of a time above which it is called disturbed."""
 MOST_SWITCHES_PER_MS = 1.0
 """The same where the system does not tell of waiting threads; a share says nothing of a millisecond or two."""
 LEAST_MS = 5.0
-_PRESSURE, _STAT = Path("/proc/pressure/cpu"), Path("/proc/stat")
+_THREADS, _STAT = Path("/proc/self/task"), Path("/proc/stat")
 _STEAL = 8
 """Column of /proc/stat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Of a time. `others`: most other runs in one of its passes. `waiting`: share of it in which some thread waited for
-    a processor; `switches`: times a thread of this process had to give one up; `stolen`: processor time that a
-    hypervisor took, as a share of it. None where the system does not say.
+    """Of a time. `others`: most other runs in one of its passes. `waiting`: how long threads of this process waited for
+    a processor, as a share of it; `switches`: times one had to give its processor up; `stolen`: processor time that a
+    hypervisor took, as a share. None where the system does not say.
     """
 
     ms: float = 0.0
@@ -50,6 +52,21 @@ class Conditions:
         return self.waiting > MOST_WAITING
 
 
+def told(conditions: Conditions) -> dict[str, Any]:
+    """As frames and answers tell of them (docs/frames.md)."""
+
+    def rounded(share: float | None) -> float | None:
+        return None if share is None else round(share, 3)
+
+    return {
+        "disturbed": conditions.disturbed,
+        "others": conditions.others,
+        "waiting": rounded(conditions.waiting),
+        "switches": conditions.switches,
+        "stolen": rounded(conditions.stolen),
+    }
+
+
 class Watch:
     """Looks at the machine from here on."""
 
@@ -58,10 +75,10 @@ class Watch:
 
     def conditions(self, others: int = 0) -> Conditions:
         """Of the time since. `others`: how many other runs were computed together with it."""
-        (at, pressure, switches, steal), (at_now, pressure_now, switches_now, steal_now) = self._before, _look()
+        (at, waited, switches, steal), (at_now, waited_now, switches_now, steal_now) = self._before, _look()
         seconds = max(at_now - at, 1e-9)
-        waiting = None if pressure is None or pressure_now is None else min(1.0, (pressure_now - pressure) / seconds)
-        stolen = None if steal is None or steal_now is None else min(1.0, (steal_now - steal) / seconds)
+        waiting = None if waited is None or waited_now is None else _share(waited_now - waited, seconds)
+        stolen = None if steal is None or steal_now is None else _share(steal_now - steal, seconds)
         return Conditions(1000 * seconds, others, waiting, switches_now - switches, stolen)
 
 
@@ -85,16 +102,24 @@ def _mean(shares: Iterable[tuple[float | None, float]]) -> float | None:
 
 
 def _look() -> tuple[float, float | None, int, float | None]:
-    """Now, seconds in which some thread waited, times this process had to give a processor up, seconds stolen."""
-    return time.perf_counter(), _pressure_s(), resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw, _steal_s()
+    """Now, seconds that threads have waited, times this process had to give a processor up, seconds stolen."""
+    return time.perf_counter(), _waited_s(), resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw, _steal_s()
 
 
-def _pressure_s() -> float | None:
+def _share(part: float, whole: float) -> float:
+    """Of what may have grown less than it did, by a thread that has ended."""
+    return max(0.0, min(1.0, part / whole))
+
+
+def _waited_s() -> float | None:
+    waited = 0
     try:
-        some = _PRESSURE.read_text("ascii").partition("\n")[0]
-        return int(some.rpartition("total=")[2]) / 1e6
-    except (OSError, ValueError):
+        for thread in os.listdir(_THREADS):
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+                waited += int((_THREADS / thread / "schedstat").read_bytes().split()[1])
+    except (OSError, ValueError, IndexError):
         return None
+    return waited / 1e9
 
 
 def _steal_s() -> float | None:

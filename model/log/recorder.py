@@ -12,7 +12,7 @@ import numpy as np
 from kvscope.model.api import Frame, RunRequest, ValuesRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.capture import CapturedRows
-from kvscope.model.engine.conditions import Conditions
+from kvscope.model.engine.conditions import told
 from kvscope.model.engine.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord, Timing
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log import frames, schema
@@ -123,7 +123,7 @@ class Recorder:
             bytes_read=record.cost.bytes_read,
             weights_read=record.cost.weights,
             rows_computed=record.cost.rows,
-            **({"conditions": told_conditions(record.timing.conditions)} if record.timing.conditions else {}),
+            **({"conditions": schema.Conditions(**told(record.timing.conditions))} if record.timing.conditions else {}),
         )
 
     def _beams(self, record: BeamsRecord) -> schema.Beams:
@@ -200,17 +200,6 @@ def _milliseconds(timing: Timing) -> schema.Milliseconds:
         total=timing.total,
         chunks=list(timing.chunks),
         layers=None if timing.layers is None else [round(ms, 3) for ms in timing.layers],
-    )
-
-
-def told_conditions(conditions: Conditions) -> schema.Conditions:
-    """As a frame tells of them."""
-    return schema.Conditions(
-        disturbed=conditions.disturbed,
-        others=conditions.others,
-        waiting=None if conditions.waiting is None else round(conditions.waiting, 3),
-        switches=conditions.switches,
-        stolen=None if conditions.stolen is None else round(conditions.stolen, 3),
     )
 
 

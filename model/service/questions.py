@@ -20,8 +20,9 @@ from kvscope.model.api import MAX_PROMPT_TOKENS, CacheDtype, Frame, Refused, Val
 from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Tokenizer
+from kvscope.model.engine.conditions import told
 from kvscope.model.engine.engine import Engine
-from kvscope.model.log.recorder import told_conditions, values_frames
+from kvscope.model.log.recorder import values_frames
 from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
 from kvscope.model.small_cache import Form
 
@@ -199,7 +200,7 @@ class Questions:
             "ms": timed.ms,
             "rows": timed.rows,
             "weights_read": timed.weights,
-            "conditions": told_conditions(timed.conditions).model_dump(),
+            "conditions": told(timed.conditions),
         }
 
     @property

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from kvscope.model.api import MAX_ASKS, Refused, Sampling, ServingSettings
+from kvscope.model.engine.conditions import told
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, PassEntry, PassRecord, TokenRecord
 from kvscope.model.log import schema
-from kvscope.model.log.recorder import told_conditions
 from kvscope.model.serving.request import THERE, ServedRequest, Tokenized
 from kvscope.model.serving.room import Room
 
@@ -144,7 +144,7 @@ class Round:
             requests=[self._state(request) for request in self._requests],
             pool=schema.PoolState(blocks=self._engine.cache.blocks, others=self._blocks_of_others()),
             events=self._told_by(start_ms + done.ms),
-            conditions=told_conditions(replace(done.conditions, others=len(others))),
+            conditions=schema.Conditions(**told(replace(done.conditions, others=len(others)))),
         )
 
     def _told_by(self, ms: float) -> list[schema.ServingEvent]:

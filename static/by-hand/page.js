@@ -19,7 +19,7 @@ const PRINTS = [
 ];
 const HEADINGS = {
   a: ["Check attention with a pencil: “the cat sat”", "A · 2 numbers"],
-  b: ["Check a whole step with a pencil: “I love” → “AI”", "B · 4 numbers, 2 heads"],
+  b: ["Check a step of attention with a pencil: “I love” → “AI”", "B · 4 numbers, 2 heads"],
 };
 
 /** @param {{example: "a"|"b", framed: boolean, real: Object|null, theme: string, setTheme: Function}} props */
@@ -84,7 +84,7 @@ function Derivation({ shown: bare, open, predict, real, theme, framed, actions }
       </div>
       <${Said} wrong=${shown.wrong} table=${table} moment=${moment} />
       <${Inputs} answer=${answer} wrong=${shown.wrong} actions=${actions} />
-      <p class="by-hand-key"><span class="key-input">an input: type in it</span> <span class="key-computed">computed: open it</span>${shown.changed.size > 0 && html` <span class="key-changed">${shown.changed.size} numbers changed</span>`}</p>
+      <p class="by-hand-key"><span class="key-input">an input: type in it</span> <span class="key-computed">computed: open it</span>${shown.changed.size > 0 && html` <span class="key-changed">${shown.changed.size} numbers changed with the last edit</span>`}</p>
     </div>
     <div class="by-hand-lines">
       ${table.lines.map(

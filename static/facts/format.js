@@ -183,11 +183,15 @@ export function bareLabel(token, limit = LABEL_CHARS) {
   return label.length > 1 && label.startsWith("·") ? label.slice(1) : label;
 }
 
+/** A word's space before it says nothing to a reader; that of a newline or a full stop tells it from another token. */
+const SPACED_WORD = /^·[\p{L}\p{N}]/u;
+
 /**
- * @returns {string} the token in quotation marks for a sentence: “animal”, without the space it starts with;
+ * @returns {string} the token in quotation marks for a sentence: “animal”, a word without the space it starts with;
  *   right-to-left letters are isolated, so that the rest of the sentence keeps its order
  */
 export function quoted(token, limit = 24) {
-  const bare = bareLabel(token, limit);
+  const label = tokenLabel(token, limit);
+  const bare = SPACED_WORD.test(label) ? label.slice(1) : label;
   return `“${RIGHT_TO_LEFT.test(bare) ? `\u2068${bare}\u2069` : bare}”`;
 }

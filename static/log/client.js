@@ -260,6 +260,12 @@ export function createClient({
     /** A token's learned row, and those nearest to it.  @throws {Problem} */
     embedding: async ({ token }) => (await request(`/api/embedding?token=${token}`)).json(),
 
+    /** A step's forward passes timed once more, alone, with the cache or without.  @throws {Problem} */
+    timing: async ({ run, step, cache }) => (await request(at(run, `/timing?step=${step}&cache=${cache}`))).json(),
+
+    /** What this machine can read and compute a second, at best.  @throws {Problem} */
+    measure: () => post("/api/measure", {}),
+
     /** What every position of the prompt says of the next token, held against the one that came.  @throws {Problem} */
     losses: async ({ run }) => (await request(at(run, "/losses"))).json(),
 

@@ -37,6 +37,11 @@ export class Run {
     return this.open?.reused ?? 0;
   }
 
+  /** How many passes the prompt went in; 1 until that is known. */
+  get prefillPasses() {
+    return this.steps[0]?.data.ms.chunks.length ?? 1;
+  }
+
   /** How many rows of the prompt this run computes itself. */
   get prefillRows() {
     return this.promptLength - this.reused;

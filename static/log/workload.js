@@ -8,6 +8,7 @@
  * @property {boolean} sharing
  * @property {boolean} reserve
  * @property {number} blocks
+ * @property {Object|null} [keep] how many rows of each sequence stay
  *
  * @typedef {Object} Round
  * @property {number} number

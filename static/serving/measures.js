@@ -139,7 +139,7 @@ export function mostBlocks(round) {
   return Math.max(0, ...round.passes.map((pass) => new Set(runningOf(pass).flatMap(({ table }) => table)).size));
 }
 
-/** @returns {{request: number, positions: number, table: number[]}[]} the requests that are being answered after a pass */
+/** @returns {{request: number, positions: number, table: number[], dropped?: number}[]} the requests that are being answered after a pass */
 export function runningOf({ requests }) {
   return requests.map((each, request) => ({ ...each, request })).filter(({ state }) => state === "running");
 }

@@ -1,5 +1,7 @@
 /** Measured times of a run's steps. Pure. */
 
+import { undisturbed } from "../facts/conditions.js";
+
 /** @returns {number} the middle value, or the mean of the two middle ones; NaN of nothing */
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
@@ -11,16 +13,17 @@ export function median(values) {
  * @param {Object} run
  * @param {number} step the step in sight; only what had been measured by then counts
  * @returns {{prefill: {ms: number, tokens: number, perToken: number, chunks: number},
- *   decode: null|{here: number|null, median: number, perSecond: number, steps: number[]},
+ *   decode: null|{here: number|null, median: number, perSecond: number, steps: number[], of: number, disturbed: boolean},
  *   parts: {name: string, ms: number}[], total: number, batch: number}}
- *   ms throughout; `tokens`: those of the prompt that were computed; `parts`: what the step in sight spent its time on, out of `total`
+ *   ms throughout; `median`: of the `of` steps that nothing disturbed, or of all where every one was; `tokens`: those of the prompt that were computed; `parts`: what the step in sight spent its time on, out of `total`
  */
 export function timeFacts(run, step) {
   const ms = (at) => run.steps[at].data.ms;
   const { data } = run.steps[step];
   const steps = [];
   for (let at = 1; at <= step; at++) steps.push(ms(at).total);
-  const middle = median(steps);
+  const quiet = quietOf(run.steps.slice(1, step + 1));
+  const middle = median(quiet.steps.map((one) => one.data.ms.total));
   const { forward, capture, sample, total } = data.ms;
   return {
     prefill: {
@@ -29,7 +32,16 @@ export function timeFacts(run, step) {
       perToken: ms(0).total / run.prefillRows,
       chunks: ms(0).chunks.length,
     },
-    decode: steps.length ? { here: step > 0 ? total : null, median: middle, perSecond: 1000 / middle, steps } : null,
+    decode: steps.length
+      ? {
+          here: step > 0 ? total : null,
+          median: middle,
+          perSecond: 1000 / middle,
+          steps,
+          of: quiet.steps.length,
+          disturbed: quiet.disturbed,
+        }
+      : null,
     parts: [
       { name: "forward", ms: forward },
       { name: "capture", ms: capture },
@@ -40,17 +52,23 @@ export function timeFacts(run, step) {
   };
 }
 
+/** @returns {{steps: Object[], disturbed: boolean}} the steps that nothing disturbed; all of them where each was */
+function quietOf(steps) {
+  const quiet = undisturbed(steps);
+  return quiet.length ? { steps: quiet, disturbed: false } : { steps, disturbed: steps.length > 0 };
+}
+
 /**
  * A phase's typical step: what went in, what it cost, and how much arithmetic each byte read was good for.
  *
  * @param {Object} run
  * @param {"prefill"|"decode"} phase decode: the median over its steps, each figure for itself
- * @returns {null|{steps: number, rows: number, ms: number, msTotal: number, msPerToken: number, flops: number, read: number,
+ * @returns {null|{steps: number, disturbed: boolean, rows: number, ms: number, msTotal: number, msPerToken: number, flops: number, read: number,
  *   flopsPerToken: number, readPerToken: number, intensity: number, flopsPerSecond: number, bytesPerSecond: number}}
  *   `ms`: the forward passes alone, which is what flops and read are about; `msTotal`: the whole step; null when there is no such step
  */
 export function phaseFacts(run, phase) {
-  const steps = phase === "prefill" ? run.steps.slice(0, 1) : run.steps.slice(1);
+  const { steps, disturbed } = quietOf(phase === "prefill" ? run.steps.slice(0, 1) : run.steps.slice(1));
   if (!steps.length) return null;
   const middle = (of) => median(steps.map(of));
   const rows = middle(({ data, rows }) => data.rows_computed ?? rows);
@@ -59,6 +77,7 @@ export function phaseFacts(run, phase) {
   const read = middle(({ data }) => data.bytes_read);
   return {
     steps: steps.length,
+    disturbed,
     rows,
     ms,
     msTotal: middle(({ data }) => data.ms.total),

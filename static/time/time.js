@@ -2,7 +2,9 @@
 
 import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
+import { disturbance, originOf } from "../facts/conditions.js";
 import { counted, integer, milliseconds, quoted } from "../facts/format.js";
+import { passesInWords } from "../facts/passes.js";
 import { isAwaited } from "../state/settled.js";
 import { Card } from "../ui/card.js";
 import { Surface } from "../ui/surface.js";
@@ -24,7 +26,7 @@ export function Time({ state, dispatch }) {
     return html`<${Card} ...${opens} dispatch=${dispatch} number="" says=${`The prompt’s ${counted(run.prefillRows, "token")}: ${run.steps.length ? "on their way" : rows}`} />`;
   }
   const { prefill, decode } = timeFacts(run, settled);
-  const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} ${run.reused ? "computed " : ""}of the prompt ${prefill.chunks > 1 ? `(in ${prefill.chunks} passes) ` : ""}took ${milliseconds(prefill.ms)}${run.open.parent ? " in the run this one branched from" : ""}`;
+  const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} ${run.reused ? "computed " : ""}of the prompt ${prefill.chunks > 1 ? `(in ${prefill.chunks} passes) ` : ""}took ${milliseconds(prefill.ms)}${disturbance(run.steps[0].data) ? " (disturbed)" : ""}${run.open.parent ? " in the run this one branched from" : ""}`;
   const told = decode
     ? {
         number: milliseconds(decode.here),
@@ -32,9 +34,9 @@ export function Time({ state, dispatch }) {
       }
     : {
         number: milliseconds(prefill.ms),
-        says: html`until the first token (<${Term} id="ttft">TTFT<//>)${run.reused ? html`: ${integer(run.reused)} of ${integer(run.promptLength)} prompt tokens were read from the cache, ${integer(prefill.tokens)} computed` : html`, for ${prefill.tokens === 1 ? "the one token" : `all ${prefill.tokens} tokens`} of the prompt at once`}`,
+        says: html`until the first token (<${Term} id="ttft">TTFT<//>)${run.reused ? html`: ${integer(run.reused)} of ${integer(run.promptLength)} prompt tokens were read from the cache, ${integer(prefill.tokens)} computed` : html`, for ${prefill.tokens === 1 ? "the one token" : `all ${prefill.tokens} tokens`} of the prompt ${passesInWords(run)}`}`,
       };
-  return html`<${Card} ...${opens} dispatch=${dispatch} origin="measured" ...${told}>
+  return html`<${Card} ...${opens} dispatch=${dispatch} origin=${originOf(run.steps.slice(decode ? settled : 0, settled + 1))} ...${told}>
     <${StepBars} run=${run} step=${settled} dispatch=${dispatch} />
   <//>`;
 }

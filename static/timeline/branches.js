@@ -38,7 +38,11 @@ function Words({ run, count }) {
 /** @param {Object} shared as `sharedBlocks` gives it */
 function sharingSentence({ shared, elsewhere, blocks, positions, whole, blockSize }) {
   const some = `Shares ${shared || elsewhere} of its ${counted(blocks, "cache block")}`;
-  if (shared) return `${some} (${shared * blockSize} tokens) with its parent: the same memory, not a copy.`;
+  const rest = positions - shared * blockSize;
+  const copied = `K and V of the other ${counted(rest, "token")} were copied into a block of its own, to write on behind them.`;
+  if (shared && rest > 0)
+    return `${some} (${shared * blockSize} tokens) with its parent: the same memory. ${copied} No token before it was computed again.`;
+  if (shared) return `${some} with its parent: the same memory. No token before it was computed again.`;
   if (elsewhere) return `${some} with another branch: the same memory, not a copy.`;
   if (whole) return `The cache of the ${positions} tokens before it was gone, so they were computed again.`;
   return `The ${positions} tokens before it fill no whole block of ${blockSize}: their K and V were copied, nothing was computed again.`;

@@ -1,6 +1,7 @@
 /** One plain sentence about a step, built from the run's own numbers. */
 
 import { bytes, integer, milliseconds, percent, quoted } from "../facts/format.js";
+import { passesInWords } from "../facts/passes.js";
 
 /** Characters of a token before it is cut, so that a sentence keeps to a line or two. */
 const TOKEN_CHARS = 16;
@@ -30,7 +31,7 @@ function prefillWork(run, sweeping) {
     return `prefill: ${read}; ${integer(rows)} ${sweeping ? (rows === 1 ? "is" : "are") : rows === 1 ? "was" : "were"} computed, which ${sweeping ? "will add" : "added"} ${written} to it`;
   }
   const all = rows === 1 ? "the only prompt token goes" : `all ${integer(rows)} prompt tokens go`;
-  return `prefill: ${all} through the model at once, and ${written} of keys and values ${sweeping ? "will go" : "go"} into the cache`;
+  return `prefill: ${all} through the model ${passesInWords(run)}, and ${written} of keys and values ${sweeping ? "will go" : "go"} into the cache`;
 }
 
 function decodeWork(run, step, sweeping) {

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useTerm } from "../words/term.js";
 
-/** Where a number comes from, defined in the glossary. @param {{origin: "measured"|"computed"|"estimated"}} props */
+/** Where a number comes from, defined in the glossary. @param {{origin: "measured"|"disturbed"|"computed"|"estimated"}} props */
 export function Badge({ origin }) {
   const { setOpen, props } = useTerm(origin);
   return html`<span class="badge" ...${props} onClick=${() => setOpen(true)}>${origin}</span>`;

@@ -8,7 +8,7 @@ import { OpenView } from "./open-view.js";
  * @param {Object} props
  * @param {string} props.name as the region is called
  * @param {*} [props.title] what stands as the heading, the name where it is not given
- * @param {"measured"|"computed"|"estimated"|null} [props.origin] where its number comes from
+ * @param {"measured"|"disturbed"|"computed"|"estimated"|null} [props.origin] where its number comes from
  * @param {string} props.view the large view
  * @param {string} props.question what that answers
  * @param {Function|null} [props.dispatch] null: there is nothing to open yet

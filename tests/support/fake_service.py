@@ -33,6 +33,7 @@ from kvscope.model.by_hand.examples import Example
 from kvscope.model.log.frames import encode, header, relabel, token_ids
 
 LAYERS, HEADS, HEAD_DIM, VOCAB = 2, 3, 4, 1000
+QUIET = {"disturbed": False, "others": 0, "waiting": 0.0, "switches": 0, "stolen": None}
 MOST_TOKENS = 100
 """Of a prompt, the rest of which is passed over: its weights then fit one frame."""
 
@@ -278,8 +279,7 @@ class FakeService:
         if self.busy:
             raise Refused("run", "Other runs are being computed.", status=409)
         rows = 1 if cached else len(ids)
-        quiet = {"disturbed": False, "others": 0, "waiting": 0.0, "switches": 0, "stolen": None}
-        return {"ms": float(rows), "rows": rows, "weights_read": {"float32": 8}, "conditions": quiet}
+        return {"ms": float(rows), "rows": rows, "weights_read": {"float32": 8}, "conditions": QUIET}
 
     def losses(self, ids: list[int]) -> dict[str, Any]:
         positions = [
@@ -314,12 +314,13 @@ class FakeService:
         if self.busy:
             raise Refused("run", BUSY, status=409)
         takes = [2.0, 1.0, 4.0]
+        quiet = {"conditions": QUIET}
         return {
             "device": "cpu",
             "threads": 2,
             "dtype": "float32",
-            "bandwidth": {"bytes": 10**7, "per_second": 1e10, "takes_ms": takes},
-            "peak": {"flops": 10**8, "per_second": 1e11, "takes_ms": takes},
+            "bandwidth": {"bytes": 10**7, "per_second": 5e9, "spread": [2.5e9, 1e10], "takes_ms": takes, **quiet},
+            "peak": {"flops": 10**8, "per_second": 5e10, "spread": [2.5e10, 1e11], "takes_ms": takes, **quiet},
         }
 
     def values(self, request: ValuesRequest) -> list[Frame]:

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { disturbance } from "../../facts/conditions.js";
 import { keptAs } from "../../facts/dtypes.js";
 import { integer, milliseconds, percent, short, significant } from "../../facts/format.js";
 import { oneFormat } from "../../facts/weights.js";
@@ -119,7 +120,7 @@ function Machine({ measuring: { measured, going, problem, measure } }) {
     <button type="button" class="plain-button" disabled=${going} onClick=${measure}>${going ? "Measuring…" : measured ? "Measure again" : "Measure this machine"}</button>
     <p role="status">${
       measured
-        ? html`Reads <b class="number is-output">${short(measured.bandwidth.per_second, "B/s")}</b>, multiplies at <b class="number is-output">${short(measured.peak.per_second, "FLOP/s")}</b>: measured, ${measured.dtype} on ${measured.device}${measured.threads ? html`, ${integer(measured.threads)} threads` : ""}, the best of ${integer(measured.bandwidth.takes_ms.length)} and ${integer(measured.peak.takes_ms.length)} takes.`
+        ? html`Reads <b class="number is-output">${short(measured.bandwidth.per_second, "B/s")}</b>, multiplies at <b class="number is-output">${short(measured.peak.per_second, "FLOP/s")}</b>: measured, ${measured.dtype} on ${measured.device}${measured.threads ? html`, ${integer(measured.threads)} threads` : ""}, medians of ${integer(measured.bandwidth.takes_ms.length)} and ${integer(measured.peak.takes_ms.length)} takes, from ${short(measured.bandwidth.spread[0], "B/s")} to ${short(measured.bandwidth.spread[1], "B/s")}${disturbance(measured.bandwidth) ? `. Disturbed: ${disturbance(measured.bandwidth)}` : ""}.`
         : html`<span class="quiet">Its own bandwidth and peak take a few seconds, and no run may be going on.</span>`
     }</p>
     ${problem && html`<p class="own-wrong" role="alert">${problem}</p>`}

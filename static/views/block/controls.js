@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { counted, tokenLabel } from "../../facts/format.js";
+import { passesInWords } from "../../facts/passes.js";
 import { Token } from "../../ui/token.js";
 
 export function BlockControls({ run, scene, newest, locked, dispatch }) {
@@ -20,7 +21,7 @@ export function BlockControls({ run, scene, newest, locked, dispatch }) {
       ${layerButton(layer + 1, "Open the layer above", `${layer + 1 < run.layers ? `L${layer + 1}` : ""} ▶`)}
     </span>
     <span class="block-row">
-      step ${step}, ${prefill ? `prefill: ${counted(rows, "row")} at once` : "decode: one row"}
+      step ${step}, ${prefill ? `prefill: ${counted(rows, "row")} ${passesInWords(run)}` : "decode: one row"}
       <label>
         row
         <select

@@ -153,7 +153,7 @@ function Learned({ making, scene, state, client }) {
   const { model } = scene.run.open;
   const each = weightElementBytes(model);
   return html`<p>
-      ${making.weights} [${integer(rows)} × ${integer(columns)}] · ${weightDtype(model)} · ${bytes(rows * columns * each)}; one row of it: ${bytes(columns * each)}
+      ${making.weights} ${integer(columns)} numbers in, ${integer(rows)} out; stored as [${integer(rows)} × ${integer(columns)}] · ${weightDtype(model)} · ${bytes(rows * columns * each)}; one row of it: ${bytes(columns * each)}
       ${" "}<button type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? "Hide" : "See"} all of ${making.weights}</button>
     </p>
     ${shown && html`<${MatrixPicture} name=${making.weights} of=${making.wanted.of} row=${making.wanted.index} scene=${scene} state=${state} client=${client} />`}`;

@@ -1,6 +1,7 @@
 /** The words of the drawing of a block: names, shapes, operations, and the sentence under it. Pure. */
 
 import { counted, fixed, integer, percent, quoted, significant } from "../../facts/format.js";
+import { passesInWords } from "../../facts/passes.js";
 import { deltas } from "./scene.js";
 
 /**
@@ -171,7 +172,10 @@ export function sentence(scene) {
   }
   const later = positions - query - 1;
   return {
-    strong: rows === 1 ? "Prefill, one row." : `Prefill: ${integer(rows)} rows go through layer ${layer} at once.`,
+    strong:
+      rows === 1
+        ? "Prefill, one row."
+        : `Prefill: ${integer(rows)} rows go through layer ${layer} ${passesInWords(run)}.`,
     text:
       `This is the row of ${name}, number ${integer(query + 1)} of ${integer(positions)}. ` +
       (query ? `It may read itself and the ${integer(query)} before it` : "It may read only itself") +

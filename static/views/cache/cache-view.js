@@ -46,6 +46,7 @@ function Sheet({ state, focus, dispatch, client, controller }) {
       "why",
       html`<${WhyCache}
           run=${run} step=${step} twin=${none} ready=${ready} recorded=${recorded} dispatch=${dispatch} controller=${controller}
+          client=${client}
         />
         <h4>And if it forgets?</h4>
         <${Forgotten} run=${run} twin=${forgotten} ready=${ready} dispatch=${dispatch} />`,

@@ -2,6 +2,8 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { branchStep } from "../../facts/branching.js";
+import { disturbance, undisturbed } from "../../facts/conditions.js";
 import { counted, integer, milliseconds, short, times } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
 import { compareTwin, rowsComputed, rowsWithoutCache } from "../../facts/twins.js";
@@ -9,15 +11,16 @@ import { oneFormat, readAlike } from "../../facts/weights.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
 import { useStages } from "../../ui/use-stages.js";
+import { MeasureAgain } from "./measure-again.js";
 import { fedNames, Stairs } from "./stairs.js";
 import { showsLittle, timeWords } from "./time-words.js";
 import { TwinControl } from "./twin-control.js";
 
 /**
- * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function, controller: Object}} props
+ * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function, controller: Object, client: Object}} props
  *   `twin`: of `useTwin`; `recorded`: the run came with the page, so its times may be another machine's
  */
-export function WhyCache({ run, step, twin, ready, recorded, dispatch, controller }) {
+export function WhyCache({ run, step, twin, ready, recorded, dispatch, controller, client }) {
   const { log } = twin;
   const stage = useStages(2);
   const done = log?.steps.length ?? 0;
@@ -25,10 +28,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
   const would = useMemo(() => rowsWithoutCache(run), [run, count]);
   const compared = useMemo(() => (done ? compareTwin(run, log) : null), [run, count, log, done]);
   const names = useMemo(() => fedNames(run), [run, count]);
-  const cached = useMemo(
-    () => run.steps.map((one) => ({ reused: one.firstQuery, again: 0, fresh: rowsComputed(one), done: true })),
-    [run, count],
-  );
+  const cached = useMemo(() => run.steps.map((one, at) => lineOf(one, at <= (branchStep(run) ?? -1))), [run, count]);
   const without = useMemo(
     () => run.steps.map(({ firstQuery, rows }, at) => ({ reused: 0, again: firstQuery, fresh: rows, done: at < done })),
     [run, count, done],
@@ -37,7 +37,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const both = { names, current: step, onPick };
   const longer = html`<${Longer} run=${run} ready=${ready} compared=${alike ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
-  return html`<p class="sheet-say">${sayWhy(would)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
+  return html`<p class="sheet-say">${sayWhy(would)}${sayInherited(run)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
     <div class="sheet-columns is-even">
       <div class="stairs-pair">
@@ -58,8 +58,23 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
           : html`<div><${Expected} would=${would} />${longer}</div>`
       }
     </div>
+    ${compared && html`<${MeasureAgain} run=${run} step=${Math.max(1, Math.min(step, done - 1))} ready=${ready} client=${client} />`}
     ${compared && longer}
     ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} onPick=${onPick} />`}`;
+}
+
+/** A step's line of the stairs. `inherited`: it was computed by the run that this one branched from. */
+function lineOf(step, inherited) {
+  const rows = rowsComputed(step);
+  const [reused, fresh] = inherited ? [step.firstQuery + rows, 0] : [step.firstQuery, rows];
+  return { reused, again: 0, fresh, done: true };
+}
+
+/** @returns {string} what a branch had from its parent; "" for any other run */
+function sayInherited(run) {
+  const last = branchStep(run);
+  if (last === null) return "";
+  return ` Steps 0 to ${last} are those of the run it branched from: their rows were computed there, and read here.`;
 }
 
 /** Why these two and not the third: what each is for. */
@@ -69,7 +84,7 @@ const NEED =
 
 function sayWhy({ cached, without, again }) {
   if (!again) return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
-  const kept = `This run keeps them, so it put ${counted(cached, "row")} through the model, one per token.`;
+  const kept = `This run keeps them, so it put ${counted(cached, "row")} through the model: one per token but the last, which nothing followed.`;
   const lost = `${integer(again)} of them computed again, with the same result as before`;
   return `${NEED} ${kept} Without a cache it would have been ${integer(without)}: ${lost}.`;
 }
@@ -83,7 +98,7 @@ function sayMeasured(run, { cached, twin, logits, parting, steps }, log) {
   const all = steps.length === run.steps.length ? "" : ` over its first ${counted(steps.length, "step")}`;
   const rounding = parting === null && logits.largest < ROUNDING;
   return html`<b>Really run without a cache${all}: ${integer(twin.rows)} rows instead of ${integer(cached.rows)}.</b>
-    ${` Its forward passes took ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}. ${text}, and no logit differs by more than ${small(logits.largest)}`}${
+    ${` Its forward passes took ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}. ${text}, and of the ${logits.compared} largest logits of a step none differs by more than ${small(logits.largest)}`}${
       rounding && ": float32 rounding. The cache is exact, not an approximation"
     }.`;
 }
@@ -118,9 +133,20 @@ function otherFormats(run, twin) {
   return `With the cache, steps of one row read the weights in ${mine}; without it they read them in ${its}. These are other bytes for the same weights, and other code, so memory and time are not compared. Rows and arithmetic are.`;
 }
 
+/** Why the times of the two are not compared, null where they are. */
+function disturbedWords(run, twin, count) {
+  const both = [...run.steps.slice(0, count), ...twin.steps.slice(0, count)];
+  const bad = both.length - undisturbed(both).length;
+  if (!bad) return null;
+  const first = both.map(({ data }) => disturbance(data)).find(Boolean);
+  return `Times are not compared: ${counted(bad, "step")} of these ${both.length} were disturbed (the first: ${first}).`;
+}
+
 function Totals({ run, alike, compared, count, log, recorded }) {
   const { cached, twin, logits, steps, parting } = compared;
-  const said = alike ? log.close && timeWords(compared) : otherFormats(run, log);
+  const disturbed = disturbedWords(run, log, steps.length);
+  const said = alike ? (disturbed ?? (log.close && timeWords(compared))) : otherFormats(run, log);
+  const compares = (id) => (alike || !OF_FORMAT.includes(id)) && !(id === "ms" && disturbed);
   return html`<div>
     <table class="numbers is-tight" aria-label="With and without a cache">
       <caption>${steps.length === count ? "All" : `The first ${steps.length} of`} ${counted(count, "step")}</caption>
@@ -128,8 +154,8 @@ function Totals({ run, alike, compared, count, log, recorded }) {
       <tbody>
         ${LINES.map(
           ({ id, name, origin, write }) => html`<tr key=${id}>
-            <th scope="row">${name} <${Badge} origin=${origin} /></th>
-            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${alike || !OF_FORMAT.includes(id) ? times(twin[id] / cached[id]) : "–"}</td>
+            <th scope="row">${name} <${Badge} origin=${id === "ms" && disturbed ? "disturbed" : origin} /></th>
+            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${compares(id) ? times(twin[id] / cached[id]) : "–"}</td>
           </tr>`,
         )}
         <tr>

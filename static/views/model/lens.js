@@ -45,7 +45,8 @@ export function lensSentence({ token, layers }) {
 export function readingSentence({ token, layers }, layer) {
   const { top, chosen } = layers[layer];
   const says = `After layer ${layer} the newest row would say ${quoted(top[0])} (${percent(top[0].prob, 0)})`;
-  return chosen.rank === 0 ? `${says}.` : `${says}; ${quoted(token)} is its number ${integer(chosen.rank + 1)}.`;
+  const read = layer < layers.length - 1 ? " Only the last layer was trained to be read so." : "";
+  return `${chosen.rank === 0 ? says : `${says}; ${quoted(token)} is its number ${integer(chosen.rank + 1)}`}.${read}`;
 }
 
 /**

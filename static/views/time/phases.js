@@ -4,12 +4,12 @@ import { html } from "htm/preact";
 import { bytesShort, counted, integer, milliseconds, short, significant, times } from "../../facts/format.js";
 import { oneFormat, readIn } from "../../facts/weights.js";
 import { Badge } from "../../ui/badge.js";
+import { Bound } from "./bound.js";
 import { PhaseBars } from "./phase-bars.js";
-import { verdict } from "./verdict.js";
 
 const LINES = [
   { id: "rows", name: "rows in one step", origin: "measured", write: integer },
-  { id: "ms", name: "forward pass", origin: "measured", write: milliseconds },
+  { id: "ms", name: "forward passes alone", origin: "measured", write: milliseconds },
   { id: "msPerToken", name: "per token", origin: "measured", write: milliseconds },
   { id: "flops", name: "arithmetic", origin: "computed", write: (value) => short(value, "FLOP") },
   { id: "read", name: "memory read", origin: "computed", write: bytesShort },
@@ -28,8 +28,8 @@ const LINES = [
   { id: "bytesPerSecond", name: "memory read per second", origin: "computed", write: (value) => short(value, "B/s") },
 ];
 
-/** @param {{run: Object, prefill: Object, decode: Object|null}} props of `phaseFacts` */
-export function Phases({ run, prefill, decode }) {
+/** @param {{run: Object, prefill: Object, decode: Object|null, ready: boolean, client: Object}} props of `phaseFacts` */
+export function Phases({ run, prefill, decode, ready, client }) {
   const formats = formatsOf(run);
   return html`<p class="sheet-say">${say(run, prefill, decode, formats)}</p>
     <div class="sheet-columns">
@@ -57,6 +57,7 @@ export function Phases({ run, prefill, decode }) {
     </div>
     ${decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} />`}
     </div>
+    ${decode && html`<${Bound} decode=${decode} ready=${ready && !run.saved} client=${client} />`}
     <p class="sheet-note">
       ${decode?.steps > 1 && `Decode: the median of ${counted(decode.steps, "step")}. `}Arithmetic: multiply-adds × 2 of the
       matrix products. Memory read: the weights, and K and V of the positions before, counted once per pass.
@@ -82,10 +83,11 @@ function say(run, prefill, decode, formats) {
   const shared = `${reads}: ${significant(prefill.intensity)} operations for each byte.`;
   if (!decode) return `${shared} Decode has not begun.`;
   const again = `Decode reads them again for every token, in ${formats.decode}: ${significant(decode.intensity)}.`;
+  if (prefill.disturbed || decode.disturbed)
+    return `${shared} ${again} The times are disturbed: the two phases are not compared by them.`;
   if (!formats.alike)
     return `${shared} ${again} These are other bytes for the same weights, and other code: memory and time of the two phases are not compared.`;
   const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) => decode[id] / prefill[id]);
   const costs = `does ${times(work)} the arithmetic of prefill, reads ${times(read)} the memory and takes ${times(time)} the time`;
-  const grown = `Per token, decode ${costs}.`;
-  return `${shared} ${again} ${grown} ${verdict(work, time)}`;
+  return `${shared} ${again} Per token, decode ${costs}.`;
 }

@@ -2,13 +2,14 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { disturbance, originOf } from "../../facts/conditions.js";
 import { counted, fixed, integer, milliseconds, percent, quoted } from "../../facts/format.js";
 import { phaseFacts, timeFacts } from "../../time/facts.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
 import { Phases } from "./phases.js";
 
-export function TimeView({ state, dispatch }) {
+export function TimeView({ state, dispatch, client }) {
   const { run, step } = state;
   const count = run.steps.length;
   const facts = timeFacts(run, step);
@@ -18,15 +19,15 @@ export function TimeView({ state, dispatch }) {
   return html`<div class="sheet">
     <h2>${headline(run, facts.prefill, decode)}</h2>
     <section class="sheet-part" aria-label="Step by step">
-      <h3>Step by step <${Badge} origin="measured" /></h3>
+      <h3>Step by step <${Badge} origin=${originOf(run.steps)} /></h3>
       <${Steps} run=${run} step=${step} onPick=${onPick} />
     </section>
     <section class="sheet-part" aria-label="Two phases">
       <h3>Two phases</h3>
-      <${Phases} run=${run} prefill=${prefill} decode=${decode} />
+      <${Phases} run=${run} prefill=${prefill} decode=${decode} ready=${state.readiness.state === "ready"} client=${client} />
     </section>
     <section class="sheet-part" aria-label=${`Inside step ${step}`}>
-      <h3>Inside step ${step} <${Badge} origin="measured" /></h3>
+      <h3>Inside step ${step} <${Badge} origin=${originOf([run.steps[step]])} /></h3>
       <${StepParts} run=${run} step=${step} facts=${facts} />
     </section>
   </div>`;
@@ -57,7 +58,7 @@ function Steps({ run, step, onPick }) {
       ${" "}${prefill.chunks === 1 ? "one pass" : `${prefill.chunks} passes`}.
       ${
         decode &&
-        html` After that ${counted(decode.steps.length, "decode step")}, one token each: the median took
+        html` After that ${counted(decode.steps.length, "decode step")}, one token each: the median ${medianOf(decode)} took
           ${" "}<b>${milliseconds(decode.median)}</b>, which is <b>${fixed(decode.perSecond, 1)} tokens a second</b>.`
       }
     </p>
@@ -65,6 +66,12 @@ function Steps({ run, step, onPick }) {
       label="Milliseconds of each step; step 0 is prefill" x=${{ name: "step", format: (x) => (x === 0 ? "prefill" : String(x)) }}
       y=${{ name: "milliseconds", format: integer, exact: milliseconds, cap }} series=${series} current=${step} onPick=${onPick} height=${190}
     />`;
+}
+
+/** Which steps a median is of. */
+function medianOf({ steps, of, disturbed }) {
+  if (disturbed) return "of all, each of them disturbed,";
+  return of < steps.length ? `of the ${integer(of)} that nothing disturbed` : "";
 }
 
 const PART_NOTES = {
@@ -77,12 +84,8 @@ function StepParts({ run, step, facts }) {
   const { data, rows, firstQuery } = run.steps[step];
   const { layers } = data.ms;
   const what = step === 0 ? `the prompt, ${counted(rows, "row")}` : `one row, ${quoted(run.tokens[firstQuery])}`;
-  const others = counted(facts.batch - 1, "other run");
-  return html`<p class="sheet-say">
-      This step put ${what}, through the model${
-        facts.batch > 1 && `, together with ${others} in the same pass, whose time this is too`
-      }.
-    </p>
+  const disturbed = disturbance(data);
+  return html`<p class="sheet-say">This step put ${what}, through the model.${disturbed && ` Its time is disturbed: ${disturbed}.`}</p>
     <div class="part-bar" role="img" aria-label=${facts.parts.map(({ name, ms }) => `${name} ${milliseconds(ms)}`).join(", ")}>
       ${facts.parts.map(({ name, ms }) => html`<i key=${name} class=${`part-${name}`} style=${`flex-grow:${ms}`}></i>`)}
     </div>

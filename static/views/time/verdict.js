@@ -1,19 +1,23 @@
-/** What two ratios say of where the time of decode goes. Pure. */
+/** What the rate at which decode reads says of where its time goes. Pure. */
 
-import { times } from "../../facts/format.js";
+import { disturbance } from "../../facts/conditions.js";
+import { percent, short } from "../../facts/format.js";
 
-/** How much more than the arithmetic a token's time must grow from prefill to decode to show that decode waits. */
-const WAITS = 1.5;
+/** Decode is called memory-bound from this share of the measured bandwidth on. */
+export const BOUND_SHARE = 0.5;
 
 /**
- * @param {number} work how many times a token's arithmetic grew from prefill to decode
- * @param {number} time the same of its time
- * @returns {string} what that says of waiting for memory
+ * @param {{bytesPerSecond: number, disturbed: boolean}} decode of `phaseFacts`
+ * @param {{per_second: number, spread: [number, number], conditions: Object}} bandwidth as `/api/measure` has it
+ * @returns {string}
  */
-export function verdict(work, time) {
-  if (time > WAITS * work)
-    return "The extra time is not spent on arithmetic but on waiting for memory: decode is memory-bound.";
-  if (Number(times(time).slice(0, -1)) > Number(times(work).slice(0, -1)))
-    return "Time grew a little more than arithmetic, as waiting for memory makes it, but too little on this prompt to be sure.";
-  return "Here a token's time grew no more than its arithmetic, so this run does not show decode waiting for memory.";
+export function verdict(decode, bandwidth) {
+  const { per_second: most, spread } = bandwidth;
+  const machine = `This machine reads ${short(most, "B/s")} (${short(spread[0], "B/s")} to ${short(spread[1], "B/s")})`;
+  const disturbed = decode.disturbed ? "every decode step was disturbed" : disturbance(bandwidth);
+  if (disturbed) return `${machine}. Nothing follows from that here: ${disturbed}.`;
+  const share = decode.bytesPerSecond / most;
+  const reads = `${machine}; decode read ${short(decode.bytesPerSecond, "B/s")}, ${percent(share, 0)} of it`;
+  if (share >= BOUND_SHARE) return `${reads}: it is memory-bound.`;
+  return `${reads}: most of its time does not go to reading memory, so it is not memory-bound here.`;
 }

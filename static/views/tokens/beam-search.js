@@ -95,7 +95,7 @@ function progress({ depths, study, close }) {
   const rows = depths.reduce((sum, { rows_computed: each }) => sum + each, 0);
   const where = close ? `${counted(depth, "token")} deep` : `token ${depth} of ${study.length}`;
   const shared = kv.blocks
-    ? ` Its continuations hold ${counted(kv.blocks, "cache block")}, ${integer(kv.shared_blocks)} of them shared: ${bytesShort(kv.bytes_used)} where copies would take ${bytesShort(kv.bytes_if_copied)}.`
+    ? ` Its continuations hold ${counted(kv.blocks, "cache block")}, ${integer(kv.shared_blocks)} of them shared. Rows in them: ${bytesShort(kv.bytes_used)}, where copies would take ${bytesShort(kv.bytes_if_copied)}.`
     : "";
   return html`${counted(study.beams, "beam")}, ${where}, ${counted(rows, "row")} computed in ${milliseconds(time)}.${shared}${" "}
     <${Badge} origin="measured" />`;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import median
 
 from flask import Flask
 from flask.testing import FlaskClient
@@ -27,7 +28,7 @@ def test_the_machine_is_measured_and_the_best_take_counts(client: FlaskClient) -
     measured = client.post("/api/measure", json={}).json
     for part, amount in (("bandwidth", "bytes"), ("peak", "flops")):
         found = measured[part]
-        assert found["per_second"] == found[amount] / (min(found["takes_ms"]) / 1000)
+        assert found["per_second"] == found[amount] / (median(found["takes_ms"]) / 1000)
 
 
 def test_while_a_run_is_computed_the_machine_is_not_measured(

@@ -36,14 +36,16 @@ def test_several_times_are_told_of_together_by_how_long_they_were() -> None:
 
 
 def test_the_system_is_asked_and_may_not_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PRESSURE", tmp_path / "pressure")
+    monkeypatch.setattr(module, "_THREADS", tmp_path / "task")
     monkeypatch.setattr(module, "_STAT", tmp_path / "stat")
     silent = Watch().conditions()
     assert (silent.waiting, silent.stolen) == (None, None)
-    (tmp_path / "pressure").write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\nfull total=0\n")
+    for thread in ("1", "2"):
+        (tmp_path / "task" / thread).mkdir(parents=True)
+        (tmp_path / "task" / thread / "schedstat").write_text("5 1000000000 3\n")
     (tmp_path / "stat").write_text("cpu 1 2 3 4 5 6 7 0 0 0\n")
     watch = Watch()
-    (tmp_path / "pressure").write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=9000000\nfull total=0\n")
+    (tmp_path / "task" / "2" / "schedstat").write_text("5 9000000000 3\n")
     told = watch.conditions(2)
     assert (told.others, told.waiting, told.stolen) == (2, 1.0, 0.0)  # no share is above 1
 

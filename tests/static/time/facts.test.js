@@ -26,7 +26,7 @@ test("a step's time is its own, and decode's what had been measured by then", ()
   const first = timeFacts(run, 0);
   assert.deepEqual([first.prefill.ms, first.prefill.tokens, first.prefill.perToken, first.decode], [22, 2, 11, null]);
   const { decode, parts, total } = timeFacts(run, 2);
-  assert.deepEqual(decode, { here: 32, median: 22, perSecond: 1000 / 22, steps: [12, 32] });
+  assert.deepEqual(decode, { here: 32, median: 22, perSecond: 1000 / 22, steps: [12, 32], of: 2, disturbed: false });
   assert.deepEqual(
     parts.map(({ name, ms }) => [name, ms]),
     [

@@ -7,9 +7,9 @@ const compared = (rows, flops, ms) => ({
   twin: { rows: 26 * rows, flops: 6 * flops, ms: 600 * ms, read: 8 },
 });
 
-test("time that grew less than the work is told by the weights, more by the machine, alike not at all", () => {
-  assert.match(timeWords(compared(11, 10, 1.4)), /10× the arithmetic take only 1.4× the time\?.*reads all the weights/);
-  assert.match(timeWords(compared(11, 10, 19)), /10× the arithmetic take 19× the time\? Not for the work/);
+test("time that grew less than the work is told beside the weights, and no cause is made up for more", () => {
+  assert.match(timeWords(compared(11, 10, 1.4)), /10× the arithmetic took 1.4× the time.*reads all the weights/);
+  assert.equal(timeWords(compared(11, 10, 19)), null);
   assert.equal(timeWords(compared(11, 10, 9)), null);
 });
 

@@ -44,7 +44,7 @@ test("a model of one layer has only a last layer", () => {
 test("one layer's reading names its guess and the rank of the token chosen in the end", () => {
   assert.equal(
     readingSentence(lensOf(4, 0), 0),
-    "After layer 0 the newest row would say “of” (40\u202f%); “be” is its number 5.",
+    "After layer 0 the newest row would say “of” (40\u202f%); “be” is its number 5. Only the last layer was trained to be read so.",
   );
   assert.equal(readingSentence(lensOf(4, 0), 1), "After layer 1 the newest row would say “be” (40\u202f%).");
 });

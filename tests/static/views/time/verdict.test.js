@@ -2,9 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verdict } from "../../../../static/views/time/verdict.js";
 
-test("a token's time that grew more than its arithmetic is never said to have grown no more", () => {
-  assert.match(verdict(1.2, 8.8), /memory-bound/);
-  assert.match(verdict(1.24, 1.5), /a little more than arithmetic/);
-  assert.match(verdict(1.2, 1.2), /no more than its arithmetic/);
-  assert.match(verdict(1.21, 1.23), /no more than its arithmetic/, "both are written as 1.2×");
+const bandwidth = { per_second: 8e9, spread: [6e9, 9e9], conditions: { disturbed: false, others: 0 } };
+const decode = (bytesPerSecond, disturbed = false) => ({ bytesPerSecond, disturbed });
+
+test("decode is called memory-bound from half of the measured bandwidth on, and not below", () => {
+  assert.match(verdict(decode(4e9), bandwidth), /50\s%.* of it: it is memory-bound/);
+  assert.match(verdict(decode(3.9e9), bandwidth), /not memory-bound here/);
+});
+
+test("nothing follows from what was disturbed", () => {
+  assert.match(verdict(decode(7e9, true), bandwidth), /Nothing follows.*every decode step was disturbed/);
+  const busy = { ...bandwidth, conditions: { disturbed: true, others: 0, waiting: 0.8 } };
+  assert.match(verdict(decode(7e9), busy), /Nothing follows.*busy with other work/);
 });

@@ -1,0 +1,26 @@
+/** Whether a measured time says something of other work too (docs/frames.md, `conditions`). Pure. */
+
+import { counted, percent } from "./format.js";
+
+/**
+ * @param {{conditions?: Object, batch?: number}} data of a step, a pass or a measurement
+ * @returns {string|null} what disturbed it; null where nothing is known to have. Older logs know of other runs alone
+ */
+export function disturbance({ conditions, batch = 1 }) {
+  const others = conditions?.others ?? batch - 1;
+  if (others) return `${counted(others, "other run")} shared its passes`;
+  if (!conditions?.disturbed) return null;
+  const { waiting } = conditions;
+  const share = waiting === null ? "" : `: the engine waited ${percent(waiting, 0)} of the time for a processor`;
+  return `the machine was busy with other work${share}`;
+}
+
+/** @returns {Object[]} the steps that nothing is known to have disturbed */
+export function undisturbed(steps) {
+  return steps.filter(({ data }) => disturbance(data) === null);
+}
+
+/** @returns {"measured"|"disturbed"} where the times of these steps come from, as a badge says it */
+export function originOf(steps) {
+  return undisturbed(steps).length === steps.length ? "measured" : "disturbed";
+}
