@@ -12,23 +12,40 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers
 
 from kvscope.model.api import Refused
-from kvscope.model.checkpoint.pre_tokenizers import PATTERNS, WHOLE_WORDS, pre_tokenizer
+from kvscope.model.checkpoint.pre_tokenizers import BEGINNING, PATTERNS, WHOLE_WORDS, pre_tokenizer
 from kvscope.model.checkpoint.sentencepiece_bpe import (
     CONTROL,
+    NORMAL,
+    UNKNOWN,
     USER_DEFINED,
     NotSupported,
     Pieces,
-    put_first,
+    put_around,
     tokenizer_of,
 )
-from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_fallback, byte_level, end_ids
+from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_fallback, byte_level
 
-END_NAMES = (
-    *("<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|end_of_turn|>", "<end_of_turn>", "<|endoftext|>"),
-    *("<|end_of_text|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<eos>", "<end_of_utterance>", "<|return|>", "<|call|>"),
-    "<｜end▁of▁sentence｜>",
+END_NAMES = frozenset(
+    (
+        *("<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>"),
+        *("</s>", "<eos>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "[e~[", "<turn|>", "<end_of_utterance>"),
+        *("<|return|>", "<|call|>", "<|calls|>", "<|flush|>", "<|tool_response>", "<｜end▁of▁sentence｜>"),
+    )
 )
-"""Tokens that end a text by their names alone, as llama.cpp has it: many files name one of several."""
+"""Tokens that end a text by their names alone, as llama.cpp has it, of whatever kind the file says they are."""
+_FILL_INS = {
+    "fim_pad": ("<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"),
+    "fim_rep": ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),
+    "fim_sep": ("<|file_sep|>",),
+}
+"""Tokens between files and gaps of code, which end a text too: by their keys, or else by these names."""
+_NO_ENDS = (
+    ({"<|return|>", "<|call|>"}, "<|end|>"),
+    ({"<|flush|>", "<|calls|>"}, "<|end|>"),
+    ({"<|flush|>", "<|call|>"}, "<|end|>"),
+    ({"<|tool_response>"}, "</s>"),
+)
+"""Where a vocabulary has all of the first, the second does not end a text."""
 _NAMES = (("bos", "bos"), ("eos", "eos"), ("unk", "unknown"), ("pad", "padding"), ("sep", "seperator"))
 """What `transformers` calls a special token, and what GGUF calls it."""
 
@@ -40,7 +57,7 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
     fields = _Fields(metadata, file)
     model = fields("model", str)
     if model == "gpt2":
-        inner, to_bytes, first = _byte_level_bpe(fields), byte_level, fields("pre", str, "default") in WHOLE_WORDS
+        inner, to_bytes, first = _byte_level_bpe(fields), byte_level, fields("pre", str, "default") in BEGINNING
     elif model == "llama":
         inner, to_bytes, first = _sentencepiece(fields), byte_fallback, True
     else:
@@ -54,19 +71,16 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
         for name, field in _NAMES
         if (index := fields(f"{field}_token_id", int, defaults.get(field))) is not None and 0 <= index < len(tokens)
     }
-    last = names.get("eos_token") if fields("add_eos_token", bool, False) else None
-    if fields("add_bos_token", bool, first) and "bos_token" in names:
-        put_first(inner, names["bos_token"], last)
-    elif last is not None:
-        raise fields.refuse(
-            "ends each text with a token of its own but does not begin it with one, which is not supported"
-        )
-    ends = {fields(f"{name}_token_id", int, defaults.get(name)) for name in ("eos", "eot", "eom")} - {None}
-    named = {index for index, token in enumerate(tokens) if token in END_NAMES and fields.kind(index) == CONTROL}
+    around = {"bos": fields("add_bos_token", bool, first), "eos": fields("add_eos_token", bool, False)}
+    for name, wanted in around.items():
+        if wanted and f"{name}_token" not in names:
+            told = fields(f"{name}_token_id", int)
+            fault = f"puts a token around each text that it does not have: its tokenizer.ggml.{name}_token_id is {told}"
+            raise fields.refuse(fault)
+    put_around(inner, *(names[f"{name}_token"] if wanted else None for name, wanted in around.items()))
+    declared = {fields(f"{name}_token_id", int, defaults.get(name)) for name in ("eos", "eot", "eom")} - {None}
     template = metadata.get("tokenizer.chat_template")
-    if template is not None and not isinstance(template, str):
-        raise fields.refuse("is corrupted: its chat template is not a text")
-    return Tokenizer(inner, Extras(names, template, end_ids(inner, ends | named)), to_bytes)
+    return Tokenizer(inner, Extras(names, template, fields.ends(declared)), to_bytes)
 
 
 class _Fields:
@@ -74,7 +88,8 @@ class _Fields:
 
     def __init__(self, metadata: dict[str, Any], file: str) -> None:
         self._metadata, self._file = metadata, file
-        self.tokens: list[str] = self("tokens", list) or []
+        # An empty token is called so by llama.cpp as well.
+        self.tokens: list[str] = [name or f"[EMPTY_{at}]" for at, name in enumerate(self("tokens", list) or [])]
         self.kinds: list[int] | None = self("token_type", list)
         if not self.tokens or (self.kinds is not None and len(self.kinds) != len(self.tokens)):
             raise self.refuse("is incomplete: its vocabulary or its token types are missing")
@@ -85,9 +100,31 @@ class _Fields:
             raise self.refuse(f"is corrupted: its tokenizer.ggml.{name} is not of type {kind.__name__}")
         return value
 
-    def kind(self, index: int) -> int | None:
-        """What kind of token it is, None where the file does not say."""
-        return self.kinds[index] if self.kinds is not None else None
+    def found_as_written(self) -> list[AddedToken]:
+        """The tokens that a text may name: no rule cuts them."""
+        ends, kinds = self.named_ends(), self.kinds or [NORMAL] * len(self.tokens)
+        return [
+            AddedToken(token, special=kind != USER_DEFINED or token in ends, normalized=False)
+            for token, kind in zip(self.tokens, kinds, strict=True)
+            if kind in (UNKNOWN, CONTROL, USER_DEFINED) or token in ends
+        ]
+
+    def ends(self, declared: set[int]) -> tuple[int, ...]:
+        """The ids that end a text: those declared, and those that do by their names."""
+        named = self.named_ends()
+        return tuple(sorted({index for index, token in enumerate(self.tokens) if token in named or index in declared}))
+
+    def named_ends(self) -> set[str]:
+        """Tokens that end a text by their names or keys alone."""
+        there = set(self.tokens)
+        found = set(END_NAMES & there)
+        for key, names in _FILL_INS.items():
+            number = self(f"{key}_token_id", int)
+            if number is not None and 0 <= number < len(self.tokens):
+                found.add(self.tokens[number])
+            elif (name := next((name for name in names if name in there), None)) is not None:
+                found.add(name)
+        return found - {token for all_of, token in _NO_ENDS if all_of <= there}
 
     def refuse(self, fault: str) -> Refused:
         return Refused("model", f"{self._file} {fault}.")
@@ -108,9 +145,11 @@ def _byte_level_bpe(fields: _Fields) -> tokenizers.Tokenizer:
         pre = "default"
     if pre not in PATTERNS:
         raise fields.refuse(f"cuts words in a way, {pre!r}, that is not supported; {', '.join(sorted(PATTERNS))} are")
+    vocab = {token: index for index, token in enumerate(fields.tokens)}
+    if len(vocab) != len(fields.tokens):
+        raise fields.refuse("is corrupted: a token of its vocabulary is there twice")
     try:
         pairs = [tuple(merge.split(" ", 1)) for merge in merges]
-        vocab = {token: index for index, token in enumerate(fields.tokens)}
         bpe = models.BPE(vocab=vocab, merges=pairs, ignore_merges=pre in WHOLE_WORDS)
     except Exception as error:  # The library raises bare Exception for a merge of unknown tokens.
         raise fields.refuse(f"is corrupted: its merges do not fit its vocabulary ({error})") from None
@@ -119,9 +158,7 @@ def _byte_level_bpe(fields: _Fields) -> tokenizers.Tokenizer:
     if pre == "qwen2":
         inner.normalizer = normalizers.NFC()
     inner.decoder = decoders.ByteLevel()
-    for kind, special in ((CONTROL, True), (USER_DEFINED, False)):
-        added = [token for token, its in zip(fields.tokens, fields.kinds or (), strict=False) if its == kind]
-        inner.add_tokens([AddedToken(token, special=special, normalized=False) for token in added])
+    inner.add_tokens(fields.found_as_written())
     return inner
 
 
@@ -133,6 +170,9 @@ def _sentencepiece(fields: _Fields) -> tokenizers.Tokenizer:
     if not 0 <= unknown < len(fields.tokens):
         raise fields.refuse(f"is corrupted: its tokenizer.ggml.unknown_token_id is {unknown}")
     try:
-        return tokenizer_of(Pieces(fields.tokens, scores, fields.kinds, prefix, unknown))
+        # llama.cpp joins neighbours to whatever is in the vocabulary.
+        inner = tokenizer_of(Pieces(fields.tokens, scores, fields.kinds, prefix, unknown), joined=range(1, 7))
     except NotSupported as error:
         raise fields.refuse(str(error)) from None
+    inner.add_tokens(fields.found_as_written())
+    return inner

@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import AddedToken, processors
+from tokenizers import AddedToken
 
 from kvscope.model.api import Refused
-from kvscope.model.checkpoint.sentencepiece_bpe import NotSupported, read_pieces, tokenizer_of
+from kvscope.model.checkpoint.pre_tokenizers import PATTERNS
+from kvscope.model.checkpoint.sentencepiece_bpe import NotSupported, put_around, read_pieces, tokenizer_of
 from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_fallback, byte_level, end_ids
 
 _NAMES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+_END = "<|endoftext|>"
+_CLASS_NAMES = {
+    "LlamaTokenizer": {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"},
+    "GPT2Tokenizer": {"bos_token": _END, "eos_token": _END, "unk_token": _END},
+    "Qwen2Tokenizer": {"eos_token": _END, "unk_token": _END, "pad_token": _END},
+}
+"""Special tokens of the classes in `transformers` 5 where a folder does not name its own."""
 _JSON, _PIECES = "tokenizer.json", "tokenizer.model"
 
 
@@ -25,8 +33,9 @@ def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
     Raises Refused("model"), naming the folder as `name`.
     """
     config = _optional(folder / "tokenizer_config.json", name)
+    tokenizer_class = _class(config, _optional(folder / "config.json", name))
     if (folder / _JSON).is_file():
-        inner, kinds = _from_json(folder / _JSON, name, config.get("add_prefix_space"))
+        inner, kinds = _from_json(folder / _JSON, name, tokenizer_class, config)
     elif (folder / _PIECES).is_file():
         inner, kinds = _from_pieces(folder / _PIECES, name), {"ByteFallback"}
     else:
@@ -42,27 +51,37 @@ def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
         )
     inner.no_truncation()
     inner.no_padding()
-    named = _optional(folder / "special_tokens_map.json", name) | {
-        key: config[key] for key in _NAMES if config.get(key)
-    }
-    names = {key: token for key in _NAMES if (token := _token_name(named.get(key))) is not None}
-    _add_tokens(inner, _declared_tokens(folder, config, name), set(names.values()), name)
+    names = _special_names(folder, config, tokenizer_class, name)
+    _add_tokens(inner, _declared_tokens(folder, config, name), _extra_tokens(config), names, name)
+    texts = {key: token.content for key, token in names.items()}
     if not (folder / _JSON).is_file():
-        _set_ends_of_texts(inner, names, config)
+        # A tokenizer.json says itself what is put around texts, and `transformers` goes by that.
+        first, last = config.get("add_bos_token", True), config.get("add_eos_token", False)
+        put_around(inner, texts.get("bos_token") if first else None, texts.get("eos_token") if last else None)
     declared = _declared_ends(folder, name)
-    if not declared and (eos := inner.token_to_id(names.get("eos_token", ""))) is not None:
+    if not declared and (eos := inner.token_to_id(texts.get("eos_token", ""))) is not None:
         declared = {eos}
-    return Tokenizer(inner, Extras(names, _template(folder, config), end_ids(inner, declared)), to_bytes)
+    return Tokenizer(inner, Extras(texts, _template(folder, config), end_ids(inner, declared)), to_bytes)
 
 
-def _from_json(path: Path, name: str, prefix: Any) -> tuple[tokenizers.Tokenizer, set[str]]:
-    """The tokenizer, and the types of its decoder's steps. `prefix`: whether a space is put before texts; None: as the
-    file says.
-    """
+def _class(config: dict[str, Any], model: dict[str, Any]) -> str:
+    """The class that `transformers` 5 reads the folder with, if it is one of `_CLASS_NAMES`; else "": as it is."""
+    told = str(config.get("tokenizer_class") or model.get("tokenizer_class") or "").removesuffix("Fast")
+    kind = model.get("model_type")
+    if kind == "qwen2" or (kind == "qwen3" and not told):
+        return "Qwen2Tokenizer"
+    if kind == "gpt2" and not told:
+        return "GPT2Tokenizer"
+    return told if told in _CLASS_NAMES and kind != "mistral" else ""
+
+
+def _from_json(
+    path: Path, name: str, tokenizer_class: str, config: dict[str, Any]
+) -> tuple[tokenizers.Tokenizer, set[str]]:
+    """The tokenizer, and the types of its decoder's steps."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(prefix, bool):
-            _set_prefix(raw, prefix)
+        _as_class(raw, tokenizer_class, config)
         return tokenizers.Tokenizer.from_str(json.dumps(raw)), _kinds(raw)
     except Exception as error:  # The library raises bare Exception for a file that is not what it should be.
         raise Refused("model", f"{path.name} of {name} cannot be read: {error}.") from None
@@ -77,22 +96,51 @@ def _from_pieces(path: Path, name: str) -> tokenizers.Tokenizer:
         raise Refused("model", f"{path.name} of {name} cannot be read: {error.strerror or error}.") from None
 
 
-def _set_prefix(raw: dict[str, Any], prefix: bool) -> None:
-    """Let a tokenizer.json put a space before texts, or not."""
-    for step in _steps(raw, "pre_tokenizer", "pretokenizers"):
-        if step.get("type") == "ByteLevel" and step.get("use_regex", True):
-            step["add_prefix_space"] = prefix
-        elif step.get("type") == "Metaspace" and not prefix:
-            step["prepend_scheme"] = "never"
-    if not prefix and (raw.get("normalizer") or {}).get("type") == "Sequence":
-        rest = [step for step in raw["normalizer"]["normalizers"] if step.get("type") != "Prepend"]
-        raw["normalizer"]["normalizers"] = rest
+def _as_class(raw: dict[str, Any], tokenizer_class: str, config: dict[str, Any]) -> None:
+    """What a class makes of a tokenizer.json: some rules are the class's and not the file's.
+
+    GPT2Tokenizer keeps the file's other steps (`transformers` drops them): SmolLM2 sets digits apart with one.
+    """
+    prefix = config.get("add_prefix_space")
+    if tokenizer_class == "LlamaTokenizer" and "ByteLevel" not in _kinds(raw):
+        scheme = "never" if prefix is False else "always" if config.get("legacy") else "first"
+        raw["normalizer"] = None
+        raw["pre_tokenizer"] = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": False}
+    elif tokenizer_class == "Qwen2Tokenizer":
+        split = {"type": "Split", "pattern": {"Regex": PATTERNS["qwen2"][0]}, "behavior": "Isolated", "invert": False}
+        spell = {"type": "ByteLevel", "add_prefix_space": bool(prefix), "trim_offsets": True, "use_regex": False}
+        raw["normalizer"] = {"type": "NFC"}
+        raw["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [split, spell]}
+    elif tokenizer_class == "GPT2Tokenizer":
+        for step in _steps(raw, "pre_tokenizer", "pretokenizers"):
+            if step.get("type") == "ByteLevel":
+                step["add_prefix_space"] = bool(prefix)
 
 
 def _steps(raw: dict[str, Any], part: str, several: str) -> list[dict[str, Any]]:
     """The steps of a part of a tokenizer.json, which may be one alone, or none."""
     whole = raw.get(part) or {}
     return list(whole.get(several, [whole]))
+
+
+def _special_names(folder: Path, config: dict[str, Any], tokenizer_class: str, name: str) -> dict[str, AddedToken]:
+    """The special tokens by what templates call them: those of the class, then of the files.
+
+    special_tokens_map.json outdoes tokenizer_config.json, unless the latter lists all added tokens.
+    """
+    told: dict[str, Any] = dict(_CLASS_NAMES.get(tokenizer_class, {}))
+    told |= {key: value for key, value in config.items() if key.endswith("_token") and not key.startswith("add_")}
+    if "added_tokens_decoder" not in config:
+        told |= _optional(folder / "special_tokens_map.json", name)
+    ordered = {**dict.fromkeys(_NAMES), **{key: told[key] for key in told if key.endswith("_token")}}
+    return {key: token for key, value in ordered.items() if (token := _token(value, special=True)) is not None}
+
+
+def _extra_tokens(config: dict[str, Any]) -> list[AddedToken]:
+    """Special tokens that have no name of their own."""
+    listed = config.get("extra_special_tokens") or config.get("additional_special_tokens") or []
+    values = listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else []
+    return [token for value in values if (token := _token(value, special=True)) is not None]
 
 
 def _declared_tokens(folder: Path, config: dict[str, Any], name: str) -> list[tuple[int, AddedToken]]:
@@ -102,40 +150,31 @@ def _declared_tokens(folder: Path, config: dict[str, Any], name: str) -> list[tu
         for text, number in _optional(folder / "added_tokens.json", name).items()
         if type(number) is int
     }
-    for number, entry in (config.get("added_tokens_decoder") or {}).items():
-        if str(number).isdigit() and isinstance(entry, dict) and isinstance(entry.get("content"), str):
-            flags = {key: bool(entry.get(key)) for key in ("special", "lstrip", "rstrip", "single_word", "normalized")}
-            found[int(number)] = AddedToken(entry["content"], **flags)
+    decoder = config.get("added_tokens_decoder")
+    for number, entry in decoder.items() if isinstance(decoder, dict) else ():
+        if str(number).isdigit() and (token := _token(entry, special=bool(_flag(entry, "special")))) is not None:
+            found[int(number)] = token
     return sorted(found.items(), key=lambda item: item[0])
 
 
 def _add_tokens(
-    inner: tokenizers.Tokenizer, declared: list[tuple[int, AddedToken]], special: set[str], name: str
+    inner: tokenizers.Tokenizer,
+    declared: list[tuple[int, AddedToken]],
+    extra: list[AddedToken],
+    names: dict[str, AddedToken],
+    name: str,
 ) -> None:
-    """Have these tokens, and the special ones that are in the vocabulary, found in texts. Raises Refused."""
+    """Have these tokens found in texts; one that is in no vocabulary gets the next id. Raises Refused."""
     there = {token.content for token in inner.get_added_tokens_decoder().values()}
+    special = {token.content: token for token in names.values()}
     for number, token in declared:
         if token.content not in there:
-            inner.add_tokens([AddedToken(token.content, special=True) if token.content in special else token])
+            inner.add_tokens([special.get(token.content, token)])
             there.add(token.content)
         if (got := inner.token_to_id(token.content)) != number:
             message = f"The files of {name} contradict each other: {token.content!r} is token {number} in one, {got} in"
             raise Refused("model", f"{message} another.")
-    known = [token for token in sorted(special - there) if inner.token_to_id(token) is not None]
-    inner.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in known])
-
-
-def _set_ends_of_texts(inner: tokenizers.Tokenizer, names: dict[str, str], config: dict[str, Any]) -> None:
-    """Begin, and perhaps end, each text with a special token, as SentencePiece's users do.
-
-    (A tokenizer.json says itself what is put around texts, and `transformers` goes by that.)
-    """
-    wanted = (("bos_token", config.get("add_bos_token", True)), ("eos_token", config.get("add_eos_token", False)))
-    first, last = ([names[key]] if add and key in names else [] for key, add in wanted)
-    ids = [(token, inner.token_to_id(token)) for token in dict.fromkeys((*first, *last))]
-    inner.post_processor = processors.TemplateProcessing(
-        single=[*first, "$A", *last], pair=[*first, "$A", *last, *first, "$B", *last], special_tokens=ids
-    )
+    inner.add_special_tokens([token for token in (*special.values(), *extra) if token.content not in there])
 
 
 def _kinds(raw: dict[str, Any]) -> set[str]:
@@ -156,10 +195,17 @@ def _optional(path: Path, name: str) -> dict[str, Any]:
     return value
 
 
-def _token_name(value: Any) -> str | None:
-    """A special token's name, which is written as itself or as an object that has it as `content`."""
-    value = value.get("content") if isinstance(value, dict) else value
-    return value if isinstance(value, str) else None
+def _token(value: Any, *, special: bool) -> AddedToken | None:
+    """A token that is written as its name, or as an object that has it as `content`; None for anything else."""
+    content = value.get("content") if isinstance(value, dict) else value
+    if not isinstance(content, str) or not content:
+        return None
+    flags = {key: bool(_flag(value, key)) for key in ("lstrip", "rstrip", "single_word", "normalized")}
+    return AddedToken(content, special=special, **flags)
+
+
+def _flag(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def _declared_ends(folder: Path, name: str) -> set[int]:
@@ -172,12 +218,13 @@ def _declared_ends(folder: Path, name: str) -> set[int]:
     return set()
 
 
-def _template(folder: Path, config: dict[str, Any]) -> str | None:
+def _template(folder: Path, config: dict[str, Any]) -> object:
     """The chat template: its own file, or in tokenizer_config.json as one text or as several with names."""
     file = folder / "chat_template.jinja"
     if file.is_file():
-        return file.read_text(encoding="utf-8")
-    value = config.get("chat_template")
-    if isinstance(value, list):
-        value = {entry.get("name"): entry.get("template") for entry in value if isinstance(entry, dict)}.get("default")
-    return value if isinstance(value, str) else None
+        content = file.read_bytes()
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            return content  # not a text, which is said when somebody wants to chat
+    return config.get("chat_template")

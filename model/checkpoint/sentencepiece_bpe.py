@@ -1,18 +1,19 @@
 """SentencePiece's BPE (arXiv:1808.06226), which Llama 2, Mistral and TinyLlama use, as a tokenizer of `tokenizers`.
 
 A SentencePiece model has pieces with scores, and no merges: of all pairs of neighbours the one is joined whose piece
-has the highest score. `tokenizers` wants the pairs in that order. What no piece spells is written byte by byte.
+has the highest score. What no piece spells is written byte by byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tokenizers
 from sentencepiece import SentencePieceProcessor
-from tokenizers import AddedToken, decoders, models, normalizers, processors
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
 
 SPACE = "▁"
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -63,27 +64,27 @@ def read_pieces(path: Path) -> Pieces:
     return Pieces(names, scores, kinds, spelled.startswith(SPACE), model.unk_id())
 
 
-def tokenizer_of(pieces: Pieces) -> tokenizers.Tokenizer:
+def tokenizer_of(pieces: Pieces, joined: Collection[int] = (NORMAL, USER_DEFINED, UNUSED)) -> tokenizers.Tokenizer:
     """Cuts texts as SentencePiece does; control pieces and user-defined ones are found as they are written.
 
-    Raises NotSupported.
+    `joined`: the kinds of pieces that neighbours may be joined to. Raises NotSupported.
     """
     if BYTE not in pieces.kinds:
         raise NotSupported("has a SentencePiece vocabulary without bytes, which is not supported")
     vocab = {name: number for number, name in enumerate(pieces.names)}
     if len(vocab) != len(pieces.names):
         raise NotSupported("is corrupted: a piece of its vocabulary is there twice")
+    # With `ignore_merges` a word that is a piece is that piece: `_Joining` makes the words, this looks up their ids.
     inner = tokenizers.Tokenizer(
         models.BPE(
-            vocab=vocab,
-            merges=_merges(pieces, vocab),
-            unk_token=pieces.names[pieces.unknown],
-            fuse_unk=True,
-            byte_fallback=True,
+            vocab=vocab, merges=[], unk_token=pieces.names[pieces.unknown], byte_fallback=True, ignore_merges=True
         )
     )
     spaces = normalizers.Replace(" ", SPACE)
     inner.normalizer = normalizers.Sequence([normalizers.Prepend(SPACE), spaces] if pieces.prefix else [spaces])
+    scored = zip(pieces.names, pieces.scores, pieces.kinds, strict=True)
+    scores = {name: score for name, score, kind in scored if kind in joined}
+    inner.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(_Joining(scores))
     inner.decoder = decoders.Sequence([decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()])
     for kinds, special in (((UNKNOWN, CONTROL), True), ((USER_DEFINED,), False)):
         names = (name for name, kind in zip(pieces.names, pieces.kinds, strict=True) if kind in kinds)
@@ -91,20 +92,49 @@ def tokenizer_of(pieces: Pieces) -> tokenizers.Tokenizer:
     return inner
 
 
-def put_first(inner: tokenizers.Tokenizer, token: str, last: str | None = None) -> None:
-    """Begin each text with the special token, and end it with `last`."""
-    ends = [last] if last is not None else []
-    ids = [(name, inner.token_to_id(name)) for name in (token, *ends)]
+class _Joining:
+    """The pieces of a text. Of all neighbours those are joined whose piece scores highest, the leftmost of equals.
+
+    A list of merges, which is what `tokenizers` has, cannot say "the leftmost of equals".
+    """
+
+    def __init__(self, scores: Mapping[str, float]):
+        self._scores = scores
+
+    def pre_tokenize(self, text: tokenizers.PreTokenizedString) -> None:
+        text.split(lambda _, part: [part[start:end] for start, end in self.spans(str(part))])
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where each piece begins and ends."""
+        ends = list(range(1, len(text) + 1))  # of the piece that begins there; 0 once it is part of another
+        before = list(range(-1, len(text) - 1))
+        queue: list[tuple[float, int, int]] = []
+
+        def consider(left: int) -> None:
+            if left >= 0 and (right := ends[left]) < len(text):
+                score = self._scores.get(text[left : ends[right]])
+                if score is not None:
+                    heapq.heappush(queue, (-score, left, ends[right]))
+
+        for left in range(len(text)):
+            consider(left)
+        while queue:
+            _, left, end = heapq.heappop(queue)
+            right = ends[left]
+            if not right or right >= len(text) or ends[right] != end:
+                continue  # one of the two has been joined to another since
+            ends[left], ends[right] = end, 0
+            if end < len(text):
+                before[end] = left
+            consider(before[left])
+            consider(left)
+        return [(start, end) for start, end in enumerate(ends) if end]
+
+
+def put_around(inner: tokenizers.Tokenizer, first: str | None, last: str | None) -> None:
+    """Begin and end each text with these special tokens."""
+    firsts, lasts = ([token] if token is not None else [] for token in (first, last))
+    ids = [(token, inner.token_to_id(token)) for token in dict.fromkeys((*firsts, *lasts))]
     inner.post_processor = processors.TemplateProcessing(
-        single=[token, "$A", *ends], pair=[token, "$A", "$B", *ends], special_tokens=ids
+        single=[*firsts, "$A", *lasts], pair=[*firsts, "$A", *lasts, *firsts, "$B", *lasts], special_tokens=ids
     )
-
-
-def _merges(pieces: Pieces, vocab: dict[str, int]) -> list[tuple[str, str]]:
-    """Every way to put a piece together from two, the highest score first; of one piece, in the order of the halves."""
-    found = []
-    for name, score, kind in zip(pieces.names, pieces.scores, pieces.kinds, strict=True):
-        if kind == NORMAL:
-            halves = ((name[:at], name[at:]) for at in range(1, len(name)))
-            found += [(-score, vocab[a], vocab[b], a, b) for a, b in halves if a in vocab and b in vocab]
-    return [(a, b) for *_, a, b in sorted(found)]

@@ -17,10 +17,13 @@ _SPACE_MARK = "▁"
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What the vocabulary does not say: the special tokens' names, the chat template, the ids that end a text."""
+    """What the vocabulary does not say: the special tokens' names, the chat template, the ids that end a text.
+
+    `chat_template`: as the checkpoint has it; `ChatTemplate` says whether it is one.
+    """
 
     special_names: dict[str, str]
-    chat_template: str | None
+    chat_template: object
     eos: tuple[int, ...]
 
 

@@ -47,8 +47,7 @@ def _refuse_too_long(made: Tokenized, field: str, most_positions: int) -> None:
 
 def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Tokenized:
     if tokenizer.has_chat:
-        messages = [{"role": "system", "content": system}] if system else []
-        text = tokenizer.chat([*messages, {"role": "user", "content": ask.prompt}])
+        text = _laid_out(ask.prompt, system, tokenizer)
     else:
         text = f"{system}\n\n{ask.prompt}" if system else ask.prompt
     ids = tokenizer.encode(text, special=tokenizer.has_chat, field=field)
@@ -56,6 +55,17 @@ def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Token
         message = f"{field} is {len(ids):,} tokens long; it must have 1 to {MAX_PROMPT_TOKENS:,}."
         raise Refused(field, message, limit=MAX_PROMPT_TOKENS)
     return Tokenized(ids, ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms)
+
+
+def _laid_out(prompt: str, system: str, tokenizer: Tokenizer) -> str:
+    """A question in the model's chat template, after a system prompt. Raises Refused("chat")."""
+    if system:
+        try:
+            return tokenizer.chat([{"role": "system", "content": system}, {"role": "user", "content": prompt}])
+        except Refused:
+            # Many templates have no system role; those of Gemma and Mistral put its text before the question.
+            prompt = f"{system}\n\n{prompt}"
+    return tokenizer.chat([{"role": "user", "content": prompt}])
 
 
 def study_of(request: WorkloadRequest, asked: list[Tokenized]) -> schema.Serving:

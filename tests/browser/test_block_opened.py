@@ -98,7 +98,7 @@ def test_heads_are_seen_to_add_up_through_w_o(layer: Stage, short_run: str) -> N
     told_heads = [number(text.split()[-1].replace("+", "").removeprefix(f"h{head}")) for head, text in enumerate(heads)]
     np.testing.assert_allclose(told_heads, by_head, rtol=0.01, atol=1e-4)
     assert abs(sum(told_heads) - exact["attn.change"][0]) < 0.01
-    expect(shown).to_contain_text("W_O [576 × 576] · float32 · 1,327,104")
+    expect(shown).to_contain_text("stored as [576 × 576] · float32 · 1,327,104")
     shown.get_by_role("button", name="See all of W_O").click()
     picture = shown.get_by_role("img", name=re.compile("^W_O: 576 rows of 576 weights"))
     expect(picture).to_be_visible()

@@ -50,7 +50,7 @@ def test_a_click_on_a_candidate_opens_a_branch_at_that_step_with_shared_blocks(s
     words = stage.region("Branches")
     position = len(stage.server.log(long_run).open["tokens"]) + 2
     expect(words).to_contain_text(f"“{text}” was put at position {position}")
-    expect(words).to_contain_text("with its parent: the same memory, not a copy")
+    expect(words).to_contain_text("with its parent: the same memory")
     log = stage.server.log(fork)
     before, after = log.steps[2]["kv"]["block_table"], log.steps[3]["kv"]
     pairs = zip(before, after["block_table"], after["refcounts"], strict=False)

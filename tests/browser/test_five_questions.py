@@ -171,7 +171,7 @@ def test_what_the_answer_would_have_cost_without_a_cache(stage: Stage, run: str)
     stage.button("Why a cache?").click()
     part = stage.region("Why keep K and V")
     rows, without = prompt + steps - 1, sum(prompt + step for step in range(steps))
-    expect(part).to_contain_text(f"it put {rows} rows through the model, one per token.")
+    expect(part).to_contain_text(f"it put {rows} rows through the model: one per token but the last")
     expect(part).to_contain_text(
         f"Without a cache it would have been {without}: {without - rows} of them computed again"
     )

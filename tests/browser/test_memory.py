@@ -255,7 +255,7 @@ def test_the_machine_is_measured_but_not_while_a_run_goes_on(
     server.wait_for_the_end(run)
     measure.click()
     expect(page.get_by_role("region", name="Roofline").get_by_role("status")).to_contain_text(
-        "the best of", timeout=60_000
+        "medians of", timeout=60_000
     )
     expect(page.get_by_role("alert")).to_have_count(0)
     charts(page)

@@ -62,6 +62,38 @@ def test_a_gguf_file_of_the_same_pieces_gives_the_same_ids(folder: Path) -> None
     assert gguf.eos == hf.eos
 
 
+# What llama-cpp-python 0.3.36 gives for a file of these pieces: `Llama(file).tokenize(text, True, True)`.
+# Equal scores go to the leftmost pair; ß is in no piece but "dß"; "▁▁" is user-defined and is joined all the same.
+PIECES = [*"▁abcd", "ab", "bc", "cd", "abc", "bcd", "▁a", "▁ab", "dß", "▁▁"]
+EQUAL = {
+    "abcd": [1, 270, 266],
+    "bcdab": [1, 259, 268, 264],
+    "abcbcd abc": [1, 270, 262, 268, 270, 262],
+    "  a": [1, 272, 269],
+    "adßb": [1, 269, 271, 261],
+    "ß": [1, 259, 198, 162],
+    "a</s>abc": [1, 269, 2, 270, 262],
+    "a▁b": [1, 269, 259, 261],
+}
+RANKED = EQUAL | {"abcbcd abc": [1, 259, 267, 268, 259, 267], "a</s>abc": [1, 269, 2, 259, 267]}
+
+
+@pytest.mark.parametrize(
+    ("scores", "recorded"),
+    [([0.0] * len(PIECES), EQUAL), ([-float(rank) for rank in range(len(PIECES))], RANKED)],
+    ids=["equal scores", "ranked scores"],
+)
+def test_pieces_are_joined_as_llama_cpp_joins_them(scores: list[float], recorded: dict[str, list[int]]) -> None:
+    fields = {
+        "model": "llama",
+        "tokens": ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *PIECES],
+        "scores": [*[0.0] * 259, *scores],
+        "token_type": [2, 3, 3, *[6] * 256, *[1] * (len(PIECES) - 1), 4],
+    }
+    tokenizer = tokenizer_from_gguf({f"tokenizer.ggml.{key}": value for key, value in fields.items()}, "a.gguf")
+    assert {text: tokenizer.encode(text) for text in recorded} == recorded
+
+
 def test_tokens_are_shown_as_what_they_stand_for(folder: Path) -> None:
     tokenizer = tokenizer_from_hf(folder, "a")
     ids = tokenizer.encode("the 你", special=True)
