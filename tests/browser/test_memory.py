@@ -171,7 +171,7 @@ def test_a_pasted_config_is_understood_and_kept_by_the_fields_that_matter(memory
     [
         ("{", "This is not JSON"),
         ("[1]", "not an object"),
-        ('{"model_type": "llama"}', "num_hidden_layers is missing"),
+        ('{"hidden_size": 64}', "num_hidden_layers, which Llama has, is missing"),
         (json.dumps({**CONFIG, "num_key_value_heads": 3}), "does not divide the 8 query heads"),
         (json.dumps({**CONFIG, "num_hidden_layers": 10**12}), "can be counted with"),
         (json.dumps({**CONFIG, "hidden_size": "<b>512</b>"}), "<b>512</b>"),
