@@ -12,9 +12,9 @@ import json
 import os
 import tempfile
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -84,11 +84,14 @@ class Questions:
     def ask_again(self, question: Question, requester: Requester) -> Answer:
         """The answer as it is now, which is not kept. Raises as `ask`."""
         with self._turn(requester):
-            return self._calls.call(question.method, *question.arguments, client="\n".join(requester))
+            return self._call(question, requester)
+
+    def _call(self, question: Question, requester: Requester) -> Any:
+        return self._calls.call(question.method, *question.arguments, client="\n".join(requester))
 
     def _compute(self, key: str, question: Question, requester: Requester, computing: Future[bytes]) -> None:
         try:
-            value = self._calls.call(question.method, *question.arguments, client="\n".join(requester))
+            value = self._call(question, requester)
             answer = BINARY + value if isinstance(value, bytes) else JSON + json.dumps(value).encode()
         except BaseException as error:
             with self._lock:
@@ -100,8 +103,26 @@ class Questions:
             del self._computing[key]
         computing.set_result(answer)
 
-    def _turn(self, requester: Requester) -> _Turn:
-        return _Turn(self._lock, self._asking, requester)
+    @contextmanager
+    def _turn(self, requester: Requester) -> Iterator[None]:
+        """While a question is being answered, it counts for its client, its address and in all."""
+        limits: tuple[tuple[str | Requester, int, str], ...] = (
+            (requester, MOST_BY_CLIENT, "of yours"),
+            (requester.address, MOST_BY_ADDRESS, "from your address"),
+            ("", MOST_AT_ONCE, "in all"),
+        )
+        with self._lock:
+            for who, limit, whose in limits:
+                if self._asking[who] >= limit:
+                    raise TooManyQuestions(whose, limit)
+            self._asking.update(who for who, _, _ in limits)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asking.subtract(who for who, _, _ in limits)
+                # Without the zeros: what is left names those who are asking.
+                self._asking = +self._asking
 
     def _key(self, question: Question) -> str:
         model = self._model() or {}
@@ -152,33 +173,6 @@ class Questions:
                 return
             file.unlink(missing_ok=True)
             over -= status.st_size
-
-
-class _Turn:
-    """A question that is being answered counts for its client, its address and in all."""
-
-    def __init__(self, lock: Lock, asking: Counter[str | Requester], requester: Requester) -> None:
-        self._lock, self._asking, self._requester = lock, asking, requester
-
-    def __enter__(self) -> None:
-        limits = (
-            (self._requester, MOST_BY_CLIENT, "of yours"),
-            (self._requester.address, MOST_BY_ADDRESS, "from your address"),
-            ("", MOST_AT_ONCE, "in all"),
-        )
-        with self._lock:
-            for who, limit, whose in limits:
-                if self._asking[who] >= limit:
-                    raise TooManyQuestions(whose, limit)
-            for who, _, _ in limits:
-                self._asking[who] += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            for who in (self._requester, self._requester.address, ""):
-                self._asking[who] -= 1
-                if not self._asking[who]:
-                    del self._asking[who]
 
 
 def _read(answer: bytes) -> Answer:

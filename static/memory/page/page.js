@@ -4,16 +4,17 @@ import { html } from "htm/preact";
 import { ShareAddress } from "../../embed/share-address.js";
 import { bytesShort, integer } from "../../facts/format.js";
 import { OwnHeader } from "../../ui/own-header.js";
+import { useMeasured } from "../../ui/use-measured.js";
 import { cacheBytesPerToken } from "../sizes.js";
 import { Bytes, Fits, Speed } from "./cards.js";
 import { Lengths } from "./length-cards.js";
+import { measure } from "./measure.js";
 import { Heads, Printed, Sources } from "./more-cards.js";
 import { Paste } from "./paste.js";
 import { Roofline } from "./roofline-card.js";
 import { Sentence } from "./sentence.js";
 import { Sliders } from "./sliders.js";
 import { useCalculator } from "./use-calculator.js";
-import { useMeasured } from "./use-measured.js";
 import { useRun } from "./use-run.js";
 import { Verdict } from "./verdict.js";
 
@@ -30,7 +31,7 @@ export function Page({ known, framed, identity, theme, setTheme }) {
     framed,
   });
   const shown = useRun({ run, session: run ? null : (session ?? known.session) });
-  const measuring = useMeasured(identity);
+  const measuring = useMeasured(() => measure(identity()));
   const { model, inputs } = understood;
   const gpuName = inputs.gpu.name.replace("NVIDIA ", "");
   const of = { understood, gpuName };

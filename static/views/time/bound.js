@@ -1,21 +1,12 @@
 /** Whether decode waits for memory, held against what this machine can read: measured when somebody asks. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { useMeasured } from "../../ui/use-measured.js";
 import { verdict } from "./verdict.js";
 
 /** @param {{decode: Object, ready: boolean, client: Object}} props `decode`: of `phaseFacts` */
 export function Bound({ decode, ready, client }) {
-  const [state, setState] = useState({ measured: null, going: false, problem: "" });
-  const measure = async () => {
-    setState({ measured: null, going: true, problem: "" });
-    try {
-      setState({ measured: await client.measure(), going: false, problem: "" });
-    } catch (problem) {
-      setState({ measured: null, going: false, problem: problem.message });
-    }
-  };
-  const { measured, going, problem } = state;
+  const { measured, going, problem, measure } = useMeasured(client.measure);
   return html`<p class="sheet-say">
     ${measured ? verdict(decode, measured.bandwidth) : "Does decode wait for memory? That shows beside what this machine can read a second."}${" "}
     <button type="button" disabled=${!ready || going} onClick=${measure}>${going ? "Measuring…" : measured ? "Measure again" : "Measure this machine"}</button>
