@@ -392,6 +392,7 @@ class Everything(TypedDict):
     kv: Count
     everything_ms: float
     kv_ms: float
+    conditions: StepConditions
 
 
 class Turned(TypedDict):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from kvscope.model.activations.observe import observe
 from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.engine.conditions import Watch, told
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
@@ -48,6 +50,8 @@ class Kept:
     kv: int
     everything_ms: float
     kv_ms: float
+    conditions: dict[str, Any]
+    """Of both times (docs/frames.md)."""
 
 
 def appended(transformer: Transformer, ids: list[int], *, masked: bool, device: str = "cpu") -> Appended:
@@ -126,7 +130,9 @@ def everything(engine: Engine, ids: list[int]) -> Kept:
 
     observe(engine, old, 0, engine.runner.points, form=size)
     everything, kv = sum(sizes.values()), len(old) * engine.cache.position_bytes
-    return Kept(everything, kv, *(_reading_ms(count, engine.cache.pool.device) for count in (everything, kv)))
+    watch = Watch()
+    everything_ms, kv_ms = (_reading_ms(count, engine.cache.pool.device) for count in (everything, kv))
+    return Kept(everything, kv, everything_ms, kv_ms, told(watch.conditions()))
 
 
 def _reading_ms(count: int, device: torch.device) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from kvscope.model.engine.conditions import Conditions, together
 from kvscope.model.engine.records import BeamKV, BeamNode, BeamsRecord
 from kvscope.model.engine.sampling import check_finite
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
@@ -52,6 +53,7 @@ class BeamSearch:
         self._nodes = 0
         self._ended: list[BeamNode] = []
         self._ms = 0.0
+        self._conditions: list[Conditions] = []
         self._rows = 0
 
     @property
@@ -73,11 +75,12 @@ class BeamSearch:
         self._rows += sum(len(ids) for _, ids in fed)
         return fed
 
-    def take(self, logits: Tensor, cache: KVCache, ms: float) -> BeamsRecord | None:
-        """Go one token deeper by the logits [live, V] of a pass that took `ms`; None while tokens of the context are
-        still to be fed. Raises NotFinite.
+    def take(self, logits: Tensor, cache: KVCache, ms: float, conditions: Conditions) -> BeamsRecord | None:
+        """Go one token deeper by the logits [live, V] of a pass that took `ms` under `conditions`; None while tokens of
+        the context are still to be fed. Raises NotFinite.
         """
         self._ms += ms
+        self._conditions.append(conditions)
         if self.live[0].pending:
             return None
         check_finite(logits)
@@ -125,8 +128,11 @@ class BeamSearch:
 
     def _record(self, nodes: list[BeamNode], cache: KVCache) -> BeamsRecord:
         best = max((node for node in (*self._ended, *nodes) if node.kept), key=lambda node: node.total)
-        record = BeamsRecord(self.key, self.depth, tuple(nodes), best.id, self._ms, self._rows, self._kv(cache))
-        self._ms, self._rows = 0.0, 0
+        conditions = together(self._conditions)
+        record = BeamsRecord(
+            self.key, self.depth, tuple(nodes), best.id, self._ms, self._rows, self._kv(cache), conditions
+        )
+        self._ms, self._rows, self._conditions = 0.0, 0, []
         return record
 
     def _kv(self, cache: KVCache) -> BeamKV:

@@ -319,9 +319,10 @@ class Engine:
             run.looked_at = run.looked_at[rows]
 
     def _advance_search(self, search: BeamSearch) -> list[Record]:
+        watch = Watch()
         try:
             done = self.runner.run(self.scheduler.entries_of(search))
-            record = search.take(done.logits, self.cache, done.forward_ms)
+            record = search.take(done.logits, self.cache, done.forward_ms, watch.conditions())
         except Exception as error:
             log.exception("a beam search failed")
             return [self.stop(search.key, "failed", f"The model failed: {error}")]

@@ -114,6 +114,7 @@ class BeamsRecord:
     ms: float
     rows: int
     kv: BeamKV
+    conditions: Conditions
 
 
 @dataclass(frozen=True, slots=True)

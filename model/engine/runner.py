@@ -60,6 +60,7 @@ class Runner:
         self.cache = cache
         self.device = device
         self.points = hook_points(transformer)
+        self._weights = weights_read(linears(transformer))
         self.compiled: Steps | None = None
         """Compiled code or graphs for passes of one row of each sequence, once there are any."""
 
@@ -71,20 +72,20 @@ class Runner:
         capture: bool = False,
         attention: bool = False,
         layers: int | None = None,
+        compiled: bool = True,
     ) -> Pass:
         """Compute the new rows of `entries` in one ragged batch, seen by `observers` at the hook points they name.
 
         `capture`: also give what frames show of each sequence; `attention`: how much each row got. `layers`: run the
-        first ones alone. Raises what the transformer or an observer raises, and KeyError for a hook point that is not
-        there.
+        first ones alone. `compiled`: use compiled steps where there are any for this pass. Raises what the transformer
+        or an observer raises, and KeyError for a hook point that is not there.
         """
         with threads_for(sum(entry.count for entry in entries)):
             batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
             recording = Capture(self.transformer.config) if capture else None
             looks = LookedAt(self.transformer.config) if attention else None
             watched = [seen.observers for seen in (recording, looks) if seen] + [observers or {}]
-            code = self.compiled.for_pass(batch, chain.from_iterable(watched)) if self.compiled else None
-            read = code.weights if code is not None else None
+            code = self.compiled.for_pass(batch, chain.from_iterable(watched)) if self.compiled and compiled else None
             started = time.perf_counter()
             with ExitStack() as attached:
                 for those in watched:
@@ -100,7 +101,7 @@ class Runner:
                 captured=captured,
                 looked_at=looks.rows(batch, lengths) if looks else [],
                 forward_ms=(computed - started) * 1000,
-                weights=weights_read(linears(self.transformer)) if read is None else read,
+                weights=self._weights if code is None or code.weights is None else code.weights,
                 capture_ms=(time.perf_counter() - computed) * 1000,
                 # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
                 layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,

@@ -134,6 +134,7 @@ class Recorder:
             ms=record.ms,
             rows_computed=record.rows,
             kv=schema.BeamKV(**asdict(record.kv)),
+            conditions=schema.Conditions(**told(record.conditions)),
         )
 
     def token(self, token: int) -> schema.Token:

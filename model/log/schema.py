@@ -326,6 +326,7 @@ class Beams(FrameData):
     ms: Number
     rows_computed: Natural
     kv: BeamKV
+    conditions: Conditions | None = None
 
 
 Waits = Literal["static", "places", "blocks", "order"]

@@ -1,6 +1,6 @@
 /** Whether a measured time says something of other work too (docs/frames.md, `conditions`). Pure. */
 
-import { counted, percent } from "./format.js";
+import { counted, milliseconds, percent } from "./format.js";
 
 /**
  * @param {{conditions?: Object, batch?: number}} data of a step, a pass or a measurement
@@ -18,6 +18,25 @@ export function disturbance({ conditions, batch = 1 }) {
 /** @returns {Object[]} the steps that nothing is known to have disturbed */
 export function undisturbed(steps) {
   return steps.filter(({ data }) => disturbance(data) === null);
+}
+
+/** @returns {string} a measured time, marked where something disturbed it: "12.3 ms (disturbed)" */
+export function timed(ms, data) {
+  return `${milliseconds(ms)}${disturbance(data) ? " (disturbed)" : ""}`;
+}
+
+/** Disturbed passes may be this share of the time of several before the time of all is called disturbed. */
+const MOST_DISTURBED = 0.1;
+
+/**
+ * @param {{ms: number, conditions?: Object}[]} passes one after another, whose time counts together
+ * @returns {string|null} what disturbed it, as `disturbance` says it of one
+ */
+export function disturbanceOfAll(passes) {
+  const sum = (some) => some.reduce((ms, pass) => ms + pass.ms, 0);
+  const disturbed = passes.filter((pass) => disturbance(pass) !== null);
+  if (!disturbed.length || sum(disturbed) <= MOST_DISTURBED * sum(passes)) return null;
+  return `${counted(disturbed.length, "pass", "passes")} of ${passes.length} (the first: ${disturbance(disturbed[0])})`;
 }
 
 /** @returns {"measured"|"disturbed"} where the times of these steps come from, as a badge says it */

@@ -24,7 +24,14 @@ export function logitDifference(a, b) {
 
 function sideOf(step) {
   const { data } = step;
-  return { rows: rowsComputed(step), ms: data.ms.forward, flops: data.flops, read: data.bytes_read };
+  return {
+    rows: rowsComputed(step),
+    ms: data.ms.forward,
+    flops: data.flops,
+    read: data.bytes_read,
+    conditions: data.conditions,
+    batch: data.batch,
+  };
 }
 
 /**

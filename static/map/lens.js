@@ -2,7 +2,8 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo } from "preact/hooks";
-import { counted, integer, milliseconds, quoted } from "../facts/format.js";
+import { timed } from "../facts/conditions.js";
+import { counted, quoted } from "../facts/format.js";
 import { Surface } from "../ui/surface.js";
 import { usePainting } from "../ui/use-painting.js";
 import { lensParts, lensSize, paintLensPart } from "./lens-cells.js";
@@ -32,9 +33,8 @@ const ABOVE_BESIDE_PX = 10;
  * @param {number} props.ratio device pixels per CSS pixel
  * @param {{head: number, query: number|null, key: number|null}} props.marked
  * @param {number} props.reader the row whose threads and Q are shown
- * @param {number|null} props.slowdown how many times slower than measured it is shown; null while it stands, or nobody knows
  */
-export function Lens({ run, step, lens, legs, view, geometry, shades, range, theme, ratio, marked, reader, slowdown }) {
+export function Lens({ run, step, lens, legs, view, geometry, shades, range, theme, ratio, marked, reader }) {
   const { card, row } = lens;
   const picture = useMemo(
     () => ({
@@ -62,8 +62,8 @@ export function Lens({ run, step, lens, legs, view, geometry, shades, range, the
   );
   const words = useMemo(
     () =>
-      html`<${Words} run=${run} step=${step} lens=${lens} view=${view} geometry=${geometry} most=${read.most} reader=${reader} slowdown=${slowdown} />`,
-    [run, step, lens, view, geometry, read, reader, slowdown],
+      html`<${Words} run=${run} step=${step} lens=${lens} view=${view} geometry=${geometry} most=${read.most} reader=${reader} />`,
+    [run, step, lens, view, geometry, read, reader],
   );
   const top = card.y0 + (row.y0 - card.y0) * (1 - legs.open);
   const bottom = card.y1 + (row.y1 - card.y1) * (1 - legs.open);
@@ -101,7 +101,7 @@ function Above({ lens, geometry }) {
   </p>`;
 }
 
-function Words({ run, step, lens, view, geometry, most, reader, slowdown }) {
+function Words({ run, step, lens, view, geometry, most, reader }) {
   const { card, inside, compact, dots, weights, shelf, tick, mlp, column } = lens;
   const { x0: left, y0: top } = card;
   const title = 15;
@@ -118,7 +118,7 @@ function Words({ run, step, lens, view, geometry, most, reader, slowdown }) {
     ${
       !compact &&
       ms > 0 &&
-      html`<text class="lens-muted" x=${geometry.residual.x0 - left} y=${title}>${took(ms, slowdown)}</text>`
+      html`<text class="lens-muted" x=${geometry.residual.x0 - left} y=${title}>took ${timed(ms, run.steps[step].data)}</text>`
     }
     ${
       tick - column.x1 >= MLP_PX &&
@@ -153,9 +153,4 @@ function LaneNames({ lens, view }) {
       >${kind}</text>`;
     }),
   );
-}
-
-function took(ms, slowdown) {
-  const time = milliseconds(ms);
-  return slowdown === null ? `took ${time}` : `${time}, here ${integer(Number(slowdown.toPrecision(2)))}× slower`;
 }

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { headSentence, kvHeadOf } from "../facts/attention.js";
-import { lensMs, lensOf } from "../state/lens.js";
+import { lensOf } from "../state/lens.js";
 import { useGradually, useLater } from "../turns/later.js";
 import { Surface } from "../ui/surface.js";
 import { Tooltip } from "../ui/tooltip.js";
@@ -197,7 +197,6 @@ function Grid({ state, dispatch, size, ranges }) {
         run=${run} step=${step} lens=${lens.at} legs=${lens.legs} view=${view} geometry=${geometry} shades=${shades}
         range=${rangeOfQueries()} theme=${theme} ratio=${ratio} marked=${markedIn(lens.at, run, selection, hover)}
         reader=${Math.min(view.prefill ? (selection.query ?? newest) : newest, newest)}
-        slowdown=${lens.stands ? null : slowdownAt(state, lens.at.layer)}
       />`
       }
       ${pointed && html`<${Tooltip} at=${pointer} box=${geometry} ...${pointed} />`}
@@ -223,12 +222,6 @@ function markedIn({ layer }, run, selection, hover) {
     query: hover.query ?? query,
     key: hover.key ?? key,
   };
-}
-
-/** How many times slower than measured the layer in the lens is shown; null where a log has no times of layers. */
-function slowdownAt(state, layer) {
-  const ms = state.run.steps[state.step].data.ms.layers?.[layer];
-  return ms > 0 ? lensMs(state, state.step) / ms : null;
 }
 
 function onceAsked(make) {

@@ -3,6 +3,7 @@
  * machine; a time is told beside them, and no cause is given for it that was not counted. Pure.
  */
 
+import { disturbanceOfAll } from "../facts/conditions.js";
 import { counted, integer, listed } from "../facts/format.js";
 import { formatOf } from "../facts/weights.js";
 import { doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf } from "./measures.js";
@@ -10,10 +11,9 @@ import { letterOf } from "./owners.js";
 
 /** @typedef {{round: import("../log/workload.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round, and what it is called */
 
-/** @returns {number} passes with rows of the workload */
-function passesOf({ round }) {
-  return round.passes.filter(({ members }) => members.length).length;
-}
+/** Passes with rows of the workload. */
+const served = ({ round }) => round.passes.filter(({ members }) => members.length);
+const passesOf = (side) => served(side).length;
 
 function sumOf(values) {
   return values.reduce((sum, value) => sum + value, 0);
@@ -43,11 +43,11 @@ function droppedIn({ round }) {
   return sumOf([...most.values()]);
 }
 
-const meanMs = ({ round }) => doneMs(round) / round.passes.filter(({ members }) => members.length).length;
+const meanMs = (side) => doneMs(side.round) / passesOf(side);
 
 /** What the time until all were done is made of, where it went against what the setting is for. */
 function tookLonger(before, after) {
-  if (!(doneMs(after.round) > doneMs(before.round))) return "";
+  if (!(doneMs(after.round) > doneMs(before.round)) || disturbedSays([before, after])) return "";
   const of = (side) =>
     `${counted(passesOf(side), "pass", "passes")} with ${integer(meanMs(side))} ms from one to the next`;
   return ` It took longer all the same: ${after.name} ${of(after)}, ${before.name} ${of(before)}.`;
@@ -102,6 +102,20 @@ export function keepSays(before, after) {
   return said.join(" ");
 }
 
+/**
+ * What disturbed the passes of some rounds: then their times are not compared.
+ *
+ * @param {{round: Object, name: string}[]} sides
+ * @returns {string|null} null where nothing did, as far as the log says
+ */
+export function disturbedSays(sides) {
+  const each = sides
+    .map((side) => ({ name: side.name, what: disturbanceOfAll(served(side)) }))
+    .filter(({ what }) => what);
+  if (!each.length) return null;
+  return `Times are disturbed and not compared: ${listed(each.map(({ name, what }) => `${what} of “${name}”`))}.`;
+}
+
 /** Rounds of whose passes so much more read another format are not told apart by their setting alone. */
 const OTHER_SHARE = 0.1;
 
@@ -112,7 +126,7 @@ const OTHER_SHARE = 0.1;
  * @returns {string|null} null where it is alike, or where the log does not say it
  */
 export function formatsSay(sides) {
-  const read = sides.map(({ round }) => round.passes.filter((pass) => pass.members.length && pass.weights_read));
+  const read = sides.map((side) => served(side).filter((pass) => pass.weights_read));
   const formats = [...new Set(read.flat().map((pass) => formatOf(pass.weights_read)))].sort();
   if (formats.length < 2) return null;
   const [usual, ...others] = formats;

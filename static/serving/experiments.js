@@ -5,7 +5,15 @@
 
 import { fixed, integer, percent } from "../facts/format.js";
 import { wasteOver } from "./blocks.js";
-import { batchingSays, chunkSays, formatsSay, keepSays, reserveSays, sharingSays } from "./comparisons.js";
+import {
+  batchingSays,
+  chunkSays,
+  disturbedSays,
+  formatsSay,
+  keepSays,
+  reserveSays,
+  sharingSays,
+} from "./comparisons.js";
 import {
   busyShare,
   doneMs,
@@ -52,6 +60,7 @@ const inPercent = (value) => percent(value, 0);
  * @property {(facts: Facts) => number|null} of
  * @property {(value: number) => string} format
  * @property {"more"|"less"} better
+ * @property {boolean} [timed] it depends on measured times, so it says nothing where they are disturbed
  * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [against] what is said with it where it goes against the
  *   other figures, out of a value per figure
  *
@@ -86,9 +95,15 @@ export const EXPERIMENTS = [
     prepare: (posted) => posted,
     says: batchingSays,
     figures: [
-      { name: "tokens per second", of: ({ round }) => tokensPerSecond(round), format: oneDecimal, better: "more" },
-      { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
-      { name: "to the first token, on average", of: meanFirstWord, format: ms, better: "less" },
+      {
+        name: "tokens per second",
+        of: ({ round }) => tokensPerSecond(round),
+        format: oneDecimal,
+        better: "more",
+        timed: true,
+      },
+      { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less", timed: true },
+      { name: "to the first token, on average", of: meanFirstWord, format: ms, better: "less", timed: true },
     ],
   },
   {
@@ -108,12 +123,14 @@ export const EXPERIMENTS = [
         of: ({ answers, round, requests }) => longestWait(answers, round, longestPrompt(requests))?.ms ?? null,
         format: ms,
         better: "less",
+        timed: true,
       },
       {
         name: (requests) => `${letterOf(longestPrompt(requests))}’s own first token`,
         of: ({ answers, requests }) => firstWordMs(answers[longestPrompt(requests)]),
         format: ms,
         better: "less",
+        timed: true,
       },
     ],
   },
@@ -129,7 +146,7 @@ export const EXPERIMENTS = [
     prepare: (posted) => posted,
     says: sharingSays,
     figures: [
-      { name: "to the first token, on average", of: meanFirstWord, format: ms, better: "less" },
+      { name: "to the first token, on average", of: meanFirstWord, format: ms, better: "less", timed: true },
       { name: "rows computed", of: ({ round }) => rowsComputed(round), format: integer, better: "less" },
       { name: "blocks held at most", of: ({ round }) => mostBlocks(round), format: integer, better: "less" },
     ],
@@ -149,7 +166,7 @@ export const EXPERIMENTS = [
     figures: [
       { name: "waste of what is held, on average over the round", of: meanWaste, format: inPercent, better: "less" },
       { name: "answered at once, at most", of: ({ round }) => mostAtOnce(round), format: integer, better: "more" },
-      { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
+      { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less", timed: true },
     ],
   },
   SPECULATION,
@@ -188,19 +205,22 @@ export const EXPERIMENTS = [
         of: ({ round }) => fullTokensPerSecond(round),
         format: oneDecimal,
         better: "more",
+        timed: true,
       },
       {
         name: "tokens per second in all, prompts read as well",
         of: ({ round }) => tokensPerSecond(round),
         format: oneDecimal,
         better: "more",
+        timed: true,
       },
-      { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less" },
+      { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less", timed: true },
       {
         name: "busy: share of the time that a pass ran",
         of: ({ round }) => busyShare(round),
         format: inPercent,
         better: "more",
+        timed: true,
       },
     ],
   },
@@ -293,6 +313,7 @@ export function roundName(rounds, number) {
  * @property {{same: number, of: number, first: {request: number, token: number}|null}|null} text how many requests got the same text
  *   in all rounds; null before all are over
  * @property {string|null} says what it comes to; null where nothing is said, or before all are over
+ * @property {string|null} disturbed what disturbed the times; null where nothing did, or before all are over
  * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
  * @property {number} of how many rounds there are to be
  *
@@ -319,6 +340,7 @@ export function resultOf(log) {
     })),
     figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
     text: complete ? sameInAll(facts.map(({ answers }) => answers)) : null,
+    disturbed: complete ? disturbedSays(sides) : null,
     formats: complete ? formatsSay(sides) : null,
     says: complete && experiment.says ? experiment.says(sides[0], sides[1]) : null,
   };

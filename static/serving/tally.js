@@ -1,5 +1,6 @@
 /** What a round has come to so far. Each of its passes is folded in once, as it comes, however long the round gets. */
 
+import { disturbance } from "../facts/conditions.js";
 import { chosenOf, endOf, rowsOf, tokensOut } from "./measures.js";
 
 /**
@@ -31,7 +32,7 @@ export class Tally {
     /** Rows of the largest pass. */
     this.mostRows = 0;
     /**
-     * Of the passes in which each got a token and no prompt was read, by how many these were: ms of the passes, ms between
+     * Of the passes in which each got a token, no prompt was read and that nothing disturbed, by how many these were: ms of the passes, ms between
      * them and the next while somebody is being answered, and tokens.
      *
      * @type {Map<number, {passes: number, ms: number, between: number, tokens: number}>}
@@ -85,7 +86,7 @@ export class Tally {
     if (this.#last?.goesOn) this.#last.count.between += Math.max(0, pass.start_ms - this.#last.end);
     this.#last = null;
     const { members, others, requests } = pass;
-    if (!members.length || others.rows || members.some(({ phase }) => phase === "prefill")) return;
+    if (!members.length || others.rows || disturbance(pass) || members.some(({ phase }) => phase === "prefill")) return;
     const count = this.byMembers.get(members.length) ?? { passes: 0, ms: 0, between: 0, tokens: 0 };
     this.byMembers.set(members.length, count);
     count.passes += 1;

@@ -12,25 +12,24 @@ export function median(values) {
 /**
  * @param {Object} run
  * @param {number} step the step in sight; only what had been measured by then counts
- * @returns {{prefill: {ms: number, tokens: number, perToken: number, chunks: number},
+ * @returns {{prefill: {ms: number, tokens: number, perToken: number},
  *   decode: null|{here: number|null, median: number, perSecond: number, steps: number[], of: number, disturbed: boolean},
  *   parts: {name: string, ms: number}[], total: number, batch: number}}
  *   ms throughout; `median`: of the `of` steps that nothing disturbed, or of all where every one was; `tokens`: those of the prompt that were computed; `parts`: what the step in sight spent its time on, out of `total`
  */
 export function timeFacts(run, step) {
-  const ms = (at) => run.steps[at].data.ms;
+  const first = run.steps[0].data.ms.total;
   const { data } = run.steps[step];
-  const steps = [];
-  for (let at = 1; at <= step; at++) steps.push(ms(at).total);
-  const quiet = quietOf(run.steps.slice(1, step + 1));
+  const decoded = run.steps.slice(1, step + 1);
+  const steps = decoded.map((one) => one.data.ms.total);
+  const quiet = quietOf(decoded);
   const middle = median(quiet.steps.map((one) => one.data.ms.total));
   const { forward, capture, sample, total } = data.ms;
   return {
     prefill: {
-      ms: ms(0).total,
+      ms: first,
       tokens: run.prefillRows,
-      perToken: ms(0).total / run.prefillRows,
-      chunks: ms(0).chunks.length,
+      perToken: first / run.prefillRows,
     },
     decode: steps.length
       ? {

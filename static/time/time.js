@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
-import { disturbance, originOf } from "../facts/conditions.js";
+import { originOf, timed } from "../facts/conditions.js";
 import { counted, integer, milliseconds, quoted } from "../facts/format.js";
 import { passesInWords } from "../facts/passes.js";
 import { isAwaited } from "../state/settled.js";
@@ -26,7 +26,7 @@ export function Time({ state, dispatch }) {
     return html`<${Card} ...${opens} dispatch=${dispatch} number="" says=${`The prompt’s ${counted(run.prefillRows, "token")}: ${run.steps.length ? "on their way" : rows}`} />`;
   }
   const { prefill, decode } = timeFacts(run, settled);
-  const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} ${run.reused ? "computed " : ""}of the prompt ${prefill.chunks > 1 ? `(in ${prefill.chunks} passes) ` : ""}took ${milliseconds(prefill.ms)}${disturbance(run.steps[0].data) ? " (disturbed)" : ""}${run.open.parent ? " in the run this one branched from" : ""}`;
+  const prompt = `${prefill.tokens === 1 ? "the one" : `the ${prefill.tokens}`} ${run.reused ? "computed " : ""}of the prompt ${run.prefillPasses > 1 ? `(in ${run.prefillPasses} passes) ` : ""}took ${timed(prefill.ms, run.steps[0].data)}${run.open.parent ? " in the run this one branched from" : ""}`;
   const told = decode
     ? {
         number: milliseconds(decode.here),

@@ -1,6 +1,7 @@
 /** One plain sentence about a step, built from the run's own numbers. */
 
-import { bytes, integer, milliseconds, percent, quoted } from "../facts/format.js";
+import { timed } from "../facts/conditions.js";
+import { bytes, integer, percent, quoted } from "../facts/format.js";
 import { passesInWords } from "../facts/passes.js";
 
 /** Characters of a token before it is cut, so that a sentence keeps to a line or two. */
@@ -18,7 +19,7 @@ export function narrate(run, step, sweeping = false) {
   const { ms } = shown.data;
   const work = shown.data.phase === "prefill" ? prefillWork(run, sweeping) : decodeWork(run, step, sweeping);
   if (sweeping) return `Step ${step}, ${work}.`;
-  return [`Step ${step}, ${work} (${milliseconds(ms.total)}).`, choice(shown.data), outcome(run, step)]
+  return [`Step ${step}, ${work} (${timed(ms.total, shown.data)}).`, choice(shown.data), outcome(run, step)]
     .filter(Boolean)
     .join(" ");
 }

@@ -13,11 +13,13 @@ export function settingsOfRun({ sampling, limits, study }) {
 
 /**
  * @param {number} factor how many times longer than measured a step is shown
+ * @param {boolean} [opens] one of its layers opens, and is shown longer than the others
  * @returns {string} "" where it is shown as fast as it was
  */
-export function paceInWords(factor) {
+export function paceInWords(factor, opens = false) {
   const times = factor >= 1 ? factor : 1 / factor;
   const rounded = fixed(times, times < 9.95 ? 1 : 0).replace(/\.0$/, "");
-  if (rounded === "1") return "shown as fast as it ran";
-  return factor > 1 ? `slowed down ${rounded}× to be seen` : `sped up ${rounded}×`;
+  if (rounded === "1") return `shown as fast as it ran${opens ? ", but for the open layer" : ""}`;
+  if (factor < 1) return `sped up ${rounded}×${opens ? ", but for the open layer" : ""}`;
+  return `slowed down ${rounded}× to be seen${opens ? ", more in the open layer" : ""}`;
 }

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { DeleteRun } from "../share/delete-run.js";
 import { ShareButton } from "../share/share-button.js";
 import { canAsk } from "../state/asking.js";
+import { lensMs } from "../state/lens.js";
 import { slowdownOf } from "../state/player.js";
 import { Answer } from "./answer.js";
 import { Branches } from "./branches.js";
@@ -93,6 +94,6 @@ function Pace({ state }) {
   const settings = settingsOfRun(run.open);
   return html`<div class="pace">
     <span>${settings}</span>
-    <span class="slowdown" title=${SLOWED}>${following ? "live" : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed)) : ""}</span>
+    <span class="slowdown" title=${SLOWED}>${following ? "live" : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed), lensMs(state, step) > 0) : ""}</span>
   </div>`;
 }

@@ -255,7 +255,7 @@ class FakeService:
         return {"with_mask": told, "without": told}
 
     def everything(self, ids: list[int]) -> dict[str, Any]:
-        return {"everything": 10 * len(ids), "kv": len(ids), "everything_ms": 1.0, "kv_ms": 0.1}
+        return {"everything": 10 * len(ids), "kv": len(ids), "everything_ms": 1.0, "kv_ms": 0.1, "conditions": QUIET}
 
     def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
         return {"changes": {"attn.v": 0.0}, "pairs": [[[token, 0], [position, 0], [other, 0]]]}

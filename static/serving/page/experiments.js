@@ -47,7 +47,7 @@ function ExperimentCard({ experiment, client, state, live, framed }) {
 }
 
 function Outcome({ result, going }) {
-  const { says, formats, rounds, of } = result;
+  const { says, disturbed, formats, rounds, of } = result;
   if (rounds.length < of) {
     return html`<p class="experiment-says" role="status">${going ? "Under way" : "Not finished"}: ${integer(rounds.length)} of ${counted(of, "round")} done.</p>`;
   }
@@ -56,6 +56,7 @@ function Outcome({ result, going }) {
     ${says && html`<p class="experiment-says">${says}</p>`}
     <${outcomeOf(result)} result=${result} />
     <${SameText} text=${result.text} />
+    ${disturbed && html`<p class="experiment-says"><${Badge} origin="disturbed" /> ${disturbed}</p>`}
     ${formats && html`<p class="experiment-says">${formats}</p>`}
     ${others.length > 0 && html`<p class="experiment-says">Others shared the engine meanwhile: in ${others.map((round) => `${counted(round.others, "pass", "passes")} of “${round.name}”`).join(", ")}.</p>`}
   </div>`;
@@ -67,13 +68,13 @@ function outcomeOf({ of, experiment: { figures } }) {
 }
 
 /** A column per group of figures: before → after, once where there is nothing before. */
-function SideBySide({ result: { experiment, rounds } }) {
+function SideBySide({ result: { experiment, rounds, disturbed } }) {
   const groups = [...new Set(experiment.figures.map(({ group }) => group))];
   const [before, after] = rounds.map(({ values }) => values);
   const says = (at) => {
     const { format, against } = experiment.figures[at];
     const values = [before[at], after[at]].filter((value) => value !== null).map(format);
-    const other = against?.(before, after);
+    const other = disturbed ? null : against?.(before, after);
     return html`${values.join(" → ") || "–"}${other && html` <small>${other}</small>`}`;
   };
   const rows = experiment.figures.filter(({ group }) => group === groups[0]);
@@ -84,16 +85,16 @@ function SideBySide({ result: { experiment, rounds } }) {
   <p class="quiet">${rounds[0].name} → ${rounds[1].name}. ${experiment.leftOut} Times hang on what else the machine did; passes and guesses do not.</p>`;
 }
 
-function BeforeAfter({ result: { experiment, rounds, figures } }) {
+function BeforeAfter({ result: { experiment, rounds, figures, disturbed } }) {
   const [before, after] = rounds;
-  return experiment.figures.map(({ format, better }, at) => {
+  return experiment.figures.map(({ format, better, timed }, at) => {
     const [one, other] = [before.values[at], after.values[at]];
     const says = (value) => (value === null ? "–" : format(value));
     if (at > 0)
       return html`<p key=${at} class="outcome-more">${figures[at]} <b class="number">${says(one)} → ${says(other)}</b></p>`;
     if (one === null || other === null)
       return html`<p key=${at} class="experiment-says">${figures[at]}: nothing to compare, nobody waited for it in ${one === null ? before.name : after.name}.</p>`;
-    const good = one === other ? null : better === "more" ? other > one : other < one;
+    const good = one === other || (timed && disturbed) ? null : better === "more" ? other > one : other < one;
     return html`<div key=${at} class="outcome-first"><span>${figures[at]}</span>
       <${Slope} before=${{ name: before.name, value: one, says: says(one) }} after=${{ name: after.name, value: other, says: says(other) }} good=${good} /></div>`;
   });

@@ -2,7 +2,9 @@
 
 import { html } from "htm/preact";
 import { useMemo, useRef } from "preact/hooks";
+import { originOf } from "../../facts/conditions.js";
 import { counted, fixed, integer, percent } from "../../facts/format.js";
+import { Badge } from "../../ui/badge.js";
 import { Memo } from "../../ui/memo.js";
 import { pointInside, useSize } from "../../ui/use-size.js";
 import { Term } from "../../words/term.js";
@@ -77,7 +79,7 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
       }
     </div>
     <${Legend} others=${others} names=${others.map(({ number }) => roundName(log.study.rounds, number))} />
-    <${StallSays} stall=${stall} answers=${answers} />
+    <${StallSays} stall=${stall} answers=${answers} passes=${round.passes} />
     <${BusySays} busy=${busyOf(tally.byMembers)} />
     <${Answers} round=${round} pass=${pass} requests=${requests} tally=${tally} version=${version} look=${look} />
   </section>`;
@@ -158,8 +160,9 @@ function Stall({ stall, frame: { x, high, narrow } }) {
   });
 }
 
-function StallSays({ stall, answers }) {
+function StallSays({ stall, answers, passes }) {
   if (!stall) return null;
+  const during = passes.filter((pass) => pass.start_ms < stall.to && endOf(pass) > stall.from);
   const { ms, requests: who } = stall;
   const read = answers
     .map((answer) => ({ request: answer.request, rows: rowsReadIn(answer, stall) }))
@@ -167,7 +170,7 @@ function StallSays({ stall, answers }) {
   const rows = read.reduce((sum, each) => sum + each.rows, 0);
   const whose = lettersOf(read.map(({ request }) => request));
   return html`<p class="stall-says"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
-    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${read.length === 1 ? `${whose}’s prompt` : `the prompts of ${whose}`} ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one token.</p>`;
+    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${read.length === 1 ? `${whose}’s prompt` : `the prompts of ${whose}`} ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one token. <${Badge} origin=${originOf(during.map((data) => ({ data })))} /></p>`;
 }
 
 /** A signal that misleads: a pass runs all the time, whether it serves one or many. */

@@ -2,7 +2,8 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { bytes, counted, milliseconds, percent, quoted, withExponent } from "../../facts/format.js";
+import { timed } from "../../facts/conditions.js";
+import { bytes, counted, percent, quoted, withExponent } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { Chart } from "../../ui/chart.js";
 
@@ -90,7 +91,7 @@ function Everything({ told, before }) {
   return html`<p class="sheet-say" role="status">
     For the ${counted(before, "token")} before, every operation of every layer left <b>${bytes(everything)}</b>; K and V are <b>${bytes(kv)}</b> of it,
     ${" "}${percent(kv / everything)}. Nothing else of an old token is ever read by a new one, so the rest would buy nothing: merely reading it took
-    ${" "}${milliseconds(allMs)} here, K and V ${milliseconds(kvMs)}.
+    ${" "}${timed(allMs, told)} here, K and V ${timed(kvMs, told)}.
   </p>`;
 }
 

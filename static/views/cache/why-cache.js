@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { branchStep } from "../../facts/branching.js";
-import { disturbance, undisturbed } from "../../facts/conditions.js";
+import { disturbance, originOf, timed, undisturbed } from "../../facts/conditions.js";
 import { counted, integer, milliseconds, short, times } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
 import { compareTwin, rowsComputed, rowsWithoutCache } from "../../facts/twins.js";
@@ -60,7 +60,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
     </div>
     ${compared && html`<${MeasureAgain} run=${run} step=${Math.max(1, Math.min(step, done - 1))} ready=${ready} client=${client} />`}
     ${compared && longer}
-    ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} onPick=${onPick} />`}`;
+    ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} origin=${originOf(bothSides(run, log, compared.steps.length))} onPick=${onPick} />`}`;
 }
 
 /** A step's line of the stairs. `inherited`: it was computed by the run that this one branched from. */
@@ -97,8 +97,9 @@ function sayMeasured(run, { cached, twin, logits, parting, steps }, log) {
   const text = parting === null ? "It wrote the same text" : `From step ${parting} on it wrote another text`;
   const all = steps.length === run.steps.length ? "" : ` over its first ${counted(steps.length, "step")}`;
   const rounding = parting === null && logits.largest < ROUNDING;
+  const disturbed = originOf(bothSides(run, log, steps.length)) === "disturbed";
   return html`<b>Really run without a cache${all}: ${integer(twin.rows)} rows instead of ${integer(cached.rows)}.</b>
-    ${` Its forward passes took ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}. ${text}, and of the ${logits.compared} largest logits of a step none differs by more than ${small(logits.largest)}`}${
+    ${` Its forward passes took ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}${disturbed ? " (disturbed)" : ""}. ${text}, and of the ${logits.compared} largest logits of a step none differs by more than ${small(logits.largest)}`}${
       rounding && ": float32 rounding. The cache is exact, not an approximation"
     }.`;
 }
@@ -133,9 +134,11 @@ function otherFormats(run, twin) {
   return `With the cache, steps of one row read the weights in ${mine}; without it they read them in ${its}. These are other bytes for the same weights, and other code, so memory and time are not compared. Rows and arithmetic are.`;
 }
 
+const bothSides = (run, twin, count) => [run, twin].flatMap(({ steps }) => steps.slice(0, count));
+
 /** Why the times of the two are not compared, null where they are. */
 function disturbedWords(run, twin, count) {
-  const both = [...run.steps.slice(0, count), ...twin.steps.slice(0, count)];
+  const both = bothSides(run, twin, count);
   const bad = both.length - undisturbed(both).length;
   if (!bad) return null;
   const first = both.map(({ data }) => disturbance(data)).find(Boolean);
@@ -202,7 +205,7 @@ function Longer({ run, ready, compared, alike, dispatch, controller }) {
   </p>`;
 }
 
-function BySteps({ step, compared, onPick }) {
+function BySteps({ step, compared, origin, onPick }) {
   const series = useMemo(() => {
     const points = (side) => compared.steps.map((one) => ({ x: one.step, y: one[side].ms }));
     return [
@@ -212,7 +215,7 @@ function BySteps({ step, compared, onPick }) {
   }, [compared]);
   return html`<div class="sheet-columns is-even">
     <div>
-      <h4>Time of each step's forward pass <${Badge} origin="measured" /></h4>
+      <h4>Time of each step's forward pass <${Badge} origin=${origin} /></h4>
       <${Chart}
         label="Milliseconds of each step with and without the cache" x=${{ name: "step" }} current=${step} onPick=${onPick}
         y=${{ name: "milliseconds", format: (ms) => integer(ms), exact: milliseconds }} series=${series} height=${170}
@@ -233,7 +236,7 @@ function BySteps({ step, compared, onPick }) {
               (one) => html`<tr key=${one.step} class=${one.step === step ? "is-current" : ""}>
                 <th scope="row">${one.step}</th>
                 <td>${one.cached.rows} → ${one.twin.rows}</td>
-                <td>${milliseconds(one.cached.ms)} → ${milliseconds(one.twin.ms)}</td>
+                <td>${timed(one.cached.ms, one.cached)} → ${timed(one.twin.ms, one.twin)}</td>
                 <td>${short(one.cached.flops, "").trim()} → ${short(one.twin.flops, "").trim()}</td>
                 <td>${one.logits ? small(one.logits.largest) : "–"}</td>
               </tr>`,

@@ -2,8 +2,9 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
+import { timed } from "../../facts/conditions.js";
 import { weightDtype } from "../../facts/dtypes.js";
-import { bytesShort, counted, integer, milliseconds, quoted } from "../../facts/format.js";
+import { bytesShort, counted, integer, quoted } from "../../facts/format.js";
 import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { readIn, weightsOf } from "../../facts/weights.js";
 import { useModelValues } from "../../loading/use-model-values.js";
@@ -80,7 +81,7 @@ function useLens({ run, step, readiness, playing, following }, client) {
 
 function headline(run, step, { rows, cached }) {
   const name = quoted(run.tokens[run.lastQueryOfStep(step)], 16);
-  const time = milliseconds(run.steps[step].data.ms.total);
+  const time = timed(run.steps[step].data.ms.total, run.steps[step].data);
   if (rows > 1) return `Step ${step}: ${counted(rows, "token")} go through the model together, in ${time}`;
   if (cached === 0) return `Step ${step}: one token, ${name}, goes through the model, in ${time}`;
   return `Step ${step}: only ${name} goes through the model, in ${time}; ${counted(cached, "token")} before it rest in the cache`;

@@ -78,7 +78,7 @@ function formatsOf({ steps, open: { model } }) {
 }
 
 function say(run, prefill, decode, formats) {
-  const passes = run.steps[0].data.ms.chunks.length;
+  const passes = run.prefillPasses;
   const reads = `Prefill reads the weights ${passes === 1 ? "once" : `${passes} times`} for ${counted(run.prefillRows, "token")}, in ${formats.prefill}`;
   const shared = `${reads}: ${significant(prefill.intensity)} operations for each byte.`;
   if (!decode) return `${shared} Decode has not begun.`;

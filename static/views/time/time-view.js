@@ -55,7 +55,7 @@ function Steps({ run, step, onPick }) {
   const cap = prefill.ms > MOST_TIMES * slowest ? MOST_TIMES * slowest : undefined;
   return html`<p class="sheet-say">
       Until the first token (TTFT) it took <b>${milliseconds(prefill.ms)}</b>: prefill, ${counted(prefill.tokens, "token")} in
-      ${" "}${prefill.chunks === 1 ? "one pass" : `${prefill.chunks} passes`}.
+      ${" "}${run.prefillPasses === 1 ? "one pass" : `${run.prefillPasses} passes`}.
       ${
         decode &&
         html` After that ${counted(decode.steps.length, "decode step")}, one token each: the median ${medianOf(decode)} took

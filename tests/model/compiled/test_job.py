@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import torch
 
+from kvscope.model.activations.timing import timed_step
 from kvscope.model.api import Progress, Sampling
 from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.checkpoint.gguf_file import GgufModel, read_gguf
@@ -153,6 +154,8 @@ def test_a_compiled_step_shows_what_the_modules_show(arch: str, made: Path, tmp_
     grouped = weights_read(steps.groups)
     plain = {} if arch == "llama" else {"float32": engine.transformer.lm_head.nbytes}  # the head is in no groups
     assert read == [packed, added(grouped, plain), added(grouped, plain)]  # prefill reads what is packed
+    # A step timed again is compared with one that no compiled code exists for.
+    assert timed_step(engine, IDS, cached=True).weights == packed
     held = weights_held(engine.transformer, steps.groups)
     assert all(held[each] == grouped[each] for each in grouped)
     assert held["float32"] > packed["float32"]

@@ -169,6 +169,7 @@ class TestEnds:
         made.search("b", prompt(20), beams=4, length=5)
         records = advance_all(made)
         assert [depth.depth for depth in depths(records)] == [1, 2, 3, 4, 5]
+        assert all(depth.conditions.ms >= depth.ms > 0 for depth in depths(records))
         assert closes(records)["b"].reason == "length"
         assert made.cache.free_blocks == made.cache.blocks
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatsSay, keepSays, reserveSays, sharingSays } from "../../../static/serving/comparisons.js";
+import { disturbedSays, formatsSay, keepSays, reserveSays, sharingSays } from "../../../static/serving/comparisons.js";
 import { tallyOf } from "../../../static/serving/tally.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
@@ -40,6 +40,18 @@ test("paging that took longer says what its time is made of, and how often someb
     /1 time .* It took longer all the same: paged 3 passes/,
   );
   assert.equal(reserveSays(side(1, "reserved"), side(0, "paged")), "Paged memory was enough: nobody had to make room.");
+});
+
+test("rounds that something disturbed are not compared by their times", () => {
+  const busy = (round) => {
+    for (const pass of round.passes)
+      pass.conditions = { disturbed: true, others: 0, waiting: 0.6, switches: 9, stolen: 0 };
+  };
+  const [quiet, disturbed] = [side(0, "reserved"), side(1, "paged", busy)];
+  assert.equal(disturbedSays([quiet, quiet]), null);
+  assert.match(disturbedSays([quiet, disturbed]), /3 passes of 3 .* of “paged”/);
+  assert.match(reserveSays(quiet, side(1, "paged")), /took longer/);
+  assert.doesNotMatch(reserveSays(quiet, disturbed), /took longer/);
 });
 
 test("sharing that found nothing says so", () => {

@@ -7,6 +7,7 @@ const open = (sampling, study = null) => ({ sampling, study, limits: { max_new_t
 test("the pace says what is slowed down, and why", () => {
   assert.equal(paceInWords(18.2), "slowed down 18× to be seen");
   assert.equal(paceInWords(1.52), "slowed down 1.5× to be seen");
+  assert.match(paceInWords(18.2, true), /18×.*open layer/);
   assert.equal(paceInWords(0.5), "sped up 2×");
   assert.equal(paceInWords(1.01), "shown as fast as it ran");
 });
