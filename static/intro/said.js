@@ -24,7 +24,7 @@ const SAID = {
   }),
   look: (run, look) => ({
     title: `Here ${quoted(run.tokens[look.query])} looks back at ${quoted(run.tokens[look.key])}: attention.`,
-    more: `For ${quoted(run.tokens[look.query])}, this attention head, one of ${integer(run.layers * run.heads)}, mixes what the tokens so far offer. ${percent(run.weight(look.layer, look.head, look.query, look.key), 0)} of the mix is taken from ${quoted(run.tokens[look.key])}.`,
+    more: `For ${quoted(run.tokens[look.query])}, this attention head, one of ${integer(run.layers * run.heads)} small readers in the model, mixes what the tokens so far offer. ${percent(run.weight(look.layer, look.head, look.query, look.key), 0)} of the mix is taken from ${quoted(run.tokens[look.key])}.`,
   }),
   choice: (run) => {
     const [title, how] = CHOICES[choiceOf(run)](quoted(run.tokens[run.promptLength]));
@@ -35,7 +35,7 @@ const SAID = {
   },
   cache: () => ({
     title: "For each token it keeps a key and a value: the KV cache.",
-    more: "Later tokens compare themselves with the key, which sets the shares, and take the value. They need nothing else: the rest is dropped.",
+    more: "A later token compares itself with each key, which sets how much of that token’s value it mixes in. It needs nothing else: the rest is dropped.",
   }),
   decode: ({ tokens, promptLength }) => ({
     title: `Then only ${quoted(tokens[promptLength])} is computed: decode.`,
@@ -51,7 +51,7 @@ const SAID = {
     const each =
       first.disturbed || later.disturbed
         ? "Other work on the machine disturbed these times."
-        : rows > 1 && `That is ${milliseconds(ms / rows)} a token.`;
+        : rows > 1 && `The first is ${milliseconds(ms / rows)} a token.`;
     return {
       title: `The first step took ${milliseconds(ms)} for ${counted(rows, "token")}, a later one ${milliseconds(later.msTotal)} for one.`,
       more: [each, passesOf(run, rows)].filter(Boolean).join(" "),
@@ -102,5 +102,5 @@ function passesOf({ prefillPasses, layers }, rows) {
 export function whyTheFirst(run) {
   const share = firstTokensShare(run);
   if (share === null) return "";
-  return `Why so much from the first token, ${percent(share, 0)} on average? A head’s shares must add up to 100\u202f%; a share it has no use for goes there.`;
+  return `Why so much from the first token, ${percent(share, 0)} on average? What a head mixes must add up to 100\u202f%; what it has no use for goes there.`;
 }

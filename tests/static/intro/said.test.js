@@ -28,7 +28,7 @@ test("each moment says what happens and why, in sentences that are short", () =>
 test("the numbers are the run's own", () => {
   assert.match(allOf("prefill"), /all 3 tokens at once/);
   const share = Math.round(100 * weightOf(cell(1, 0, 2, 1)));
-  assert.match(allOf("look"), new RegExp(`“c” .*“b”.*one of 4,.* ${share} % of the mix .* “b”`));
+  assert.match(allOf("look"), new RegExp(`“c” .*“b”.*one of 4 .* ${share} % of the mix .* “b”`));
   assert.match(allOf("again"), /“e”.* 32 B/);
   assert.match(allOf("pace"), /100 ms for 3 tokens.* 40 ms for one.* 33 ms a token.* one pass .* 2 layers/);
   assert.match(allOf("without"), /12 columns .* 5\./);
