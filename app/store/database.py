@@ -226,8 +226,11 @@ def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
     """
     connection.execute(f"PRAGMA busy_timeout={BUSY_S * 1000:.0f}")
     connection.execute("PRAGMA synchronous=NORMAL")
-    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a file that is made; others stay as they are
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):  # to others this would write, each time
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
     connection.execute(f"PRAGMA journal_size_limit={LOG_BYTES}")
+    # Some builds fill what is deleted with zeros: that needs as much room again, on a disk that may be full.
+    connection.execute("PRAGMA secure_delete=FAST")
     # SQLite does not wait in this one if another connection is about to write, only if it is writing.
     deadline = time.monotonic() + BUSY_S
     while True:

@@ -85,6 +85,12 @@ class Footprint:
         if over or self._log_bytes() > 2 * LOG_BYTES:
             self._begin_log_anew()
 
+    def give_back_all(self) -> None:
+        """Give all unused pages back, as far as there is room to do so. Raises StoreError."""
+        if self.of_file:
+            while self._unused() and give_back_pages(self._engine, PAGES_AT_ONCE):
+                self._begin_log_anew()
+
     def _unused(self) -> int:
         _, unused, size = self._pages()
         return unused * size

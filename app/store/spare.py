@@ -18,10 +18,8 @@ from kvscope.app.store.errors import Lost, StoreError
 FILE = "spare"
 SPARE_BYTES = 2 * 1024 * 1024
 """Deleting a run writes the pages that lead to its frames, not the frames: 0.1 MB for a run of 10 MB, measured; an
-index in shared memory and a log of changes are made besides, and the log begins anew every 4 MB.
+index in shared memory and a log of changes are made besides.
 """
-WANTED_BYTES = 4 * SPARE_BYTES
-"""It is made where the disk has so much left."""
 Value = TypeVar("Value")
 
 
@@ -34,7 +32,7 @@ def keep_spare(folder: Path) -> None:
     """Make it where it is missing and there is room."""
     file = spare_of(folder)
     with suppress(OSError):
-        if file.exists() or disk_usage(folder).free < WANTED_BYTES:
+        if file.exists() or disk_usage(folder).free < SPARE_BYTES:
             return
         try:
             file.write_bytes(os.urandom(SPARE_BYTES))  # no hole, and nothing that a file system could compress
