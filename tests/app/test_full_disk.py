@@ -31,7 +31,7 @@ def test_runs_and_sessions_are_deleted_and_leave_their_room(disk: Path) -> None:
     with RunLog(folder) as log:
         for run in "abc":
             log.append(run_of(run, 60, size=50_000))
-        session, token = SessionStore(log).share("a", WORDS)
+        session, _ = SessionStore(log).share("a", WORDS)
         keep_spare(folder)
         frames = list(log.all_frames("b"))
     before = (folder / FILE).stat().st_size
