@@ -27,9 +27,13 @@ def test_the_open_frame_is_stored_when_a_start_returns(engine_side: Started) -> 
     assert header(engine.log.frames("a", -1)[0]).kind == "open"
 
 
-def test_a_call_without_answer_ends_and_leaves_no_run(engine_side: Started) -> None:
+def test_a_call_without_answer_ends_and_leaves_no_run(engine_side: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = engine_side(model="delay=4", call_timeout_s=1)
     engine.start("a", max_new_tokens=256)
+    call = engine.calls.call
+    monkeypatch.setattr(
+        engine.calls, "call", lambda method, *more: 0 if method == "most_bytes" else call(method, *more)
+    )
     with pytest.raises(EngineUnavailable, match="in time"):  # the engine is in the middle of a step
         engine.start("b", max_new_tokens=256)
     assert closed(engine.log, "b") == "stopped"
