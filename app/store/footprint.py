@@ -136,7 +136,7 @@ def give_back_pages(engine: sa.Engine, most: int = 0) -> bool:
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
         try:
-            driver.execute(f"PRAGMA incremental_vacuum({most})").fetchall()  # a page with each row, of no column
+            driver.executescript(f"PRAGMA incremental_vacuum({most})")  # `execute` takes the first page and no other
         except sqlite3.Error as error:
             raise StoreError(f"What was deleted cannot be given back to the disk: {error}.") from None
     return True

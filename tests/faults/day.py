@@ -251,11 +251,9 @@ def day(minutes: float = 20, visitors: int = 8, disk: str = "50MB", seed: int = 
                     time.sleep(LOOK_S)
                     looks.append(Looked(passed, look(server, folder), visits.made, visits.refused.total()))
                 over.set()
-            metrics = server.get("metrics").text
-            budget = int(
-                next(line for line in metrics.splitlines() if line.startswith("kvscope_bytes_budget")).split()[1]
-            )
-            return Day(looks, visits, server.errors, metrics, budget)
+            lines = server.get("metrics").text.splitlines()
+            told = dict(line.split() for line in lines if not line.startswith("#"))
+            return Day(looks, visits, server.errors, int(told["kvscope_bytes_budget"]))
         finally:
             over.set()
             server.close()
