@@ -154,7 +154,7 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
     metavar="SIZE",
     default=size_of(DEFAULT_MAX_DISK_BYTES),
     type=Size(),
-    help="Store so much, such as 500MB or 10GB; then forget the oldest runs that are not shared. 0 is no limit.",
+    help="What the database may take, such as 500MB or 10GB; the oldest runs that are not shared go. 0 is no limit.",
 )
 @click.option(
     "--frame-ancestors",

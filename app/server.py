@@ -30,6 +30,8 @@ from kvscope.app.arbiter import OneWorker
 from kvscope.app.factory import report
 from kvscope.app.settings import Settings
 from kvscope.app.store.database import held
+from kvscope.app.store.errors import StoreError
+from kvscope.app.store.footprint import write_anew
 from kvscope.app.store.runs import RunLog
 from kvscope.app.worker import Limits, Worker
 from kvscope.app.worker_log import WorkerLog
@@ -161,7 +163,8 @@ def serve(settings: Settings) -> None:
     place = settings.data_dir, settings.database_url
     allow_many_sockets()
     with hold_folder(settings.data_dir), _listen(settings) as listener, held(*place):
-        RunLog(*place).close()
+        with RunLog(*place) as log, suppress(StoreError):
+            write_anew(log.engine, log.folder)
         url = _url(settings, listener)
         Server(settings, listener.detach(), url).run()
 

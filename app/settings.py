@@ -51,7 +51,7 @@ class Settings:
     keep_runs_days: int = DEFAULT_KEEP_RUNS_DAYS
     """A run that nobody shared is forgotten so many days after it was begun; 0 for never."""
     max_disk_bytes: int = DEFAULT_MAX_DISK_BYTES
-    """So much is stored, then the oldest runs that nobody shared are forgotten; 0 for any number."""
+    """So much the database may take; the oldest runs that nobody shared are forgotten for it. 0 for any number."""
     recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
     frame_ancestors: str = "*"
     """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""

@@ -294,6 +294,10 @@ class Service(Protocol):
         """
         ...
 
+    def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
+        """At most so many bytes the log of this request comes to have. Raises Refused."""
+        ...
+
     def start(self, request: RunRequest) -> list[Frame]:
         """Tokenize and admit a run; returns its `open` frame. Raises Refused (prompt, max_new_tokens, capacity)."""
         ...

@@ -18,7 +18,7 @@ from threading import Condition, Event, Lock, RLock, Thread
 from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.engine.queue import Place, Queue, Requester, Waiting, may_hold_more, most_by_address
 from kvscope.app.engine.storing import Storing
-from kvscope.app.store.budget import Budget
+from kvscope.app.store.budget import Budget, Full
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import (
@@ -85,6 +85,8 @@ class _Placed:
     study: bool
     ended: Callable[[int], None]
     since: float = field(default_factory=time.monotonic)
+    left: int = 0
+    """Bytes that it may still store, of one that gave way."""
     most_steps: int | None = None
     """How many tokens it makes at most; None before it has begun, and for a study."""
 
@@ -123,7 +125,8 @@ class Desk:
         self._paused: dict[str, float] = {}
         self._aside: dict[str, _Placed] = {}
         self._failures: dict[str, Exception] = {}
-        self._engine_is_full = False
+        self._is_full = False
+        """Whether the engine, or the disk, had no room for who was next."""
         self._heard: SimpleQueue[str] = SimpleQueue()
         self._wake, self._over = Event(), Event()
         self._thread = Thread(target=self._serve, name="desk", daemon=True)
@@ -200,7 +203,7 @@ class Desk:
         with self._lock:
             if not self._begun.wait_for(lambda: run not in self._beginning, BEGINNING_S):
                 raise EngineUnavailable("The run is about to begin. Ask again in a moment.")
-            if run in self._failures:
+            if run in self._failures and run not in self._aside:
                 raise self._failures[run]
             if run not in self._queue:
                 return None
@@ -250,7 +253,6 @@ class Desk:
     def _admit(
         self, run: str, make: Callable[[], Request], requester: Requester, ended: Callable[[int], None], study: bool
     ) -> Started:
-        self._budget.make_room()
         token = secrets.token_urlsafe(TOKEN_BYTES)
         waiting = Waiting(run, requester, lambda: self._open(run, make(), token), ended, study, token)
         return Started(token, self._enter(waiting))
@@ -324,7 +326,7 @@ class Desk:
         run = self._queue.next(self._holding(), self._most_open)
         if run is None or only not in (None, run) or not self._calls.is_open:
             return None, False
-        if len(self._placed) >= self._most_open or self._engine_is_full:
+        if len(self._placed) >= self._most_open or self._is_full:
             return None, True
         waiting = self._queue.take(run)
         assert waiting is not None
@@ -335,7 +337,7 @@ class Desk:
     def _begin(self, waiting: Waiting) -> None:
         """Start what has just got its place; what goes wrong is kept for whoever asks after the run.
 
-        Where the engine has no room for it, it is in line again.
+        Where the engine or the disk has no room for it, it is in line again, as long as something may give it room.
         """
         run, failure = waiting.run, None
         try:
@@ -345,8 +347,8 @@ class Desk:
         with self._lock:
             if failure is not None:
                 self._placed.pop(run, None)
-                if _engine_has_no_room(failure) and self._placed:
-                    self._engine_is_full = True
+                self._budget.release(run)
+                if _waiting_helps(failure) and self._somebody_makes_room(run, failure):
                     self._queue.put_back(waiting)
                 else:
                     self._keep_failure(run, failure)
@@ -355,12 +357,24 @@ class Desk:
             if run not in self._queue:
                 waiting.decided.set()
 
+    def _somebody_makes_room(self, run: str, failure: Exception) -> bool:
+        """Whether one that has a place may, when it ends; or one that gave way, which is ended for it."""
+        if self._placed:
+            self._is_full = True
+            return True
+        others = (other for other in self._aside if other != run and other not in self._queue)
+        first = next(others, None) if isinstance(failure, Full) else None
+        if first is not None:
+            self._drop(first)
+        return first is not None
+
     def _keep_failure(self, run: str, failure: Exception) -> None:
         self._failures[run] = failure
         if len(self._failures) > MOST_FAILURES:
             del self._failures[next(iter(self._failures))]
 
     def _open(self, run: str, request: Request, token: str) -> None:
+        self._budget.reserve(run, self._calls.call("most_bytes", request))
         try:
             self._calls.call(METHODS[type(request)], request)
         except EngineUnavailable:
@@ -382,6 +396,9 @@ class Desk:
             head = self._log.head(run)
             if head is None or head.closed:
                 raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
+            with self._lock:
+                aside = self._aside.get(run)
+            self._budget.reserve(run, head.bytes + (aside.left if aside else 0))
             chosen = [self._log.frames(run, seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in self._log.chosen(run)))]
             self._calls.call("take_up", TakeUpRequest(run, head.last_seq + 1, tuple(chosen)))
             with self._lock:
@@ -413,8 +430,10 @@ class Desk:
         with self._lock:
             self._placed.pop(run, None)
             self._paused.pop(run, None)
-            self._engine_is_full = False
+            self._is_full = False
             if not placed.study:
+                placed.left = self._budget.left(run)
+                self._budget.release(run)
                 self._aside[run] = placed
             first = next(iter(self._aside)) if len(self._aside) > MOST_ASIDE else None
         if first is not None:
@@ -425,6 +444,7 @@ class Desk:
         """End a run that gave way."""
         with self._lock:
             self._aside.pop(run, None)
+            self._failures.pop(run, None)
             self._queue.take(run)
         self._log.close_run(run, "stopped", None)
 
@@ -452,8 +472,9 @@ class Desk:
                 return
             placed = self._placed.pop(run, None) or self._aside.pop(run, None)
             self._paused.pop(run, None)
-            self._engine_is_full = False
+            self._is_full = False
             if placed is not None:
+                self._budget.release(run)
                 self._queue.ended(time.monotonic() - placed.since)
                 head = self._log.head(run)
                 placed.ended(head.bytes if head else 0)
@@ -494,5 +515,6 @@ class Desk:
                 pass  # looked at again in a moment
 
 
-def _engine_has_no_room(error: BaseException) -> bool:
-    return isinstance(error, Refused) and error.status == ENGINE_IS_FULL
+def _waiting_helps(error: BaseException) -> bool:
+    """Whether there may be room later."""
+    return error.passes if isinstance(error, Full) else isinstance(error, Refused) and error.status == ENGINE_IS_FULL

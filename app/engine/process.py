@@ -24,7 +24,7 @@ from kvscope.model.api import Refused, Service
 from kvscope.model.niceness import give_way
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam", "workload")
-CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "join", "leave", "control", "set_aside", "take_up")
+CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "most_bytes", "join", "leave", "control", "set_aside", "take_up")
 CALLS = (
     *CALLS_ABOUT_RUNS,
     "head",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from kvscope.app.engine.calls import Calls
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import Frame
+
+PART_BYTES = 1024 * 1024
+"""Stored in one transaction, which an SQLite writes twice: to its log of changes, which would grow by all of it."""
 
 
 class Storing:
@@ -20,12 +23,13 @@ class Storing:
 
     def take(self, frames: tuple[Frame, ...]) -> None:
         """Store what one message of the engine brought."""
-        try:
-            self._log.append(frames)
-        except (StoreError, ValueError):
-            # Runs advance together; what one of them lacks is no fault of the others.
-            for run in dict.fromkeys(frame.run for frame in frames):
-                self._take_alone(run, [frame for frame in frames if frame.run == run])
+        for some in _parts(frames):
+            try:
+                self._log.append(some)
+            except (StoreError, ValueError):
+                # Runs advance together; what one of them lacks is no fault of the others.
+                for run in dict.fromkeys(frame.run for frame in some):
+                    self._take_alone(run, [frame for frame in some if frame.run == run])
 
     def why_unopened(self, run: str) -> str | None:
         """Why a run that the engine just started has no log; None where it has one. Said once."""
@@ -55,3 +59,16 @@ class Storing:
                 self._unopened[run] = str(error)
             self._log.close_run(run, "failed", str(error))
             self._calls.tell("control", run, "stop")
+
+
+def _parts(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
+    """The frames in order, some at a time."""
+    some, size = list[Frame](), 0
+    for frame in frames:
+        if some and size + len(frame.payload) > PART_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(frame)
+        size += len(frame.payload)
+    if some:
+        yield some

@@ -97,12 +97,12 @@ class FileRoutes:
         request.max_content_length = MAX_FILE_BYTES
         with self._received() as buffer, self._turn():
             found = read_file(buffer)
-            self._budget.make_room_for_session(len(buffer))
-            self._limits.charge(visitor, len(buffer))
-            try:
-                session, token = self._sessions.keep(found.words, found.frames, found.values)
-            except StoreError as error:
-                raise Problem(507, str(error), field="file") from None
+            with self._budget.room_for_session(len(buffer)):
+                self._limits.charge(visitor, len(buffer))
+                try:
+                    session, token = self._sessions.keep(found.words, found.frames, found.values)
+                except StoreError as error:
+                    raise Problem(507, str(error), field="file") from None
         return kept(session, token)
 
     @contextmanager

@@ -152,6 +152,7 @@ def blueprint(
             "kvscope_bytes_stored": stored["bytes"] + kept["bytes"],
             "kvscope_bytes_of_runs": stored["bytes"],
             "kvscope_bytes_of_sessions": kept["bytes"],
+            "kvscope_bytes_on_disk": budget.on_disk(),
             "kvscope_bytes_budget": budget.most,
             "kvscope_sessions_stored": kept["sessions"],
             "kvscope_viewers": live.viewers,

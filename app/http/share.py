@@ -83,12 +83,12 @@ class ShareRoutes:
             raise refusal
         visitor = client_of(request)
         self._limits.take(visitor, "shares")
-        self._budget.make_room_for_session(head.bytes + values)
-        self._limits.charge(visitor, head.bytes + values)
-        if asked.values == "attention":
-            session, token = self._sessions.share(run, asked.words())
-        else:
-            session, token = self._maker.share(run, asked.words(), asked.values)
+        with self._budget.room_for_session(head.bytes + values):
+            self._limits.charge(visitor, head.bytes + values)
+            if asked.values == "attention":
+                session, token = self._sessions.share(run, asked.words())
+            else:
+                session, token = self._maker.share(run, asked.words(), asked.values)
         return kept(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head, int]:

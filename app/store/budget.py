@@ -1,32 +1,40 @@
-"""Keeps what is stored within a number of bytes: the oldest runs that nobody shared go first.
+"""Keeps what the database takes on the disk within a number of bytes: the oldest runs that nobody shared go first.
 
-Spared are runs that are open (paused ones too), watched, shared, recorded ones that ship, and those that a branch came
-from, as long as the branch is there. A run goes with its studies. Saved sessions are never touched: where they fill
-their part of the budget, no more are taken.
+What is let in is counted with all that it will at most store, so that it always has room; what it does not use it gives
+back when it ends. Spared are runs that are open (paused ones too), watched, shared, recorded ones that ship, and those
+that a branch came from, as long as the branch is there. A run goes with its studies. Saved sessions are never touched:
+where they fill their part of the budget, no more are taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
+from itertools import count
+from threading import RLock
 
+from kvscope.app.store.footprint import Footprint
 from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
+from kvscope.app.store.spare import keep_spare
 
 INTERVAL_S = 1.0
-"""A run writes some megabytes in that time, by which the budget may be passed for a moment."""
 SESSIONS_SHARE = 0.75
 """Of the budget: so much of it saved sessions may take, so that there is always room for runs."""
+SESSION = "session"
+"""What the name of a session that is being saved begins with here, beside the ids of runs."""
 
 
 class Full(Exception):
-    """There is no room for more; the message says why, `limit` is the bound in bytes."""
+    """There is no room for more; the message says why, `limit` is the bound in bytes. `passes`: whether there may be
+    once runs have ended that are open now.
+    """
 
-    def __init__(self, message: str, limit: int) -> None:
+    def __init__(self, message: str, limit: int, *, passes: bool = False) -> None:
         super().__init__(message)
-        self.limit = limit
+        self.limit, self.passes = limit, passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class Stored:
 
 
 class Budget:
-    """`most` bytes may be stored, 0 for any number. `report` gets one line when the database cannot be used."""
+    """`most` bytes may be taken, 0 for any number. `report` gets one line when the database cannot be used."""
 
     def __init__(
         self,
@@ -59,13 +67,16 @@ class Budget:
     ) -> None:
         self._runs, self._sessions, self._recorded = runs, sessions, frozenset(recorded)
         self._watched, self.most = watched, most
-        self._lock = Lock()
-        self._rounds = Rounds("budget", self.keep, interval_s, report)
+        self._footprint = Footprint(runs.engine, runs.folder)
+        self._lock = RLock()
+        self._reserved: dict[str, int] = {}
+        """Bytes that each open run, and each session that is being saved, may come to have."""
+        self._numbers = count(1)
+        self._rounds = Rounds("budget", self._round, interval_s, report)
 
     def start(self) -> None:
         """Forget what is over the budget now, and as runs grow."""
-        if self.most:
-            self._rounds.start()
+        self._rounds.start()
 
     def close(self) -> None:
         """Forget nothing any more."""
@@ -75,44 +86,86 @@ class Budget:
         """What is stored now. Raises StoreError."""
         return Stored(self._runs.totals()["bytes"], self._sessions.totals()["bytes"])
 
+    def on_disk(self) -> int:
+        """Bytes that the database's files have now. Raises StoreError."""
+        return self._footprint.on_disk()
+
     def keep(self, more: int = 0) -> list[str]:
         """Forget runs until `more` bytes have room, or none can go; those that are gone. Raises StoreError."""
+        gone = list[str]()
         if not self.most:
-            return []
+            return gone
         with self._lock:
-            over = self.stored().all + more - self.most
-            return self._forget(over) if over > 0 else []
+            kept = self._recorded | self._watched()
+            oldest = self._runs.oldest()
+            while self._over(more) > 0:
+                family = next((found for run, _ in oldest if (found := self._may_go(run, kept))), None)
+                if family is None:
+                    break
+                if self._runs.delete(family):
+                    gone += family
+            return gone
 
-    def make_room(self, more: int = 0) -> None:
-        """For a run that is about to start. Raises Full, StoreError."""
-        self.keep(more)
-        if self.most and self.stored().all + more > self.most:
-            raise Full(
-                f"What is stored fills the {self.most:,} bytes that this server may use, and all of it is to stay:"
-                " it is shared, watched, still open, or a branch came from it.",
-                self.most,
-            )
+    def reserve(self, name: str, size: int) -> None:
+        """Let `name`, a run or a session, come to have `size` bytes, until `release`. Raises Full, StoreError."""
+        with self._lock:
+            promised = self._promised()
+            free = self._footprint.free()
+            if free is not None and promised + size > free:
+                raise Full(f"The disk has no room for the {size:,} bytes of this.", free, passes=promised > 0)
+            self.keep(size)
+            if self.most and self._over(size) > 0:
+                raise self._full(size)
+            self._reserved[name] = size
 
-    def make_room_for_session(self, more: int) -> None:
-        """For a session of about so many bytes. Raises Full, StoreError."""
-        limit = int(self.most * SESSIONS_SHARE)
-        if self.most and self._sessions.totals()["bytes"] + more > limit:
-            raise Full(f"Saved sessions fill the {limit:,} bytes that this server keeps for them.", limit)
-        self.make_room(more)
+    def release(self, name: str) -> None:
+        """It stores nothing more."""
+        self._reserved.pop(name, None)
 
-    def _forget(self, over: int) -> list[str]:
-        kept, gone = self._recorded | self._watched(), list[str]()
-        for run, size in self._runs.oldest():
-            if over <= 0:
-                break
-            if run in kept or run in gone or self._sessions.of_run(run):
-                continue
-            made = self._runs.made_from(run)
-            family = [*made.studies, run]
-            if made.branches or not kept.isdisjoint(family):
-                continue
-            sizes = size + sum(head.bytes for study in made.studies if (head := self._runs.head(study)))
-            if self._runs.delete(family):
-                gone += family
-                over -= sizes
-        return gone
+    def left(self, run: str) -> int:
+        """Bytes that an open run may still store."""
+        size = self._reserved.get(run, 0)
+        head = self._runs.head(run) if size and not run.startswith(SESSION) else None
+        return max(0, size - (head.bytes if head else 0))
+
+    @contextmanager
+    def room_for_session(self, size: int) -> Iterator[None]:
+        """For a session of about so many bytes, while it is saved. Raises Full, StoreError."""
+        limit, name = int(self.most * SESSIONS_SHARE), f"{SESSION} {next(self._numbers)}"
+        with self._lock:
+            coming = sum(size for other, size in self._reserved.items() if other.startswith(SESSION))
+            if self.most and self._sessions.totals()["bytes"] + coming + size > limit:
+                raise Full(f"Saved sessions fill the {limit:,} bytes that this server keeps for them.", limit)
+            self.reserve(name, size)
+        try:
+            yield
+        finally:
+            self.release(name)
+
+    def _round(self) -> None:
+        if self._footprint.of_file:
+            keep_spare(self._runs.folder)
+        self.keep()
+        self._footprint.give_back(self.most)
+
+    def _over(self, more: int) -> int:
+        """By how many bytes the budget will be passed when all that was let in, and `more`, is stored."""
+        return self._footprint.taken() + self._promised() + more - self.most
+
+    def _promised(self) -> int:
+        return sum(self.left(name) for name in list(self._reserved))
+
+    def _full(self, size: int) -> Full:
+        if size > self.most:
+            return Full(f"This may come to {size:,} bytes, and this server may use {self.most:,} for all.", self.most)
+        detail = f"What is stored fills the {self.most:,} bytes that this server may use, and all of it is to stay:"
+        detail += " it is shared, watched, still open, or a branch came from it."
+        return Full(detail, self.most, passes=bool(self._runs.open_runs()))
+
+    def _may_go(self, run: str, kept: frozenset[str]) -> list[str] | None:
+        """The run with its studies, where nothing keeps them."""
+        if run in kept or self._sessions.of_run(run) or self._runs.head(run) is None:
+            return None
+        made = self._runs.made_from(run)
+        family = [*made.studies, run]
+        return None if made.branches or not kept.isdisjoint(family) else family

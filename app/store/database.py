@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from kvscope.app.store.errors import Lost, StoreError
+from kvscope.app.store.spare import with_spare
 
 metadata = sa.MetaData()
 """All tables, those of `runs` and `sessions`. They are what the newest migration makes; a test compares them."""
@@ -37,7 +38,7 @@ FREE_S = 5
 """How long to wait for one of the pool's connections to a PostgreSQL."""
 BUSY_S = 5.0
 """How long to wait for another connection's lock on an SQLite file."""
-LOG_BYTES = 64 * 1024 * 1024
+LOG_BYTES = 4 * 1024 * 1024
 """SQLite's log of changes is cut to this size when it has been copied into the database."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its database."""
@@ -91,6 +92,10 @@ def connect(folder: Path, url: str | None = None) -> sa.Engine:
 
     Raises StoreError.
     """
+    return with_spare(folder, lambda: _connect(folder, url))
+
+
+def _connect(folder: Path, url: str | None) -> sa.Engine:
     place = _hidden(url) if url else f"The data folder {folder}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -221,7 +226,11 @@ def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
     """
     connection.execute(f"PRAGMA busy_timeout={BUSY_S * 1000:.0f}")
     connection.execute("PRAGMA synchronous=NORMAL")
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):  # to others this would write, each time
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
     connection.execute(f"PRAGMA journal_size_limit={LOG_BYTES}")
+    # Some builds fill what is deleted with zeros: that needs as much room again, on a disk that may be full.
+    connection.execute("PRAGMA secure_delete=FAST")
     # SQLite does not wait in this one if another connection is about to write, only if it is writing.
     deadline = time.monotonic() + BUSY_S
     while True:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from kvscope.app.store.database import FILE
 from kvscope.app.store.errors import StoreError
+from kvscope.app.store.footprint import Footprint
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Deleted, SessionStore
+from kvscope.app.store.spare import keep_spare
 
 
 class Inventory:
     """The runs and sessions of one database. Every method raises StoreError."""
 
-    def __init__(self, runs: RunLog, folder: Path) -> None:
-        self._runs, self._sessions, self._folder = runs, SessionStore(runs), folder
+    def __init__(self, runs: RunLog) -> None:
+        self._runs, self._sessions, self._footprint = runs, SessionStore(runs), Footprint(runs.engine, runs.folder)
 
     def runs(self) -> Iterator[dict[str, Any]]:
         """Every run, oldest first: {id, created, status, steps, bytes, prompt}; `status`: open, or why it ended."""
@@ -46,6 +48,7 @@ class Inventory:
             if not all(head.closed for each in family if (head := self._runs.head(each))):
                 raise StoreError(f"The run {run!r} has not ended, or a study of it: stop it on its page first.")
             self._runs.delete(family)
+            self._give_back()
 
     def delete_sessions(self, names: Sequence[str]) -> None:
         """Delete sessions, however often they were shared. Raises StoreError at the first that cannot be."""
@@ -54,20 +57,24 @@ class Inventory:
                 self._sessions.delete(session)
             except (KeyError, Deleted):
                 raise StoreError(f"There is no session {session!r}.") from None
+            self._give_back()
 
     def stats(self) -> dict[str, int]:
-        """How much is stored, and how large an SQLite database is on the disk."""
+        """How much is stored, and how large the database is on the disk."""
         runs, sessions = self._runs.totals(), self._sessions.totals()
-        files = [self._folder / f"{FILE}{end}" for end in ("", "-wal", "-shm")]
-        of_file = self._runs.engine.dialect.name == "sqlite"
         return {
             "runs": runs["runs"],
             "frames": runs["frames"],
             "bytes of runs": runs["bytes"],
             "sessions": sessions["sessions"],
             "bytes of sessions": sessions["bytes"],
-            **({"bytes on the disk": sum(file.stat().st_size for file in files if file.exists())} if of_file else {}),
+            "bytes on the disk": self._footprint.on_disk(),
         }
+
+    def _give_back(self) -> None:
+        """What was deleted; where that cannot be done now, the server does it."""
+        with suppress(StoreError):
+            self._footprint.give_back_all()
 
 
 @contextmanager
@@ -75,5 +82,9 @@ def opened(folder: Path, url: str | None) -> Iterator[Inventory]:
     """The database that a server of the same settings uses, as in database.connect. Raises StoreError."""
     if not url and not (folder / FILE).exists():
         raise StoreError(f"There is nothing in {folder}.")
-    with RunLog(folder, url, alone=False) as runs:
-        yield Inventory(runs, folder)
+    try:
+        with RunLog(folder, url, alone=False) as runs:
+            yield Inventory(runs)
+    finally:
+        if not url:
+            keep_spare(folder)

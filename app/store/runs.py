@@ -33,6 +33,7 @@ from kvscope.app.store.run_tables import (
     write,
     write_close,
 )
+from kvscope.app.store.spare import with_spare
 from kvscope.model.api import Frame
 from kvscope.model.log import frames as codec
 
@@ -85,6 +86,7 @@ class RunLog:
         self._held: Counter[str] = Counter()
         self._hear: Callable[[str], None] = lambda _run: None
         self._cache = FrameCache(cache_bytes)
+        self.folder = folder
         self.engine = connect(folder, url)
         if alone:
             self._recover()
@@ -325,8 +327,7 @@ class RunLog:
         with self._lock:
             if any(run in self._open or self._held[run] for run in runs):
                 return False
-            with writing(self.engine, "Runs cannot be deleted", lasting=True) as connection:
-                delete(connection, runs)
+            with_spare(self.folder, lambda: self._delete(runs))
             for run in runs:
                 self._unstored.pop(run, None)
                 self._cache.forget(run)
@@ -354,6 +355,10 @@ class RunLog:
         with reading(self.engine) as connection:
             runs, frames, size = connection.execute(query).one()
         return {"runs": runs, "frames": frames, "bytes": size}
+
+    def _delete(self, runs: Sequence[str]) -> None:
+        with writing(self.engine, "Runs cannot be deleted", lasting=True) as connection:
+            delete(connection, runs)
 
     def _recover(self) -> None:
         """Close the runs that an earlier process left open."""

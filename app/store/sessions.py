@@ -26,6 +26,7 @@ from kvscope.app.store.database import is_key, metadata, reading, writing
 from kvscope.app.store.head import Head
 from kvscope.app.store.packing import NotPacked, pack, unpack
 from kvscope.app.store.runs import PAGE, RunLog, hash_of, is_workload
+from kvscope.app.store.spare import with_spare
 from kvscope.app.store.values import Values
 from kvscope.model.api import ValueLevel
 from kvscope.model.log import frames as codec
@@ -149,6 +150,9 @@ class SessionStore:
 
         Raises KeyError for an unknown session, Deleted, StoreError.
         """
+        return with_spare(self._runs.folder, lambda: self._withdraw(session, token))
+
+    def _withdraw(self, session: str, token: str) -> bool:
         with self._changing("deleted") as connection:
             _stored_manifest(connection, session)
             hashes = sa.select(tokens_table.c.token_sha256).where(tokens_table.c.session == session)
@@ -165,6 +169,9 @@ class SessionStore:
 
     def delete(self, session: str) -> None:
         """Delete a session, however often it was shared. Raises KeyError for an unknown one, Deleted, StoreError."""
+        with_spare(self._runs.folder, lambda: self._delete(session))
+
+    def _delete(self, session: str) -> None:
         with self._changing("deleted") as connection:
             _stored_manifest(connection, session)
             connection.execute(sa.delete(tokens_table).where(tokens_table.c.session == session))

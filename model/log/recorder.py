@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -204,17 +204,28 @@ def _milliseconds(timing: Timing) -> schema.Milliseconds:
     )
 
 
-def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[schema.Layer, dict[str, np.ndarray]]]:
-    """The `layer` frames of a pass, each within `frames.MAX_FRAME_BYTES`.
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What decides how large the `layer` frames of a model are. `row_norms`: bytes of a row's norms in a layer."""
 
-    As many whole layers as fit; or else query rows of one layer; or else heads of one row. A part's keys end with its
-    last query.
+    layers: int
+    heads: int
+    row_norms: int
+
+    @classmethod
+    def of(cls, info: Mapping[str, Any]) -> Self:
+        """Of a model described as in an `open` frame: the norms of Q, K, V and the residual stream in 16 bits each."""
+        return cls(info["layers"], info["heads"], 2 * (info["heads"] + 2 * info["kv_heads"] + 1))
+
+
+def tiles(shape: Shape, first_query: int, queries: int) -> Iterator[tuple[slice, slice, slice]]:
+    """Which layers, heads and query rows each `layer` frame of a pass has, within `frames.MAX_FRAME_BYTES`.
+
+    As many whole layers as fit; or else query rows of one layer; or else heads of one row.
     """
-    layers, heads, queries, _ = rows.attention.shape
+    layers, heads, row_norms = shape.layers, shape.heads, shape.row_norms
     room = frames.MAX_FRAME_BYTES - HEADER_ROOM
-    last = rows.first_query + queries
-    norms = (rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm)
-    row_norms = sum(norm[0].nbytes for norm in norms) // queries
+    last = first_query + queries
     row_bytes = heads * last + row_norms
     some_queries = min(queries, max(1, room // row_bytes))
     some_heads = heads if row_bytes <= room else max(1, (room - row_norms) // last)
@@ -222,13 +233,20 @@ def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[schema.Layer, d
     for layer in range(0, layers, some_layers):
         for query in range(0, queries, some_queries):
             for head in range(0, heads, some_heads):
-                yield _part(
-                    step,
-                    rows,
+                yield (
                     slice(layer, min(layer + some_layers, layers)),
                     slice(head, min(head + some_heads, heads)),
                     slice(query, min(query + some_queries, queries)),
                 )
+
+
+def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[schema.Layer, dict[str, np.ndarray]]]:
+    """The `layer` frames of a pass. A part's keys end with its last query."""
+    layers, heads, queries, _ = rows.attention.shape
+    norms = (rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm)
+    shape = Shape(layers, heads, sum(norm[0].nbytes for norm in norms) // queries)
+    for some_layers, some_heads, some_queries in tiles(shape, rows.first_query, queries):
+        yield _part(step, rows, some_layers, some_heads, some_queries)
 
 
 def _part(

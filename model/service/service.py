@@ -32,9 +32,9 @@ from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.linear import COMPUTED
-from kvscope.model.log import frames, schema
+from kvscope.model.log import frames, schema, size
 from kvscope.model.log.derived import forked, study_opening
-from kvscope.model.log.recorder import Recorder
+from kvscope.model.log.recorder import Recorder, Shape
 from kvscope.model.measure import measure
 from kvscope.model.service.compiling import compile_steps
 from kvscope.model.service.info import describe
@@ -93,6 +93,31 @@ class ModelService(Questions):
             say(line, goes_on)
 
         Thread(target=compile_steps, args=(self.engine.runner, self._groups, told), name="compile", daemon=True).start()
+
+    def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
+        """At most so many bytes the log of this request comes to have. Raises Refused for one that cannot be read."""
+        shape, chunk = Shape.of(self.info), self.engine.scheduler.prefill_chunk
+        around = frames.MAX_FRAME_BYTES + size.HEADER_ROOM  # its `open` and its `close`
+        match request:
+            case RunRequest():
+                not_too_long(request.prompt)
+                prompt = min(len(self.encode(request.prompt, request.chat)), self.most_tokens)
+                last = min(prompt + request.max_new_tokens, self.max_positions)
+                return around + size.of_steps(shape, 0, prompt, last, chunk)
+            case ForkRequest():
+                opened = frames.header(request.frames[0]).data
+                prompt = len(opened["tokens"])
+                last = min(prompt + opened["limits"]["max_new_tokens"], self.max_positions)
+                copied = sum(len(payload) for payload in request.frames) + len(request.frames) * size.TOKEN_BYTES
+                return around + copied + size.of_steps(shape, request.position, prompt, last, chunk)
+            case TwinRequest():
+                return around + (len(request.frames) - 1) * size.of_step(shape, self.max_positions)
+            case BeamRequest():
+                return around + size.of_beams(request.beams, request.length)
+            case WorkloadRequest():
+                asked = tokenized(request, self.tokenizer, self.max_positions, self.info["layers"])
+                prompts, new = [len(each.ids) for each in asked], [each.max_new_tokens for each in asked]
+                return around + size.of_workload(prompts, new, request.rounds, self.engine.cache.blocks)
 
     def start(self, request: RunRequest) -> list[Frame]:
         """Tokenize and admit a run; returns its `open` frame. Raises Refused."""

@@ -2,8 +2,9 @@
 
 Visitors start runs and watch them or leave in the middle, branch off, make twins, pause and forget, share, delete what
 they shared or started, bring files back, and open pages. What both processes hold is looked at every few seconds: the
-last third of the time is to be within 5 % of the middle third, in memory, threads, open files and bytes on the disk.
-The model is a tiny random one, but all else is what is served.
+last third of the time is to be within 5 % of the middle third, in memory, threads and open files; the database's file
+and its log of changes are never to take more than their budget and one step. The model is a tiny random one, but all
+else is what is served.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from typing import Any
 import requests
 import socketio.exceptions
 
+from kvscope.app.engine.storing import PART_BYTES
+from kvscope.app.store.database import FILE, LOG_BYTES
 from tests.support.live_server import LiveServer, engine_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
@@ -38,15 +41,25 @@ DRIFT = 0.05
 SLACK = {"threads": 3.0, "files": 3.0}
 """Of small counts, by so many is no drift."""
 DOINGS = ("watch", "watch", "vanish", "branch", "twin", "pause", "share", "share", "delete", "file")
-TEXTS = ("The sky is", "Once upon a time there was a small house", "1 + 1 =", "Where does it look? " * 6)
+TEXTS = ("The sky is", "Once upon a time there was a small house", "1 + 1 =", "Where does it look? " * 12)
+DATABASE = "database on the disk"
+STEP_BYTES = PART_BYTES + LOG_BYTES // 4
+"""What is written in one transaction, and by how much the log of changes grows until it begins anew."""
+MB = 10**6
 
 
 @dataclass
 class Visits:
-    """What visitors did, and what they were answered."""
+    """What visitors did, and what they were answered. `refused`: runs, by status."""
 
     done: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
+    refused: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def made(self) -> int:
+        """How many runs."""
+        return sum(count for what, count in self.done.items() if what.startswith("started"))
 
 
 class Visitor:
@@ -117,6 +130,7 @@ class Visitor:
     def _start(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
         answer = self._ask("POST", path, json=body)
         if not answer.ok:
+            self._visits.refused[answer.status_code] += 1
             self._over.wait(1)
             return None
         made: dict[str, Any] = answer.json()
@@ -144,17 +158,34 @@ class Visitor:
         return answer
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What the server held at a moment, in seconds from the beginning, and how many runs were made and refused."""
+
+    at_s: float
+    held: dict[str, float]
+    made: int
+    refused: int
+
+
 def look(server: LiveServer, folder: Path) -> dict[str, float]:
     """What the server holds now. The web process is the child of the one that was started."""
     engine = engine_of(server)
     web = engine.parent()
     assert web is not None
-    found = {"bytes on the disk": float(sum(file.stat().st_size for file in folder.iterdir() if file.is_file()))}
+    found = {DATABASE: float(sum(_size(folder / f"{FILE}{end}") for end in ("", "-wal")))}
     for name, process in (("web", web), ("engine", engine)):
         found[f"memory of the {name}"] = float(process.memory_info().rss)
         found[f"threads of the {name}"] = float(process.num_threads())
         found[f"files of the {name}"] = float(process.num_fds())
     return found
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def drifts(looks: Sequence[dict[str, float]]) -> dict[str, tuple[float, float, float, bool]]:
@@ -171,9 +202,41 @@ def drifts(looks: Sequence[dict[str, float]]) -> dict[str, tuple[float, float, f
     return made
 
 
-def day(minutes: float, visitors: int, disk: str, seed: int) -> tuple[list[dict[str, float]], Visits, str, str]:
-    """Let a day pass; what was seen, what was done, the server's log, and its figures at the end."""
-    visits, over, looks = Visits(), Event(), list[dict[str, float]]()
+@dataclass(frozen=True, slots=True)
+class Day:
+    """How a day was."""
+
+    looks: list[Looked]
+    visits: Visits
+    log: str
+    """The server's."""
+    budget: int
+
+    @property
+    def most(self) -> float:
+        """Most bytes that the database took."""
+        return max(look.held[DATABASE] for look in self.looks)
+
+    @property
+    def drifts(self) -> dict[str, tuple[float, float, float, bool]]:
+        """As the function of that name; the database may grow within its budget."""
+        found = drifts([look.held for look in self.looks])
+        return {name: (*thirds, too_far and name != DATABASE) for name, (*thirds, too_far) in found.items()}  # type: ignore[misc]
+
+    @property
+    def faults(self) -> list[str]:
+        """What should not have been, in a line each."""
+        answers = [status for status in self.visits.statuses if status >= 500 and status not in (503, 507)]
+        found = [f"answers of status {status}" for status in answers]
+        found += ["a traceback in the log"] if "Traceback" in self.log else []
+        found += [f"{name} grows" for name, (*_, too_far) in self.drifts.items() if too_far]
+        over = self.most - self.budget - STEP_BYTES
+        return found + ([f"the database took {over:,.0f} bytes more than it may"] if self.budget and over > 0 else [])
+
+
+def day(minutes: float = 20, visitors: int = 8, disk: str = "50MB", seed: int = 1) -> Day:
+    """Let a day pass in so many minutes."""
+    visits, over, looks = Visits(), Event(), list[Looked]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "data"
         server = LiveServer(folder, "endless", service=SERVICE, options=("--max-disk", disk))
@@ -183,37 +246,53 @@ def day(minutes: float, visitors: int, disk: str, seed: int) -> tuple[list[dict[
             with ThreadPoolExecutor(visitors) as many:
                 for number in range(visitors):
                     many.submit(Visitor(server.url, seed + number, visits, over).come_and_go)
-                end = time.monotonic() + 60 * minutes
-                while time.monotonic() < end:
+                began = time.monotonic()
+                while (passed := time.monotonic() - began) < 60 * minutes:
                     time.sleep(LOOK_S)
-                    looks.append(look(server, folder))
+                    looks.append(Looked(passed, look(server, folder), visits.made, visits.refused.total()))
                 over.set()
-            return looks, visits, server.errors, server.get("metrics").text
+            lines = server.get("metrics").text.splitlines()
+            told = dict(line.split() for line in lines if not line.startswith("#"))
+            return Day(looks, visits, server.errors, int(told["kvscope_bytes_budget"]))
         finally:
             over.set()
             server.close()
+
+
+def table(passed: Day, rows: int = 20) -> str:
+    """What was seen, in some rows over the time; of the database the most since the row before."""
+    lines = [f"{'minute':>7}{'database MB':>13}{'web MB':>9}{'engine MB':>11}{'made':>7}{'refused':>9}"]
+    size = max(1, len(passed.looks) // rows)
+    for at in range(0, len(passed.looks), size):
+        some = passed.looks[at : at + size]
+        last = some[-1]
+        most = max(look.held[DATABASE] for look in some) / MB
+        memory = [last.held[f"memory of the {name}"] / MB for name in ("web", "engine")]
+        lines.append(
+            f"{last.at_s / 60:>7.1f}{most:>13.1f}{memory[0]:>9.1f}{memory[1]:>11.1f}{last.made:>7}{last.refused:>9}"
+        )
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.day", description=__doc__)
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--visitors", type=int, default=8)
-    parser.add_argument("--disk", default="20MB", help="as --max-disk takes it")
+    parser.add_argument("--disk", default="50MB", help="as --max-disk takes it")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
-    looks, visits, errors, metrics = day(options.minutes, options.visitors, options.disk, options.seed)
-    print(f"{options.minutes:g} minutes, {options.visitors} visitors, {options.disk}: {dict(visits.done)}")
-    print(f"answers by status: {dict(sorted(visits.statuses.items()))}")
-    print("".join(f"{line}\n" for line in metrics.splitlines() if "bytes" in line and not line.startswith("#")), end="")
+    passed = day(options.minutes, options.visitors, options.disk, options.seed)
+    print(table(passed))
+    print(f"{options.minutes:g} minutes, {options.visitors} visitors, {options.disk}: {dict(passed.visits.done)}")
+    print(f"answers by status: {dict(sorted(passed.visits.statuses.items()))}; refused: {dict(passed.visits.refused)}")
+    print(f"the database took {passed.most / MB:.1f} MB at most, of {passed.budget / MB:g}")
     print(f"{'':24}{'first third':>14}{'middle':>14}{'last':>14}{'last ÷ middle':>15}")
-    found = drifts(looks)
-    for name, (first, middle, last, too_far) in found.items():
+    for name, (first, middle, last, too_far) in passed.drifts.items():
         print(f"{name:24}{first:>14,.0f}{middle:>14,.0f}{last:>14,.0f}{last / middle:>14.3f}{' !' if too_far else ''}")
-    print(f"tracebacks in the log: {errors.count('Traceback')}")
-    if "Traceback" in errors:
-        print(errors[errors.rindex("Traceback") :][:3000])
-    faults = [status for status in visits.statuses if status >= 500 and status not in (503, 507)]
-    return 1 if faults or "Traceback" in errors or any(too_far for *_, too_far in found.values()) else 0
+    if "Traceback" in passed.log:
+        print(passed.log[passed.log.rindex("Traceback") :][:3000])
+    print("faults: " + ("; ".join(passed.faults) or "none"))
+    return 1 if passed.faults else 0
 
 
 if __name__ == "__main__":

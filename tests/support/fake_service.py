@@ -97,6 +97,20 @@ class FakeService:
         say("being compiled", True)
         self._compiled = lambda: say("compiled", False)
 
+    def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
+        frame = 1000 + self._layer_bytes
+        match request:
+            case RunRequest():
+                keys = min(len(request.prompt), MOST_TOKENS)
+                weights = LAYERS * HEADS * (keys**2 + request.max_new_tokens * (keys + request.max_new_tokens))
+                return 100 * keys + 2000 + request.max_new_tokens * (1000 + frame) + weights
+            case ForkRequest() | TwinRequest():
+                return sum(len(each) + frame for each in request.frames) + 8 * (frame + LAYERS * HEADS * 200)
+            case BeamRequest():
+                return len(request.opening) + request.length * 2000
+            case WorkloadRequest():
+                return 20_000 + len(request.rounds) * len(request.asks) * 1000
+
     def start(self, request: RunRequest) -> list[Frame]:
         self._compiled()
         if "boom" in request.prompt:

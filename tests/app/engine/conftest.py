@@ -34,7 +34,7 @@ def engine_side(settings: Settings, said: list[str]) -> Iterator[Started]:
         mine = replace(settings, data_dir=settings.data_dir / str(len(made)), **changes)  # type: ignore[arg-type]
         log, calls = RunLog(mine.data_dir), Calls(mine.call_timeout_s)
         storing = Storing(log, calls, said.append)
-        budget = Budget(log, SessionStore(log), (), set, 0, said.append)
+        budget = Budget(log, SessionStore(log), (), set, mine.max_disk_bytes, said.append)
         desk = Desk(
             log,
             calls,

@@ -13,6 +13,8 @@ import pytest
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import TooManyRuns
 from kvscope.app.engine.queue import Place
+from kvscope.app.store.budget import Full
+from kvscope.app.store.database import LOG_BYTES
 from kvscope.model.api import Refused, RunRequest, TwinRequest
 from kvscope.model.log.frames import header
 from tests.support.engine_side import EngineSide, Started, closed
@@ -25,9 +27,13 @@ def test_the_open_frame_is_stored_when_a_start_returns(engine_side: Started) -> 
     assert header(engine.log.frames("a", -1)[0]).kind == "open"
 
 
-def test_a_call_without_answer_ends_and_leaves_no_run(engine_side: Started) -> None:
+def test_a_call_without_answer_ends_and_leaves_no_run(engine_side: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = engine_side(model="delay=4", call_timeout_s=1)
     engine.start("a", max_new_tokens=256)
+    call = engine.calls.call
+    monkeypatch.setattr(
+        engine.calls, "call", lambda method, *more: 0 if method == "most_bytes" else call(method, *more)
+    )
     with pytest.raises(EngineUnavailable, match="in time"):  # the engine is in the middle of a step
         engine.start("b", max_new_tokens=256)
     assert closed(engine.log, "b") == "stopped"
@@ -119,6 +125,47 @@ def test_what_keeps_a_run_in_line_from_beginning_is_told_when_it_is_asked_for(en
     assert closed(engine.log, "c") == "length"
     with pytest.raises(Refused, match="600 tokens"):
         engine.desk.waits("b")
+
+
+ROOM = LOG_BYTES + 6_500_000
+"""For a run of 256 tokens whose frames have 20,000 bytes, and not for two."""
+
+
+def test_a_run_waits_until_the_disk_has_room_for_all_of_it(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.01,bytes=20000", max_disk_bytes=ROOM)
+    assert engine.start("a", max_new_tokens=256) is None
+    with pytest.raises(Full, match="may come to"):
+        engine.start("never", max_new_tokens=1000)
+    assert engine.start("b", max_new_tokens=256) is not None
+    engine.desk.control("a", "stop")
+    eventually(lambda: engine.log.head("b"))
+    assert engine.desk.waits("b") is None
+    assert closed(engine.log, "a") == "stopped", "which stays: it used little of what it might have"
+
+
+def test_a_paused_run_leaves_the_room_that_it_does_not_use(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.01,bytes=20000", max_disk_bytes=ROOM)
+    pause(engine, "a")
+    assert engine.start("b", max_new_tokens=256) is None or eventually(lambda: engine.log.head("b"))
+    assert engine.desk.aside == 1
+    assert engine.desk.control("a", "resume") == "queued"
+    assert engine.log.head("a") is not None
+    engine.desk.control("b", "stop")
+    eventually(lambda: engine.desk.waits("a") is None and not engine.desk.is_paused("a"))
+    engine.desk.control("a", "stop")
+
+
+def test_paused_runs_that_fill_the_disk_are_ended_for_who_comes(engine_side: Started) -> None:
+    engine = engine_side(model="delay=0.02,bytes=60000", max_disk_bytes=ROOM)
+    for run in ("a", "b"):
+        engine.start(run, max_new_tokens=50)
+        engine.desk.control(run, "pause")
+        for _ in range(45):
+            engine.desk.control(run, "step")
+    for number in range(3):
+        engine.start(f"c{number}", max_new_tokens=50)
+        assert closed(engine.log, f"c{number}") == "length"
+    assert "b" in engine.log.open_runs(), "one was enough"
 
 
 def test_a_run_leaves_the_line_by_its_token(engine_side: Started) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +16,8 @@ from flask import Flask
 
 from kvscope.app.settings import Settings
 from kvscope.app.store.budget import Budget, Full
-from kvscope.app.store.database import FILE
+from kvscope.app.store.database import FILE, LOG_BYTES
+from kvscope.app.store.footprint import Footprint, give_back_pages, write_anew
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -26,6 +29,8 @@ from tests.support.waiting import eventually
 SIZE = 20_000
 RUN = sum(len(frame.payload) for frame in run_of("a", 3, size=SIZE))
 """Bytes of each run here."""
+FILED = 1.05
+"""By how much more it takes in a file, about."""
 
 
 @pytest.fixture
@@ -48,9 +53,14 @@ def add(log: RunLog, run: str, **came_from: Any) -> None:
         connection.execute(sa.update(runs_table).where(runs_table.c.run == run).values(created=began))
 
 
+def taken(log: RunLog) -> int:
+    return Footprint(log.engine, log.folder).taken()
+
+
 def budget_of(log: RunLog, store: SessionStore, runs: float, watched: set[str] = frozenset()) -> Budget:  # type: ignore[assignment]
-    """Room for so many runs."""
-    return Budget(log, store, ["recorded"], lambda: set(watched), int(runs * RUN), print)
+    """Room for so many runs of those sizes, beside what an empty database takes."""
+    there = taken(log) - int(log.totals()["bytes"] * FILED) if log.engine.dialect.name == "sqlite" else 0
+    return Budget(log, store, ["recorded"], lambda: set(watched), max(1, there + int(runs * RUN * FILED)), print)
 
 
 def there(log: RunLog) -> list[str]:
@@ -65,8 +75,8 @@ def test_the_oldest_go_until_what_is_left_has_room(log: RunLog, store: SessionSt
     assert there(log) == ["c", "d", "e"]
     assert budget.keep() == []
     assert budget.keep(more=RUN) == ["c"]
-    assert budget.stored().all <= budget.most - RUN
-    assert budget_of(log, store, 0).keep() == []
+    assert taken(log) <= budget.most - RUN
+    assert Budget(log, store, (), set, 0, print).keep() == []
 
 
 def test_more_runs_than_are_looked_at_together(log: RunLog, store: SessionStore) -> None:
@@ -87,8 +97,9 @@ def test_what_somebody_needs_is_spared(log: RunLog, store: SessionStore) -> None
     log.head("open")
     budget = budget_of(log, store, 0.5, {"watched", "branch"})
     assert budget.keep() == ["twin", "of twin"]
-    with pytest.raises(Full, match="all of it is to stay"):
-        budget.make_room()
+    with pytest.raises(Full, match="all of it is to stay") as full:
+        budget.reserve("another", 1)
+    assert full.value.passes, "one is open, and may go when it has ended"
     assert budget_of(log, store, 0.5, {"watched"}).keep() == ["branch"]
     assert budget_of(log, store, 0.5, {"watched"}).keep() == ["parent"]
     assert sorted(there(log)) == ["open", "recorded", "shared", "watched"]
@@ -99,39 +110,94 @@ def test_saved_sessions_leave_room_for_runs(log: RunLog, store: SessionStore) ->
     session, token = store.share("a", WORDS)
     size = store.totals()["bytes"]
     assert 0 < size < RUN
-    budget = budget_of(log, store, 4)
-    budget.make_room_for_session(budget.most // 2)
-    with pytest.raises(Full, match="Saved sessions fill"):
-        budget.make_room_for_session(budget.most * 3 // 4)
+    budget = Budget(log, store, (), set, 20 * 10**6, print)
+    two = pytest.raises(Full, match="Saved sessions fill")
+    with budget.room_for_session(8 * 10**6), two, budget.room_for_session(8 * 10**6):
+        pytest.fail("two at once have more than their part")
+    with budget.room_for_session(8 * 10**6):
+        pass
     store.withdraw(session, token)
     assert store.totals() == {"sessions": 0, "bytes": 0}
 
 
 @SQLITE_ONLY
 def test_freed_pages_are_used_again(log: RunLog, store: SessionStore, tmp_path: Path) -> None:
-    budget = budget_of(log, store, 4)
+    budget, before = budget_of(log, store, 4), taken(log)
     for number in range(40):
         add(log, str(number))
         budget.keep()
     with log.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert (tmp_path / FILE).stat().st_size < 8 * RUN
+    assert (tmp_path / FILE).stat().st_size < before - LOG_BYTES + 6 * RUN
+
+
+def test_what_runs_will_store_is_counted_until_they_have_ended(log: RunLog, store: SessionStore) -> None:
+    budget = budget_of(log, store, 4)
+    for run in "abc":
+        add(log, run)
+    budget.reserve("open", 2 * RUN)
+    assert there(log) == ["b", "c"], "one went for what will come"
+    log.append(log_of("open", 3, size=SIZE))
+    assert RUN - 1000 < budget.left("open") < RUN + 1000
+    with pytest.raises(Full, match="all of it is to stay") as full:
+        budget.reserve("too much", int(3.5 * RUN))
+    assert full.value.passes
+    with pytest.raises(Full, match="This may come to") as full:
+        budget.reserve("never", budget.most + 1)
+    assert not full.value.passes
+    assert there(log) == ["open"]
+    budget.release("open")
+    budget.reserve("much", int(2.5 * RUN))
+
+
+@SQLITE_ONLY
+def test_a_smaller_budget_makes_the_file_smaller(log: RunLog, store: SessionStore, tmp_path: Path) -> None:
+    for number in range(40):
+        add(log, str(number))
+    budget = budget_of(log, store, 10)
+    budget.start()
+    try:
+        eventually(lambda: budget.on_disk() <= budget.most)
+    finally:
+        budget.close()
+    assert 5 <= len(there(log)) <= 10
+
+
+def test_an_older_file_gives_back_once_it_was_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvscope.app.store.footprint.UNUSED_BYTES", 0)
+    with closing(sqlite3.connect(tmp_path / FILE)) as old:
+        old.execute("PRAGMA auto_vacuum=NONE")
+        old.execute("CREATE TABLE pages (page BLOB)")
+        old.executemany("INSERT INTO pages VALUES (?)", [(bytes(10_000),)] * 100)
+        old.execute("DELETE FROM pages")
+        old.commit()
+    with RunLog(tmp_path) as log:
+        add(log, "a")
+        assert not give_back_pages(log.engine)
+        frames, before = list(log.all_frames("a")), Footprint(log.engine, tmp_path).on_disk()
+        assert write_anew(log.engine, tmp_path)
+        assert not write_anew(log.engine, tmp_path), "once is enough"
+        assert Footprint(log.engine, tmp_path).on_disk() < before - 500_000
+        log.delete(["a"])
+        assert give_back_pages(log.engine)
+        add(log, "a")
+        assert list(log.all_frames("a")) == frames
 
 
 def test_a_server_keeps_to_its_budget_and_says_so(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(replace(settings, model="bytes=20000", max_disk_bytes=300_000))
+    app = make_app(replace(settings, model="bytes=20000", max_disk_bytes=LOG_BYTES + 500_000))
     client, parts = app.test_client(), app.extensions["kvscope"]
     runs = [finished(client, max_new_tokens=4) for _ in range(6)]
-    eventually(lambda: parts.budget.stored().all <= 300_000)
+    eventually(lambda: parts.budget.on_disk() <= LOG_BYTES + 500_000)
     assert client.get(f"/api/runs/{runs[0]}").status_code == 404
     assert client.get(f"/api/runs/{runs[-1]}").status_code == 200
     metrics = dict(line.split() for line in client.get("/metrics").text.splitlines() if not line.startswith("#"))
-    assert metrics["kvscope_bytes_budget"] == "300000"
-    assert 0 < int(metrics["kvscope_bytes_stored"]) <= 300_000
+    assert metrics["kvscope_bytes_budget"] == str(LOG_BYTES + 500_000)
+    assert 0 < int(metrics["kvscope_bytes_on_disk"]) <= LOG_BYTES + 500_000
 
 
 def test_what_cannot_have_room_is_a_507(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(replace(settings, model="bytes=20000", max_disk_bytes=230_000))
+    app = make_app(replace(settings, model="bytes=20000", max_disk_bytes=LOG_BYTES + 500_000))
     client, viewer = app.test_client(), app.extensions["socketio"].test_client(app)
     run = finished(client, max_new_tokens=5)
     share(client, run)
@@ -139,8 +205,8 @@ def test_what_cannot_have_room_is_a_507(make_app: Callable[..., Flask], settings
         other = start(client, max_new_tokens=5)
         viewer.emit("watch", {"run": other}, callback=True)
         eventually(lambda: client.get(f"/api/runs/{other}").json["status"] == "closed")  # noqa: B023
-    refused = client.post("/api/runs", json={"prompt": "abc"})
-    assert problem(refused, 507)["limit"] == 230_000
+    refused = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 5})
+    assert problem(refused, 507)["limit"] == LOG_BYTES + 500_000
     assert refused.headers["Retry-After"]
     viewer.disconnect()
     eventually(lambda: client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 1}).status_code == 201)

@@ -1,0 +1,174 @@
+"""What a database takes on the disk, and how what was deleted is given back to it.
+
+An SQLite file keeps the pages of what was deleted and uses them again. Files that this version makes can also give
+them back, a few at a time (`auto_vacuum=INCREMENTAL`); an older file can once it was written anew, which takes as much
+room again and lets nobody else write, so that is done at a start, and only where it gives back much.
+
+What a PostgreSQL takes is its own affair: deleted rows stay until its autovacuum comes, and then leave room within its
+files. There the payloads that are stored are counted.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+from shutil import disk_usage
+
+import sqlalchemy as sa
+
+from kvscope.app.store.database import FILE, LOG_BYTES, failing_as, metadata, reading
+from kvscope.app.store.errors import StoreError
+from kvscope.app.store.run_tables import runs_table
+from kvscope.app.store.spare import SPARE_BYTES
+
+UNUSED_BYTES = 64 * 1024 * 1024
+"""So much of what was deleted may stay in the file, for what comes next."""
+PAGES_AT_ONCE = 256
+GIVING_BACK_S = 0.2
+"""How long pages are given back at a time: nothing else is written meanwhile."""
+PATIENCE_MS = 100
+"""How long to wait for readers so that the log of changes can begin anew."""
+INCREMENTAL = 2
+
+
+class Footprint:
+    """Of the database of `engine`, whose file, if it has one, is in `folder`."""
+
+    def __init__(self, engine: sa.Engine, folder: Path) -> None:
+        self._engine, self._folder = engine, folder
+        self.of_file = engine.dialect.name == "sqlite"
+
+    def taken(self) -> int:
+        """Bytes that it takes: the file without its unused pages, and its log of changes or the room that is kept for
+        that; of a PostgreSQL the payloads.
+
+        Raises StoreError.
+        """
+        if not self.of_file:
+            return self._payloads()
+        pages, unused, size = self._pages()
+        return (pages - unused) * size + max(self._log_bytes(), LOG_BYTES)
+
+    def on_disk(self) -> int:
+        """Bytes that its files have now; of a PostgreSQL those of its tables and indexes, with what was deleted.
+
+        Raises StoreError.
+        """
+        if self.of_file:
+            return sum(_size(self._folder / f"{FILE}{end}") for end in ("", "-wal", "-shm"))
+        with reading(self._engine) as connection:
+            sizes = [sa.func.pg_total_relation_size(name) for name in metadata.tables]
+            return sum(connection.execute(sa.select(*sizes)).one())
+
+    def free(self) -> int | None:
+        """Bytes for which the disk has room, in the unused pages and beside them; None where that is not known.
+
+        Raises StoreError.
+        """
+        if not self.of_file:
+            return None
+        return self._unused() + disk_usage(self._folder).free
+
+    def give_back(self, most: int) -> None:
+        """Give unused pages back to the disk, some at a time: all where the files take more than `most` bytes, else
+        those beyond a stock. Raises StoreError.
+        """
+        if not self.of_file:
+            return
+        over = bool(most) and self.on_disk() > most
+        deadline = time.monotonic() + GIVING_BACK_S
+        while self._unused() > (0 if over else UNUSED_BYTES) and time.monotonic() < deadline:
+            if not give_back_pages(self._engine, PAGES_AT_ONCE):
+                break
+        if over or self._log_bytes() > 2 * LOG_BYTES:
+            self._begin_log_anew()
+
+    def give_back_all(self) -> None:
+        """Give all unused pages back, as far as there is room to do so. Raises StoreError."""
+        if self.of_file:
+            while self._unused() and give_back_pages(self._engine, PAGES_AT_ONCE):
+                self._begin_log_anew()
+
+    def _unused(self) -> int:
+        _, unused, size = self._pages()
+        return unused * size
+
+    def _payloads(self) -> int:
+        from kvscope.app.store.sessions import sessions_table
+
+        sums = [
+            sa.select(sa.func.coalesce(sa.func.sum(table.c.bytes), 0)).scalar_subquery()
+            for table in (runs_table, sessions_table)
+        ]
+        with reading(self._engine) as connection:
+            return int(sum(connection.execute(sa.select(*sums)).one()))
+
+    def _pages(self) -> tuple[int, int, int]:
+        """How many there are, how many of them unused, and bytes of each."""
+        with reading(self._engine) as connection:
+            pages, unused, size = (
+                connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+        return int(pages or 0), int(unused or 0), int(size or 0)
+
+    def _log_bytes(self) -> int:
+        return _size(self._folder / f"{FILE}-wal")
+
+    def _begin_log_anew(self) -> None:
+        """SQLite does so itself when no reader is in its way; with many of them that may not happen for long. Only then
+        is the file as small as it has become.
+        """
+        with suppress(StoreError), reading(self._engine) as connection:
+            before = connection.exec_driver_sql("PRAGMA busy_timeout").scalar()
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={PATIENCE_MS}")
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all()
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={before}")
+
+
+def give_back_pages(engine: sa.Engine, most: int = 0) -> bool:
+    """Cut so many unused pages off an SQLite file, 0 for all; whether it is one that can do so. Raises StoreError."""
+    with failing_as("What was deleted cannot be given back to the disk"), engine.connect() as connection:
+        if connection.exec_driver_sql("PRAGMA auto_vacuum").scalar() != INCREMENTAL:
+            return False
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        try:
+            driver.executescript(f"PRAGMA incremental_vacuum({most})")  # `execute` takes the first page and no other
+        except sqlite3.Error as error:
+            raise StoreError(f"What was deleted cannot be given back to the disk: {error}.") from None
+    return True
+
+
+def write_anew(engine: sa.Engine, folder: Path) -> bool:
+    """Write an older file anew, so that from then on it gives back what was deleted, where more than a quarter of it is
+    unused and the disk has the room; whether that was done. To be called while nobody else uses it. Raises StoreError.
+    """
+    if engine.dialect.name != "sqlite":
+        return False
+    with reading(engine) as connection:
+        kind, pages, unused, size = (
+            int(connection.exec_driver_sql(f"PRAGMA {name}").scalar() or 0)
+            for name in ("auto_vacuum", "page_count", "freelist_count", "page_size")
+        )
+        # The copy, and then the log of changes, which gets all of it once more.
+        needed = 2 * (pages - unused) * size + SPARE_BYTES
+        if (
+            kind == INCREMENTAL
+            or 4 * unused * size <= max(pages * size, UNUSED_BYTES)
+            or disk_usage(folder).free < needed
+        ):
+            return False
+        connection.exec_driver_sql(f"PRAGMA auto_vacuum={INCREMENTAL}")
+        connection.exec_driver_sql("VACUUM")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all()
+    return True
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
