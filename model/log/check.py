@@ -38,6 +38,8 @@ KINDS_OF_A_RUN = ("open", "layer", "step", "close")
 KINDS_OF_A_WORKLOAD = ("open", "asked", "pass", "round", "close")
 MOST_CELLS = 64 * 1024 * 1024
 """Layers × heads × rows of one step."""
+MAX_VALUES_HEADER_BYTES = 1024 * 1024
+"""A frame of exact values is as large as its numbers; what else it says is no more than a lens of all layers."""
 
 
 class LogCheck:
@@ -220,7 +222,7 @@ class ValuesCheck:
         where = f"values[step {step}, layer {layer}]"
         if step >= self._log.steps:
             raise BadFile(where, "is of no step of the run")
-        found = layout(payload, where)
+        found = layout(payload, where, MAX_VALUES_HEADER_BYTES)
         if described(found.metadata, where, self._next, self._log.run) != VALUES:
             raise BadFile(where, f"is not of the kind {VALUES!r}")
         data = read_data(Values, read_json(found.metadata["data"], f"{where}.data"), f"{where}.data")
