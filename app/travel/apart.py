@@ -77,5 +77,5 @@ def _said(file: IO[bytes], made: int) -> dict[str, Any]:
 
 
 def _too_much() -> Refused:
-    seconds, megabytes = reading.DEADLINE_S, reading.MOST_MEMORY_BYTES // 1024**2
+    seconds, megabytes = reading.PROCESSOR_S, reading.MOST_MEMORY_BYTES // 1024**2
     return Refused("file", f"Reading the file takes more than {seconds} s, or more than {megabytes} MB of memory.")

@@ -20,8 +20,8 @@ from kvscope.app.travel.importing import MAX_FILE_BYTES, read_file
 from kvscope.model.api import Refused
 from kvscope.model.log.frames import to_stream
 
-DEADLINE_S = 60
-"""On the clock, and of a processor."""
+DEADLINE_S, PROCESSOR_S = 120, 60
+"""On the clock, and of a processor: 100 MB take 7 s of one."""
 MOST_MEMORY_BYTES = 1024 * 1024 * 1024
 """Beyond the file itself, which is not copied."""
 MOST_FRAMES_BYTES = 2 * MAX_FILE_BYTES
@@ -29,7 +29,7 @@ MOST_FRAMES_BYTES = 2 * MAX_FILE_BYTES
 NICENESS = 5
 LIMITS = (
     (resource.RLIMIT_DATA, MOST_MEMORY_BYTES),
-    (resource.RLIMIT_CPU, DEADLINE_S),
+    (resource.RLIMIT_CPU, PROCESSOR_S),
     (resource.RLIMIT_FSIZE, MOST_FRAMES_BYTES),
     (resource.RLIMIT_CORE, 0),
 )

@@ -156,10 +156,21 @@ class LogCheck:
             raise BadFile(self._not_finite, "has a value that is not a finite number, in a step that is complete")
         if not len(data.top_tokens) <= candidates <= MOST_TOP:
             raise BadFile(f"{where}: tensor 'top_ids'", f"has {candidates} tokens, or too few for data.top_tokens")
+        self._refuse_more(data, where)
         self._refuse_unknown([data.token], f"{where}.data.token")
         self._refuse_unknown(data.top_tokens, f"{where}.data.top_tokens")
         self.steps += 1
         self._cells, self._parts = 0, []
+
+    def _refuse_more(self, data: Step, where: str) -> None:
+        """Whoever reads the log goes through as many places, blocks and passes as it says there are."""
+        kv, size = data.kv, self.opening.block_size
+        if kv.positions > data.position + 1:
+            raise BadFile(f"{where}.data.kv.positions", f"are more than the {data.position + 1} that there are")
+        if not kv.blocks == len(kv.block_table) == len(kv.refcounts) or (kv.blocks - 1) * size > kv.positions:
+            raise BadFile(f"{where}.data.kv.blocks", "are more than its positions fill, or other than its tables say")
+        if len(data.ms.chunks) > len(self._rows) or len(data.ms.layers or ()) > self._sizes["layers"]:
+            raise BadFile(f"{where}.data.ms", "has the times of more passes or layers than there are")
 
     def _refuse_later_keys(self, first_query: int, attention: np.ndarray, where: str) -> None:
         """A query sees no key that comes after it."""
