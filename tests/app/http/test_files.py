@@ -6,13 +6,12 @@ import base64
 import errno
 import io
 import json
-import mmap
 import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -23,10 +22,11 @@ from hypothesis import strategies as st
 
 from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import sessions_table
-from kvscope.app.travel.importing import MAX_FILE_BYTES, Imported, read_file
+from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.model.log.frames import MAX_FRAME_BYTES, from_stream, join, relabel, split
 from tests.support.live_server import FAKE, ROOT
 from tests.support.over_http import problem, started
+from tests.support.reading_here import reading_here
 from tests.support.stored import limit_pages
 
 RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
@@ -60,14 +60,10 @@ def send(client: FlaskClient, file: bytes) -> Any:
 
 
 @pytest.fixture
-def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Very many files are read in this process: what is in them is told apart there as in one of its own."""
-
-    def read(file: IO[bytes], _folder: Path) -> tuple[Imported, int]:
-        buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        return read_file(buffer), len(buffer)
-
-    monkeypatch.setattr("kvscope.app.http.files.read_apart", read)
+def read_here() -> Iterator[None]:
+    """For very many files."""
+    with reading_here():
+        yield
 
 
 def problem_of(response: Any, status: int) -> dict[str, Any]:
