@@ -17,7 +17,6 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 """What a session can have of its run: the log alone, with Q, K and V, or with every value inside the blocks."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Values:
     """The values of a whole log at `level`, "qkv" or "block".

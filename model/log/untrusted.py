@@ -96,9 +96,7 @@ def _deeper_than(value: Any, most: int) -> bool:
     return bool(level)
 
 
-def layout(
-    buffer: Sequence[int] | bytes | memoryview, where: str, most_header_bytes: int = MAX_HEADER_BYTES
-) -> Layout:
+def layout(buffer: Sequence[int] | bytes | memoryview, where: str, most_header_bytes: int = MAX_HEADER_BYTES) -> Layout:
     """The layout of a safetensors buffer whose tensors fill it, one after another. Raises BadFile."""
     if len(buffer) < 8:
         raise BadFile(where, "is no safetensors buffer: it is cut short")

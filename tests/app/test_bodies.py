@@ -30,5 +30,5 @@ def test_an_object_of_very_many_members_is_refused() -> None:
 def test_the_longest_words_of_nothing_but_commas_and_brackets_are_taken() -> None:
     notes = [{"step": 0, "layer": 0, "head": 0, "text": ",[{" * (MAX_NOTE_CHARS // 3)}] * MAX_NOTES
     body = json.dumps({"title": "," * MAX_TITLE_CHARS, "notes": notes}).encode()
-    bounds = {name: (0, 0) for name in ("step", "layer", "head")}
+    bounds = dict.fromkeys(("step", "layer", "head"), (0, 0))
     assert len(bodies.read(Share, body, bounds).notes or []) == MAX_NOTES

@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 from playwright.sync_api import Page
 
-from tests.faults.numbers import FILES, HUNG_S, Mutant, Silences, brought, mutants, silence_of, taken
+from tests.faults.numbers import HUNG_S, Mutant, Silences, brought, silence_of, taken
 from tests.support.server import Server
 
 
@@ -28,6 +28,6 @@ def test_a_page_with_an_extreme_value_answers(
 def test_the_silence_of_a_page_is_seen(server: Server, new_page: Callable[..., Page]) -> None:
     context = new_page(own=True).context
     context.add_init_script("setTimeout(() => { for (const end = Date.now() + 1500; Date.now() < end; ); }, 300)")
-    address = brought(server.url, Mutant("as it is", FILES["run"].read_bytes()), Silences())
+    address = brought(server.url, Mutant("run"), Silences())
     assert address is not None
     assert silence_of(context, address)[0] > 1.4

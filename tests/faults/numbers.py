@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ LOOK_ROUND = """(() => {
   const views = ["model", "block", "head", "pair", "tokens", "cache", "time"];
   const places = [0, 99].flatMap((step) =>
     views.map((view) => () => { location.hash = `step=${step}&layer=1&head=1&query=9&key=1&view=${view}`; }));
-  const press = (key) => () => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code: key, bubbles: true }));
+  const down = (key) => new KeyboardEvent("keydown", { key, code: key, bubbles: true });
+  const press = (key) => () => document.body.dispatchEvent(down(key));
   const acts = [...places, ...["End", "Home", "ArrowRight", "Home", " "].map(press), () => {}, () => {}, () => {}];
   const act = () => {
     acts.shift()();
@@ -68,10 +70,28 @@ LOOK_ROUND = """(() => {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file with one field that is other than in the session it comes from."""
+    """A session's file of the kind "run" or "workload" with `value` at `path` of the data of the frames `keys`."""
 
-    name: str
-    content: bytes
+    kind: str
+    keys: tuple[str, ...] = ()
+    path: tuple[Any, ...] = ()
+    value: Any = None
+
+    @property
+    def name(self) -> str:
+        """What is changed, in a line."""
+        _, frames, _ = source(self.kind)
+        of = frames[self.keys[0]]["kind"] if self.keys else "nothing"
+        many = " of all" if len(self.keys) > 1 else ""
+        return f"{of}: {'.'.join(map(str, self.path))}{many} = {self.value!r:.20}"
+
+    @property
+    def content(self) -> bytes:
+        """The file."""
+        header, frames, body = source(self.kind)
+        changed = {key: placed(frames[key], self.path, self.value) for key in self.keys}
+        text = json.dumps({**header, "__metadata__": {**header["__metadata__"], **changed}}).encode()
+        return struct.pack("<Q", len(text)) + text + body
 
 
 @dataclass
@@ -84,22 +104,25 @@ class Silences:
     faults: list[str] = field(default_factory=list)
 
 
-def mutants(kind: str) -> Iterator[Mutant]:
-    """All that there are of the session "run" or "workload", the same each time."""
+@cache
+def source(kind: str) -> tuple[dict[str, Any], dict[str, dict[str, str]], bytes]:
+    """Header, frames by their keys, and tensors of the file that mutants of this kind are made of."""
     file = FILES[kind].read_bytes()
     (length,) = struct.unpack_from("<Q", file)
-    header, body = json.loads(file[8 : 8 + length]), file[8 + length :]
-    metadata = header["__metadata__"]
-    frames = {key: json.loads(text) for key, text in metadata.items() if key.isdigit()}
+    header = json.loads(file[8 : 8 + length])
+    frames = {key: json.loads(text) for key, text in header["__metadata__"].items() if key.isdigit()}
+    return header, frames, file[8 + length :]
+
+
+def mutants(kind: str) -> Iterator[Mutant]:
+    """All that there are of the session "run" or "workload", the same each time."""
+    _, frames, _ = source(kind)
     for frame_kind in dict.fromkeys(fields["kind"] for fields in frames.values()):
-        keys = [key for key, fields in frames.items() if fields["kind"] == frame_kind]
+        keys = tuple(key for key, fields in frames.items() if fields["kind"] == frame_kind)
         for path in dict.fromkeys(path for key in keys for path in leaves(json.loads(frames[key]["data"]))):
             for value in EXTREMES:
-                for chosen in (keys[-1:], keys) if len(keys) > 1 else (keys,):
-                    changed = {key: placed(frames[key], path, value) for key in chosen}
-                    text = json.dumps({**header, "__metadata__": {**metadata, **changed}}).encode()
-                    where = ".".join(map(str, path)) + ("" if len(chosen) == 1 else " of all")
-                    yield Mutant(f"{frame_kind}: {where} = {value!r:.20}", struct.pack("<Q", len(text)) + text + body)
+                for chosen in dict.fromkeys((keys[-1:], keys)):
+                    yield Mutant(kind, chosen, path, value)
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

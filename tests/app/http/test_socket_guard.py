@@ -39,7 +39,7 @@ REFUSED_EVENTS = [
     ("frame", [{}]),
 ]
 UNREADABLE = ["4", "49", "4a", "42", "42[]", "42{}", "42[null]", "42[[1]]", "42" + "[" * 5000, "44{}", "4\x00"]
-UNREADABLE += ['4599999999999-["x"]', '451-["watch",{"_placeholder":true,"num":0}]', '461-1[]', '42["connect"]', "b!!!"]
+UNREADABLE += ['4599999999999-["x"]', '451-["watch",{"_placeholder":true,"num":0}]', "461-1[]", '42["connect"]', "b!!!"]
 NO_PACKETS = ["", "9", "x", "0", "6", "\ud7ff", "4" + "[" * 9000, "4" + "x" * 20_000]
 NOT_POLLED = ["9", "x", "0", "2probe", "6", "\x1e\x1e", "4" + "[" * 9000, b"\xff\xfe", "4\x1e" * 40]
 
