@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import tempfile
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -19,11 +21,12 @@ from tests.support.live_server import ROOT
 LIMITED = "from kvscope.app.travel import reading; reading.keep_within_limits(); "
 
 
-def file_of(content: bytes, folder: Path) -> IO[bytes]:
-    file = tempfile.TemporaryFile(dir=folder)
-    file.write(content)
-    file.flush()
-    return file
+@contextmanager
+def file_of(content: bytes, folder: Path) -> Iterator[IO[bytes]]:
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(content)
+        file.flush()
+        yield file
 
 
 @pytest.mark.processes
