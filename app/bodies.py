@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from kvscope.model.api import Refused
+from kvscope.model.log.untrusted import marks
 
 Bounds = Mapping[str, tuple[int, int]]
 """The lowest and the highest that each of these members may be, wherever it stands."""
@@ -45,6 +46,9 @@ SENTENCES = {
 }
 """What is said of each of the library's errors; its own messages are for programmers, and name one end of a limit. Of
 others they are said all the same."""
+MOST_MARKS, MOST_MEMBERS = 120_000, 1000
+"""Of a body: commas and brackets, which notes at their longest may have in their texts; and members of an object. More
+would take half a second of everybody's time before it is refused."""
 UNBOUNDED = ("nowhere", "string_unicode", "string_pattern_mismatch", "string_type", "head_of_no_layer")
 """Errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}
@@ -90,6 +94,8 @@ Index = Annotated[int, Field(ge=0), AfterValidator(_within)]
 
 def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model:
     """What the JSON object in `body` says. Raises Refused."""
+    if marks(body) > MOST_MARKS:
+        raise Refused("body", f"The body has more than {MOST_MARKS:,} values.", limit=MOST_MARKS, status=413)
     try:
         parsed = json.loads(body.decode("utf-8"), object_pairs_hook=_members)
     except UnicodeDecodeError as error:
@@ -104,6 +110,8 @@ def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Names that can be told again: one with half of a surrogate pair is not known anyway."""
+    if len(pairs) > MOST_MEMBERS:
+        raise ValueError(f"an object has more than {MOST_MEMBERS:,} members")
     return {name.encode("utf-8", "replace").decode(): value for name, value in pairs}
 
 

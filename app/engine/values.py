@@ -14,7 +14,7 @@ from kvscope.app.store.database import reason_of
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, label_of
-from kvscope.app.store.values import Values, describe
+from kvscope.app.store.value_parts import Values, describe
 from kvscope.model.api import Frame, ValueLevel, ValuesRequest, value_bytes
 from kvscope.model.log.schema import rows_of
 

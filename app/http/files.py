@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-import mmap
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
+from typing import IO
 
 from flask import Blueprint, Response, request
 
@@ -26,8 +26,9 @@ from kvscope.app.http.visitors import client_of
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.sessions import SessionStore
+from kvscope.app.travel.apart import read_apart
 from kvscope.app.travel.file import NotStored, of_session
-from kvscope.app.travel.importing import MAX_FILE_BYTES, read_file
+from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page import SessionPage
 
 CHUNK_BYTES = 1024 * 1024
@@ -95,10 +96,11 @@ class FileRoutes:
         visitor = client_of(request)
         self._limits.take(visitor, "imports")
         request.max_content_length = MAX_FILE_BYTES
-        with self._received() as buffer, self._turn():
-            found = read_file(buffer)
-            with self._budget.room_for_session(len(buffer)):
-                self._limits.charge(visitor, len(buffer))
+        with self._received() as file, self._turn():
+            with _room_on_the_disk():
+                found, size = read_apart(file, self._folder)
+            with self._budget.room_for_session(size):
+                self._limits.charge(visitor, size)
                 try:
                     session, token = self._sessions.keep(found.words, found.frames, found.values)
                 except StoreError as error:
@@ -116,18 +118,24 @@ class FileRoutes:
             self._reading.release()
 
     @contextmanager
-    def _received(self) -> Iterator[memoryview]:
+    def _received(self) -> Iterator[IO[bytes]]:
         """The body, on disk until it is read. Raises Problem, and RequestEntityTooLarge before all of it is here."""
         with tempfile.TemporaryFile(dir=self._folder, prefix="import-") as file:
-            try:
+            with _room_on_the_disk():
                 while chunk := request.stream.read(CHUNK_BYTES):
                     file.write(chunk)
                 file.flush()
-            except OSError as error:
-                if error.errno in FULL:
-                    raise Problem(507, "There is no room on the disk for the file.", field="file") from None
-                raise
             if not file.tell():
                 raise Problem(422, "The file is empty.", field="file")
-            # What still looks into it keeps it: it goes with the last of them.
-            yield memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            yield file
+
+
+@contextmanager
+def _room_on_the_disk() -> Iterator[None]:
+    """Raises Problem where there is none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise Problem(507, "There is no room on the disk for the file.", field="file") from None
+        raise

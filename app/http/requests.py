@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from kvscope.app import bodies
 from kvscope.app.bodies import Body, Bounds, Encodable, Index
 from kvscope.app.http.problems import Problem
-from kvscope.app.store.values import Level
+from kvscope.app.store.value_parts import Level
 from kvscope.model.api import (
     MAX_ARRIVAL_MS,
     MAX_ASKS,

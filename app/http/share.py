@@ -20,7 +20,7 @@ from kvscope.app.store.budget import Budget
 from kvscope.app.store.head import Head
 from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import SessionStore
-from kvscope.app.store.values import Level
+from kvscope.app.store.value_parts import Level
 from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload
 from kvscope.model.api import ValueLevel, called, same_model
 

@@ -23,6 +23,7 @@ from engineio.async_drivers._websocket_wsgi import SimpleWebSocketWSGI
 from engineio.payload import Payload
 from flask import Flask
 from simple_websocket import ConnectionClosed
+from socketio.packet import BINARY_ACK, BINARY_EVENT
 from wsproto.utilities import LocalProtocolError
 
 from kvscope.app.http.problems import Problem
@@ -38,6 +39,7 @@ JOINING_S = 10.0
 RETRY_S = 30
 FROM_CLIENTS = frozenset((packet.CLOSE, packet.PING, packet.PONG, packet.MESSAGE, packet.UPGRADE))
 NOT_POLLED = frozenset((packet.PING,))
+WITH_ATTACHMENTS = (str(BINARY_EVENT), str(BINARY_ACK))
 LOGGED_PER_MINUTE = 10
 UNREADABLE = "That is no Socket.IO message that this server takes."
 PROTOCOL_ERROR = 1002
@@ -205,6 +207,8 @@ class SocketGuard:
 
     def _message(self, inner: Callable[..., Any], session: str, data: Any) -> None:
         try:
+            if isinstance(data, bytes) or data.startswith(WITH_ATTACHMENTS):
+                raise ValueError("no event takes bytes, and Socket.IO would keep as many as are announced")
             inner(session, data)
         except Exception:  # whatever Socket.IO stumbles over: it reads what the client sent as it comes
             self._refuse(session)
@@ -227,7 +231,6 @@ class SocketGuard:
             self._joining.pop(session, None)
             self._unreadable.pop(session, None)
             self._sending.pop(session, None)
-        self._server._binary_packet.pop(session, None)  # half of a message, which Socket.IO would keep
         inner(session, *reason)
 
 

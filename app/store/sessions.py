@@ -27,7 +27,7 @@ from kvscope.app.store.head import Head
 from kvscope.app.store.packing import NotPacked, pack, unpack
 from kvscope.app.store.runs import PAGE, RunLog, hash_of, is_workload
 from kvscope.app.store.spare import with_spare
-from kvscope.app.store.values import Values
+from kvscope.app.store.value_parts import Values
 from kvscope.model.api import ValueLevel
 from kvscope.model.log import frames as codec
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any, Literal, get_args
+from typing import Any
 
 import sqlalchemy as sa
 
 from kvscope.app.store.database import metadata, reading
 from kvscope.app.store.runs import PAGE
-from kvscope.model.log import frames as codec
-
-Level = Literal["attention", "qkv", "block"]
-LEVELS: tuple[Level, ...] = get_args(Level)
-"""What a session can have of its run: the log alone, with Q, K and V, or with every value inside the blocks."""
+from kvscope.app.store.value_parts import Values
 
 values_table = sa.Table(
     "session_values",
@@ -34,33 +29,6 @@ origins_table = sa.Table(
 )
 """Which session was made when a run was shared with values. Computed again they may differ in the last bit, and the
 same run with the same words is to be one session, so its values are computed once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """The values of a whole log at `level`, "qkv" or "block".
-
-    `parts`: {step, layer, bytes, sha256} of each frame, steps in order and layers within each; `payloads` gives the
-    frames in that order, the same each time it is called.
-    """
-
-    level: str
-    parts: Sequence[dict[str, Any]]
-    payloads: Callable[[], Iterator[bytes]]
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """As the manifest has it."""
-        return {"level": self.level, "bytes": sum(part["bytes"] for part in self.parts), "parts": list(self.parts)}
-
-
-def describe(payload: bytes) -> dict[str, Any]:
-    """The part that a values frame is. Raises model.log.frames.BadFrame for another frame."""
-    header = codec.header(payload)
-    if header.kind != codec.VALUES:
-        raise codec.BadFrame(f"a {codec.VALUES} frame is expected, not {header.kind!r}")
-    digest = sha256(payload).hexdigest()
-    return {"step": header.data["step"], "layer": header.data["layer"], "bytes": len(payload), "sha256": digest}
 
 
 def part_name(part: dict[str, Any]) -> str:

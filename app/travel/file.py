@@ -9,7 +9,7 @@ from typing import Any
 
 from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import SessionStore, manifest_of, unlinked
-from kvscope.app.store.values import LEVELS, describe
+from kvscope.app.store.value_parts import LEVELS, describe
 from kvscope.app.travel.words import Share
 from kvscope.model.log.frames import join, only_qkv
 

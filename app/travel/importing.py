@@ -1,7 +1,8 @@
 """Reads a session out of a file that a stranger made: a joined safetensors file, or the page of `app.travel.page`.
 
 Nothing of the file is run. Of a page only the elements are read that hold its manifest and its parts, and of the
-manifest only the words; everything else follows from the parts. Every number is checked before it is relied on.
+manifest only the words; everything else follows from the parts. Every number is checked before it is relied on. The
+server leaves it to a process of its own (app.travel.apart).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from types import MappingProxyType
 from typing import Any
 
 from kvscope.app.bodies import Bounds, read
-from kvscope.app.store.values import Values, describe
-from kvscope.app.travel.page import MANIFEST_ID, PART_TYPE, VALUES_TYPE, part_id, values_id
+from kvscope.app.store.value_parts import Values, describe
+from kvscope.app.travel.page_parts import MANIFEST_ID, PART_TYPE, VALUES_TYPE, part_id, values_id
 from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload
 from kvscope.model.api import Refused
 from kvscope.model.log.archive import MOST_FRAMES, MOST_VALUES, Archive, words_of
@@ -28,9 +29,10 @@ from kvscope.model.log.frames import MAX_FRAME_BYTES
 from kvscope.model.log.untrusted import BadFile, read_json
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
-MAX_MANIFEST_CHARS = 8 * 1024 * 1024
+MAX_MANIFEST_BYTES = 8 * 1024 * 1024
 SCRIPTS = ("application/json", PART_TYPE, VALUES_TYPE)
-SCRIPT = re.compile(r"<script\b[^<>]{0,300}>", re.IGNORECASE)
+SCRIPT = re.compile(rb"<script\b[^<>]{0,300}>", re.IGNORECASE)
+MARKUP = re.compile(rb"<(/script)?")
 PART = re.compile(r"parts\[\d+\]")
 MOST_SCRIPTS = MOST_FRAMES + MOST_VALUES + 100
 
@@ -103,48 +105,48 @@ class _Page:
     """The same out of a page of app.travel.page. Raises BadFile."""
 
     def __init__(self, buffer: memoryview) -> None:
-        try:
-            page = bytes(buffer).decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise BadFile("The page", f"is not text in UTF-8 (byte {error.start})") from None
-        self._texts = _texts(page)
-        if MANIFEST_ID not in self._texts:
+        self._buffer, self._places = buffer, _places(buffer)
+        manifest = self._places.get(MANIFEST_ID)
+        if manifest is None:
             raise BadFile("The page", "is not of KVScope: it has no session inside")
-        if len(self._texts[MANIFEST_ID]) > MAX_MANIFEST_CHARS:
-            raise BadFile("The manifest", f"is longer than {MAX_MANIFEST_CHARS} characters")
-        about = read_json(self._texts[MANIFEST_ID], "The manifest")
+        if len(manifest) > MAX_MANIFEST_BYTES:
+            raise BadFile("The manifest", f"is longer than {MAX_MANIFEST_BYTES} bytes")
+        about = read_json(self._text(manifest), "The manifest")
         if not isinstance(about, dict):
             raise BadFile("The manifest", "is not an object")
         self.about: dict[str, Any] = about
 
+    def _text(self, place: range) -> bytes:
+        return bytes(self._buffer[place.start : place.stop])
+
     def frames(self) -> Iterator[bytes]:
         """Payloads of the log, in order."""
         for seq in count():
-            packed = self._texts.get(part_id(seq))
-            if packed is None:
+            place = self._places.get(part_id(seq))
+            if place is None:
                 return
-            yield _unpacked(packed, f"parts[{seq}]")
+            yield _unpacked(self._text(place), f"parts[{seq}]")
 
     def values(self) -> Iterator[bytes]:
         """Payloads of the `values` frames, by step and then by layer."""
         for step in count():
-            if values_id(step, 0) not in self._texts:
+            if values_id(step, 0) not in self._places:
                 return
             for layer in count():
-                text = self._texts.get(values_id(step, layer))
-                if text is None:
+                place = self._places.get(values_id(step, layer))
+                if place is None:
                     break
-                yield _decoded(text, f"values[step {step}, layer {layer}]")
+                yield _decoded(self._text(place), f"values[step {step}, layer {layer}]")
 
 
-def _decoded(text: str, where: str) -> bytes:
+def _decoded(text: bytes, where: str) -> bytes:
     try:
         return base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
         raise BadFile(where, "is not in base64") from None
 
 
-def _unpacked(packed: str, where: str) -> bytes:
+def _unpacked(packed: bytes, where: str) -> bytes:
     """The bytes of a part, never more than a frame has."""
     inflate = zlib.decompressobj()
     try:
@@ -158,28 +160,28 @@ def _unpacked(packed: str, where: str) -> bytes:
     return payload
 
 
-def _texts(page: str) -> dict[str, str]:
-    """The text of the script elements that hold data, by id.
+def _places(page: memoryview) -> dict[str, range]:
+    """Where the text of each script element is that holds data, by id: the page may be too large to be copied.
 
     Only their start tags go through Python's HTML parser: on what is made to keep it busy it takes minutes for a file
     of 300 KB. The text of such an element has no `<`, so that it ends where the next one is.
     """
-    texts: dict[str, str] = {}
+    places: dict[str, range] = {}
     for number, tag in enumerate(SCRIPT.finditer(page)):
         if number > MOST_SCRIPTS:
             raise BadFile("The page", f"has more than {MOST_SCRIPTS} scripts")
         reader = _TagReader()
-        reader.feed(tag[0])
+        reader.feed(tag[0].decode("utf-8", "replace"))
         name = reader.attributes.get("id")
         if reader.attributes.get("type") not in SCRIPTS or not name:
             continue
-        if name in texts:
+        if name in places:
             raise BadFile("The page", f"has two elements {name[:80]!r}")
-        end = page.find("<", tag.end())
-        if not page.startswith("</script", end):
+        following = MARKUP.search(page, tag.end())
+        if following is None or following[1] is None:
             raise BadFile("The page", f"is cut short in the element {name[:80]!r}")
-        texts[name] = page[tag.end() : end]
-    return texts
+        places[name] = range(tag.end(), following.start())
+    return places
 
 
 class _TagReader(HTMLParser):

@@ -23,11 +23,10 @@ from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.travel import page_source
 from kvscope.app.travel.card import Card, card_of, card_of_workload, text_of
 from kvscope.app.travel.file import SessionFile
+from kvscope.app.travel.page_parts import PART_TYPE, VALUES_TYPE, part_id, values_id
 from kvscope.model.log.frames import header
 
 TEMPLATE = "file.html"
-MANIFEST_ID = "manifest"
-PART_TYPE, VALUES_TYPE = "application/vnd.kvscope.part", "application/vnd.kvscope.values"
 Part = tuple[str, str, str]
 """Id, type and text of an element."""
 NONCE_CHARS = 22
@@ -40,16 +39,6 @@ def opened(manifest: dict[str, Any]) -> dict[str, Any]:
         **{field: manifest[field] for field in ("id", "title", "notes", "open", "run")},
         "values": values and {"level": values["level"], "layers": manifest["model"]["layers"]},
     }
-
-
-def part_id(seq: int) -> str:
-    """The element that has frame `seq`."""
-    return f"part-{seq}"
-
-
-def values_id(step: int, layer: int) -> str:
-    """The element that has the exact values of a step in a layer."""
-    return f"values-{step}-{layer}"
 
 
 class SessionPage:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kvscope.app.bodies import NOWHERE, Body, Bounds, Index
-from kvscope.app.store.values import Level
+from kvscope.app.store.value_parts import Level
 
 MAX_TITLE_CHARS = 200
 MAX_NOTES = 50

@@ -38,6 +38,8 @@ KINDS_OF_A_RUN = ("open", "layer", "step", "close")
 KINDS_OF_A_WORKLOAD = ("open", "asked", "pass", "round", "close")
 MOST_CELLS = 64 * 1024 * 1024
 """Layers × heads × rows of one step."""
+MAX_VALUES_HEADER_BYTES = 1024 * 1024
+"""A frame of exact values is as large as its numbers; what else it says is no more than a lens of all layers."""
 
 
 class LogCheck:
@@ -154,10 +156,21 @@ class LogCheck:
             raise BadFile(self._not_finite, "has a value that is not a finite number, in a step that is complete")
         if not len(data.top_tokens) <= candidates <= MOST_TOP:
             raise BadFile(f"{where}: tensor 'top_ids'", f"has {candidates} tokens, or too few for data.top_tokens")
+        self._refuse_more(data, where)
         self._refuse_unknown([data.token], f"{where}.data.token")
         self._refuse_unknown(data.top_tokens, f"{where}.data.top_tokens")
         self.steps += 1
         self._cells, self._parts = 0, []
+
+    def _refuse_more(self, data: Step, where: str) -> None:
+        """Whoever reads the log goes through as many places, blocks and passes as it says there are."""
+        kv, size = data.kv, self.opening.block_size
+        if kv.positions > data.position + 1:
+            raise BadFile(f"{where}.data.kv.positions", f"are more than the {data.position + 1} that there are")
+        if not kv.blocks == len(kv.block_table) == len(kv.refcounts) or (kv.blocks - 1) * size > kv.positions:
+            raise BadFile(f"{where}.data.kv.blocks", "are more than its positions fill, or other than its tables say")
+        if len(data.ms.chunks) > len(self._rows) or len(data.ms.layers or ()) > self._sizes["layers"]:
+            raise BadFile(f"{where}.data.ms", "has the times of more passes or layers than there are")
 
     def _refuse_later_keys(self, first_query: int, attention: np.ndarray, where: str) -> None:
         """A query sees no key that comes after it."""
@@ -220,7 +233,7 @@ class ValuesCheck:
         where = f"values[step {step}, layer {layer}]"
         if step >= self._log.steps:
             raise BadFile(where, "is of no step of the run")
-        found = layout(payload, where)
+        found = layout(payload, where, MAX_VALUES_HEADER_BYTES)
         if described(found.metadata, where, self._next, self._log.run) != VALUES:
             raise BadFile(where, f"is not of the kind {VALUES!r}")
         data = read_data(Values, read_json(found.metadata["data"], f"{where}.data"), f"{where}.data")

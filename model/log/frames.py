@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from kvscope.model.api import Frame
 
 if TYPE_CHECKING:
+    from mmap import mmap
+
     import numpy as np
 
 VERSION = "1"
@@ -134,7 +136,7 @@ def to_stream(payloads: Iterable[bytes]) -> Iterator[bytes]:
         yield struct.pack("<I", len(payload)) + payload
 
 
-def from_stream(data: bytes) -> Iterator[bytes]:
+def from_stream(data: bytes | mmap) -> Iterator[bytes]:
     """The frames of a stream. Raises BadFrame when it ends inside a frame."""
     at = 0
     while at < len(data):

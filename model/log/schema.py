@@ -21,13 +21,27 @@ if TYPE_CHECKING:
     import numpy as np
 
 MOST_LAYERS, MOST_HEADS, MOST_POSITIONS, MOST_TOP, TAIL_BINS = 512, 512, 65_536, 256, 256
+MOST_HEAD_DIM, MOST_WIDTH, MOST_MLP_WIDTH = 4096, 2**16, 2**18
+MOST_BLOCK_SIZE = 1024
+LONGEST_MS = 7 * 24 * 60 * 60 * 1000
+"""No step, pass or round lasts longer."""
 MOST_ERROR = 10_000
 """Characters of the sentence that a run ended with."""
 
 Natural = Annotated[int, Field(ge=0, le=2**53)]
 Positive = Annotated[int, Field(ge=1, le=2**31)]
 TokenId = Annotated[int, Field(ge=0, lt=2**31)]
-Number = Annotated[float, Field(ge=-1e300, le=1e300, allow_inf_nan=False)]
+Logit = Annotated[float, Field(ge=-(2.0**128), le=2.0**128)]
+"""A raw logit or what is summed of them: what float32 holds."""
+Share = Annotated[float, Field(ge=0, le=1.001)]
+"""Of 1, which a sum of rounded shares may pass."""
+Ms = Annotated[float, Field(ge=0, le=LONGEST_MS)]
+WholeMs = Annotated[int, Field(ge=0, le=LONGEST_MS)]
+Temperature = Annotated[float, Field(ge=0, le=1e6)]
+Place = Annotated[int, Field(ge=0, le=MOST_POSITIONS)]
+"""A position, a row, a step or a block; or how many of them."""
+Places = Annotated[int, Field(ge=1, le=MOST_POSITIONS)]
+Vocabulary = Annotated[int, Field(ge=1, le=2**24)]
 Name = Annotated[str, Field(max_length=1000)]
 Reason = Literal["eos", "length", "stopped", "failed", "interrupted"]
 Layers = Annotated[int, Field(ge=1, le=MOST_LAYERS)]
@@ -83,14 +97,14 @@ class Token(Data):
 
 
 class ChosenToken(Token):
-    prob: Number | None
+    prob: Share | None
     """None where a fork put the token there and it is not among `top_ids`."""
-    raw_prob: Number | None
+    raw_prob: Share | None
     forced: bool = False
 
 
 class RatedToken(Token):
-    prob: Number
+    prob: Share
 
 
 ByFormat = Annotated[dict[Name, Natural], Field(max_length=16)]
@@ -111,13 +125,13 @@ class Model(Data):
     layers: Layers
     heads: Heads
     kv_heads: Heads
-    head_dim: Positive
-    d: Positive
-    d_mlp: Positive
-    vocab: Positive
+    head_dim: Annotated[int, Field(ge=1, le=MOST_HEAD_DIM)]
+    d: Annotated[int, Field(ge=1, le=MOST_WIDTH)]
+    d_mlp: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
+    vocab: Vocabulary
     context: Positive
     dtype: Name
-    element_bytes: Positive
+    element_bytes: Annotated[int, Field(ge=1, le=16)]
     weight_dtype: Name = "float32"
     weight_bytes: Natural
     weights: Weights | None = None
@@ -134,20 +148,20 @@ class Model(Data):
 
 class Sampling(Data):
     strategy: Literal["greedy", "sample"]
-    temperature: Number
+    temperature: Temperature
     top_k: Natural
-    top_p: Number
+    top_p: Share
     seed: Natural
 
 
 class Limits(Data):
-    max_new_tokens: Natural
-    max_positions: Natural
+    max_new_tokens: Place
+    max_positions: Positive
 
 
 class Parent(Data):
     run: Name
-    position: Natural
+    position: Place
     token: TokenId | None
 
 
@@ -160,43 +174,43 @@ class Twin(Data):
 class Beam(Data):
     kind: Literal["beam"]
     of: Name
-    step: Natural
-    beams: Natural
-    length: Natural
+    step: Place
+    beams: Place
+    length: Place
 
 
 class ServedRequest(Data):
     """What one request of a workload asks for, and when: milliseconds since its round began."""
 
     prompt: str = Field(max_length=100_000)
-    tokens: Positive
-    max_new_tokens: Natural
-    arrives_ms: Natural
-    cancel_ms: Natural | None = None
-    retry_of: Natural | None = None
+    tokens: Places
+    max_new_tokens: Place
+    arrives_ms: WholeMs
+    cancel_ms: WholeMs | None = None
+    retry_of: Place | None = None
     """The request that was cancelled and is asked again."""
 
 
 class Drafting(Data):
-    tokens: Positive
-    layers: Natural
+    tokens: Places
+    layers: Annotated[int, Field(ge=0, le=MOST_LAYERS)]
 
 
 class Keep(Data):
-    sinks: Natural
-    heavy: Natural
-    recent: Positive
+    sinks: Place
+    heavy: Place
+    recent: Places
 
 
 class ServingRound(Data):
     """How the same requests are served in one round."""
 
     batching: Literal["continuous", "static"]
-    at_once: Positive
-    chunk: Positive
+    at_once: Places
+    chunk: Places
     sharing: bool
     reserve: bool
-    blocks: Positive
+    blocks: Places
     draft: Drafting | None = None
     keep: Keep | None = None
 
@@ -215,19 +229,19 @@ class Open(FrameData):
     sampling: Sampling
     limits: Limits
     tokens: list[Token] = Field(min_length=1, max_length=MOST_POSITIONS)
-    block_size: int = Field(ge=1, le=65_536)
+    block_size: int = Field(ge=1, le=MOST_BLOCK_SIZE)
     parent: Parent | None = None
     study: Annotated[Twin | Beam | Serving, Field(discriminator="kind")] | None = None
-    reused: Natural = 0
+    reused: Place = 0
     """Rows of the prompt that were read from the cache, where an earlier run had left them; left out where it is 0."""
     created: Name
 
 
 class Layer(FrameData):
-    step: Natural
-    first_layer: Natural
-    first_head: Natural
-    first_query: Natural
+    step: Place
+    first_layer: Place
+    first_head: Place
+    first_query: Place
     companding: Literal["sqrt"]
 
     @property
@@ -236,26 +250,26 @@ class Layer(FrameData):
 
 
 class Tail(Data):
-    low: Number
-    high: Number
+    low: Logit
+    high: Logit
     count: Natural
 
 
 class Filters(Data):
-    temperature: Number
+    temperature: Temperature
     kept_top_k: Natural
     kept_top_p: Natural
-    mass_top_k: Number
-    mass_top_p: Number
+    mass_top_k: Share
+    mass_top_p: Share
 
 
 class Milliseconds(Data):
-    forward: Number
-    capture: Number
-    sample: Number
-    total: Number
-    chunks: list[Number] = Field(max_length=MOST_POSITIONS)
-    layers: Annotated[list[Number], Field(max_length=MOST_LAYERS)] | None = None
+    forward: Ms
+    capture: Ms
+    sample: Ms
+    total: Ms
+    chunks: list[Ms] = Field(max_length=MOST_POSITIONS)
+    layers: Annotated[list[Ms], Field(max_length=MOST_LAYERS)] | None = None
 
 
 class Conditions(Data):
@@ -269,8 +283,8 @@ class Conditions(Data):
 
 
 class KV(Data):
-    positions: Natural
-    blocks: Natural
+    positions: Place
+    blocks: Place
     block_table: PerPosition
     refcounts: PerPosition
     bytes_written: Natural
@@ -279,12 +293,13 @@ class KV(Data):
 
 
 class Step(FrameData):
-    step: Natural
+    step: Place
     phase: Literal["prefill", "decode"]
-    position: Natural
+    position: Place
     token: ChosenToken
-    entropy: Number
-    log_z: Number
+    entropy: Annotated[float, Field(ge=-0.001, le=64)]
+    """Below 0 by rounding."""
+    log_z: Logit
     top_tokens: list[Token] = Field(max_length=MOST_TOP)
     tail: Tail
     filters: Filters
@@ -294,7 +309,7 @@ class Step(FrameData):
     flops: Natural
     bytes_read: Natural
     weights_read: ByFormat | None = None
-    rows_computed: Natural | None = None
+    rows_computed: Place | None = None
     conditions: Conditions | None = None
 
     @property
@@ -306,8 +321,8 @@ class BeamNode(Data):
     id: Natural
     parent: Natural | None
     token: Token
-    logprob: Number
-    total: Number
+    logprob: Logit
+    total: Logit
     kept: bool
     ended: bool
 
@@ -323,7 +338,7 @@ class Beams(FrameData):
     depth: Natural
     nodes: list[BeamNode]
     best: Natural
-    ms: Number
+    ms: Ms
     rows_computed: Natural
     kv: BeamKV
     conditions: Conditions | None = None
@@ -339,7 +354,7 @@ class ServingEvent(Data):
     stands behind another. `free`: blocks that are, where `count` are needed.
     """
 
-    ms: Number
+    ms: Ms
     what: Literal[
         "arrived",
         "waits",
@@ -353,39 +368,39 @@ class ServingEvent(Data):
         "evicted",
         "refused",
     ]
-    request: Natural
-    count: Natural | None = None
-    other: Natural | None = None
+    request: Place
+    count: Place | None = None
+    other: Place | None = None
     why: Waits | None = None
-    free: Natural | None = None
+    free: Place | None = None
 
 
 class PassMember(Data):
     """Rows that one request of the workload brought to a pass."""
 
-    request: Natural
+    request: Place
     phase: Literal["prefill", "decode"]
-    first: Natural
-    rows: Positive
+    first: Place
+    rows: Places
     token: Token | None
     more: list[Token] = Field([], max_length=1000)
-    guessed: Natural = 0
+    guessed: Place = 0
 
 
 class OtherMembers(Data):
-    requests: Natural
-    rows: Natural
+    requests: Place
+    rows: Place
 
 
 class RequestState(Data):
     state: Literal["coming", "waiting", "running", "preempted", "done", "cancelled", "refused"]
-    positions: Natural
-    dropped: Natural = 0
+    positions: Place
+    dropped: Place = 0
     table: PerPosition
 
 
 class PoolState(Data):
-    blocks: Positive
+    blocks: Places
     others: PerPosition
 
 
@@ -399,8 +414,8 @@ class Asked(FrameData):
 class Pass(FrameData):
     number: Natural
     round: Natural
-    start_ms: Number
-    ms: Number
+    start_ms: Ms
+    ms: Ms
     weight_bytes: Natural | None = None
     weights_read: ByFormat | None = None
     members: list[PassMember] = Field(max_length=1000)
@@ -412,9 +427,9 @@ class Pass(FrameData):
 
 
 class Round(FrameData):
-    round: Natural
-    ms: Number
-    others: Natural
+    round: Place
+    ms: Ms
+    others: Place
     events: list[ServingEvent]
 
 
@@ -425,7 +440,7 @@ class Close(FrameData):
 
 
 class Standing(Data):
-    prob: Number
+    prob: Share
     rank: Natural
 
 

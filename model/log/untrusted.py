@@ -6,6 +6,7 @@ Nothing here allocates by a size that the input states, and no library reads the
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,16 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAX_HEADER_BYTES = 32 * 1024 * 1024
+MOST_MARKS, MOST_DEPTH = 4_000_000, 64
+"""Of JSON: characters that can begin a value (an element takes 50 bytes of memory for the two it is written with), and
+values within one another."""
 MAX_DIMENSIONS = 4
 DTYPES = {"U8": "|u1", "F16": "<f2", "F32": "<f4", "I32": "<i4"}
 """The types that frames use, as numpy writes them; the last character is how many bytes an element has."""
+
+
+HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+"""How half of a surrogate pair may be written."""
 
 
 class BadFile(ValueError):
@@ -52,25 +60,49 @@ def read_json(text: bytes | str, where: str) -> Any:
 
     Raises BadFile.
     """
+    if marks(text) > MOST_MARKS:
+        raise BadFile(where, f"has more than {MOST_MARKS} values")
     try:
+        text = text if isinstance(text, str) else text.decode()
         value = json.loads(text, object_pairs_hook=_members, parse_constant=_no_constant)
-        json.dumps(value, ensure_ascii=False).encode()
+        if HALF.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeError:
         raise BadFile(where, "is not text in UTF-8") from None
     except RecursionError:
         raise BadFile(where, "is nested too deeply") from None
     except ValueError as error:
         raise BadFile(where, f"is not JSON: {error}") from None
+    if _deeper_than(value, MOST_DEPTH):
+        raise BadFile(where, "is nested too deeply")
     return value
 
 
-def layout(buffer: Sequence[int] | bytes | memoryview, where: str) -> Layout:
+def marks(text: bytes | str) -> int:
+    """At least how many values JSON has, told without reading it: its commas and brackets, those inside texts too."""
+    each = (",", "[", "{") if isinstance(text, str) else (b",", b"[", b"{")
+    return sum(map(text.count, each))  # type: ignore[arg-type]
+
+
+def _deeper_than(value: Any, most: int) -> bool:
+    level = [value]
+    for _ in range(most):
+        level = [
+            each
+            for outer in level
+            if isinstance(outer, (dict, list))
+            for each in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(level)
+
+
+def layout(buffer: Sequence[int] | bytes | memoryview, where: str, most_header_bytes: int = MAX_HEADER_BYTES) -> Layout:
     """The layout of a safetensors buffer whose tensors fill it, one after another. Raises BadFile."""
     if len(buffer) < 8:
         raise BadFile(where, "is no safetensors buffer: it is cut short")
     (length,) = struct.unpack("<Q", bytes(buffer[:8]))
-    if length > MAX_HEADER_BYTES:
-        raise BadFile(where, f"has a header of {length} bytes; at most {MAX_HEADER_BYTES} are taken")
+    if length > most_header_bytes:
+        raise BadFile(where, f"has a header of {length} bytes; at most {most_header_bytes} are taken")
     start = 8 + length
     if start > len(buffer):
         raise BadFile(where, "is cut short: its header is longer than all of it")

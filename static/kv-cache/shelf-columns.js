@@ -17,7 +17,10 @@ export function shelfOf({ run, step, settled, reveal }) {
   }
   const { rows, data } = run.steps[step];
   const share = settled < step ? Math.min(1, Math.floor(reveal) / run.layers) : 1;
-  return { kept: data.kv.positions - rows, fresh: rows, room: data.kv.blocks * size, share };
+  // A session that was stored before files were checked for it may say that there are more than can be drawn.
+  const known = run.promptLength + step;
+  const blocks = Math.min(data.kv.blocks, Math.ceil(known / size));
+  return { kept: Math.min(data.kv.positions, known) - rows, fresh: rows, room: blocks * size, share };
 }
 
 /**

@@ -155,7 +155,7 @@ import os, signal, sys
 from pathlib import Path
 import sqlalchemy as sa
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.values import Values, describe
+from kvscope.app.store.value_parts import Values, describe
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.app.store.sessions import SessionStore, unlinked
 from kvscope.model.log.frames import encode

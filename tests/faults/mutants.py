@@ -32,6 +32,7 @@ from kvscope.app.settings import Settings
 from kvscope.model.log.frames import join, relabel, split
 from tests.support.live_server import FAKE, ROOT, LiveServer
 from tests.support.over_http import start
+from tests.support.reading_here import reading_here
 from tests.support.waiting import eventually
 
 ALLOWED = (501, 503, 507)
@@ -289,8 +290,9 @@ def storm(requests: int, files: int, messages: int, seed: int) -> Found:
         try:
             eventually(lambda: parts.engine.readiness.state == "ready")
             mutants = Requests(app, chance)
-            for number in range(requests + files):
-                (mutants.bring_back if number % (requests + files) < files else mutants.ask)(found)
+            with reading_here():
+                for number in range(requests + files):
+                    (mutants.bring_back if number % (requests + files) < files else mutants.ask)(found)
         finally:
             parts.close()
         if messages:

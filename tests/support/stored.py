@@ -12,7 +12,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import (
     SessionStore,
 )
-from kvscope.app.store.values import Values, describe
+from kvscope.app.store.value_parts import Values, describe
 from kvscope.model.api import Frame
 from kvscope.model.log.frames import encode
 

@@ -26,6 +26,7 @@ from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.model.log.frames import MAX_FRAME_BYTES, from_stream, join, relabel, split
 from tests.support.live_server import FAKE, ROOT
 from tests.support.over_http import problem, started
+from tests.support.reading_here import reading_here
 from tests.support.stored import limit_pages
 
 RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
@@ -56,6 +57,13 @@ def shared(app: Flask) -> str:
 
 def send(client: FlaskClient, file: bytes) -> Any:
     return client.post("/api/sessions", data=file, content_type="application/octet-stream")
+
+
+@pytest.fixture
+def read_here() -> Iterator[None]:
+    """For very many files."""
+    with reading_here():
+        yield
 
 
 def problem_of(response: Any, status: int) -> dict[str, Any]:
@@ -271,11 +279,15 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
         "step",
     ),
     "a page of something else": (b"<!doctype html><title>x</title><p>Hello", "not of KVScope"),
-    "a page that is no text": (b"<\xff", "UTF-8"),
+    "a page that is no text": (b"<\xff", "no session inside"),
+    "a manifest that is no text": (b'<script type="application/json" id="manifest">\xff</script>', "UTF-8"),
+    "a header of 11 million lists": (with_header(b'{"a":[' + b",".join([b"[]"] * 11_000_000) + b"]}"), "values"),
+    "a header nested 65 deep": (with_header(b'{"a":' + b"[" * 65 + b"]" * 65 + b"}"), "nested too deeply"),
     "a manifest that is cut short": (b'<script type="application/json" id="manifest">{"title"', "cut short"),
 }
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize("name", HOSTILE_FILES)
 def test_a_hostile_file_is_refused_and_nothing_is_stored(app: Flask, name: str) -> None:
     file, reason = HOSTILE_FILES[name]
@@ -292,6 +304,7 @@ def bomb() -> bytes:
     return zlib.compress(bytes(10_000_000), 9)
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize(
     ("packed", "reason"),
     [
@@ -315,6 +328,7 @@ def test_a_page_that_a_browser_or_an_editor_saved_again_is_read(app: Flask, shar
     assert send(app.test_client(), b"\xef\xbb\xbf\n" + page.encode()).json["id"] == shared
 
 
+@pytest.mark.usefixtures("read_here")
 def test_a_page_made_to_keep_the_parser_busy_is_refused_soon(app: Flask) -> None:
     for piece in (b"<script ", b"<!", b"<![CDATA[", b"</", b"<a b='", b"<script>"):
         refused(app, piece * 200_000)
@@ -391,12 +405,14 @@ def small_page(app: Flask) -> bytes:
     return client.get(f"/api/sessions/{send(client, SMALL).json['id']}.html").data
 
 
+@pytest.mark.usefixtures("read_here")
 @FUZZ
 @given(EDITS)
 def test_no_change_of_an_archive_is_a_fault_of_the_server(app: Flask, edits: list[tuple[float, str, bytes]]) -> None:
     assert send(app.test_client(), mutated(SMALL, edits)).status_code in (201, 400, 413, 422)
 
 
+@pytest.mark.usefixtures("read_here")
 @FUZZ
 @given(EDITS)
 def test_no_change_of_a_page_is_a_fault_of_the_server(
@@ -415,6 +431,7 @@ HEADER = st.recursive(
 )
 
 
+@pytest.mark.usefixtures("read_here")
 @FUZZ
 @given(st.sampled_from(["000000", "000001", "000002", "000003"]), st.data())
 def test_no_value_in_a_frames_data_is_a_fault_of_the_server(app: Flask, key: str, data: st.DataObject) -> None:

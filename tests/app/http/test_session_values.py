@@ -16,7 +16,8 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Damaged, SessionStore, label_of, parts_table, sessions_table
-from kvscope.app.store.values import Values, describe, origins_table, values_table
+from kvscope.app.store.value_parts import Values, describe
+from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import BadFrame, encode, from_stream, header
 from tests.support.fake_service import HEAD_DIM, HEADS, LAYERS
 from tests.support.over_http import bootstrap, delete, finished, frames, problem, share, start

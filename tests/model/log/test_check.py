@@ -21,7 +21,7 @@ from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import ValuesCheck
 from kvscope.model.log.frames import KINDS, VALUES, header, join, relabel, tensors, token_ids
 from kvscope.model.log.recorder import Recorder
-from kvscope.model.log.schema import FRAMES, FrameData, Model, check_tensors, read_data
+from kvscope.model.log.schema import FRAMES, LONGEST_MS, FrameData, Model, check_tensors, read_data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
 from tests.support.captured import captured, described
@@ -101,6 +101,7 @@ def test_the_frames_of_studies_are_as_they_are_defined(service: ModelService, lo
 def step_record(step: int, position: int, numbers: list[float], vocab: int, top: int) -> StepRecord:
     """A step whose numbers are `numbers`, round and round."""
     prob, entropy, low, ms = (numbers[at % len(numbers)] for at in range(4))
+    blocks = -(-(position + 1) // 16)
     logits = np.sort(np.resize(np.array(numbers, np.float32), top))[::-1].copy()
     return StepRecord(
         "r",
@@ -119,9 +120,9 @@ def step_record(step: int, position: int, numbers: list[float], vocab: int, top:
             mass_top_p=prob,
         ),
         Candidates(np.arange(top, dtype=np.int32), logits, np.full(256, vocab, np.int32), low, low),
-        Timing((ms,) * (step + 1), ms, ms, ms, None if step % 2 else (ms, ms)),
+        Timing((ms,), ms, ms, ms, None if step % 2 else (ms,)),
         batch=1 + step,
-        kv=KVState(position + 1, (3, 5), (1, 2), 10, 20, 30),
+        kv=KVState(position + 1, tuple(range(blocks)), (1,) * blocks, 10, 20, 30),
         cost=Cost(10**15, 10**12, position + 1),
         forced=bool(step % 2),
     )
@@ -132,7 +133,8 @@ def step_record(step: int, position: int, numbers: list[float], vocab: int, top:
 def test_whatever_the_recorder_writes_is_taken(data: st.DataObject) -> None:
     layers, group, kv_heads, prompt = (data.draw(st.integers(1, most)) for most in (9, 4, 4, 60))
     info = described(layers, group * kv_heads, kv_heads, vocab=data.draw(st.integers(1, 300)))
-    numbers = data.draw(st.lists(st.floats(-(2.0**90), 2.0**90, width=32), min_size=1, max_size=5))
+    ends = ((0, 1), (0, 64), (-(2.0**90), 2.0**90), (0, LONGEST_MS))
+    numbers = [data.draw(st.floats(low, high, width=32)) for low, high in ends]
     asked = RunRequest("r", data.draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=20)), max_new_tokens=3)
     recorder = Recorder("r", info, tiny_tokenizer(), numbers[0])
     made = [recorder.open(asked, [at % min(info["vocab"], 259) for at in range(prompt)], 100)]
@@ -152,7 +154,7 @@ def test_the_recorder_does_not_write_what_would_be_refused() -> None:
     for numbers, top, what in (
         ([1.0], 5, "top_ids"),
         ([float("nan")], 3, "prob"),
-        ([2.0, 1.0, 1.0, float("inf")], 3, "Milliseconds"),
+        ([1.0, 1.0, 1.0, float("inf")], 3, "Milliseconds"),
     ):
         with pytest.raises(ValueError, match=what):
             recorder.record(step_record(0, 5, numbers, 3, top))
@@ -368,3 +370,45 @@ def test_a_file_of_a_run_with_values_is_its_frames(log: list[bytes], values: lis
 def test_every_kind_of_the_codec_is_defined() -> None:
     assert tuple(FRAMES) == (*KINDS, VALUES)
     assert all(issubclass(kind, FrameData) for kind in FRAMES.values())
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("kv", "positions"), 2**53),
+        (("kv", "positions"), 14),
+        (("kv", "blocks"), 4096),
+        (("kv", "refcounts"), []),
+        (("kv", "block_table"), [0] * 1000),
+        (("ms", "total"), -1e300),
+        (("ms", "chunks"), [1.0] * 1000),
+        (("ms", "layers"), [1.0, 1.0, 1.0]),
+        (("token", "prob"), 1e300),
+        (("entropy",), -1e300),
+        (("rows_computed",), 2**53),
+    ],
+)
+def test_no_number_leads_whoever_draws_it_further_than_there_is(log: list[bytes], path: Any, value: Any) -> None:
+    seq = next(at for at, payload in enumerate(log) if header(payload).kind == "step")
+    assert checked(log).positions == 13
+    said = refusal(log, seq, with_field(log[seq], path, value))
+    assert said is not None
+    assert said.startswith(f"parts[{seq}].data.{path[0]}")
+    kv = header(log[seq]).data["kv"]
+    blocks = {"blocks": 4, "block_table": [0, 1, 2, 3], "refcounts": [1, 1, 1, 1]}
+    assert "than its positions fill" in str(refusal(log, seq, with_field(log[seq], ("kv",), kv | blocks)))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("block_size",), 65_536),
+        (("limits", "max_new_tokens"), 2**53),
+        (("model", "head_dim"), 2**31),
+        (("model", "d"), 2**31),
+        (("model", "vocab"), 2**31),
+        (("sampling", "temperature"), -1e300),
+    ],
+)
+def test_no_size_that_a_log_opens_with_is_larger_than_any_model_has(log: list[bytes], path: Any, value: Any) -> None:
+    assert "is refused" in str(refusal(log, 0, with_field(log[0], path, value)))

@@ -15,6 +15,13 @@ test("the prompt is written by prefill, later positions are kept and one is writ
   assert.deepEqual(shelfOf({ run, step: 2, settled: 2, reveal: 4 }), { kept: 4, fresh: 1, room: 8, share: 1 });
 });
 
+test("no more columns are drawn than there are positions, whatever the step says", () => {
+  const { data, ...rest } = run.steps[2];
+  const kv = { ...data.kv, positions: 2 ** 53, blocks: 2 ** 53 };
+  const claiming = { ...run, steps: [...run.steps.slice(0, 2), { ...rest, data: { ...data, kv } }] };
+  assert.deepEqual(shelfOf({ run: claiming, step: 2, settled: 2, reveal: 4 }), { kept: 4, fresh: 1, room: 8, share: 1 });
+});
+
 test("a step on its way has written as many layers as it has finished, and nothing before its first", () => {
   assert.equal(shelfOf({ run, step: 1, settled: 0, reveal: 0.9 }).share, 0);
   assert.equal(shelfOf({ run, step: 1, settled: 0, reveal: 2.5 }).share, 0.5);

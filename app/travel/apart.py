@@ -1,0 +1,81 @@
+"""Has a stranger's file read by a process of its own (app.travel.reading), which may take too long or too much memory.
+
+This process serves everybody meanwhile; it gets the session's frames, checked, out of a file on the disk.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import mmap
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from kvscope.app.store.value_parts import Values
+from kvscope.app.travel import reading
+from kvscope.app.travel.importing import Imported
+from kvscope.model.api import Refused
+from kvscope.model.log.frames import from_stream
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""A library's threads would each take memory of its own; nothing is multiplied here."""
+PROCESS = (sys.executable, "-m", reading.__name__)
+GRACE_S = 5
+
+
+def read_apart(file: IO[bytes], folder: Path) -> tuple[Imported, int]:
+    """The session in a file, whole and checked, and how many bytes it has; what is read of it waits in `folder`.
+
+    The frames stay readable for as long as somebody has the Imported. Raises Refused, and OSError where the disk of
+    `folder` is full.
+    """
+    with tempfile.TemporaryFile(dir=folder, prefix="import-") as made:
+        said = _said(file, made.fileno())
+        if said.get("errno") == errno.EFBIG:
+            raise Refused("file", "The file unpacks to more than is taken.", limit=reading.MOST_FRAMES_BYTES)
+        if "errno" in said:
+            raise OSError(said["errno"], os.strerror(said["errno"]))
+        if "refused" in said:
+            field, message, limit, status = said["refused"]
+            raise Refused(field, message, limit=limit, status=status)
+        content = mmap.mmap(made.fileno(), 0, access=mmap.ACCESS_READ)
+    frames, parts = said["frames"], said["parts"]
+    values = Values(said["level"], parts, _part(content, frames, None)) if parts else None
+    return Imported(said["words"], _part(content, 0, frames), values), len(content)
+
+
+def _part(content: mmap.mmap, first: int, end: int | None) -> Callable[[], Iterator[bytes]]:
+    return lambda: islice(from_stream(content), first, end)
+
+
+def _said(file: IO[bytes], made: int) -> dict[str, Any]:
+    """What the process said that read `file` and wrote its frames to the descriptor `made`."""
+    try:
+        done = subprocess.run(
+            [*PROCESS, str(made)],
+            stdin=file,
+            capture_output=True,
+            pass_fds=(made,),
+            env={**os.environ, **ONE_THREAD},
+            timeout=reading.DEADLINE_S + GRACE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _too_much() from None
+    if done.returncode < 0:  # one of its limits ended it
+        raise _too_much()
+    if done.returncode:
+        raise RuntimeError(f"reading a file failed: {done.stderr.decode('utf-8', 'replace')[-2000:]}")
+    said: dict[str, Any] = json.loads(done.stdout)
+    return said
+
+
+def _too_much() -> Refused:
+    seconds, megabytes = reading.PROCESSOR_S, reading.MOST_MEMORY_BYTES // 1024**2
+    return Refused("file", f"Reading the file takes more than {seconds} s, or more than {megabytes} MB of memory.")
