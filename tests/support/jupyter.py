@@ -30,6 +30,11 @@ class Jupyter:
         return f"{self.root}proxy/{port}/"
 
     @property
+    def headers(self) -> dict[str, str]:
+        """What a program sends that has the token."""
+        return {"Authorization": f"token {TOKEN}"}
+
+    @property
     def login(self) -> str:
         """Who opens it is logged in from then on."""
         return f"{self.root}api/status?token={TOKEN}"
