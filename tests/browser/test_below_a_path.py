@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.complaints import Complaints
 from tests.support.jupyter import Jupyter, jupyter
 from tests.support.nginx import BELOW_A_PATH, nginx_before
 from tests.support.runs import share
@@ -35,8 +36,8 @@ ADDRESSES = """() => {
     .flatMap((value) => value.match(/https?:[^\\s"']+/g) ?? []);
   return [...named, ...written].map((address) => new URL(address, document.baseURI).href);
 }"""
-"""Where the page leads to and what it is made of, also what is for copying. The oEmbed answer is for who is elsewhere, and
-has the path that a proxy says (tests/app/test_nginx.py)."""
+"""Where the page leads to and what it is made of, also what is for copying. The oEmbed answer is for who is elsewhere,
+and has the path that a proxy says (tests/app/test_nginx.py)."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,9 @@ def test_every_page_is_reached_and_nothing_leads_out(page: Page, front: Front, s
 
 
 def test_a_run_is_made_watched_over_the_websocket_shared_and_saved(
-    page: Page, front: Front, server: Server, tmp_path: Path
+    page: Page, front: Front, server: Server, complaints: Complaints, tmp_path: Path
 ) -> None:
+    complaints.allow("status of 410")  # of the session once it is deleted
     asked = Asked().listen(page)
     stage = Stage(page, front.as_seen(server)).open()
     run = stage.run("Below a path", 4)
@@ -182,7 +184,7 @@ def test_other_clients_watch_it_too(front: Front, server: Server, short_run: str
 
 
 def test_a_session_is_embedded(page: Page, front: Front, server: Server, short_run: str) -> None:
-    session = share(server, short_run)["id"]
+    session = share(server, short_run).id
     asked = Asked().listen(page)
     page.goto(f"{front.url}memory")
     # As a notebook's IFrame does it: behind a login a sandboxed frame is a stranger, to whom nothing is given.
@@ -195,12 +197,10 @@ def test_a_session_is_embedded(page: Page, front: Front, server: Server, short_r
     assert leaving(front, *asked.urls) == []
 
 
-def test_a_page_elsewhere_embeds_it_with_the_script_where_no_login_is_asked_for(
-    page: Page, front: Front, server: Server, short_run: str
-) -> None:
-    if front.login:
-        pytest.skip("a sandboxed frame cannot log in")
-    session = share(server, short_run)["id"]
+@pytest.mark.parametrize("front", ["nginx"], indirect=True)
+def test_a_page_elsewhere_embeds_it_with_the_script(page: Page, front: Front, server: Server, short_run: str) -> None:
+    """Where no login is asked for: a sandboxed frame has none."""
+    session = share(server, short_run).id
     asked = Asked().listen(page)
     page.set_content(f'<div data-kvscope="{session}"></div><script src="{front.url}static/embed.js"></script>')
     expect(page.frame_locator("iframe").get_by_role("link", name="Open in KVScope")).to_be_visible()

@@ -45,6 +45,7 @@ def jupyter(folder: Path) -> Iterator[Jupyter]:
     """It runs until the end, and keeps all it has in the folder."""
     port = free_port()
     words = ["--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"]
+    words += ["--ServerApp.allow_remote_access=True"]  # by the hub's name
     words += [f"--ServerApp.base_url={BASE}", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}"]
     places = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     with (folder / "log").open("w") as log:
