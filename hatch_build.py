@@ -149,18 +149,14 @@ def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
 
 
 def copy_sources(static: Path, target: Path) -> None:
-    """Copy all style sheets and modules, `import.meta.url` replaced by the address at which a checkout serves a module.
-
-    Code in a bundle has another address, and what it names relative to its own would not be found.
-    """
+    """Copy all style sheets and modules that are shipped."""
     for path in sorted(static.rglob("*")):
         relative = path.relative_to(static)
         if path.suffix not in (*MODULES, ".css") or not NOT_SHIPPED.isdisjoint(relative.parts):
             continue
-        address = f'new URL("/static/{relative.as_posix()}", location.origin).href'
         copy = target / relative
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text(path.read_text("utf-8").replace("import.meta.url", address), "utf-8")
+        shutil.copyfile(path, copy)
 
 
 def fill_vendor(static: Path, packages: Packages) -> None:

@@ -188,7 +188,8 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
     multiple=True,
     callback=_networks,
     metavar="ADDRESS",
-    help="A reverse proxy, or a network of them, whose X-Forwarded-For, -Host and -Proto are believed; once per proxy.",
+    help="A reverse proxy, or a network of them, whose X-Forwarded-For, -Host, -Proto and -Prefix are believed; "
+    "once per proxy.",
 )
 @click.option(
     "--max-viewers",

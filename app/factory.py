@@ -26,6 +26,7 @@ from kvscope.app.http import (
     openapi,
     pages,
     problems,
+    root,
     security,
     serving,
     studies,
@@ -135,6 +136,7 @@ def build(settings: Settings) -> Flask:
         runs, sessions, engine, calls, desk, live, gallery, expiry, budget, presence, _hold(runs)
     )
     problems.init_app(app)
+    root.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     access.init_app(app, settings.token)
     compression.init_app(app)

@@ -2,11 +2,12 @@
 
 import { html } from "htm/preact";
 import { render } from "preact";
-import { io } from "socket.io-client";
 import { createEmbedHost } from "./embed/host.js";
 import { embedOfSearch } from "./embed/protocol.js";
 import { createClient } from "./log/client.js";
+import { connect } from "./log/connect.js";
 import { fileSource } from "./log/file-source.js";
+import { fetchUnder } from "./log/root.js";
 import { upload } from "./log/upload.js";
 import { App } from "./page/app.js";
 import { followAddress, readAddress } from "./state/address.js";
@@ -67,9 +68,9 @@ const identity = {
 const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const client = createClient({
-  fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
+  fetch: inFile ? fetchFromFile() : fetchUnder,
   upload,
-  connect: () => io({ transports: ["websocket"] }),
+  connect,
   saved,
   own: createOwnRuns(
     settings,

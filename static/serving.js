@@ -1,9 +1,10 @@
 /** The engine while it answers several requests at once: `/serving`, a saved workload, and both inside other pages or in a file. */
 
-import { io } from "socket.io-client";
 import { mountOwnPage } from "./embed/own-page.js";
 import { createClient } from "./log/client.js";
+import { connect } from "./log/connect.js";
 import { fileSource } from "./log/file-source.js";
+import { fetchUnder } from "./log/root.js";
 import { upload } from "./log/upload.js";
 import { Page } from "./serving/page/page.js";
 import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./state/delete-tokens.js";
@@ -37,9 +38,9 @@ const identity = stranger
 let hearsWaits = (_waits) => {};
 
 const client = createClient({
-  fetch: inFile ? fetchFromFile() : window.fetch.bind(window),
+  fetch: inFile ? fetchFromFile() : fetchUnder,
   upload,
-  connect: () => io({ transports: ["websocket"] }),
+  connect,
   saved,
   tokens: createDeleteTokens(settings, OF_RUNS),
   sharings: createDeleteTokens(settings, OF_SHARED),

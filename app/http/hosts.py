@@ -28,6 +28,8 @@ FORWARDED_HEADERS = (
     "HTTP_X_FORWARDED_PROTO",
     "HTTP_X_REAL_IP",
 )
+PREFIX = re.compile(r"(/[\w.~%@+-]+)+/?", re.ASCII)
+"""A path that a proxy may say the server is below. It becomes part of addresses: no host, no markup, no white space."""
 
 
 def init_app(app: Flask, names: Sequence[str], proxies: Sequence[str]) -> None:
@@ -70,17 +72,19 @@ class Hosts:
 
 
 class Proxies:
-    """Takes the word of the proxies at these addresses for who asks, by which name and over which protocol; from anyone
-    else such headers are taken off. Raises ValueError for what is no address or network.
+    """Takes the word of the proxies at these addresses for who asks, by which name, over which protocol and below which
+    path; from anyone else such headers are taken off. Raises ValueError for what is no address or network.
     """
 
     def __init__(self, app: WSGIApplication, addresses: Sequence[str]) -> None:
-        self._app, self._behind = app, ProxyFix(app, x_for=1, x_proto=1, x_host=1)
+        self._app, self._behind = app, ProxyFix(app, x_for=1, x_proto=1, x_host=1, x_prefix=1)
         self._networks = [ip_network(address) for address in addresses]
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI interface."""
         if self._trusts(environ.get("REMOTE_ADDR", "")):
+            if not PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "").rpartition(",")[2].strip()):
+                environ.pop("HTTP_X_FORWARDED_PREFIX", None)
             return self._behind(environ, start_response)
         for name in FORWARDED_HEADERS:
             environ.pop(name, None)

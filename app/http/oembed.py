@@ -14,7 +14,7 @@ from kvscope.app.http.requests import OEmbedQuery, query
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.card import title_of
 
-ADDRESS = re.compile(r"/(?:s|embed)/([a-z2-7]+)")
+ADDRESS = r"/(?:s|embed)/([a-z2-7]+)"
 PARAMETERS = ("step", "layer", "head", "query", "key", "view", "hide", "theme", "autoplay", "speed")
 """What an embed's address takes (docs/embed.md); of the rest nothing is handed on."""
 WIDTH, HEIGHT = 800, 600
@@ -81,7 +81,7 @@ def _address(text: str) -> SplitResult:
 
 
 def _session_of(address: SplitResult) -> str:
-    found = ADDRESS.fullmatch(address.path)
+    found = re.fullmatch(re.escape(request.script_root) + ADDRESS, address.path)
     if not found:
         raise Problem(404, "Only saved sessions can be embedded: /s/… or /embed/…", field="url")
     return found[1]

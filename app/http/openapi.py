@@ -137,6 +137,7 @@ def document(app: Flask, version: str) -> dict[str, Any]:
             "description": ABOUT,
             "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         },
+        "servers": [{"url": ".."}],  # relative to this document: a proxy may have put the server below a path
         "paths": paths,
         "components": {
             "schemas": _schemas(frozenset(named)),

@@ -96,6 +96,7 @@ def blueprint(
         except (KeyError, Deleted, Damaged) as error:
             return _no_session(error, framed="embed" in more)
         addresses = {
+            "id": session,
             "link": url_for("pages.session", session=session, _external=True),
             "thumbnail": url_for("sessions.saved.thumbnail", session=session, _external=True),
             "oembed": url_for("oembed.oembed", url=request.url, _external=True),

@@ -7,14 +7,16 @@ from collections.abc import Callable
 
 from flask import g, render_template
 
+from kvscope.app.http.root import root
 from kvscope.app.paths import static_dir
 
 
 def renderer(template: str) -> Callable[..., str]:
     """What renders this template, with what it is given besides. The import map is read once."""
-    import_map = json.loads((static_dir() / "importmap.json").read_text("utf-8"))
+    libraries = json.loads((static_dir() / "importmap.json").read_text("utf-8"))["imports"]
 
     def render(**named: object) -> str:
-        return render_template(template, importmap=import_map, csp_nonce=g.csp_nonce, **named)
+        imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
+        return render_template(template, importmap={"imports": imports}, csp_nonce=g.csp_nonce, **named)
 
     return render

@@ -1,6 +1,7 @@
 /** What is said elsewhere of these examples and is not so, and which of their numbers were chosen here. */
 
 import { html } from "htm/preact";
+import { under } from "../log/root.js";
 import { misprintOf, misprintsOf } from "./misprints.js";
 import { cellText } from "./numbers.js";
 import { numberIn, sayCell, workingOf } from "./table.js";
@@ -12,7 +13,7 @@ export function Misprints({ shown, actions, framed }) {
     return html`<section class="own-card is-misprint" aria-label="Misprints">
       <h2>Example B, head 2: often printed 0.503, its own Q and K give 0.516</h2>
       <p>There the weights of “love” are often printed as 0.503 and 0.497. Work them out from the Q and K beside them.${" "}
-        <a target=${target} rel=${target && "noopener"} href="/by-hand/b?cell=weights2:1:0&step=decode">Open example B at this cell</a></p>
+        <a target=${target} rel=${target && "noopener"} href=${under("/by-hand/b?cell=weights2:1:0&step=decode")}>Open example B at this cell</a></p>
     </section>`;
   }
   return html`<section class="own-card is-misprint" aria-label="Misprints">

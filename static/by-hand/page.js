@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { ShareAddress } from "../embed/share-address.js";
+import { under } from "../log/root.js";
 import { OwnHeader } from "../ui/own-header.js";
 import { Inputs } from "./inputs.js";
 import { Matrix, Title } from "./matrix.js";
@@ -49,7 +50,9 @@ function Heading({ example, framed, shown, predict, search, actions }) {
     <div class="own-tools">
       <nav class="choice" aria-label="Examples">
         ${Object.entries(HEADINGS).map(([name, [, label]]) =>
-          name === example ? html`<b aria-current="page">${label}</b>` : html`<a href=${`${base}${name}`}>${label}</a>`,
+          name === example
+            ? html`<b aria-current="page">${label}</b>`
+            : html`<a href=${under(`${base}${name}`)}>${label}</a>`,
         )}
       </nav>
       <div class="choice" role="group" aria-label="What is shown">
@@ -60,7 +63,7 @@ function Heading({ example, framed, shown, predict, search, actions }) {
       <button type="button" class="plain-button" disabled=${!shown || shown.plain} onClick=${actions.reset}>Reset</button>
       ${
         framed
-          ? html`<a class="plain-button" target="_blank" rel="noopener" href=${`/by-hand/${example}${search}`}>Open in KVScope</a>`
+          ? html`<a class="plain-button" target="_blank" rel="noopener" href=${under(`/by-hand/${example}${search}`)}>Open in KVScope</a>`
           : html`<${ShareAddress}
               path=${`/by-hand/${example}${search}`} title=${title} prints=${PRINTS}
               say="All that was changed is in the address: nothing is stored."

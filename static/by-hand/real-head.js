@@ -6,6 +6,7 @@ import { readTheme } from "../draw/theme.js";
 import { percent } from "../facts/format.js";
 import { drawTriangle } from "../gallery/drawing.js";
 import { pictureInWords, rowsOf } from "../gallery/picture.js";
+import { under } from "../log/root.js";
 
 const SIDE_PX = 108;
 const FULL = 255;
@@ -27,7 +28,7 @@ export function RealHead({ real, theme, framed, d }) {
   const target = framed ? "_blank" : null;
   return html`<section class="own-card real-head" aria-label="In the real model">
     <div>
-      <h2><a target=${target} rel=${target && "noopener"} href=${`/s/${id}?view=head&layer=${look.layer}&head=${look.head}`}>The same picture in a real model: layer ${look.layer}, head ${look.head}</a></h2>
+      <h2><a target=${target} rel=${target && "noopener"} href=${under(`/s/${id}?view=head&layer=${look.layer}&head=${look.head}`)}>The same picture in a real model: layer ${look.layer}, head ${look.head}</a></h2>
       <p>Only the sizes change: many more numbers a token than ${d}, and ${rows.length} tokens up to this row. There “${picture.tokens.at(-1).trim()}”
         looks at “${picture.tokens[picture.key].trim()}” with about ${percent(weight, 0)}.</p>
     </div>

@@ -1,6 +1,7 @@
 /** The state of the page: what was changed, what the engine gave for it, what is in sight. It is in the address, too. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { fetchUnder } from "../log/root.js";
 import { matrixWith, readSearch, searchOf } from "./address.js";
 import { typedNumber } from "./numbers.js";
 import { hiddenIn } from "./predict.js";
@@ -140,9 +141,9 @@ function changedBetween(before, table) {
 }
 
 /** What became of a request: an answer, a refusal in a sentence, or a sentence while it has to wait. */
-async function request(address) {
+async function request(path) {
   try {
-    const response = await fetch(address);
+    const response = await fetchUnder(path);
     if (response.ok) return { answer: await response.json() };
     const { detail } = await response.json();
     return response.status === 503 ? { waits: detail } : { refused: detail };

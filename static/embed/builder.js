@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { linkTo } from "../log/root.js";
 import { momentInWords } from "../state/moment.js";
 import { SPEEDS } from "../state/player.js";
 import { VIEWS, viewName } from "../state/views.js";
@@ -23,10 +24,10 @@ export function EmbedBuilder({ id, title, moment }) {
     host: "html",
   });
   const change = (patch) => setDraft((before) => ({ ...before, ...patch }));
-  const base = new URL(`/embed/${encodeURIComponent(id)}`, window.location.href).href;
+  const base = linkTo(`/embed/${encodeURIComponent(id)}`);
   const at = draft.moment ? { ...moment, view: draft.view } : {};
   const address = embedAddress(base, { ...draft, at });
-  const script = new URL("/static/embed.js", window.location.href).href;
+  const script = linkTo("/static/embed.js");
   const host = HOSTS.find((each) => each.id === draft.host);
   const name = title || "A run in KVScope";
   const text = snippet(draft.host, { address, script, title: name, width: draft.width, height: draft.height });

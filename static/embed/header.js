@@ -1,6 +1,7 @@
 /** What an embed has in place of the page's header: the run's title and the way out, by link and by keyboard. */
 
 import { html } from "htm/preact";
+import { under } from "../log/root.js";
 import { addressOf } from "../state/address.js";
 
 const START = "embed-start";
@@ -12,7 +13,7 @@ export function EmbedHeader({ state }) {
   const title = run?.saved?.title;
   return html`<header class="header embed-header">
     <h1 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A recorded run"}</h1>
-    <a href=${addressOf(state) ?? `/s/${run?.saved?.id ?? ""}`} target="_blank" rel="noopener"
+    <a href=${addressOf(state) ?? under(`/s/${run?.saved?.id ?? ""}`)} target="_blank" rel="noopener"
       >Open in KVScope<span aria-hidden="true"> ↗</span><span class="visually-hidden">, in a new tab</span></a
     >
   </header>`;

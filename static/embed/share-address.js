@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
+import { linkTo } from "../log/root.js";
 import { Copied } from "../ui/copied.js";
 import { snippet } from "./snippets.js";
 
@@ -24,9 +25,8 @@ export function ShareAddress({
   class: className = "strong-button",
 }) {
   const dialog = useRef(null);
-  const at = (address) => new URL(address, window.location.href).href;
   const text = snippet("html", {
-    ...{ address: at(framed), script: at("/static/embed.js"), title },
+    ...{ address: linkTo(framed), script: linkTo("/static/embed.js"), title },
     ...{ width: WIDTH_PX, height: HEIGHT_PX },
   });
   const print = (sheet) => {
@@ -39,7 +39,7 @@ export function ShareAddress({
     <dialog class="share share-address" aria-label=${name} ref=${dialog}>
       <h2>${heading}</h2>
       <p class="quiet">${say}</p>
-      <${Copied} name="Link" value=${at(path)} />
+      <${Copied} name="Link" value=${linkTo(path)} />
       <${Copied} name="Text to paste into a page" value=${text} lines />
       <h2>On paper</h2>
       <form method="dialog" class="own-tools">

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { bytesShort } from "../facts/format.js";
+import { linkTo } from "../log/root.js";
 import { Copied } from "../ui/copied.js";
 import { Icon } from "../ui/icons.js";
 import { fileRefusal } from "./session-files.js";
@@ -93,7 +94,7 @@ function Sending({ name, size, sent, giveUp }) {
 
 /** It has a link of its own now; whoever brought it is told the one key to delete it. */
 function Opened({ opened, name }) {
-  const link = new URL(opened.url, window.location.href).href;
+  const link = linkTo(`/s/${opened.id}`);
   const first = useRef(null);
   useEffect(() => first.current.focus(), []);
   return html`<p class="share-say" role="status"><bdi>${name}</bdi> was checked and is kept on this server.</p>

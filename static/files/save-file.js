@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { under } from "../log/root.js";
 import { filesOf, sizeOf } from "./session-files.js";
 
 /** @param {{id: string, client: Object}} props of a saved session */
@@ -14,7 +15,7 @@ export function SaveFile({ id, client }) {
     <ul class="file-list" aria-label="Files">
       ${files.map(
         ({ kind, level, name, text, there }) => html`<li key=${name}>
-          ${there ? html`<a href=${client.fileOf(id, kind, level)} download>${name}</a>` : html`<span>${name}</span>`}
+          ${there ? html`<a href=${under(client.fileOf(id, kind, level))} download>${name}</a>` : html`<span>${name}</span>`}
           <span class="file-size">${there ? sizeOf(sizes[name]) : "not stored"}</span>
           <small>${there ? text : "These values were not stored when the run was shared."}</small>
         </li>`,

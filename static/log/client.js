@@ -321,13 +321,13 @@ export function createClient({
     /** @returns {Promise<Object>} what a saved session says of itself (docs/sessions.md)  @throws {Problem} */
     manifest: async (id, { signal }) => (await request(ofSession(id), { signal })).json(),
 
-    /** @returns {string} the address of a session as a file; `level`: how much of it a page has, null for all there is */
+    /** @returns {string} the path of a session as a file; `level`: how much of it a page has, null for all there is */
     fileOf,
 
-    /** @returns {Promise<number>} how many bytes that file has  @throws {Problem} */
+    /** @returns {Promise<number|undefined>} how many bytes that file has, unless a proxy takes that off  @throws {Problem} */
     async sizeOf(id, kind, level, { signal }) {
       const response = await request(fileOf(id, kind, level), { method: "HEAD", signal });
-      return Number(response.headers.get("Content-Length"));
+      return Number(response.headers.get("Content-Length")) || undefined;
     },
 
     /**

@@ -1,7 +1,9 @@
 /** Sends a file, and says how much of it is sent: of the browser's ways to send, only XMLHttpRequest tells. */
 
+import { under } from "./root.js";
+
 /**
- * @param {string} path
+ * @param {string} path on this server, from its root
  * @param {Blob} file
  * @param {{onSent: (bytes: number) => void, signal: AbortSignal, headers: Object<string, string>}} options
  * @returns {Promise<Response>}
@@ -18,7 +20,7 @@ export function upload(path, file, { onSent, signal, headers }) {
     request.onerror = () => reject(new TypeError("no answer"));
     request.onabort = () => reject(new DOMException("given up", "AbortError"));
     signal.addEventListener("abort", () => request.abort());
-    request.open("POST", path);
+    request.open("POST", under(path));
     const sent = { ...headers, "Content-Type": "application/octet-stream" };
     for (const [name, value] of Object.entries(sent)) request.setRequestHeader(name, value);
     request.send(file);

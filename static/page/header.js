@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { EmbedButton } from "../embed/button.js";
 import { OpenFile } from "../files/open-file.js";
 import { SaveFileButton } from "../files/save-file.js";
+import { under } from "../log/root.js";
 import { DeleteSharedButton } from "../share/delete-shared-button.js";
 import { openHelp } from "../state/keyboard.js";
 import { momentOf } from "../state/moment.js";
@@ -67,7 +68,7 @@ function Saved({ saved, moment, alone, client }) {
       ${
         alone &&
         html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
-          <a href="/">Open KVScope</a><a href=${GALLERY}>Gallery</a><${SaveFileButton} id=${id} client=${client} />
+          <a href=${under("/")}>Open KVScope</a><a href=${under(GALLERY)}>Gallery</a><${SaveFileButton} id=${id} client=${client} />
           ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`
       }
     </div>
@@ -78,7 +79,7 @@ function Recorded({ state, dispatch, controller }) {
   if (state.examples.length === 0) return null;
   const shown = state.examples.some(({ id }) => id === state.run?.id);
   const onChange = ({ target }) => {
-    if (target.value === GALLERY) window.location.assign(GALLERY);
+    if (target.value === GALLERY) window.location.assign(under(GALLERY));
     else if (target.value === TOUR) toIntro(dispatch);
     else controller.visit(target.value);
   };

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { bytesShort, counted } from "../facts/format.js";
+import { under } from "../log/root.js";
 
 /** @param {{state: Object, client: Object}} props */
 export function DeleteRun({ state, client }) {
@@ -13,7 +14,7 @@ export function DeleteRun({ state, client }) {
   const remove = async () => {
     try {
       await client.remove(run.id);
-      window.location.assign("/");
+      window.location.assign(under("/"));
     } catch ({ detail, title }) {
       setRefusal(detail || title);
     }

@@ -3,12 +3,13 @@
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { SaveFile } from "../files/save-file.js";
+import { linkTo } from "../log/root.js";
 import { Copied } from "../ui/copied.js";
 
 const DELETED = "Deleted. The link opens no more, unless someone else has shared the very same run in the same words.";
 
 /**
- * @param {{shared: {id: string, url: string, embed: string, delete_token: string}, title: string, moment: Object, Embed: Function,
+ * @param {{shared: {id: string, delete_token: string}, title: string, moment: Object, Embed: Function,
  *   client: Object, onBack: (said: string) => void}} props `title`, `moment`: of the session; `Embed`: how it is put into another page;
  *   `onBack`: to the form, which says `said`
  */
@@ -28,7 +29,7 @@ export function ShareLink({ shared, title, moment, Embed, client, onBack }) {
       setBusy(false);
     }
   };
-  const link = new URL(shared.url, window.location.href).href;
+  const link = linkTo(`/s/${shared.id}`);
   return html`<div class="share-form" ref=${first}>
     <p class="share-say" role="status">The link is made.</p>
     <${Copied} name="Link" value=${link} />

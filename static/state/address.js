@@ -1,6 +1,7 @@
 /** Keeps the page's address and its state the same: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run, `#step=3…` in a file. */
 
-import { formatHash, parseHash, runOfSearch, savedOfPath } from "./location.js";
+import { under } from "../log/root.js";
+import { formatHash, parseHash, runOfSearch } from "./location.js";
 import { moves } from "./player.js";
 
 /** Browsers refuse too many changes of the address in a row (Safari: over 100 in 30 s), and each one costs them some ms. */
@@ -8,12 +9,15 @@ const WRITE_MS = 300;
 /** The same while a run moves by itself: what is copied then is passed before it is pasted. */
 const MOVING_MS = 2000;
 
+/** @returns {string} the path of a saved session's page */
+const pageOf = ({ id }) => under(`/s/${id}`);
+
 /**
  * @param {{pathname: string, search: string, hash: string}} location
  * @param {{id: string, run: string, file?: boolean}|null} saved the saved session that the page was opened with
  */
 export function readAddress({ pathname, search, hash }, saved = null) {
-  const ofSaved = saved && (saved.file || savedOfPath(pathname) === saved.id) ? saved.run : null;
+  const ofSaved = saved && (saved.file || pathname === pageOf(saved)) ? saved.run : null;
   return { run: ofSaved ?? runOfSearch(search), link: parseHash(hash) };
 }
 
@@ -22,8 +26,8 @@ export function addressOf({ run, step, selection, present }) {
   if (!run?.steps.length) return null;
   const hash = formatHash({ step, ...selection });
   if (run.saved?.file) return hash;
-  if (run.saved) return `/s/${run.saved.id}${present ? "?present=1" : ""}${hash}`;
-  return `/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${hash}`;
+  if (run.saved) return `${pageOf(run.saved)}${present ? "?present=1" : ""}${hash}`;
+  return under(`/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${hash}`);
 }
 
 /**

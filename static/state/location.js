@@ -58,11 +58,6 @@ export function presentOfSearch(search) {
   return new URLSearchParams(search).get("present") === "1";
 }
 
-/** @returns {string|null} the saved session that a page address names: `/s/<id>` */
-export function savedOfPath(path) {
-  return /^\/s\/([^/]+)$/.exec(path)?.[1] ?? null;
-}
-
 /** @returns {string|null} the run that a page address names: `/?run=<id>` */
 export function runOfSearch(search) {
   return new URLSearchParams(search).get("run");

@@ -1,6 +1,7 @@
 /** The pages there are, the one in sight marked. */
 
 import { html } from "htm/preact";
+import { under } from "../log/root.js";
 
 const PLACES = [
   { id: "stage", name: "Stage", href: "/" },
@@ -18,7 +19,7 @@ export function Places({ here, alone = false, run = null, children = null }) {
   return html`<nav class="places" aria-label="Pages">
     ${PLACES.map(({ id, name, href }) => {
       if (id === here) return html`<b key=${id} aria-current="page">${name}</b>${children}`;
-      const address = run && id === "memory" ? `${href}?run=${run}` : href;
+      const address = under(run && id === "memory" ? `${href}?run=${run}` : href);
       return alone ? null : html`<a key=${id} href=${address}>${name}</a>`;
     })}
   </nav>`;

@@ -2,86 +2,47 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import socket
-import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import requests
 
 from tests.load.floods import HALF_HEAD, flood
 from tests.support.live_server import ROOT, LiveServer
+from tests.support.nginx import AT_THE_ROOT, BELOW_A_PATH, NAME, answers, nginx_before
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
 
-NAME = "kv.school.example"
-BLOCK = re.findall(r"```nginx\n(.*?)```", (ROOT / "docs" / "operating.md").read_text("utf-8"), re.DOTALL)[0]
-AROUND = """
-{user}
-daemon off;
-pid {folder}/pid;
-error_log stderr;
-events {{ worker_connections 2048; }}
-http {{
-    access_log off;
-    include /etc/nginx/mime.types;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    {block}
-}}
-"""
 
-
-@pytest.fixture(scope="module")
-def nginx() -> str:
-    """Path of the system's nginx. Without one the test is skipped, or failed where CI=true."""
-    found = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("no nginx on PATH")
-    return found
-
-
-@pytest.fixture(scope="module")
-def behind(nginx: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, str]]:
+@contextmanager
+def server_behind(block: str, folder: Path) -> Iterator[tuple[LiveServer, str]]:
     """A server that three viewers of one address may watch, and the address of the nginx before it."""
-    folder = tmp_path_factory.mktemp("nginx")
     options = ["--proxy", "127.0.0.1", "--allowed-host", NAME, "--max-viewers-per-address", "3"]
     server = LiveServer(folder / "data", "delay=0.01,bytes=20000", options=options)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    block = BLOCK.replace("listen 80", f"listen 127.0.0.1:{port}").replace("127.0.0.1:5000", f"127.0.0.1:{server.port}")
-    assert str(server.port) in block
-    # Started by root it would go on as somebody who may not read this folder.
-    user = "user root;" if os.getuid() == 0 else ""
-    (folder / "nginx.conf").write_text(AROUND.format(user=user, folder=folder, block=block), "utf-8")
-    with (folder / "log").open("w") as log:
-        proxy = subprocess.Popen([nginx, "-p", str(folder), "-c", "nginx.conf"], stdout=log, stderr=log)
-    url = f"http://127.0.0.1:{port}/"
     try:
-        eventually(lambda: proxy.poll() is None and answers(url))
-        eventually(lambda: server.get("readyz").ok, 60)
-        yield server, url
+        with nginx_before(server.port, block, folder) as url:
+            eventually(lambda: server.get("readyz").ok, 60)
+            yield server, url
     finally:
-        proxy.terminate()
-        proxy.wait(30)
         server.close()
     assert server.errors == ""
-    assert "[emerg]" not in (folder / "log").read_text("utf-8")
 
 
-def answers(url: str) -> bool:
-    try:
-        return requests.get(url, headers={"Host": NAME}, timeout=10).ok
-    except requests.ConnectionError:
-        return False
+@pytest.fixture(scope="module")
+def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, str]]:
+    with server_behind(AT_THE_ROOT, tmp_path_factory.mktemp("nginx")) as pair:
+        yield pair
+
+
+@pytest.fixture(scope="module")
+def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, str]]:
+    with server_behind(BELOW_A_PATH, tmp_path_factory.mktemp("nginx")) as (server, url):
+        yield server, f"{url}kv/"
 
 
 def test_the_page_comes_by_its_name_compressed_and_by_no_other(behind: tuple[LiveServer, str]) -> None:
@@ -150,3 +111,48 @@ def test_clients_that_send_half_a_request_keep_nobody_waiting(behind: tuple[Live
     _, url = behind
     with flood(int(url.rstrip("/").rpartition(":")[2]), 300, HALF_HEAD):
         assert all(answers(url) for _ in range(5))
+
+
+def test_below_a_path_links_have_it_whatever_a_visitor_claims(below: tuple[LiveServer, str]) -> None:
+    server, url = below
+    run = server.start_run(max_new_tokens=2)
+    server.finished(run)
+    claims = {"Host": NAME, "X-Forwarded-Prefix": "/evil"}
+    shared = requests.post(f"{url}api/runs/{run}/share", json={}, headers=claims, timeout=30).json()
+    assert shared["url"] == f"/kv/s/{shared['id']}"
+    page = f"http://{NAME}{shared['url']}"
+    text = requests.get(f"{url}s/{shared['id']}", headers=claims, timeout=30).text
+    assert f'content="{page}"' in text
+    assert "/evil" not in text
+    told = requests.get(f"{url}oembed?url={quote(page)}", headers=claims, timeout=30).json()
+    assert f'src="http://{NAME}/kv/embed/{shared["id"]}"' in told["html"]
+    picture = told["thumbnail_url"].replace(f"http://{NAME}/kv/", url)
+    assert requests.get(picture, headers={"Host": NAME}, timeout=30).headers["Content-Type"] == "image/png"
+
+
+def test_at_the_root_nobody_is_believed_to_be_below_a_path(behind: tuple[LiveServer, str]) -> None:
+    server, url = behind
+    run = server.start_run(max_new_tokens=2)
+    server.finished(run)
+    claims = {"X-Forwarded-Prefix": "/evil"}
+    shared = requests.post(f"{url}api/runs/{run}/share", json={}, headers=claims, timeout=30).json()
+    assert shared["url"] == f"/s/{shared['id']}"
+
+
+def test_below_a_path_a_run_is_watched_over_the_websocket(below: tuple[LiveServer, str]) -> None:
+    server, url = below
+    run = server.start_run(max_new_tokens=20)
+    viewer = Viewer(url, path="kv/socket.io")
+    viewer.watch(run)
+    seen = viewer.wait_for_close()
+    viewer.leave()
+    assert seen == server.finished(run)
+
+
+def test_below_a_path_redirects_stay_there(below: tuple[LiveServer, str]) -> None:
+    _, url = below
+    for address in (url.rstrip("/"), f"{url}by-hand", f"{url}by-hand/"):
+        led = requests.get(address, timeout=30)
+        assert led.ok, address
+        assert led.history, address
+        assert led.url.startswith(url)

@@ -26,14 +26,22 @@ class _Client(socketio.Client):  # type: ignore[misc]
 class Viewer:
     """Watches runs over Socket.IO and keeps every frame it is sent."""
 
-    def __init__(self, url: str, transports: list[str] | None = None, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        transports: list[str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        path: str = "socket.io",
+    ) -> None:
         self.frames: list[bytes] = []
         self._came = Condition()
         self.may_read = Event()
         self.may_read.set()
         self.client = _Client(reconnection=False, handle_sigint=False)
         self.client.on("frame", self.take)
-        self.client.connect(url, headers=dict(headers or {}), transports=transports or ["websocket"])
+        self.client.connect(
+            url, headers=dict(headers or {}), transports=transports or ["websocket"], socketio_path=path
+        )
 
     def watch(self, run: str, after: int = -1) -> dict[str, Any]:
         """The server's acknowledgement."""

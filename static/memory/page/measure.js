@@ -1,12 +1,14 @@
 /** What this machine can do, asked of the engine. */
 
+import { fetchUnder } from "../../log/root.js";
+
 /**
  * @param {Object<string, string>} identity headers that say who asks
  * @returns {Promise<Object>} docs/frames.md, Measured; rejects with the server's sentence
  */
 export async function measure(identity) {
   const headers = { "Content-Type": "application/json", ...identity };
-  const response = await fetch("/api/measure", { method: "POST", headers, body: "{}" });
+  const response = await fetchUnder("/api/measure", { method: "POST", headers, body: "{}" });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.detail);
   return answer;

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { ShareAddress } from "../../embed/share-address.js";
 import { bytesShort, integer } from "../../facts/format.js";
+import { under } from "../../log/root.js";
 import { OwnHeader } from "../../ui/own-header.js";
 import { useMeasured } from "../../ui/use-measured.js";
 import { cacheBytesPerToken } from "../sizes.js";
@@ -44,7 +45,7 @@ export function Page({ known, framed, identity, theme, setTheme }) {
           <button type="button" class="plain-button" disabled=${search === ""} onClick=${actions.reset}>Reset</button>
           ${
             framed
-              ? html`<a class="plain-button" target="_blank" rel="noopener" href=${`/memory${search}`}>Open in KVScope</a>`
+              ? html`<a class="plain-button" target="_blank" rel="noopener" href=${under(`/memory${search}`)}>Open in KVScope</a>`
               : html`<${ShareAddress}
             path=${`/memory${search}`} title="Memory of a KV cache" prints=${PRINTS}
             say="All that was chosen is in the address: nothing is stored."
@@ -55,7 +56,7 @@ export function Page({ known, framed, identity, theme, setTheme }) {
       <${Sentence} texts=${texts} known=${known} modelName=${model.name} problem=${problem} actions=${actions} />
       <${Verdict} ...${of} />
       <${Sliders} inputs=${inputs} put=${actions.put} />
-      <p class="memory-stage">Blue is K and V, <a href=${run ? `/?run=${run}` : "/"} target=${framed ? "_blank" : null}>the same vectors as on the Stage</a>: each token adds <b class="number is-cache">${bytesShort(cacheBytesPerToken(model, inputs.cache).value)}</b>, from ${integer(model.layers)} layers.</p>
+      <p class="memory-stage">Blue is K and V, <a href=${under(run ? `/?run=${run}` : "/")} target=${framed ? "_blank" : null}>the same vectors as on the Stage</a>: each token adds <b class="number is-cache">${bytesShort(cacheBytesPerToken(model, inputs.cache).value)}</b>, from ${integer(model.layers)} layers.</p>
       <${Paste} pasted=${pasted} config=${texts.config} understood=${understood} paste=${actions.paste} />
       <div class="memory-cards"><${Bytes} ...${of} /><${Fits} ...${of} /><${Speed} ...${of} /></div>
       <${Roofline} ...${of} run=${shown} measuring=${measuring} framed=${framed} theme=${theme} />

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { decodeFrame, FrameSplitter } from "../../log/frames.js";
+import { fetchUnder } from "../../log/root.js";
 
 /** How often a run that goes on is asked for again. */
 const AGAIN_MS = 1_500;
@@ -41,8 +42,8 @@ export function useRun({ run, session }) {
 }
 
 /** @returns {Promise<boolean>} whether the run has ended */
-async function readFrames(address, take, signal) {
-  const response = await fetch(address, { signal });
+async function readFrames(path, take, signal) {
+  const response = await fetchUnder(path, { signal });
   if (!response.ok) throw new Error((await response.json()).detail);
   const splitter = new FrameSplitter();
   const reader = response.body.getReader();

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { counted } from "../../facts/format.js";
+import { under } from "../../log/root.js";
 import { PRESETS } from "../asked.js";
 
 /** What is in sight is not this server's doing, and how to have it do the same. @param {{state: Object}} props */
@@ -19,7 +20,7 @@ export function Empty({ state, framed }) {
   const { run, log, watched, asked, starting, held, waits, actions } = state;
   if (watched.problem) return null;
   if (log?.foreign)
-    return html`<p class="own-wrong" role="alert">That run is of one person alone. <a href=${`/?run=${run}`} target=${framed ? "_blank" : null}>The Stage shows it.</a></p>`;
+    return html`<p class="own-wrong" role="alert">That run is of one person alone. <a href=${under(`/?run=${run}`)} target=${framed ? "_blank" : null}>The Stage shows it.</a></p>`;
   if (run || starting)
     return html`<p class="empty" role="status">${log?.close ? "Nothing was computed in this run." : "Waiting for the first pass…"}</p>`;
   if (framed) return html`<p class="empty">This address names no run to be shown.</p>`;

@@ -2,15 +2,15 @@
 
 import { html } from "htm/preact";
 import { snippet } from "../../embed/snippets.js";
+import { linkTo } from "../../log/root.js";
 import { Copied } from "../../ui/copied.js";
 
 export const FRAME = { width: 900, height: 640 };
 
 /** @param {{id: string, title: string, moment: {step: number}}} props of a saved session */
 export function FrameText({ id, title, moment }) {
-  const at = (path) => new URL(path, window.location.href).href;
   const text = snippet("html", {
-    ...{ address: at(`/embed/${encodeURIComponent(id)}#pass=${moment.step}`), script: at("/static/embed.js") },
+    ...{ address: linkTo(`/embed/${encodeURIComponent(id)}#pass=${moment.step}`), script: linkTo("/static/embed.js") },
     ...{ title: title || "Several people ask at once", ...FRAME },
   });
   return html`<${Copied} name="Text to paste into a page" value=${text} lines />`;

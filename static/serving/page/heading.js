@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { ShareAddress } from "../../embed/share-address.js";
 import { SaveFileButton } from "../../files/save-file.js";
+import { under } from "../../log/root.js";
 import { DeleteSharedButton } from "../../share/delete-shared-button.js";
 import { passCount } from "../pass-place.js";
 import { KeepButton } from "./keep.js";
@@ -23,7 +24,7 @@ export function Heading({ state, playing, client, limits, framed, saved }) {
         ${saved?.title && html`<p class="quiet">${ABOUT}</p>`}
       </div>
       <div class="own-tools">
-        ${framed && html`<a class="plain-button" target="_blank" rel="noopener" href=${`${pathOf(run, saved)}${hash}`}>Open in KVScope</a>`}
+        ${framed && html`<a class="plain-button" target="_blank" rel="noopener" href=${under(`${pathOf(run, saved)}${hash}`)}>Open in KVScope</a>`}
         ${alone && html`<${OfSaved} saved=${saved} hash=${hash} client=${client} />`}
         ${
           !framed &&
@@ -46,7 +47,7 @@ function pathOf(run, saved) {
 
 function OfSaved({ saved, hash, client }) {
   const { id, title, shipped } = saved;
-  return html`<a class="plain-button" href="/serving">Run your own</a>
+  return html`<a class="plain-button" href=${under("/serving")}>Run your own</a>
     <${ShareAddress} class="plain-button" name="Link, embed, print" path=${`/s/${id}${hash}`} framed=${`/embed/${id}${hash}`} title=${title || TITLE} prints=${PRINTS}
       heading="A link to this run" say="It opens at this pass, without the model, and does not expire." />
     <${SaveFileButton} id=${id} client=${client} />

@@ -52,7 +52,7 @@ def test_every_shipped_recording_opens_as_a_session_from_its_card(
 ) -> None:
     client = make_app(replace(settings, recordings_dir=SHIPPED), ready=False).test_client()
     page = client.get("/gallery").text
-    ids = re.findall(r'href="/s/([a-z2-7]+)"', page)
+    ids = re.findall(r'href="./s/([a-z2-7]+)"', page)
     assert len(ids) == len(set(ids)) == len(list(SHIPPED.glob("*.safetensors"))) >= 8
     pictures = json.loads(re.search(r'id="pictures">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
     assert set(pictures) == set(ids)
@@ -79,7 +79,7 @@ def test_a_second_start_saves_nothing_again(make_app: Callable[..., Flask], sett
     for _ in range(2):
         app = make_app(settings, ready=False)
         client = app.test_client()
-        assert f'href="/s/{id}"' in client.get("/gallery").text
+        assert f'href="./s/{id}"' in client.get("/gallery").text
         with app.extensions["kvscope"].runs.engine.connect() as connection:
             shares.append(connection.exec_driver_sql("SELECT count(*) FROM session_tokens").scalar())
         app.extensions["kvscope"].close()
@@ -95,7 +95,7 @@ def test_what_is_not_what_it_says_has_no_card(
     (settings.recordings_dir / "cut.safetensors").write_bytes(file[:-40])
     (settings.recordings_dir / "text.safetensors").write_text("no recording")
     page = make_app(settings, ready=False).test_client().get("/gallery").text
-    assert set(re.findall(r'href="/s/([a-z2-7]+)"', page)) == {good}
+    assert set(re.findall(r'href="./s/([a-z2-7]+)"', page)) == {good}
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     names = ("claims-another-id", "cut", "text")
     assert sorted(message.split()[1] for message in told) == [f"{name}.safetensors" for name in names]
@@ -104,13 +104,13 @@ def test_what_is_not_what_it_says_has_no_card(
 def test_one_that_was_damaged_since_has_no_card(make_app: Callable[..., Flask], settings: Settings) -> None:
     write(settings.recordings_dir)
     app = make_app(settings, ready=False)
-    assert 'href="/s/' in app.test_client().get("/gallery").text
+    assert 'href="./s/' in app.test_client().get("/gallery").text
     with app.extensions["kvscope"].runs.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE sessions SET manifest_sha256 = 'x'")
     app.extensions["kvscope"].close()
     page = make_app(settings, ready=False).test_client().get("/gallery")
     assert page.status_code == 200
-    assert 'href="/s/' not in page.text
+    assert 'href="./s/' not in page.text
 
 
 def test_one_that_the_database_could_not_take_has_its_card_when_it_can(
@@ -120,8 +120,8 @@ def test_one_that_the_database_could_not_take_has_its_card_when_it_can(
     monkeypatch.setattr(Gallery, "start", lambda gallery: None)
     app = make_app(settings, ready=False)
     with away(app.extensions["kvscope"].runs.engine):
-        assert 'href="/s/' not in app.test_client().get("/gallery").text
-    assert f'href="/s/{id}"' in app.test_client().get("/gallery").text
+        assert 'href="./s/' not in app.test_client().get("/gallery").text
+    assert f'href="./s/{id}"' in app.test_client().get("/gallery").text
 
 
 def test_words_and_tokens_are_text(make_app: Callable[..., Flask], settings: Settings) -> None:

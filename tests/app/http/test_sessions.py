@@ -329,7 +329,7 @@ def test_a_link_that_leads_nowhere_is_answered_with_a_readable_page(client: Flas
         page = client.get(url)
         assert (page.status_code, page.mimetype) == (status, "text/html")
         assert words in page.text
-        assert '<a href="/">' in page.text
+        assert '<a href="../">' in page.text
         assert "<script" not in page.text
 
 

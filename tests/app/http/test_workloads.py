@@ -26,7 +26,7 @@ def test_a_workloads_log_is_read_as_a_runs_is(client: FlaskClient) -> None:
     assert kinds == ["open", "pass", "round", "pass", "round", "close"]
     status = client.get(f"/api/runs/{run}").json
     assert (status["study"]["kind"], status["study"]["system"]) == ("serving", "be brief")
-    assert client.get(f"/?run={run}").headers["Location"] == f"/serving?run={run}"
+    assert client.get(f"/?run={run}").headers["Location"] == f"./serving?run={run}"
     assert client.get("/?run=nobody").status_code == 200
     problem(client.get(f"/api/runs/{run}/head?step=0&layer=0&head=0"), 409, "run")
     problem(client.post(f"/api/runs/{run}/fork", json={"position": 1, "token": 1}), 409, "run")

@@ -1,0 +1,34 @@
+"""Where the server's root is, seen from the address of a request.
+
+A proxy may put the server below a path, and need not say which. So whatever a browser follows is relative to the page
+that it stands on: `root` in the templates, and every redirect.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit, urlunsplit
+
+from flask import Flask, Response, request
+
+REDIRECTS = (301, 302, 303, 307, 308)
+
+
+def init_app(app: Flask) -> None:
+    """Give the templates `root`, and make redirects to this server relative."""
+    app.context_processor(lambda: {"root": root()})
+    app.after_request(_make_relative)
+
+
+def root() -> str:
+    """The server's root as an address relative to the one that was asked for."""
+    asked = str(request.environ["PATH_INFO"])  # with all its slashes, as the browser counts them
+    return "../" * (asked.count("/") - 1) or "./"
+
+
+def _make_relative(response: Response) -> Response:
+    if response.status_code in REDIRECTS and response.location:
+        target, own = urlsplit(response.location), f"{request.script_root}/"
+        if target.netloc in ("", request.host) and target.path.startswith(own):
+            path = root() + target.path.removeprefix(own)
+            response.location = urlunsplit(("", "", path, target.query, target.fragment))
+    return response

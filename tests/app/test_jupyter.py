@@ -1,0 +1,107 @@
+"""Behind jupyter-server-proxy on a hub with TLS, started as docs/operating.md has it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+import requests
+import websocket
+
+from tests.support.jupyter import Jupyter, jupyter
+from tests.support.live_server import ROOT, LiveServer
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.processes
+
+NAME = "hub.example"
+PRINTED = re.findall(r"```sh\n(kvscope .*?)\n```", (ROOT / "docs" / "operating.md").read_text("utf-8"))
+OPTIONS = shlex.split(PRINTED[0].replace("--port 5000", ""))[1:]
+"""Of the command, on a port that is free."""
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
+    with jupyter(tmp_path_factory.mktemp("jupyter")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    with served(tmp_path_factory.mktemp("server"), OPTIONS) as server:
+        yield server
+    assert server.errors == ""
+
+
+@contextmanager
+def served(folder: Path, options: list[str]) -> Iterator[LiveServer]:
+    server = LiveServer(folder / "data", "delay=0.01", options=options)
+    try:
+        eventually(lambda: server.get("readyz").ok, 60)
+        yield server
+    finally:
+        server.close()
+
+
+def said(hub: Jupyter) -> dict[str, str]:
+    """What the hub's own proxy hands on of a browser's request."""
+    return {**hub.headers, "Host": NAME, "X-Forwarded-Proto": "https", "Origin": f"https://{NAME}"}
+
+
+def greeting(hub: Jupyter, server: LiveServer) -> str:
+    """The first message over a websocket that the page opens there."""
+    address = f"{hub.proxied(server.port).replace('http', 'ws', 1)}socket.io/?EIO=4&transport=websocket"
+    told = {name: text for name, text in said(hub).items() if name not in ("Host", "Origin")}
+    socket = websocket.create_connection(address, host=NAME, origin=f"https://{NAME}", header=told, timeout=30)
+    try:
+        return str(socket.recv())
+    finally:
+        socket.close()
+
+
+def test_a_run_is_made_watched_and_shared_by_the_hubs_name(hub: Jupyter, server: LiveServer) -> None:
+    url = hub.proxied(server.port)
+    below = urlsplit(url).path
+    made = requests.post(f"{url}api/runs", json={"prompt": "abc", "max_new_tokens": 3}, headers=said(hub), timeout=30)
+    assert made.status_code == 201, made.text
+    run = made.json()["id"]
+    assert made.json()["url"] == f"{below}?run={run}"
+    assert "upgrades" in greeting(hub, server)
+    server.finished(run)
+    shared = requests.post(f"{url}api/runs/{run}/share", json={}, headers=said(hub), timeout=30).json()
+    link = f"https://{NAME}{below}s/{shared['id']}"
+    page = requests.get(f"{url}s/{shared['id']}", headers=said(hub), timeout=30).text
+    assert f'property="og:url" content="{link}"' in page
+    told = requests.get(f"{url}oembed?url={quote(link)}", headers=said(hub), timeout=30).json()
+    assert f'src="https://{NAME}{below}embed/{shared["id"]}"' in told["html"]
+
+
+def test_a_redirect_is_followed_to_where_it_leads(hub: Jupyter, server: LiveServer) -> None:
+    url = hub.proxied(server.port)
+    for path in ("by-hand", "by-hand/"):
+        led = requests.get(f"{url}{path}", headers=hub.headers, timeout=30)
+        assert led.url == f"{url}by-hand/a"
+        assert led.ok
+
+
+def test_the_hubs_name_alone_is_answered_besides_addresses(hub: Jupyter, server: LiveServer) -> None:
+    headers = {**hub.headers, "Host": "evil.example"}
+    assert requests.get(hub.proxied(server.port), headers=headers, timeout=30).status_code == 421
+
+
+def test_without_its_proxy_the_page_comes_but_is_not_told_of_path_and_protocol(hub: Jupyter, tmp_path: Path) -> None:
+    with served(tmp_path, OPTIONS[: OPTIONS.index("--proxy")]) as server:
+        url = hub.proxied(server.port)
+        run = server.start_run(max_new_tokens=2)
+        server.finished(run)
+        shared = requests.post(f"{url}api/runs/{run}/share", json={}, headers=said(hub), timeout=30).json()
+        assert shared["url"] == f"/s/{shared['id']}"
+        assert requests.get(f"{url}s/{shared['id']}", headers=said(hub), timeout=30).ok
+        with pytest.raises(websocket.WebSocketConnectionClosedException):
+            greeting(hub, server)
+        assert "not an accepted origin" in server.errors
