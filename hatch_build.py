@@ -149,13 +149,13 @@ def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
 
 
 def copy_sources(static: Path, target: Path) -> None:
-    """Copy all style sheets and modules, `import.meta.url` replaced by the address at which a checkout serves a module.
+    """Copy all style sheets, modules and the data that they import, `import.meta.url` replaced by the address at which a checkout serves a module.
 
     Code in a bundle has another address, and what it names relative to its own would not be found.
     """
     for path in sorted(static.rglob("*")):
         relative = path.relative_to(static)
-        if path.suffix not in (*MODULES, ".css") or not NOT_SHIPPED.isdisjoint(relative.parts):
+        if path.suffix not in (*MODULES, ".css", ".json") or not NOT_SHIPPED.isdisjoint(relative.parts):
             continue
         address = f'new URL("/static/{relative.as_posix()}", location.origin).href'
         copy = target / relative

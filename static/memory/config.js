@@ -86,8 +86,8 @@ function familyOf(kind) {
 }
 
 /** The family of the text model in one that reads more: its own name, unless it has none or is the whole. */
-function textKind(inner, outer, { text }) {
-  return inner === outer ? text : (inner.model_type ?? text);
+function textKind(inner, outer, whole) {
+  return inner === outer ? whole.text : (inner.model_type ?? whole.text);
 }
 
 /** The LM head is outside the text model, and so is the flag that ties it. */

@@ -189,12 +189,14 @@ function queriesOnly({ d: width, heads, head_dim: headDim, layer: kind }) {
 }
 
 /** @returns {Result} a table of rows for each token and layer, beside the embedding */
-function rowsOfLayers({ layers, altup }) {
-  return times(term("vocab", altup.vocab), term("layers", layers), term("row dim", altup.width));
+function rowsOfLayers(model) {
+  const { vocab, width } = model.altup;
+  return times(term("vocab", vocab), term("layers", model.layers), term("row dim", width));
 }
 
 /** @returns {Term[]} of Gemma 3n: residual streams side by side, a low-rank step, and each layer's own rows */
-function streams({ altup }, layers, d) {
+function streams(model, layers, d) {
+  const { altup } = model;
   const [n, rank, row] = [term("streams", altup.inputs), term("rank", altup.rank), term("row dim", altup.width)];
   const [two, n2] = [constant(2), times(term("streams", altup.inputs), term("streams", altup.inputs))];
   const others = opened("other streams", joined("−", "", [n, constant(1)]));
