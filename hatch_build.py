@@ -149,10 +149,10 @@ def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
 
 
 def copy_sources(static: Path, target: Path) -> None:
-    """Copy all style sheets and modules that are shipped."""
+    """Copy all style sheets, modules and the data that they import."""
     for path in sorted(static.rglob("*")):
         relative = path.relative_to(static)
-        if path.suffix not in (*MODULES, ".css") or not NOT_SHIPPED.isdisjoint(relative.parts):
+        if path.suffix not in (*MODULES, ".css", ".json") or not NOT_SHIPPED.isdisjoint(relative.parts):
             continue
         copy = target / relative
         copy.parent.mkdir(parents=True, exist_ok=True)

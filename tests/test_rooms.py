@@ -20,7 +20,14 @@ Imports = dict[str, set[str]]
 
 ROOMS = {
     "model": (
-        *("model/api.py", "model/config.py", "model/companding.py", "model/hooks.py", "model/linear.py"),
+        *(
+            "model/api.py",
+            "model/families.py",
+            "model/config.py",
+            "model/companding.py",
+            "model/hooks.py",
+            "model/linear.py",
+        ),
         *("model/rope.py", "model/grouped.py", "model/kv_cache.py", "model/small_cache.py", "model/transformer.py"),
         *("model/niceness.py", "model/weights.py"),
         "model/compiled",

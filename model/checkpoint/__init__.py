@@ -12,7 +12,7 @@ import torch
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import fetch
 from kvscope.model.checkpoint.gguf_file import read_gguf
-from kvscope.model.checkpoint.gguf_parts import name_of, parts_of
+from kvscope.model.checkpoint.gguf_parts import name_of
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.hub import fetch_repository
@@ -76,7 +76,7 @@ def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.d
 def _gguf(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype) -> Checkpoint:
     loaded = read_gguf(path, progress, dtype)
     tokenizer = tokenizer_from_gguf(loaded.metadata, path.name)
-    sha256 = fetch.sha256_of(*parts_of(path))
+    sha256 = fetch.sha256_of(*loaded.files)
     return Checkpoint(loaded.config, loaded.weights, tokenizer, name, sha256, path.name, loaded.groups, loaded.stored)
 
 

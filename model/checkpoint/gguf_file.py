@@ -93,6 +93,8 @@ class GgufModel:
     metadata: dict[str, Any]
     stored: dict[str, int]
     """Bytes of all its tensors by what it stores them as."""
+    files: tuple[Path, ...]
+    """Itself, or all the parts that it is split into, in order."""
 
 
 def read_gguf(path: Path, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> GgufModel:
@@ -101,7 +103,7 @@ def read_gguf(path: Path, progress: Callable[[Progress], None], dtype: torch.dty
     Raises Refused("model"), naming the file and the fault.
     """
     try:
-        header = read_whole(path)
+        header, files = read_whole(path)
         config = _config(header, _numbers)
         _check_tensors(header, config)
         reader = _Reader(header, config)
@@ -111,7 +113,7 @@ def read_gguf(path: Path, progress: Callable[[Progress], None], dtype: torch.dty
     except OSError as error:
         raise Refused("model", f"{path.name} cannot be read: {error.strerror or error}.") from None
     reader.let_go()
-    return GgufModel(config, weights, reader.groups, header.metadata, header.stored)
+    return GgufModel(config, weights, reader.groups, header.metadata, header.stored, files)
 
 
 def file_name(part: str) -> str:

@@ -64,6 +64,7 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
         raise fields.refuse(
             f"has a tokenizer of type {model!r}; byte-level BPE ('gpt2') and SentencePiece BPE ('llama') can be read"
         )
+    inner.add_tokens(fields.found_as_written())
     tokens = fields.tokens
     defaults = {"bos": 1, "eos": 2, "unknown": 0} if model == "llama" else {}
     names = {
@@ -87,7 +88,7 @@ class _Fields:
     """Checked access to the keys `tokenizer.ggml.…` of a file."""
 
     def __init__(self, metadata: dict[str, Any], file: str) -> None:
-        self._metadata, self._file = metadata, file
+        self._metadata, self.file = metadata, file
         # An empty token is called so by llama.cpp as well.
         self.tokens: list[str] = [name or f"[EMPTY_{at}]" for at, name in enumerate(self("tokens", list) or [])]
         self.kinds: list[int] | None = self("token_type", list)
@@ -127,11 +128,7 @@ class _Fields:
         return found - {token for all_of, token in _NO_ENDS if all_of <= there}
 
     def refuse(self, fault: str) -> Refused:
-        return Refused("model", f"{self._file} {fault}.")
-
-    @property
-    def file(self) -> str:
-        return self._file
+        return Refused("model", f"{self.file} {fault}.")
 
 
 def _byte_level_bpe(fields: _Fields) -> tokenizers.Tokenizer:
@@ -158,7 +155,6 @@ def _byte_level_bpe(fields: _Fields) -> tokenizers.Tokenizer:
     if pre == "qwen2":
         inner.normalizer = normalizers.NFC()
     inner.decoder = decoders.ByteLevel()
-    inner.add_tokens(fields.found_as_written())
     return inner
 
 
@@ -171,8 +167,6 @@ def _sentencepiece(fields: _Fields) -> tokenizers.Tokenizer:
         raise fields.refuse(f"is corrupted: its tokenizer.ggml.unknown_token_id is {unknown}")
     try:
         # llama.cpp joins neighbours to whatever is in the vocabulary.
-        inner = tokenizer_of(Pieces(fields.tokens, scores, fields.kinds, prefix, unknown), joined=range(1, 7))
+        return tokenizer_of(Pieces(fields.tokens, scores, fields.kinds, prefix, unknown), joined=range(1, 7))
     except NotSupported as error:
         raise fields.refuse(str(error)) from None
-    inner.add_tokens(fields.found_as_written())
-    return inner

@@ -1,7 +1,7 @@
 """Hugging Face's config.json as a `ModelConfig`.
 
-Keys and their defaults are those of `transformers`' configuration classes; a setting that the transformer here would
-not honour is refused, not ignored.
+Keys and their defaults are those of `transformers`' configuration classes (kvscope.model.families); a setting that the
+transformer here would not honour is refused, not ignored.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from typing import Any
 
 from kvscope.model.api import Refused
 from kvscope.model.config import ModelConfig
+from kvscope.model.families import COMPUTED, FAMILIES
 from kvscope.model.rope import Scaling
 
-_FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 _FIRST_CONTEXT = "original_max_position_embeddings"
-_MISTRAL_WINDOW = 4096
-_QWEN3_HEAD_DIM = 128
 
 
 def config_from_hf(raw: dict[str, Any], source: str) -> ModelConfig:
@@ -26,16 +24,15 @@ def config_from_hf(raw: dict[str, Any], source: str) -> ModelConfig:
     settings = _Settings(raw, source)
     if raw.get("quantization_config") is not None:
         raise settings.refused("is quantized, which only GGUF files may be here")
+    if arch not in COMPUTED:
+        raise settings.refused(f"has the architecture {arch!r}; {', '.join(COMPUTED)} can be read")
+    settings.defaults, settings.layer = FAMILIES[arch]["defaults"], FAMILIES[arch]["layer"]
     try:
-        if arch == "gpt2":
-            return _gpt2(settings)
-        if arch in _FAMILIES:
-            return _llama_family(arch, settings)
+        return _gpt2(settings) if arch == "gpt2" else _llama_family(arch, settings)
     except ValueError as error:
         if isinstance(error, Refused):
             raise
         raise settings.refused(f"contradicts itself: {error}") from None
-    raise settings.refused(f"has the architecture {arch!r}; {', '.join((*_FAMILIES, 'gpt2'))} can be read")
 
 
 class _Settings:
@@ -43,13 +40,16 @@ class _Settings:
 
     def __init__(self, raw: dict[str, Any], source: str):
         self.raw, self.source = raw, source
+        self.defaults: Mapping[str, Any] = {}
+        self.layer: Mapping[str, Any] = {}
+        """What the family has for a field that is left out, and of its layers: see kvscope.model.families."""
 
     def refused(self, fault: str) -> Refused:
         return Refused("model", f"The config.json of {self.source} {fault}.")
 
     def whole(self, key: str, default: int | None = None) -> int:
         value = self.raw.get(key)
-        value = default if value is None else value
+        value = self.defaults.get(key, default) if value is None else value
         if type(value) is not int or value < 1:
             raise self.refused(f"has {key} = {value!r}, not a positive whole number")
         return value
@@ -61,9 +61,17 @@ class _Settings:
             raise self.refused(f"has {key} = {value!r}, not a positive number")
         return float(value)
 
-    def flag(self, key: str, default: bool) -> bool:
+    def flag(self, key: str) -> bool:
         value = self.raw.get(key)
-        return default if value is None else bool(value)
+        value = self.defaults[key] if value is None else value
+        if not isinstance(value, bool):
+            raise self.refused(f"has {key} = {value!r}, neither true nor false")
+        return value
+
+    def fact(self, name: str) -> bool:
+        """Something about the layers, which the family has or a flag of the config says."""
+        found = self.layer.get(name, False)
+        return self.flag(found) if isinstance(found, str) else bool(found)
 
     def must_be(self, key: str, wanted: Any) -> None:
         """Refuse a setting whose other values would need other code."""
@@ -76,58 +84,59 @@ def _gpt2(settings: _Settings) -> ModelConfig:
     settings.must_be("scale_attn_weights", True)
     settings.must_be("scale_attn_by_inverse_layer_idx", False)
     settings.must_be("add_cross_attention", False)
-    d, heads = settings.whole("n_embd", 768), settings.whole("n_head", 12)
+    d, heads = settings.whole("n_embd"), settings.whole("n_head")
     if d % heads:
         raise settings.refused(f"has a width of {d}, which its {heads} heads do not divide")
     return ModelConfig(
         arch="gpt2",
-        layers=settings.whole("n_layer", 12),
+        layers=settings.whole("n_layer"),
         heads=heads,
         kv_heads=heads,
         head_dim=d // heads,
         d=d,
         d_mlp=settings.whole("n_inner", 4 * d),
         vocab=settings.whole("vocab_size"),
-        context=settings.whole("n_positions", 1024),
+        context=settings.whole("n_positions"),
         norm="layer",
-        norm_eps=settings.real("layer_norm_epsilon", 1e-5),
+        norm_eps=settings.real("layer_norm_epsilon", settings.defaults["layer_norm_epsilon"]),
         mlp="gelu",
         positions="learned",
-        qkv_bias=True,
-        out_bias=True,
-        mlp_bias=True,
-        tied=settings.flag("tie_word_embeddings", True),
+        qkv_bias=settings.fact("qkv_bias"),
+        out_bias=settings.fact("out_bias"),
+        mlp_bias=settings.fact("mlp_bias"),
+        tied=settings.flag("tie_word_embeddings"),
     )
 
 
 def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
     settings.must_be("hidden_act", "silu")
     d, heads, layers = (settings.whole(key) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers"))
-    head_dim = settings.whole("head_dim", _QWEN3_HEAD_DIM if arch == "qwen3" else d // heads)
+    head_dim = settings.whole("head_dim", d // heads)
     theta, scaling = _rope(settings, head_dim)
     context = settings.whole("max_position_embeddings")
     if scaling is not None and scaling["rope_type"] == "divisors":
         context = min(context, int(scaling[_FIRST_CONTEXT]))
-    attention_bias = arch in ("llama", "qwen3") and settings.flag("attention_bias", False)
+    kv_heads = "num_key_value_heads"
+    as_many = kv_heads in settings.raw and settings.raw[kv_heads] is None
     return ModelConfig(
         arch=arch,
         layers=layers,
         heads=heads,
-        kv_heads=settings.whole("num_key_value_heads", heads if arch == "llama" else None),
+        kv_heads=heads if as_many else settings.whole(kv_heads, heads),
         head_dim=head_dim,
         d=d,
         d_mlp=settings.whole("intermediate_size"),
         vocab=settings.whole("vocab_size"),
         context=context,
-        norm_eps=settings.real("rms_norm_eps", 1e-6),
+        norm_eps=settings.real("rms_norm_eps", settings.defaults["rms_norm_eps"]),
         rope_theta=theta,
         rope_scaling=scaling,
-        qkv_bias=arch == "qwen2" or attention_bias,
-        out_bias=attention_bias,
-        mlp_bias=arch == "llama" and settings.flag("mlp_bias", False),
-        qk_norm=arch == "qwen3",
-        tied=settings.flag("tie_word_embeddings", False),
-        window=_window(arch, layers, settings),
+        qkv_bias=settings.fact("qkv_bias"),
+        out_bias=settings.fact("out_bias"),
+        mlp_bias=settings.fact("mlp_bias"),
+        qk_norm=settings.fact("qk_norm"),
+        tied=settings.flag("tie_word_embeddings"),
+        window=_window(FAMILIES[arch].get("window"), layers, settings),
     )
 
 
@@ -233,17 +242,13 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
-def _window(arch: str, layers: int, settings: _Settings) -> int | None:
-    """The sliding window all layers share, or None. Qwen can have one from some layer on; a mix is refused."""
-    if arch == "llama":
+def _window(rule: Mapping[str, str] | None, layers: int, settings: _Settings) -> int | None:
+    """The sliding window that all layers share, or None. Qwen can have one from some layer on; a mix is refused."""
+    if rule is None or ("only_if" in rule and not settings.flag(rule["only_if"])):
         return None
-    if arch == "mistral":
-        if settings.raw.get("sliding_window", _MISTRAL_WINDOW) is None:
-            return None
-        return settings.whole("sliding_window", _MISTRAL_WINDOW)
-    if not settings.flag("use_sliding_window", False) or settings.raw.get("sliding_window") is None:
+    if settings.raw.get("sliding_window", settings.defaults["sliding_window"]) is None:
         return None
-    first = settings.raw.get("max_window_layers", layers)
+    first = settings.raw.get(rule["from"], settings.defaults[rule["from"]]) if "from" in rule else 0
     kinds = settings.raw.get("layer_types") or [
         "sliding_attention" if layer >= first else "full_attention" for layer in range(layers)
     ]

@@ -14,7 +14,10 @@ _PATTERNS = [
     "model*.safetensors",
     "model.safetensors.index.json",
     "tokenizer.json",
+    "tokenizer.model",
     "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
     "chat_template.jinja",
 ]
 

@@ -1,254 +1,200 @@
 /**
- * How each family writes its sizes into config.json. A field that is left out has the value that `transformers` (5.23) gives it.
+ * How each family writes its sizes into config.json. What its class has for a field that is left out, and what of its layers
+ * is no size, is in the table that the server shares (model/families.json). Pure.
  *
  * @typedef {import("./config-fields.js").Fields} Fields
+ * @typedef {import("./families.js").Family} Family
  * @typedef {import("./parameters.js").Model} Model
  */
 
-import { defaultsOf } from "./config-defaults.js";
+import { EXPERTS } from "./config-experts.js";
 import { Refused } from "./config-fields.js";
+import { known, numbered, windowOf } from "./config-windows.js";
+import { layerOf } from "./families.js";
 
-const MISTRAL_WINDOW = 4096;
-const WINDOW = 4096;
-const OSS_WINDOW = 128;
-const QWEN_FULL_LAYERS = 28;
-const FALCON_CONTEXT = 2048;
-const GPT2_CONTEXT = 1024;
-
-/**
- * @typedef {Object} Shape what a family does otherwise than Llama
- * @property {number} [headDim] where the config has none; else width ÷ heads
- * @property {boolean} [tied]
- * @property {(fields: Fields, layers: number) => Model["window"]} [window]
- * @property {(fields: Fields, layers: number) => Model["moe"]} [moe]
- */
-
-/**
- * @param {Fields} fields
- * @param {string} family
- * @param {Shape} shape
- * @returns {Model}
- */
-export function llama(fields, family, { headDim = null, tied = false, window, moe } = {}) {
-  const defaults = defaultsOf(family);
-  const whole = (field, fallback = null) => fields.size(field, defaults, fallback);
+/** @returns {Model} of a config whose fields are called as Llama's */
+export function llama(fields, family, name) {
+  const whole = (field, fallback = null) => fields.size(field, fallback);
   const [layers, d, heads] = [whole("num_hidden_layers"), whole("hidden_size"), whole("num_attention_heads")];
-  const kvHeads = whole("num_key_value_heads", heads);
+  const kvHeads = fields.isNull("num_key_value_heads") ? heads : whole("num_key_value_heads", heads);
   divides("num_key_value_heads", kvHeads, heads, "query heads");
   return {
     name: "",
-    family,
+    family: name,
     layers,
     d,
     heads,
     kv_heads: kvHeads,
-    head_dim: fields.whole("head_dim", headDim ?? headDimOf(fields, d, heads, "num_attention_heads")),
+    head_dim: fields.has("head_dim", true) ? fields.whole("head_dim") : headDim(d, heads, "num_attention_heads"),
     d_mlp: whole("intermediate_size"),
     vocab: whole("vocab_size"),
-    tied: fields.flag("tie_word_embeddings", tied),
-    context: contextOf(fields, defaults.max_position_embeddings),
-    window: window ? window(fields, layers) : null,
+    tied: fields.flag("tie_word_embeddings"),
+    context: fields.isNull("max_position_embeddings") ? null : fields.whole("max_position_embeddings"),
+    window: windowOf(fields, family.window, layers),
     mla: null,
-    moe: moe ? moe(fields, layers) : null,
+    moe: EXPERTS[name]?.(fields, layers) ?? null,
+    layer: layerOf(family, (field) => fields.flag(field)),
   };
-}
-
-function contextOf(fields, fallback = null) {
-  if (fields.has("max_position_embeddings")) return fields.whole("max_position_embeddings");
-  return "max_position_embeddings" in fields.raw ? null : fallback;
 }
 
 function divides(field, part, all, name) {
   if (all % part) throw new Refused(field, `${field} is ${part}, which does not divide the ${all} ${name}.`);
 }
 
-/** Only asked for where the config has no head_dim of its own. */
-function headDimOf(fields, d, heads, field) {
-  if (!fields.has("head_dim")) divides(field, heads, d, "numbers of a row, and there is no head_dim");
-  return Math.floor(d / heads);
+/** Where neither the config nor the class has a head_dim. */
+function headDim(d, heads, field) {
+  divides(field, heads, d, "numbers of a row, and there is no head_dim");
+  return d / heads;
 }
 
 /** GPT-2 and GPT-BigCode, with names of their own for every size. */
-function gpt2(fields, family) {
-  const [layers, d, heads] = ["n_layer", "n_embd", "n_head"].map((field) => fields.whole(field));
+function gpt2(fields, family, name) {
+  const [layers, d, heads] = ["n_layer", "n_embd", "n_head"].map((field) => fields.size(field));
   return {
     name: "",
-    family,
+    family: name,
     layers,
     d,
     heads,
-    kv_heads: family === "gpt_bigcode" && fields.flag("multi_query", true) ? 1 : heads,
-    head_dim: headDimOf(fields, d, heads, "n_head"),
+    kv_heads: name === "gpt_bigcode" && fields.flag("multi_query") ? 1 : heads,
+    head_dim: headDim(d, heads, "n_head"),
     d_mlp: fields.whole("n_inner", 4 * d),
-    vocab: fields.whole("vocab_size"),
-    tied: fields.flag("tie_word_embeddings", true),
-    context: fields.whole("n_positions", GPT2_CONTEXT),
+    vocab: fields.size("vocab_size"),
+    tied: fields.flag("tie_word_embeddings"),
+    context: fields.whole("n_positions"),
     window: null,
     mla: null,
     moe: null,
+    layer: layerOf(family),
   };
 }
 
+/** GPT-NeoX knows no K/V heads. */
+function neox(fields, family, name) {
+  const { num_key_value_heads: _none, ...raw } = fields.raw;
+  fields.raw = raw;
+  return llama(fields, family, name);
+}
+
 /** Falcon. Its older configs say n_layer and n_head, and num_kv_heads counts only in the architecture of the 40B. */
-function falcon(fields) {
-  const either = (field, old) => fields.whole(fields.has(field) ? field : old);
-  const [layers, d] = [either("num_hidden_layers", "n_layer"), fields.whole("hidden_size")];
+function falcon(fields, family, name) {
+  const either = (field, old) => fields.size(fields.has(old) && !fields.has(field) ? old : field);
+  const [layers, d] = [either("num_hidden_layers", "n_layer"), fields.size("hidden_size")];
   const heads = either("num_attention_heads", "n_head");
-  const newer = fields.flag("new_decoder_architecture", false);
-  const shared = fields.flag("multi_query", true) ? 1 : heads;
+  const newer = fields.flag("new_decoder_architecture");
+  const shared = fields.flag("multi_query") ? 1 : heads;
   const kvHeads = newer ? fields.whole("num_kv_heads", heads) : shared;
   divides("num_kv_heads", kvHeads, heads, "query heads");
+  const parallel = newer || fields.flag("parallel_attn");
+  const norms = newer ? fields.whole("num_ln_in_parallel_attn", 2) : 1;
   return {
     name: "",
-    family: newer ? "falcon_40b" : "falcon",
+    family: name,
     layers,
     d,
     heads,
     kv_heads: kvHeads,
-    head_dim: headDimOf(fields, d, heads, "num_attention_heads"),
+    head_dim: headDim(d, heads, "num_attention_heads"),
     d_mlp: fields.whole("ffn_hidden_size", 4 * d),
-    vocab: fields.whole("vocab_size"),
-    tied: fields.flag("tie_word_embeddings", true),
-    context: contextOf(fields, FALCON_CONTEXT),
+    vocab: fields.size("vocab_size"),
+    tied: fields.flag("tie_word_embeddings"),
+    context: fields.isNull("max_position_embeddings") ? null : fields.whole("max_position_embeddings"),
     window: null,
     mla: null,
     moe: null,
+    layer: { ...layerOf(family, (field) => fields.flag(field)), norms: parallel ? norms : 2 },
   };
 }
 
-/** DeepSeek-V2 and V3: latent attention, and experts after the first layers. */
-function deepseek(fields, family) {
+/** DeepSeek-V2 and V3: latent attention, which has no K/V heads and a head_dim of its own. */
+function deepseek(fields, family, name) {
   const mla = {
     kv_lora_rank: fields.whole("kv_lora_rank"),
     qk_rope_head_dim: fields.whole("qk_rope_head_dim"),
     qk_nope_head_dim: fields.whole("qk_nope_head_dim"),
     v_head_dim: fields.whole("v_head_dim"),
-    q_lora_rank: fields.has("q_lora_rank") ? fields.whole("q_lora_rank") : null,
+    q_lora_rank: fields.isNull("q_lora_rank") ? null : fields.whole("q_lora_rank"),
   };
-  const model = llama(fields, family, { headDim: mla.qk_nope_head_dim + mla.qk_rope_head_dim, moe: deepseekExperts });
-  return { ...model, head_dim: mla.qk_nope_head_dim + mla.qk_rope_head_dim, mla };
+  const { head_dim: _dim, num_key_value_heads: _heads, ...raw } = fields.raw;
+  const { num_key_value_heads: _all, ...defaults } = fields.defaults;
+  fields.raw = raw;
+  fields.defaults = { ...defaults, head_dim: mla.qk_nope_head_dim + mla.qk_rope_head_dim };
+  return { ...llama(fields, family, name), mla };
 }
 
-function deepseekExperts(fields, layers) {
-  if (!fields.has("n_routed_experts")) return null;
-  if (fields.whole("moe_layer_freq", 1) !== 1) {
-    throw new Refused(
-      "moe_layer_freq",
-      "moe_layer_freq is not 1: experts in only some of the later layers are not counted here.",
-    );
-  }
-  const dense = fields.whole("first_k_dense_replace", 0, 0);
-  if (dense > layers)
-    throw new Refused("first_k_dense_replace", `first_k_dense_replace is ${dense}, with ${layers} layers.`);
-  const sizes = { d_expert: fields.whole("moe_intermediate_size"), dense_layers: dense };
-  return { ...chosen(fields, "n_routed_experts"), shared: fields.whole("n_shared_experts", 0, 0), ...sizes };
+/** Llama 4: the MLP of a layer without experts has a width of its own. */
+function llama4(fields, family, name) {
+  return { ...llama(fields, family, name), d_mlp: fields.size("intermediate_size_mlp") };
 }
 
-function chosen(fields, field, fallback = null, few = null) {
-  const [experts, each] = [fields.whole(field, fallback), fields.whole("num_experts_per_tok", few)];
-  if (each > experts) {
-    throw new Refused("num_experts_per_tok", `num_experts_per_tok is ${each}, of ${experts} experts.`);
-  }
-  return { experts, chosen: each };
-}
-
-function mixtral(fields) {
+/** Qwen3-Next: most layers attend linearly, and keep a state of constant size in place of K and V. */
+function qwen3Next(fields, family, name) {
+  const model = llama(fields, family, name);
+  const [keys, values] = [fields.whole("linear_num_key_heads"), fields.whole("linear_num_value_heads")];
+  divides("linear_num_key_heads", keys, values, "heads of values");
+  const named = fields.kinds("layer_types", model.layers);
+  if (named) known("layer_types", named, ["linear_attention", "full_attention"]);
+  const each = fields.whole("full_attention_interval", 4);
+  const linear = numbered(model.layers, (layer) =>
+    named ? named[layer] === "linear_attention" : (layer + 1) % each !== 0,
+  );
+  if (!linear.length) return model;
   return {
-    ...chosen(fields, "num_local_experts", 8, 2),
-    shared: 0,
-    d_expert: fields.size("intermediate_size", defaultsOf("mixtral")),
-    dense_layers: 0,
+    ...model,
+    linear: {
+      layers: linear.length,
+      key_heads: keys,
+      value_heads: values,
+      key_dim: fields.whole("linear_key_head_dim"),
+      value_dim: fields.whole("linear_value_head_dim"),
+      kernel: fields.whole("linear_conv_kernel_dim"),
+    },
   };
 }
 
-function qwenExperts(fields, layers) {
-  const each = fields.whole("decoder_sparse_step", 1);
-  const dense = fields.layers("mlp_only_layers");
-  const sparse = numbered(layers, (layer) => (layer + 1) % each === 0 && !dense.includes(layer)).length;
-  const d_expert = fields.size("moe_intermediate_size", defaultsOf("qwen3_moe"));
-  const sizes = { shared: 0, d_expert, dense_layers: layers - sparse };
-  // transformers 5 writes it under the name that Mixtral has.
-  const field = fields.has("num_local_experts") ? "num_local_experts" : "num_experts";
-  return { ...chosen(fields, field, 128, 8), ...sizes };
-}
-
-function ossExperts(fields) {
-  const experts = fields.whole("num_local_experts", 128);
-  const d_expert = fields.size("intermediate_size", defaultsOf("gpt_oss"));
-  return { experts, chosen: fields.whole("num_experts_per_tok", 4), shared: 0, d_expert, dense_layers: 0 };
-}
-
-const numbered = (layers, has) => Array.from({ length: layers }, (_, layer) => layer).filter(has);
-
-/** The layers that `layer_types` names, or those that `has` says where it is left out. */
-function windowOf(fields, layers, tokens, has) {
-  const kinds = fields.kinds("layer_types", layers);
-  for (const kind of kinds ?? []) {
-    if (!["sliding_attention", "full_attention"].includes(kind)) {
-      throw new Refused("layer_types", `layer_types has ${kind.slice(0, 40)}, whose cache is not known here.`);
+/** Gemma 3n: the last layers use the K and V of earlier ones, and every layer has rows of its own for each token. */
+function gemma3n(fields, family, name) {
+  const widths = fields.raw.intermediate_size;
+  if (Array.isArray(widths)) {
+    if (!widths.length || widths.some((width) => width !== widths[0])) {
+      throw new Refused(
+        "intermediate_size",
+        "intermediate_size differs from layer to layer, which is not counted here.",
+      );
     }
+    fields.raw = { ...fields.raw, intermediate_size: widths[0] };
   }
-  const windowed = numbered(layers, kinds ? (layer) => kinds[layer] === "sliding_attention" : has);
-  return windowed.length ? { tokens: tokens(), layers: windowed } : null;
+  const model = llama(fields, family, name);
+  const shared = fields.whole("num_kv_shared_layers", null, 0);
+  if (shared >= model.layers) {
+    throw new Refused("num_kv_shared_layers", `num_kv_shared_layers is ${shared}, of ${model.layers} layers.`);
+  }
+  return {
+    ...model,
+    kv_shared: shared,
+    altup: {
+      inputs: fields.whole("altup_num_inputs"),
+      rank: fields.whole("laurel_rank"),
+      vocab: fields.whole("vocab_size_per_layer_input"),
+      width: fields.whole("hidden_size_per_layer_input"),
+    },
+  };
 }
 
-/** A window in every layer, unless the config says null; left out it is `fallback`. */
-const everywhere = (fallback) => (fields, layers) => {
-  if (!fields.has("sliding_window") && (fallback === null || "sliding_window" in fields.raw)) return null;
-  return { tokens: fields.whole("sliding_window", fallback), layers: numbered(layers, () => true) };
+/** @type {Object<string, (fields: Fields, family: Family, name: string) => Model>} those whose fields are not Llama's alone */
+const READERS = {
+  gpt2,
+  gpt_bigcode: gpt2,
+  gpt_neox: neox,
+  falcon,
+  deepseek_v2: deepseek,
+  deepseek_v3: deepseek,
+  llama4_text: llama4,
+  qwen3_next: qwen3Next,
+  gemma3n_text: gemma3n,
 };
 
-/** Qwen: only where `use_sliding_window` says so, and from `max_window_layers` on. */
-function qwenWindow(fields, layers) {
-  if (!fields.flag("use_sliding_window", false) || !fields.has("sliding_window")) return null;
-  const first = fields.whole("max_window_layers", QWEN_FULL_LAYERS, 0);
-  return windowOf(
-    fields,
-    layers,
-    () => fields.whole("sliding_window"),
-    (layer) => layer >= first,
-  );
+/** @returns {Model} of a config of the family `name` */
+export function modelOf(fields, family, name) {
+  return (READERS[name] ?? llama)(fields, family, name);
 }
-
-/** Each `pattern`th layer is without a window, such as in Gemma 2 and 3. */
-const besidesEach =
-  (pattern, fallback = WINDOW) =>
-  (fields, layers) => {
-    const each = fields.whole("sliding_window_pattern", pattern);
-    const tokens = () => fields.whole("sliding_window", fallback);
-    return windowOf(fields, layers, tokens, (layer) => (layer + 1) % each !== 0);
-  };
-
-const gemma = { tied: true, headDim: 256 };
-const gemma3 = (fields) => llama(fields, "gemma3_text", { ...gemma, window: besidesEach(6) });
-const like = (shape) => (fields, family) => llama(fields, family, shape);
-
-/** @type {Map<string, (fields: Fields, family: string) => Model>} by `model_type` */
-export const FAMILIES = new Map(
-  Object.entries({
-    llama: like({}),
-    mistral: like({ window: everywhere(MISTRAL_WINDOW) }),
-    mixtral: like({ window: everywhere(null), moe: mixtral }),
-    phi3: like({ window: everywhere(null) }),
-    qwen2: like({ window: qwenWindow }),
-    qwen3: like({ window: qwenWindow, headDim: 128 }),
-    qwen3_moe: like({ window: qwenWindow, moe: qwenExperts }),
-    gemma: like(gemma),
-    gemma2: like({ ...gemma, window: besidesEach(2) }),
-    gemma3,
-    gemma3_text: gemma3,
-    olmo2: like({}),
-    olmo3: like({ window: besidesEach(4) }),
-    cohere: like({ tied: true }),
-    cohere2: like({ tied: true, window: besidesEach(4) }),
-    starcoder2: like({ tied: true, window: everywhere(null) }),
-    phi: like({}),
-    gpt_neox: (fields) => llama(fields.without("num_key_value_heads"), "gpt_neox"),
-    gpt_oss: like({ headDim: 64, window: besidesEach(2, OSS_WINDOW), moe: ossExperts }),
-    gpt2,
-    gpt_bigcode: gpt2,
-    falcon,
-    deepseek_v2: deepseek,
-    deepseek_v3: deepseek,
-  }),
-);

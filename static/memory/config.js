@@ -3,9 +3,9 @@
  * field. Pure.
  */
 
-import { defaultsOf } from "./config-defaults.js";
-import { FAMILIES, llama } from "./config-families.js";
+import { llama, modelOf } from "./config-families.js";
 import { Fields, Refused, shown } from "./config-fields.js";
+import { FAMILIES } from "./families.js";
 import { problemOf } from "./limits.js";
 
 const MOST_CHARACTERS = 200_000;
@@ -47,37 +47,63 @@ function read(text) {
   const outer = objectOf(parsed(text), "config.json");
   const inner =
     outer.text_config === undefined || outer.text_config === null ? outer : objectOf(outer.text_config, "text_config");
-  const fields = new Fields(inner);
-  const notes = inner === outer ? [] : ["Only the text model is counted, not what reads pictures or sound."];
-  if (fields.flag("is_encoder_decoder", false)) {
+  const whole = familyOf(outer.model_type);
+  const kind = whole?.text ? textKind(inner, outer, whole) : (inner.model_type ?? outer.model_type);
+  const family = familyOf(kind);
+  const fields = new Fields(inner, family?.defaults ?? {});
+  const notes =
+    inner !== outer || whole?.text ? ["Only the text model is counted, not what reads pictures or sound."] : [];
+  if (fields.flag("is_encoder_decoder")) {
     throw new Refused(
       "is_encoder_decoder",
       "is_encoder_decoder is true: a decoder that reads an encoder keeps other caches too.",
     );
   }
-  const kind = inner.model_type ?? outer.model_type;
-  const reader = typeof kind === "string" ? FAMILIES.get(kind) : undefined;
-  const model = reader ? reader(fields, kind) : taken(fields, kind, notes);
+  let model = family ? modelOf(fields, family, kind) : taken(fields, kind, notes);
+  const head = whole?.text ? new Fields(outer, whole.defaults) : null;
+  if (head) model = { ...model, tied: tiedOf(head, fields) };
   if (fields.has("quantization_config")) {
     notes.push("The weights of this config are stored quantized: choose their dtype.");
   }
   if (fields.has("num_nextn_predict_layers") && inner.num_nextn_predict_layers > 0) {
     notes.push("The layers that guess further tokens (num_nextn_predict_layers) are not counted.");
   }
+  if (model.window?.chunked) {
+    notes.push("Layers that attend in chunks are counted with a whole chunk, the most that they keep.");
+  }
   if (fields.assumed.size) {
-    const taken = [...fields.assumed].map((field) => `${field} = ${defaultsOf(model.family)[field]}`);
+    const values = { ...fields.defaults, ...whole?.defaults };
+    const taken = [...fields.assumed].map((field) => `${field} = ${values[field]}`);
     notes.push(`Left out, and taken as the class of this family in transformers has it: ${taken.join(", ")}.`);
   }
   tooLarge(model);
-  return { model, notes, matters: matters(fields, kind, inner !== outer) };
+  return { model, notes, matters: matters(fields, kind, head, inner !== outer) };
+}
+
+/** @returns {import("./families.js").Family|undefined} */
+function familyOf(kind) {
+  return typeof kind === "string" && Object.hasOwn(FAMILIES, kind) ? FAMILIES[kind] : undefined;
+}
+
+/** The family of the text model in one that reads more: its own name, unless it has none or is the whole. */
+function textKind(inner, outer, whole) {
+  return inner === outer ? whole.text : (inner.model_type ?? whole.text);
+}
+
+/** The LM head is outside the text model, and so is the flag that ties it. */
+function tiedOf(head, fields) {
+  if (!head.has("tie_word_embeddings")) fields.assumed.add("tie_word_embeddings");
+  return head.flag("tie_word_embeddings");
 }
 
 /** Short enough for an address: what an object says in full is not looked at. */
-function matters({ raw, seen }, kind, inside) {
+function matters({ raw, seen }, kind, head, inside) {
   const fields = [...seen].filter((field) => Object.hasOwn(raw, field));
   const plain = (value) => (typeof value === "object" && value !== null && !Array.isArray(value) ? {} : value);
   const kept = { model_type: kind, ...Object.fromEntries(fields.map((field) => [field, plain(raw[field])])) };
-  return JSON.stringify(inside ? { text_config: kept } : kept);
+  if (!head) return JSON.stringify(inside ? { text_config: kept } : kept);
+  const { model_type, tie_word_embeddings } = head.raw;
+  return JSON.stringify({ model_type, tie_word_embeddings, text_config: kept });
 }
 
 function parsed(text) {
@@ -119,11 +145,16 @@ function taken(fields, kind, notes) {
   if (unlike)
     throw new Refused(
       unlike,
-      `${named}, and ${unlike} says that its layers are not all like Llama's. These families can be read: ${[...FAMILIES.keys()].join(", ")}.`,
+      `${named}, and ${unlike} says that its layers are not all like Llama's. These families can be read: ${textFamilies().join(", ")}.`,
     );
-  const model = llama(fields, "llama", {});
+  fields.defaults = FAMILIES.llama.defaults;
+  const model = llama(fields, FAMILIES.llama, "llama");
   notes.push(`${named}: its layers are taken to be those of Llama, all of which keep every token.`);
   return model;
+}
+
+function textFamilies() {
+  return Object.keys(FAMILIES).filter((name) => !FAMILIES[name].text);
 }
 
 /** Sizes that are each possible, but not together. */

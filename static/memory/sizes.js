@@ -24,6 +24,56 @@ export function layerBytesPerToken(model, stored) {
 }
 
 /**
+ * How many layers keep K and V of their own: all but those that attend linearly, and those that use the K and V of an
+ * earlier layer.
+ *
+ * @param {Model} model
+ * @returns {{all: import("./arithmetic.js").Term, windowed: number}} `windowed`: how many of them have a window
+ */
+function keeping({ layers, linear, kv_shared: reusing = 0, window }) {
+  const first = layers - reusing;
+  const windowed = window?.layers.filter((layer) => layer < first).length ?? 0;
+  if (!linear && !reusing) return { all: term("layers", layers), windowed };
+  const others = [
+    ...(linear ? [term("linear layers", linear.layers)] : []),
+    ...(reusing ? [term("sharing layers", reusing)] : []),
+  ];
+  return { all: opened("layers that keep K and V", joined("−", "", [term("layers", layers), ...others])), windowed };
+}
+
+/**
+ * What layers that attend linearly keep of a whole request, however long: in each a matrix for every value head, in 32 bits
+ * whatever the cache is stored as, and the newest q, K and V that the convolution reads.
+ *
+ * @param {Model} model
+ * @param {Stored} stored
+ * @returns {Result} B
+ */
+export function stateBytes({ linear }, stored) {
+  const { layers, key_heads, value_heads, key_dim, value_dim, kernel } = linear;
+  const [heads, values] = [term("value heads", value_heads), term("value dim", value_dim)];
+  const matrix = joined("×", "B", [heads, term("key dim", key_dim), values, constant(4)]);
+  const keys = joined("×", "", [constant(2), term("key heads", key_heads), term("key dim", key_dim)]);
+  const mixed = joined("+", "", [opened("q and K", keys), opened("V", joined("×", "", [heads, values]))]);
+  const newest = opened("newest q, K and V", joined("×", "", [opened("q, K and V", mixed), term("kernel", kernel)]));
+  const each = joined("+", "B", [
+    opened("matrix", matrix),
+    opened("read by the convolution", vectorBytes(newest, stored)),
+  ]);
+  return joined("×", "B", [term("linear layers", layers), opened("state of a layer", each)]);
+}
+
+/** With the states of so many requests, where there are any. */
+function withStates(caches, model, requests, stored) {
+  if (!model.linear) return caches;
+  const states = joined("×", "B", [
+    term("requests", requests),
+    opened("state of a request", stateBytes(model, stored)),
+  ]);
+  return joined("+", "B", [opened("K and V", caches), opened("states", states)]);
+}
+
+/**
  * What all layers keep of one token: 2 × layers × KV heads × head dim × bytes. Of tokens beyond the window, layers that
  * have one keep nothing.
  *
@@ -32,7 +82,7 @@ export function layerBytesPerToken(model, stored) {
  * @returns {Result} B per token
  */
 export function cacheBytesPerToken(model, stored) {
-  return joined("×", "B/token", [...pair(model), term("layers", model.layers), ...vectorTerms(model, stored)]);
+  return joined("×", "B/token", [...pair(model), keeping(model).all, ...vectorTerms(model, stored)]);
 }
 
 function pair({ mla }) {
@@ -63,7 +113,8 @@ function vectorTerms({ kv_heads: kvHeads, head_dim: headDim, mla }, stored) {
 export function requestBytes(model, context, stored) {
   const tokens = term("context", context);
   if (!model.window) {
-    return joined("×", "B", [opened("bytes per token", cacheBytesPerToken(model, stored)), tokens]);
+    const caches = joined("×", "B", [opened("bytes per token", cacheBytesPerToken(model, stored)), tokens]);
+    return withStates(caches, model, 1, stored);
   }
   const kept = joined("min", "tokens", [tokens, term("window", model.window.tokens)]);
   return byKind(model, stored, () => tokens, opened("kept tokens", kept));
@@ -88,7 +139,8 @@ export function batchBytes(model, { context, requests, prefix }, stored) {
     );
   const full = kept(term("prefix", prefix), opened("tokens of each", own));
   if (!model.window) {
-    return joined("×", "B", [opened("bytes per token", cacheBytesPerToken(model, stored)), full]);
+    const caches = joined("×", "B", [opened("bytes per token", cacheBytesPerToken(model, stored)), full]);
+    return withStates(caches, model, requests, stored);
   }
   const window = term("window", model.window.tokens);
   const each = joined("min", "tokens", [opened("context − prefix", own), window]);
@@ -104,9 +156,9 @@ export function batchBytes(model, { context, requests, prefix }, stored) {
  */
 function byKind(model, stored, full, windowed) {
   const layer = opened("bytes of a layer's token", layerBytesPerToken(model, stored));
-  const count = model.window.layers.length;
+  const { all, windowed: count } = keeping(model);
   return joined("+", "B", [
-    opened("full layers", joined("×", "B", [term("full layers", model.layers - count), full(), layer])),
+    opened("full layers", joined("×", "B", [term("full layers", all.value - count), full(), layer])),
     opened("layers with a window", joined("×", "B", [term("layers with a window", count), windowed, layer])),
   ]);
 }

@@ -29,10 +29,9 @@ const ALL_WEIGHTS =
  * @returns {Result}
  */
 export function parametersRead(model, requests) {
-  const { total, embedding, experts } = parameters(model);
-  const table = model.tied ? [] : [opened("embedding", embedding)];
+  const { total, tables, experts } = parameters(model);
   const all = opened("parameters", total);
-  if (!experts) return joined("−", "", [all, ...table]);
+  if (!experts) return joined("−", "", [all, ...tables]);
   const unread = (1 - model.moe.chosen / model.moe.experts) ** requests;
   const share = stated(unread, "", "(1 − chosen ÷ experts)^requests", [
     term("chosen", model.moe.chosen),
@@ -40,7 +39,7 @@ export function parametersRead(model, requests) {
     term("requests", requests),
   ]);
   const idle = joined("×", "", [opened("experts", experts), opened("share that none chooses", share)]);
-  return joined("−", "", [all, ...table, opened("idle experts", idle)]);
+  return joined("−", "", [all, ...tables, opened("idle experts", idle)]);
 }
 
 /**
@@ -52,11 +51,16 @@ export function parametersRead(model, requests) {
  */
 export function stepBytes(model, { requests, context, weights, cache }) {
   const read = vectorBytes(opened("parameters read", parametersRead(model, requests)), weights);
-  const each = opened("cache of a request", requestBytes(model, context, cache));
+  const each = opened("cache of a request", requestBytes(asRead(model), context, cache));
   return joined("+", "B", [
     opened(model.tied ? "weights read" : "weights read, without the embedding table", read),
     opened("caches", joined("×", "B", [term("requests", requests), each])),
   ]);
+}
+
+/** Every layer reads K and V, also those of another layer. */
+function asRead(model) {
+  return model.kv_shared ? { ...model, kv_shared: 0 } : model;
 }
 
 /**
@@ -68,7 +72,7 @@ export function stepBytes(model, { requests, context, weights, cache }) {
  * @returns {Result} FLOP
  */
 export function stepFlops(model, { requests, context }) {
-  const pairs = (window) => joined("min", "", [term("context", context), term("window", window)]);
+  const pairs = ({ tokens }) => joined("min", "", [term("context", context), term("window", tokens)]);
   return joined("×", "FLOP", [
     term("requests", requests),
     opened("for each", withAttention(model, constant(1), term("context", context), pairs)),
@@ -86,11 +90,20 @@ export function stepFlops(model, { requests, context }) {
 export function prefillFlops(model, prompt) {
   const tokens = term("prompt", prompt);
   const all = stated((prompt * (prompt + 1)) / 2, "", "prompt × (prompt + 1) ÷ 2", [tokens]);
-  const pairs = (window) => {
+  const pairs = ({ tokens: window, chunked }) => {
     const w = Math.min(window, prompt);
+    if (chunked) return chunkPairs(w, prompt, tokens);
     return stated(w * prompt - (w * (w - 1)) / 2, "", "w × prompt − w × (w − 1) ÷ 2", [term("w", w), tokens]);
   };
   return withAttention(model, tokens, opened("pairs", all), pairs);
+}
+
+/** Each query sees its own chunk, up to itself. */
+function chunkPairs(w, prompt, tokens) {
+  const rest = prompt % w;
+  const value = (Math.floor(prompt / w) * w * (w + 1)) / 2 + (rest * (rest + 1)) / 2;
+  const formula = "⌊prompt ÷ w⌋ × w × (w + 1) ÷ 2 + rest × (rest + 1) ÷ 2";
+  return stated(value, "", formula, [term("w", w), tokens, term("rest", rest)]);
 }
 
 /** 2 × active parameters × tokens + layers × pairs × what one pair costs, by the kind of layer. */
@@ -101,9 +114,16 @@ function withAttention(model, tokens, full, windowed) {
   const layers = (name, number, pairs) => opened(name, joined("×", "FLOP", [term("layers", number), pairs, cost]));
   return joined("+", "FLOP", [
     opened("weights", weights),
-    layers("attention", model.layers - count, full),
-    ...(count ? [layers("attention in the window", count, opened("pairs", windowed(model.window.tokens)))] : []),
+    layers("attention", model.layers - count - (model.linear?.layers ?? 0), full),
+    ...(count ? [layers("attention in the window", count, opened("pairs", windowed(model.window)))] : []),
+    ...(model.linear ? [opened("linear attention", stateFlops(model.linear, tokens))] : []),
   ]);
+}
+
+/** Of each number of a state: read for a key, changed, read for a query. Two operations for each. */
+function stateFlops({ layers, value_heads: heads, key_dim: key, value_dim: value }, tokens) {
+  const sizes = [term("value heads", heads), term("key dim", key), term("value dim", value)];
+  return joined("×", "FLOP", [constant(6), term("linear layers", layers), ...sizes, tokens]);
 }
 
 /** A query and a key: their product, and the value times the weight. Two operations for each number, in every head. */
@@ -170,7 +190,10 @@ export function stepIntensity(model, inputs) {
  */
 export function prefillIntensity(model, prompt, { weights, cache }) {
   const read = vectorBytes(opened("parameters read", parametersRead(model, prompt)), weights);
-  const bytes = joined("+", "B", [opened("weights", read), opened("cache", requestBytes(model, prompt, cache))]);
+  const bytes = joined("+", "B", [
+    opened("weights", read),
+    opened("cache", requestBytes(asRead(model), prompt, cache)),
+  ]);
   return joined("÷", "FLOP/B", [opened("FLOP of prefill", prefillFlops(model, prompt)), opened("bytes read", bytes)]);
 }
 

@@ -69,6 +69,19 @@ def write_folder(
     return model
 
 
+def gguf_metadata(**changes: Any) -> dict[str, Any]:
+    """A GGUF file's tokenizer with `VOCAB`; `changes` replaces keys below `tokenizer.ggml.`, None leaves one out."""
+    raw = {
+        "model": "gpt2",
+        "pre": "smollm",
+        "tokens": VOCAB,
+        "token_type": [3 if token in SPECIALS else 1 for token in VOCAB],
+        "merges": [" ".join(pair) for pair in MERGES],
+        "eos_token_id": 0,
+    } | changes
+    return {f"tokenizer.ggml.{key}": value for key, value in raw.items() if value is not None}
+
+
 def gguf_tensors(arch: str = "llama", layers: int = 2) -> dict[str, np.ndarray]:
     """Random tensors under GGUF's names: 4 heads, 2 K/V heads, width 32, MLP 64."""
     rng = np.random.default_rng(0)

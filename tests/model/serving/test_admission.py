@@ -7,7 +7,7 @@ import pytest
 from kvscope.model.api import Ask, ServingSettings, WorkloadRequest
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.serving.admission import tokenized
-from tests.support.tiny_files import MERGES, SPECIALS, VOCAB
+from tests.support.tiny_files import gguf_metadata
 
 NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
 
@@ -23,14 +23,7 @@ NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system 
     ids=["a system role", "no system role", "a template that fails", "no template"],
 )
 def test_a_system_prompt_comes_first_whatever_the_template_takes(template: str | None, text: str) -> None:
-    fields = {
-        "model": "gpt2",
-        "pre": "gpt-2",
-        "tokens": VOCAB,
-        "token_type": [3 if token in SPECIALS else 1 for token in VOCAB],
-        "merges": [" ".join(pair) for pair in MERGES],
-    }
-    metadata = {f"tokenizer.ggml.{key}": value for key, value in fields.items()} | {"tokenizer.chat_template": template}
+    metadata = gguf_metadata() | {"tokenizer.chat_template": template}
     tokenizer = tokenizer_from_gguf(metadata, "a.gguf")
     request = WorkloadRequest("w", "be brief", (Ask("hello", 4),), (ServingSettings(blocks=8),))
     (made,) = tokenized(request, tokenizer, most_positions=64, layers=2)

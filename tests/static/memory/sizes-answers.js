@@ -8,11 +8,15 @@ import { layerBytesPerToken, requestBytes } from "../../../static/memory/sizes.j
 const answers = JSON.parse(readFileSync(0, "utf8")).map(({ config, dtype, contexts }) => {
   const { model, notes, problem } = readConfig(JSON.stringify(config));
   if (problem) return { problem };
+  const { layers, window, kv_shared: reusing = 0 } = model;
   return {
     notes,
     parameters: parameters(model).total.value,
     layer: layerBytesPerToken(model, { dtype }).value,
-    window: model.window && { tokens: model.window.tokens, layers: model.window.layers.length },
+    window: window && {
+      tokens: window.tokens,
+      layers: window.layers.filter((layer) => layer < layers - reusing).length,
+    },
     bytes: contexts.map((context) => requestBytes(model, context, { dtype }).value),
   };
 });

@@ -1,0 +1,42 @@
+/**
+ * The table of families, which the server's checkpoint reader shares (model/families.py says what is in it), and what it has of
+ * a family's layers that is not a size. Pure.
+ *
+ * @typedef {Object} Family
+ * @property {Object<string, number|boolean>} defaults
+ * @property {Object<string, number|boolean|string>} layer
+ * @property {Object<string, number|string>} [window]
+ * @property {string} [text]
+ *
+ * @typedef {Object} Layer
+ * @property {boolean} [gated] an MLP of three matrices, not two
+ * @property {number} norms before and after the halves of a layer
+ * @property {boolean} [centred] whether a norm shifts too, and so has two vectors
+ * @property {boolean} [qkv_bias]
+ * @property {boolean} [out_bias]
+ * @property {boolean} [mlp_bias]
+ * @property {boolean} [latent_bias] of what makes the latent vectors of q, K and V
+ * @property {boolean} [sinks] a learned number for each head, beside the scores
+ * @property {boolean} [expert_bias] of every matrix of an expert, and of the router
+ * @property {boolean} [head_bias] of the LM head
+ * @property {boolean} [qk_norm] of each head's q and k
+ * @property {boolean} [qk_norm_wide] of all heads' q together, and of all k
+ * @property {boolean} [gated_queries] whether q's matrix makes a gate for the output too
+ * @property {boolean} [shared_gate] whether a learned row weighs what shared experts say
+ * @property {boolean} [positions] whether positions are learned rows
+ */
+
+import families from "./families.json" with { type: "json" };
+
+/** @type {Object<string, Family>} by `model_type` */
+export const FAMILIES = /** @type {*} */ (families);
+
+/**
+ * @param {Family} family
+ * @param {(field: string) => boolean} [flag] what a config says; else the family's own values
+ * @returns {Layer}
+ */
+export function layerOf({ layer, defaults }, flag = (field) => /** @type {boolean} */ (defaults[field])) {
+  const facts = Object.entries(layer).map(([fact, is]) => [fact, typeof is === "string" ? flag(is) : is]);
+  return Object.fromEntries(facts);
+}

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import pytest
+from tokenizers import Regex, normalizers, pre_tokenizers
+
+from kvscope.model.api import Refused
+from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
+from tests.support.texts import TEXTS
+from tests.support.tiny_files import MERGES, SPECIALS, VOCAB, gguf_metadata
+
+
+def test_smollm_splits_digits_from_what_is_around_them() -> None:
+    # With a merge of a space and a digit in the vocabulary, only the split keeps them apart.
+    vocab = [*VOCAB, "Ġ1", "12"]
+    changes = {
+        "tokens": vocab,
+        "merges": [*(" ".join(pair) for pair in MERGES), "Ġ 1", "1 2"],
+        "token_type": [3 if token in SPECIALS else 1 for token in vocab],
+    }
+    smollm = tokenizer_from_gguf(gguf_metadata(**changes), "a.gguf")
+    gpt2 = tokenizer_from_gguf(gguf_metadata(pre="gpt-2", **changes), "a.gguf")
+    space, one, two = (VOCAB.index(token) for token in "Ġ12")
+    assert smollm.encode(" 12") == [space, one, two]
+    assert gpt2.encode(" 12") == [len(VOCAB), two]
+
+
+# How the public tokenizer.json of Llama 3 and Qwen2 split text, written out once more.
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+QWEN2 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+@pytest.mark.parametrize(("pre", "pattern"), [("llama-bpe", LLAMA3), ("qwen2", QWEN2)])
+@pytest.mark.parametrize("text", TEXTS)
+def test_named_splits_equal_the_published_ones(pre: str, pattern: str, text: str) -> None:
+    # Merging whatever is adjacent shows the boundaries: every word becomes as few tokens as its length allows.
+    ours = tokenizer_from_gguf(gguf_metadata(pre=pre, bos_token_id=1), "a.gguf")._inner
+    normalized = normalizers.NFC().normalize_str(text) if pre == "qwen2" else text
+    split = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
+    )
+    assert ours.pre_tokenizer.pre_tokenize_str(normalized) == split.pre_tokenize_str(normalized)
+
+
+def test_qwen2_composes_characters_before_it_splits() -> None:
+    qwen2 = tokenizer_from_gguf(gguf_metadata(pre="qwen2"), "a.gguf")
+    assert qwen2.decode(qwen2.encode("e\u0301")) == unicodedata.normalize("NFC", "e\u0301")
+
+
+def test_a_first_token_is_added_to_a_prompt_but_not_to_a_text_that_brings_its_own() -> None:
+    tokenizer = tokenizer_from_gguf(gguf_metadata(add_bos_token=True, bos_token_id=1), "a.gguf")
+    plain = tokenizer_from_gguf(gguf_metadata(add_bos_token=False, bos_token_id=1), "a.gguf")
+    assert tokenizer.encode(" the") == [1, *plain.encode(" the")]
+    assert tokenizer.encode("") == [1]
+    assert tokenizer.encode(" the", special=True) == plain.encode(" the") == [VOCAB.index("Ġthe")]
+
+
+def test_a_text_ends_at_the_declared_token_and_at_the_end_of_a_turn() -> None:
+    assert tokenizer_from_gguf(gguf_metadata(), "a.gguf").eos == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("names", "ending"),
+    [
+        (["<|eot_id|>", "<end_of_turn>", "</s>"], [True, True, True]),
+        (["<|fim_pad|>", "<|repo_name|>", "<|file_sep|>"], [True, True, True]),
+        (["<|return|>", "<|call|>", "<|end|>"], [True, True, False]),
+        (["<turn|>", "<|tool_response>", "</s>"], [True, True, False]),
+        (["<|end_of_turn|>"], [False]),
+    ],
+)
+@pytest.mark.parametrize("kind", [1, 3, 4], ids=["normal", "control", "user-defined"])
+def test_the_tokens_that_end_a_text_are_llama_cpps(names: list[str], ending: list[bool], kind: int) -> None:
+    # What llama_vocab_is_eog of llama-cpp-python 0.3.36 says of files with these tokens, whatever their kind.
+    tokens = [*VOCAB, *names]
+    kinds = [3 if token in SPECIALS else kind if token in names else 1 for token in tokens]
+    tokenizer = tokenizer_from_gguf(gguf_metadata(tokens=tokens, token_type=kinds), "a.gguf")
+    added = [len(VOCAB) + number for number, ends in enumerate(ending) if ends]
+    assert tokenizer.eos == (0, 2, *added)
+    for token in added:  # found as it is written, too
+        assert tokenizer.encode(f"x{tokens[token]}y")[1] == token
+
+
+def test_a_last_token_is_added_where_the_file_says_so() -> None:
+    tokenizer = tokenizer_from_gguf(gguf_metadata(add_eos_token=True), "a.gguf")
+    assert tokenizer.encode(" the") == [VOCAB.index("Ġthe"), 0]
+
+
+def test_a_user_defined_token_is_one_token_but_not_special() -> None:
+    tokens = [*VOCAB, "<tool_call>"]
+    kinds = [*([3] * 3), *([1] * (len(VOCAB) - 3)), 4]
+    tokenizer = tokenizer_from_gguf(gguf_metadata(tokens=tokens, token_type=kinds), "a.gguf")
+    assert tokenizer.encode("<tool_call>") == [len(VOCAB)]
+    assert tokenizer.token(len(VOCAB)) == {
+        "id": len(VOCAB),
+        "text": "<tool_call>",
+        "bytes": b"<tool_call>".hex(),
+        "special": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model": "llama"}, "scores"),
+        ({"model": "t5"}, "'t5'"),
+        ({"model": None}, "None"),
+        ({"pre": "kimi-k2"}, "'kimi-k2'"),
+        ({"tokens": None}, "incomplete"),
+        ({"merges": None}, "incomplete"),
+        ({"token_type": [1]}, "incomplete"),
+        ({"merges": ["q unknown"]}, "merges"),
+        ({"merges": ["noblank"]}, "merges"),
+        ({"merges": [7]}, "merges"),
+        ({"tokens": [7]}, "incomplete"),
+        ({"tokens": "abc"}, "tokens"),
+        ({"eos_token_id": "2"}, "eos_token_id"),
+        ({"add_bos_token": True}, "bos_token_id"),
+        ({"add_bos_token": True, "bos_token_id": 9999}, "9999"),
+        ({"tokens": [*VOCAB[:-1], VOCAB[0]]}, "twice"),
+    ],
+)
+def test_a_vocabulary_that_cannot_be_used_is_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(Refused, match=r"a\.gguf") as caught:
+        tokenizer_from_gguf(gguf_metadata(**changes), "a.gguf")
+    assert said in str(caught.value)
