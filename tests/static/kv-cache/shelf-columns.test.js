@@ -19,7 +19,12 @@ test("no more columns are drawn than there are positions, whatever the step says
   const { data, ...rest } = run.steps[2];
   const kv = { ...data.kv, positions: 2 ** 53, blocks: 2 ** 53 };
   const claiming = { ...run, steps: [...run.steps.slice(0, 2), { ...rest, data: { ...data, kv } }] };
-  assert.deepEqual(shelfOf({ run: claiming, step: 2, settled: 2, reveal: 4 }), { kept: 4, fresh: 1, room: 8, share: 1 });
+  assert.deepEqual(shelfOf({ run: claiming, step: 2, settled: 2, reveal: 4 }), {
+    kept: 4,
+    fresh: 1,
+    room: 8,
+    share: 1,
+  });
 });
 
 test("a step on its way has written as many layers as it has finished, and nothing before its first", () => {
