@@ -84,12 +84,13 @@ def front(request: pytest.FixtureRequest, server: Server, tmp_path: Path) -> Ite
 
 
 @pytest.fixture
-def page(new_page: Callable[..., Page], front: Front) -> Page:
-    """A page of somebody who is logged in where that is asked for."""
+def page(new_page: Callable[..., Page], front: Front) -> Iterator[Page]:
+    """A page of somebody who is logged in where that is asked for. It is closed before its proxy is."""
     page = new_page(own=True)
     if front.login:
         page.goto(front.login)
-    return page
+    yield page
+    page.close()
 
 
 def port_of(server: Server) -> int:
