@@ -149,9 +149,10 @@ def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
 
 
 def copy_sources(static: Path, target: Path) -> None:
-    """Copy all style sheets, modules and the data that they import, `import.meta.url` replaced by the address at which a checkout serves a module.
+    """Copy all style sheets, modules and the data that they import.
 
-    Code in a bundle has another address, and what it names relative to its own would not be found.
+    `import.meta.url` is replaced by the address at which a checkout serves a module: code in a bundle has another one,
+    and what it names relative to its own would not be found.
     """
     for path in sorted(static.rglob("*")):
         relative = path.relative_to(static)
