@@ -1,5 +1,5 @@
-"""Folders whose config.json leaves something out, says it twice, or contradicts itself: they compute what `transformers`
-computes from the same files, to the logit, or are refused with the setting named.
+"""Folders whose config.json leaves something out, says it twice, or contradicts itself: they compute what
+`transformers` computes from the same files, to the logit, or are refused with the setting named.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ LLAMA3 = {
     "original_max_position_embeddings": 16,
 }
 LONG = {"rope_type": "longrope", "short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [1.0, 4.0, 8.0, 16.0]}
+MIXED = ["full_attention", "sliding_attention"]
 Change = dict[str, Any]
 ALIKE: list[tuple[str, Change]] = [
     # rope, in one table or in two
@@ -99,7 +100,7 @@ REFUSED: list[tuple[str, Change, str]] = [
     ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx"),
     (
         "qwen2",
-        {"layer_types": ["full_attention", "sliding_attention"], "use_sliding_window": True, "sliding_window": 4},
+        {"layer_types": MIXED, "use_sliding_window": True, "sliding_window": 4},
         "only some layers",
     ),
     ("mistral", {"model_type": "mixtral"}, "'mixtral'"),

@@ -114,11 +114,13 @@ def write_gguf(
     kinds: dict[str, gguf.GGMLQuantizationType] | None = None,
     omit: tuple[str, ...] = (),
     split: int = 0,
+    tokenizer: dict[str, Any] | None = None,
     **metadata: Any,
 ) -> dict[str, np.ndarray]:
     """A GGUF file of `tensors` (or random ones); `kinds` quantizes some. `metadata` replaces keys, `__` for a dot.
 
-    `split`: make several files of so many tensors each; 0 for one file.
+    `split`: make several files of so many tensors each; 0 for one file. `tokenizer`: its keys, where they are not
+    those of `gguf_metadata()`.
     """
     tensors = gguf_tensors(arch) if tensors is None else tensors
     values: dict[str, Any] = {
@@ -134,22 +136,17 @@ def write_gguf(
         values |= {"attention.head_count_kv": 2, "attention.layer_norm_rms_epsilon": 1e-6, "rope.freq_base": 10000.0}
     values |= {key.replace("__", "."): value for key, value in metadata.items()}
     writer = gguf.GGUFWriter(path, arch, split_max_tensors=split)
+    adders: dict[type, Any] = {
+        int: writer.add_uint32,
+        float: writer.add_float32,
+        str: writer.add_string,
+        list: writer.add_array,
+    }
     for key, value in values.items():
-        kinds_of_keys = {
-            int: writer.add_uint32,
-            float: writer.add_float32,
-            str: writer.add_string,
-            list: writer.add_array,
-        }
-        add = kinds_of_keys[type(value)]
         if key not in omit:
-            add(f"{arch}.{key}", value)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("smollm")
-    writer.add_token_list(VOCAB)
-    writer.add_token_types([3 if token in SPECIALS else 1 for token in VOCAB])
-    writer.add_token_merges([" ".join(pair) for pair in MERGES])
-    writer.add_eos_token_id(0)
+            adders[type(value)](f"{arch}.{key}", value)
+    for key, value in (gguf_metadata() if tokenizer is None else tokenizer).items():
+        adders[type(value)](key, value)
     writer.add_chat_template(TEMPLATE)
     for name, tensor in tensors.items():
         if name in omit:
