@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import struct
 import sys
@@ -161,15 +162,17 @@ def taken(kind: str, seed: int, silences: Silences) -> Iterator[Mutant]:
             yield mutant
 
 
-def storm(most: dict[str, int], seed: int) -> Silences:
-    """Bring `most` mutants of each kind to a server and open them there."""
-    silences = Silences()
+def storm(most: dict[str, int], seed: int, minutes: float = math.inf) -> Silences:
+    """Bring `most` mutants of each kind to a server and open them there, fewer where that takes longer."""
+    silences, end = Silences(), time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         server = LiveServer(Path(folder) / "data", None, service=SERVICE, options=("--imports-per-minute", "0"))
         try:
             for kind, count in most.items():
                 context = launched(playwright)
                 for mutant in islice(taken(kind, seed, silences), count):
+                    if time.monotonic() > end:
+                        break
                     address = brought(server.url, mutant, silences)
                     if address is None:
                         continue
@@ -228,10 +231,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.numbers", description=__doc__)
     parser.add_argument("--runs", type=int, default=350, help="how many mutants of a run are opened")
     parser.add_argument("--workloads", type=int, default=150, help="and of a workload")
+    parser.add_argument("--minutes", type=float, default=60, help="no further one is opened after that")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     began = time.monotonic()
-    silences = storm({"run": options.runs, "workload": options.workloads}, options.seed)
+    silences = storm({"workload": options.workloads, "run": options.runs}, options.seed, options.minutes)
     print(f"{len(silences.longest)} opened, {silences.refused} refused in {time.monotonic() - began:.0f} s")
     for name, seconds in sorted(silences.longest.items(), key=lambda each: -each[1])[:5]:
         print(f"  silent for {seconds:.2f} s: {name}")
