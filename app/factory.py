@@ -156,6 +156,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
     app.register_blueprint(workloads.blueprint(runs, engine, desk, limits))
     app.register_blueprint(vocabulary.blueprint(reads))
+    access.declared(app.view_functions)  # or it is not served
     return app
 
 

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -18,6 +19,7 @@ import socketio
 from flask import Flask, request
 from flask_socketio import ConnectionRefusedError, SocketIO
 
+from kvscope.app.http.access import CONNECTS, FOLLOWS, Access, declare, declared
 from kvscope.app.http.problems import Problem, fault, not_stored, unknown
 from kvscope.app.http.requests import MAX_SEQ
 from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard, sparing_logger
@@ -141,8 +143,8 @@ class Live:
         self._server = socket.server
         socket.on_event("connect", self._connect)
         socket.on_event("disconnect", self._disconnect)
-        socket.on_event("watch", lambda *said: self._answer(self._watch, said))
-        socket.on_event("unwatch", lambda *said: self._answer(self._unwatch, said))
+        socket.on_event("watch", partial(self._answer, self._watch))
+        socket.on_event("unwatch", partial(self._answer, self._unwatch))
         socket.server.on("*", _no_such_event)
         self._guard = SocketGuard(socket.server, self._most, self._most_per_address)
         self._guard.init_app(app)
@@ -156,6 +158,11 @@ class Live:
             watch.stop()
 
     @property
+    def events(self) -> dict[str, Access]:
+        """Who may send which, and what it costs."""
+        return declared({"connect": self._connect, "watch": self._watch, "unwatch": self._unwatch})
+
+    @property
     def viewers(self) -> int:
         """How many sockets are connected."""
         with self._lock:
@@ -166,6 +173,7 @@ class Live:
         with self._lock:
             return {run for viewer in self._viewers.values() for run in viewer.seen}
 
+    @declare(CONNECTS)
     def _connect(self, _auth: Any = None) -> None:
         assert self._server is not None
         assert self._guard is not None
@@ -182,7 +190,7 @@ class Live:
         for watch in watches:
             watch.stop()
 
-    def _answer(self, handler: Callable[[str, Any], dict[str, Any]], said: tuple[Any, ...]) -> dict[str, Any]:
+    def _answer(self, handler: Callable[[str, Any], dict[str, Any]], *said: Any) -> dict[str, Any]:
         try:
             if len(said) > 1:
                 raise Problem(422, "One object is taken beside the event's name.")
@@ -195,6 +203,7 @@ class Live:
             log.exception("a message of a viewer failed")
             return {"error": fault().document()}
 
+    @declare(FOLLOWS)
     def _watch(self, sid: str, body: Any) -> dict[str, Any]:
         run, after = _run_of(body), _after_of(body)
         head = self._runs.head(run)
@@ -218,6 +227,7 @@ class Live:
         watch.start(lambda: self._forget(sid, run, watch))
         return {"run": run, "last_seq": head.last_seq}
 
+    @declare(FOLLOWS)
     def _unwatch(self, sid: str, body: Any) -> dict[str, Any]:
         run = _run_of(body)
         with self._lock:
