@@ -22,7 +22,7 @@ from flask_socketio import ConnectionRefusedError, SocketIO
 from kvscope.app.http.access import CONNECTS, FOLLOWS, Access, declare, declared
 from kvscope.app.http.problems import Problem, fault, not_stored, unknown
 from kvscope.app.http.requests import MAX_SEQ
-from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard, sparing_logger
+from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 
@@ -137,8 +137,8 @@ class Live:
             async_handlers=False,  # a viewer's watch and unwatch must not overtake each other
             manage_session=False,
             max_http_buffer_size=MAX_MESSAGE_BYTES,
-            logger=sparing_logger(f"{__name__}.socketio"),
-            engineio_logger=sparing_logger(f"{__name__}.engineio"),
+            logger=_errors_of("socketio"),
+            engineio_logger=_errors_of("engineio"),
         )
         self._server = socket.server
         socket.on_event("connect", self._connect)
@@ -262,6 +262,13 @@ class Live:
         body = {"run": run, "error": not_stored(error).document()}
         with self._guard.sending(self._server.manager.eio_sid_from_sid(sid, NAMESPACE)):
             self._server.emit("problem", body, to=sid, namespace=NAMESPACE)
+
+
+def _errors_of(library: str) -> logging.Logger:
+    """A logger that passes over what the library warns of."""
+    logger = logging.getLogger(f"{__name__}.{library}")
+    logger.setLevel(logging.ERROR)
+    return logger
 
 
 def _sid() -> str:

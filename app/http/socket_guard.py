@@ -1,13 +1,12 @@
 """What may come in by Socket.IO, and from how many: before Engine.IO, which trusts its clients, gets to see it.
 
 A client that says what cannot be read is told so, with the event `problem` or in the reason with which its socket is
-closed. None of it is worth a traceback, and the log gets a few lines a minute at most.
+closed. None of it is worth a traceback.
 """
 
 from __future__ import annotations
 
 import io
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -38,26 +37,9 @@ JOINING_S = 10.0
 RETRY_S = 30
 FROM_CLIENTS = frozenset((packet.CLOSE, packet.PING, packet.PONG, packet.MESSAGE, packet.UPGRADE))
 NOT_POLLED = frozenset((packet.PING,))
-LOGGED_PER_MINUTE = 10
 UNREADABLE = "That is no Socket.IO message that this server takes."
 PROTOCOL_ERROR = 1002
 """RFC 6455, 7.4.1."""
-
-
-class Sparing(logging.Filter):
-    """Lets so many records through in a minute."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._minute, self._let = 0, 0
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether there is room for one more."""
-        minute = int(record.created // 60)
-        if minute != self._minute:
-            self._minute, self._let = minute, 0
-        self._let += 1
-        return self._let <= LOGGED_PER_MINUTE
 
 
 class WebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]
@@ -249,12 +231,3 @@ def _unreadable(environ: WSGIEnvironment) -> Problem | None:
         return Problem(400, UNREADABLE, field="body")
     environ["wsgi.input"] = io.BytesIO(body)
     return None
-
-
-def sparing_logger(name: str) -> logging.Logger:
-    """A logger whose errors are few."""
-    logger = logging.getLogger(name)
-    logger.setLevel(logging.ERROR)
-    if not logger.filters:
-        logger.addFilter(Sparing())
-    return logger
