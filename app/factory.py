@@ -86,6 +86,7 @@ class Parts:
         self.expiry.start()
         self.budget.start()
         self.presence.start()
+        self.live.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""

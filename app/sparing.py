@@ -1,4 +1,4 @@
-"""Standard error stays short whatever strangers do: one line of a kind in a minute, which says how many it stands for."""
+"""Standard error stays short whatever strangers do: a line of each kind in a minute, which says how many more came."""
 
 from __future__ import annotations
 

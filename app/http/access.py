@@ -76,16 +76,16 @@ def declare(access: Access) -> Callable[[View], View]:
 
 def declared(views: Mapping[str, Callable[..., Any]]) -> dict[str, Access]:
     """The access of each view, by the view's name. Raises LookupError where one has none."""
-    missing = [name for name, view in views.items() if not hasattr(view, "access")]
-    if missing:
+    found = {name: getattr(view, "access", None) for name, view in views.items()}
+    if missing := [name for name, access in found.items() if access is None]:
         raise LookupError(f"No access is declared of {', '.join(missing)}.")
-    return {name: view.access for name, view in views.items()}  # type: ignore[attr-defined]
+    return {name: access for name, access in found.items() if access is not None}
 
 
 def asked() -> Access:
     """The access of the view that answers the request."""
-    access: Access = current_app.view_functions[str(request.endpoint)].access  # type: ignore[attr-defined]
-    return access
+    name = str(request.endpoint)
+    return declared({name: current_app.view_functions[name]})[name]
 
 
 def count(limits: Limits) -> Visitor:

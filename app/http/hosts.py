@@ -25,7 +25,7 @@ FORWARDED_FOR = "HTTP_X_FORWARDED_FOR"
 FORWARDED = re.compile(r"HTTP_(X_FORWARDED_\w+|FORWARDED|X_REAL_IP|VIA)")
 """Headers that proxies add."""
 SOMEBODY = "unknown"
-"""The address of whoever comes through a proxy on this machine that does not say, to us, for whom it asks (RFC 7239)."""
+"""The address of whoever comes through a proxy on this machine that may not say, or does not, for whom it asks."""
 UNNAMED = (
     "A proxy on this machine forwards requests and does not say for whom, or is not named by --proxy: all its visitors "
     "are limited as one. If it sends X-Forwarded-For, start with --proxy 127.0.0.1."

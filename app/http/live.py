@@ -22,8 +22,9 @@ from flask_socketio import ConnectionRefusedError, SocketIO
 from kvscope.app.http.access import CONNECTS, FOLLOWS, Access, declare, declared
 from kvscope.app.http.problems import Problem, fault, not_stored, unknown
 from kvscope.app.http.requests import MAX_SEQ
-from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard
+from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard, TextPacket
 from kvscope.app.store.errors import StoreError
+from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 
 MAX_QUEUED_PACKETS = 12
@@ -35,6 +36,8 @@ WAIT_S = 10.0
 READ_AGAIN_S = 1.0
 """How long after the log could not be read it is tried again."""
 MAX_WATCHES = 8
+LOOK_S = 1.0
+"""How often handshakes are looked at."""
 
 log = logging.getLogger(__name__)
 
@@ -137,6 +140,7 @@ class Live:
             async_handlers=False,  # a viewer's watch and unwatch must not overtake each other
             manage_session=False,
             max_http_buffer_size=MAX_MESSAGE_BYTES,
+            serializer=TextPacket,
             logger=_errors_of("socketio"),
             engineio_logger=_errors_of("engineio"),
         )
@@ -148,9 +152,15 @@ class Live:
         socket.server.on("*", _no_such_event)
         self._guard = SocketGuard(socket.server, self._most, self._most_per_address)
         self._guard.init_app(app)
+        self._handshakes = Rounds("handshakes", self._guard.end_the_late, LOOK_S, log.error)
+
+    def start(self) -> None:
+        """Begin to end handshakes that are late."""
+        self._handshakes.start()
 
     def close(self) -> None:
         """Stop every watch."""
+        self._handshakes.close()
         with self._lock:
             watches = [watch for viewer in self._viewers.values() for watch in viewer.watches.values()]
             self._viewers.clear()
