@@ -143,6 +143,7 @@ def build(settings: Settings) -> Flask:
     live.init_app(app)
     frame_compression.init_app(app)
     hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies)
+    security.everywhere(app)
     app.register_blueprint(run_routes.blueprint(runs, engine, reads, desk, limits))
     app.register_blueprint(studies.blueprint(runs, engine, desk, limits, shipped))
     app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, reads, maker, limits))
