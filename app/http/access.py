@@ -1,7 +1,7 @@
 """Who may call what, what it costs the server, and which limit counts it: one declaration beside each route.
 
 Nothing is served that has none. Of them are made the check before each request, what a client is counted by, the
-document (openapi.py) and the table that `python -m kvscope.app.http.table` prints.
+document (openapi.py) and the table that `python -m kvscope.app.routes` prints.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from kvscope.app.http import table
+from kvscope.app import routes as table
 from kvscope.app.http.access import DELETES, SENDS, Access, declare, declared
 from kvscope.app.settings import Settings
 from tests.support.live_server import FAKE
@@ -190,5 +190,5 @@ def test_the_document_asks_for_what_the_table_says(filled: Filled) -> None:
 
 
 def test_the_table_that_is_written_down_is_the_code_s(app: Flask) -> None:
-    written = (Path(__file__).parents[3] / "docs" / "api.md").read_text("utf-8")
-    assert table.markdown(app) in written, "python -m kvscope.app.http.table"
+    written = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
+    assert table.markdown(app) in written, "python -m kvscope.app.routes"
