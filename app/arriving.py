@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import select
 import time
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from socket import socket
 
 from gunicorn.http.unreader import SocketUnreader
+
+from kvscope.app.http.problems import Problem
+from kvscope.app.http.security import BARE
 
 HEAD_S = 10.0
 """How long the head of a request may take from its first byte, or a new connection's first byte."""
@@ -93,13 +94,6 @@ class Paced(SocketUnreader):  # type: ignore[misc]
 
 def refusal(status: int, sentence: str, retry_after: int | None = None) -> bytes:
     """An answer to a request that nobody read, and the last one on its connection."""
-    members = {"title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
-    body = json.dumps(members).encode()
-    lines = [
-        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-        "Content-Type: application/problem+json",
-        f"Content-Length: {len(body)}",
-        *([f"Retry-After: {retry_after}"] if retry_after is not None else []),
-        "Connection: close",
-    ]
-    return "\r\n".join(lines).encode() + END_OF_HEAD + body
+    answer = Problem(status, sentence, retry_after=retry_after, headers={**BARE, "Connection": "close"}).response()
+    head = "".join(f"{name}: {value}\r\n" for name, value in answer.headers)
+    return f"HTTP/1.1 {answer.status}\r\n{head}\r\n".encode() + answer.data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,7 @@ from kvscope.app.store.sessions import SessionStore
 if TYPE_CHECKING:
     from kvscope.app.store.postgresql import Hold
 
+log = logging.getLogger(__name__)
 
 PRESENCE_S = 1.0
 """How often the database is looked at while nobody uses it."""
@@ -86,6 +87,7 @@ class Parts:
         self.expiry.start()
         self.budget.start()
         self.presence.start()
+        self.live.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
@@ -141,8 +143,9 @@ def build(settings: Settings) -> Flask:
     access.init_app(app, settings.token)
     compression.init_app(app)
     live.init_app(app)
+    frame_compression.init_app(app)
     hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies)
-    frame_compression.init_app(app)  # by what proxies add, also those whose word counts for nothing else
+    security.everywhere(app)
     app.register_blueprint(run_routes.blueprint(runs, engine, reads, desk, limits))
     app.register_blueprint(studies.blueprint(runs, engine, desk, limits, shipped))
     app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, reads, maker, limits))
@@ -158,6 +161,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
     app.register_blueprint(workloads.blueprint(runs, engine, desk, limits))
     app.register_blueprint(vocabulary.blueprint(reads))
+    access.declared(app.view_functions)  # or it is not served
     return app
 
 
@@ -183,4 +187,4 @@ def _limits(settings: Settings) -> Limits:
 
 def report(message: str) -> None:
     """One line for the operator."""
-    print(f"kvscope: {message}", file=sys.stderr, flush=True)
+    log.warning(message)

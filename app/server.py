@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import logging
 import os
 import resource
 import signal
@@ -25,7 +26,7 @@ from typing import IO, Any, TypeVar
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
-from kvscope.app import create_app
+from kvscope.app import create_app, sparing
 from kvscope.app.arbiter import OneWorker
 from kvscope.app.factory import report
 from kvscope.app.settings import Settings
@@ -54,6 +55,8 @@ DEPARTED = (errno.EBADF, errno.ECONNRESET, errno.ENOTCONN, errno.EPIPE)
 
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 class CannotServe(Exception):
@@ -99,6 +102,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Flask:
         """The application, in the worker, its engine starting."""
+        sparing.install()
         threading.excepthook = pass_over_departures
         app = create_app(self._settings)
         app.extensions["kvscope"].start()
@@ -155,7 +159,7 @@ def pass_over_departures(failure: threading.ExceptHookArgs) -> None:
     """
     left = isinstance(failure.exc_value, OSError) and failure.exc_value.errno in DEPARTED
     if not (left and failure.thread and failure.thread.name.endswith("(writer)")):
-        threading.__excepthook__(failure)
+        log.error("a thread failed", exc_info=failure.exc_value)
 
 
 def serve(settings: Settings) -> None:

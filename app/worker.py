@@ -12,18 +12,28 @@ import socket
 import struct
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address, ip_network
 from selectors import EVENT_READ
-from typing import Any
+from typing import Any, Literal
 
+from gunicorn.http.errors import (
+    ExpectationFailed,
+    InvalidResponseHeader,
+    InvalidResponseHeaderName,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    ParseException,
+    UnsupportedTransferCoding,
+)
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from kvscope.app.arriving import HEAD_S, Arriving, Paced, refusal
+from kvscope.app.http.problems import fault
 from kvscope.app.http.visitors import network_of
 
 ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
@@ -39,6 +49,16 @@ MAX_ARRIVING_BYTES = 64 * 1024 * 1024
 MAX_STREAMED, MAX_STREAMED_PER_ADDRESS = 8, 2
 LOOK_S = 0.25
 RETRY_S = 10
+NOT_HTTP: Mapping[type[Exception], int] = {
+    ExpectationFailed: 417,
+    LimitRequestHeaders: 431,
+    LimitRequestLine: 414,
+    UnsupportedTransferCoding: 501,
+}
+"""Statuses of what is not simply a bad request."""
+OURS = InvalidResponseHeader, InvalidResponseHeaderName
+What = Literal["connections", "requests", "files"]
+"""What is counted of an address."""
 FULL = "There are as many connections, in all or from your address, as the server takes."
 
 
@@ -77,9 +97,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._limits: Limits = self.app.limits
         self._arriving: dict[Connection, Arriving] = {}
         self._leaving: dict[Connection, float] = {}
-        self._connections: Counter[str] = Counter()
-        self._requests: Counter[str] = Counter()
-        self._streams: Counter[str] = Counter()
+        self._counted: Counter[tuple[What, str]] = Counter()
         self._looked = 0.0
         super().init_process()
 
@@ -105,7 +123,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             connection = Connection(self.cfg, sock, client, listener.getsockname())
             connection.spared = self._limits.spares(client[0]) if isinstance(client, tuple) else True
             self.nr_conns += 1
-            self._connections[connection.address] += 1
+            self._counted["connections", connection.address] += 1
             if self._has_room_for(connection):
                 self._await(connection, HEAD_S, b"")
             else:
@@ -115,7 +133,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """Whether there is room, at need that of the one that was answered, or has sent half a request or none, for
         longest; of the same address where that has as many as it may have.
         """
-        over = self._is_over(self._connections, connection, self._limits.connections_per_address)
+        over = self._has_over(self._limits.connections_per_address, "connections", connection)
         if not over and self.nr_conns < self.worker_connections:
             return True
         for waiting in (self._leaving, self._arriving):
@@ -130,13 +148,22 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         if connection in self._arriving:
             with suppress(OSError):
                 connection.sock.send(refusal(503, FULL, RETRY_S))
-        self._forget(connection)
         self._close(connection)
+
+    def handle_error(self, _request: Any, client: socket.socket, _address: Any, error: Exception) -> None:
+        """Say what is wrong with a request that is no HTTP, or that the server failed."""
+        if isinstance(error, ParseException) and not isinstance(error, OURS):
+            answer = refusal(NOT_HTTP.get(type(error), 400), f"The request is not valid HTTP: {error}.")
+        else:
+            self.log.exception("A request failed")
+            answer = refusal(500, fault().detail)
+        with suppress(OSError):
+            client.sendall(answer)
 
     def finish_request(self, connection: Connection, done: Future[bool]) -> None:
         """After an answer: wait for the next request, or part."""
-        self._requests[connection.address] -= 1
-        self._streams[connection.address] -= connection.streamed
+        self._counted["requests", connection.address] -= 1
+        self._counted["files", connection.address] -= connection.streamed
         goes_on = not done.cancelled() and done.exception() is None and done.result() and self.alive
         try:
             connection.sock.setblocking(False)
@@ -154,13 +181,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         if now < self._looked + LOOK_S:
             return
         self._looked = now
+        self._counted = +self._counted  # without those that are 0
         for connection, arriving in list(self._arriving.items()):
             if arriving.deadline > now:
                 continue
             if arriving.data:
                 self._turn_away(connection, 408, "The request did not come in time.")
             else:
-                self._forget(connection)
                 self._close(connection)
         held = sum(len(arriving.data) for arriving in self._arriving.values())
         while held > MAX_ARRIVING_BYTES:
@@ -169,16 +196,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._turn_away(connection, 503, "The server is receiving as much as it takes.")
         for connection, until in list(self._leaving.items()):
             if until <= now:
-                self._forget(connection)
                 self._close(connection)
 
     def _await(self, connection: Connection, idle_s: float, data: bytes) -> None:
-        arriving = Arriving(time.monotonic() + idle_s)
-        self._arriving[connection] = arriving
+        self._arriving[connection] = Arriving(time.monotonic() + idle_s)
         self._register(connection, partial(self._on_data, connection))
         if data:
-            arriving.take(data)
-            self._look_at(connection, arriving)
+            self._take(connection, data)
 
     def _register(self, connection: Connection, on_readable: Callable[[Any], None]) -> None:
         try:
@@ -191,17 +215,14 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         if connection not in self._arriving:  # it was let go since the event came
             return
         data = _received(connection.sock)
-        if data is None:
-            return
-        if not data:
-            self._forget(connection)
+        if data:
+            self._take(connection, data)
+        elif data is not None:
             self._close(connection)
-            return
+
+    def _take(self, connection: Connection, data: bytes) -> None:
         arriving = self._arriving[connection]
         arriving.take(data)
-        self._look_at(connection, arriving)
-
-    def _look_at(self, connection: Connection, arriving: Arriving) -> None:
         if arriving.is_too_long:
             self._turn_away(connection, 431, "The head of the request is too long.")
         elif arriving.is_whole:
@@ -209,20 +230,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _serve(self, connection: Connection, arriving: Arriving) -> None:
         """Give the request to a thread."""
-        if self._is_over(self._requests, connection, self._limits.requests_per_address - 1):
-            self._turn_away(connection, 429, "As many of your address's requests are being answered as may be at once.")
+        if problem := self._why_not(connection, arriving.streamed):
+            self._turn_away(connection, *problem)
             return
-        connection.streamed = arriving.streamed
-        if connection.streamed:
-            if self._streams.total() >= MAX_STREAMED:
-                self._turn_away(connection, 503, "The server is receiving as many files as it takes.")
-                return
-            if self._is_over(self._streams, connection, MAX_STREAMED_PER_ADDRESS - 1):
-                self._turn_away(connection, 429, "Your address is sending as many files as it may at once.")
-                return
         self._forget(connection)
-        self._requests[connection.address] += 1
-        self._streams[connection.address] += connection.streamed
+        connection.streamed = arriving.streamed
+        self._counted["requests", connection.address] += 1
+        self._counted["files", connection.address] += connection.streamed
         connection.data_ready = True
         if not connection.initialized:
             connection.init()
@@ -231,9 +245,18 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         connection.parser.unreader.begin(bytes(arriving.data))
         self.enqueue_req(connection)
 
-    @staticmethod
-    def _is_over(counted: Counter[str], connection: Connection, most: int) -> bool:
-        return not connection.spared and counted[connection.address] > most
+    def _why_not(self, connection: Connection, streamed: bool) -> tuple[int, str] | None:
+        """Status and sentence, where a request is not to be answered now."""
+        if self._has_over(self._limits.requests_per_address - 1, "requests", connection):
+            return 429, "As many of your address's requests are being answered as may be at once."
+        if streamed and sum(count for (what, _), count in self._counted.items() if what == "files") >= MAX_STREAMED:
+            return 503, "The server is receiving as many files as it takes."
+        if streamed and self._has_over(MAX_STREAMED_PER_ADDRESS - 1, "files", connection):
+            return 429, "Your address is sending as many files as it may at once."
+        return None
+
+    def _has_over(self, most: int, what: What, connection: Connection) -> bool:
+        return not connection.spared and self._counted[what, connection.address] > most
 
     def _turn_away(self, connection: Connection, status: int, sentence: str) -> None:
         self._forget(connection)
@@ -254,7 +277,6 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _pass_over(self, connection: Connection, _sock: Any) -> None:
         if connection in self._leaving and _received(connection.sock) == b"":
-            self._forget(connection)
             self._close(connection)
 
     def _forget(self, connection: Connection) -> None:
@@ -265,11 +287,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]
                 self.poller.unregister(connection.sock)
 
     def _close(self, connection: Connection) -> None:
+        self._forget(connection)
         self.nr_conns -= 1
-        self._connections[connection.address] -= 1
-        for counted in (self._connections, self._requests, self._streams):
-            if not counted[connection.address]:
-                del counted[connection.address]
+        self._counted["connections", connection.address] -= 1
         connection.close()
 
 

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from gunicorn.config import Config
 from gunicorn.glogging import Logger
+
+from kvscope.app.sparing import Sparing
 
 GUESS = " Perhaps out of memory?"
 
 
 class WorkerLog(Logger):  # type: ignore[misc]
-    """gunicorn's own, but for its guess at why a process was killed: it knows the signal, and not who sent it."""
+    """gunicorn's own, sparingly, and without its guess at why a process was killed: it knows the signal, and not who
+    sent it.
+    """
+
+    def setup(self, cfg: Config) -> None:
+        """Set it up as gunicorn is told to."""
+        super().setup(cfg)
+        self.error_log.filters[:] = [Sparing()]
 
     def error(self, msg: str, *args: Any, **kwargs: Any) -> None:
         """Log an error."""

@@ -35,11 +35,21 @@ ROOMS = {
         *("model/activations", "model/by_hand", "model/log", "model/serving", "model/measure.py", "model/service"),
     ),
     "app": (
-        *("model", "app/paths.py", "app/settings.py", "app/store", "app/engine", "app/bodies.py", "app/travel"),
+        *(
+            "model",
+            "app/paths.py",
+            "app/settings.py",
+            "app/sparing.py",
+            "app/store",
+            "app/engine",
+            "app/bodies.py",
+            "app/travel",
+        ),
         *(
             "app/http",
             "app/factory.py",
             "app/__init__.py",
+            "app/routes.py",
             "app/arbiter.py",
             "app/arriving.py",
             "app/worker.py",

@@ -1,25 +1,117 @@
-"""What is open to whom: viewing to everybody; with a token, all that changes something to who has it."""
+"""Who may call what, what it costs the server, and which limit counts it: one declaration beside each route.
+
+Nothing is served that has none. Of them are made the check before each request, what a client is counted by, the
+document (openapi.py) and the table that `python -m kvscope.app.routes` prints.
+"""
 
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
-from flask import Flask, request
+from flask import Flask, current_app, request
 
+from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.visitors import Visitor, client_of
+
+Who = Literal["anyone", "token", "secret"]
+View = TypeVar("View", bound=Callable[..., Any])
 
 SCHEME = "Bearer "
 WANTED = "This server asks for a token first. Whoever runs it has an address that ends in #token=…: open that once."
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """`who`: anyone; whoever has the server's token, where it was given one; or the secret that came with the thing.
+
+    `counted`: as which of a client's things in a minute, if it is; `bound`: what bounds it where it is not.
+    """
+
+    who: Who
+    cost: str
+    counted: What | None = None
+    bound: str = "requests of an address at once"
+
+    @property
+    def limit(self) -> str:
+        """What bounds it, in words."""
+        return f"`--{self.counted}-per-minute`" if self.counted else self.bound
+
+    @property
+    def problems(self) -> tuple[int, ...]:
+        """Statuses of the problems that follow from it."""
+        asks = {"anyone": (), "token": (401,), "secret": (401, 403)}[self.who]
+        return (*asks, *((429,) if self.counted else ()))
+
+
+SENDS = Access("anyone", "sends a page or its files")
+READS = Access("anyone", "reads what is stored")
+TELLS = Access("anyone", "says how the server is")
+DRAWS = Access("anyone", "draws what is stored", "reads")
+COMPUTES = Access("anyone", "computes", "reads")
+ASKS = Access("token", "computes", "reads")
+MEASURES = Access("token", "computes for seconds", "runs")
+STARTS = Access("token", "starts, and stores", "runs")
+STEERS = Access("token", "steers what runs")
+SHARES = Access("token", "stores, and computes if asked", "shares")
+IMPORTS = Access("token", "stores", "imports")
+DELETES = Access("secret", "deletes")
+CONNECTS = Access("anyone", "holds a thread", bound="`--max-viewers`, `--max-viewers-per-address`")
+FOLLOWS = Access("anyone", "reads what is stored", bound="eight runs of a connection")
+
+
+def declare(access: Access) -> Callable[[View], View]:
+    """Declare the access of a view."""
+
+    def mark(view: View) -> View:
+        view.__dict__["access"] = access
+        return view
+
+    return mark
+
+
+def declared(views: Mapping[str, Callable[..., Any]]) -> dict[str, Access]:
+    """The access of each view, by the view's name. Raises LookupError where one has none."""
+    found = {name: getattr(view, "access", None) for name, view in views.items()}
+    if missing := [name for name, access in found.items() if access is None]:
+        raise LookupError(f"No access is declared of {', '.join(missing)}.")
+    return {name: access for name, access in found.items() if access is not None}
+
+
+def asked() -> Access:
+    """The access of the view that answers the request."""
+    name = str(request.endpoint)
+    return declared({name: current_app.view_functions[name]})[name]
+
+
+def count(limits: Limits) -> Visitor:
+    """Who sends the request, once it is counted as what its route declares. Raises Problem where none is left."""
+    visitor = client_of(request)
+    limits.take(visitor, counted())
+    return visitor
+
+
+def counted() -> What:
+    """As what the request is counted. Raises LookupError where its route declares nothing."""
+    what = asked().counted
+    if what is None:
+        raise LookupError(f"{request.endpoint} declares no limit.")
+    return what
+
+
 def init_app(app: Flask, token: str | None) -> None:
-    """Ask for the token before whatever changes something, unless there is none. A DELETE asks for one of its own."""
+    """Ask for the token where a route needs it, unless the server has none. A secret is for the view to check."""
+    declare(SENDS)(app.view_functions["static"])
     if token is None:
         return
     wanted = token.encode()
 
     def ask() -> None:
-        if request.method != "POST" or not request.path.startswith("/api/"):
+        if request.endpoint is None or request.method == "OPTIONS" or asked().who != "token":
             return
         said = request.headers.get("Authorization", "")
         given = said.removeprefix(SCHEME).strip().encode() if said.startswith(SCHEME) else b""

@@ -13,6 +13,7 @@ from dataclasses import replace
 from flask import Blueprint, Response, jsonify, redirect, render_template, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
+from kvscope.app.http.access import COMPUTES, SENDS, declare
 from kvscope.app.http.answers import Worked
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import unknown
@@ -59,19 +60,23 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
 
     @routes.get("/by-hand")
     @routes.get("/by-hand/")
+    @declare(SENDS)
     def first() -> AnyResponse:
         return redirect(url_for("by_hand.alone", example="a"))
 
     @routes.get("/by-hand/<example>")
+    @declare(SENDS)
     def alone(example: str) -> Response:
         return page(example, framed=False)
 
     @routes.get("/embed/by-hand/<example>")
+    @declare(SENDS)
     def embedded(example: str) -> Response:
         return page(example, framed=True)
 
     @routes.get("/api/by-hand/<example>")
     @describe(
+        COMPUTES,
         "Work out a worked example, with other numbers where the address has some",
         {200: json_answer("every number of it", Worked)},
         *(404, 422, 503),

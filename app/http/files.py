@@ -13,6 +13,7 @@ from typing import IO
 from flask import Blueprint, Response, request
 
 from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.http.access import IMPORTS, READS, count
 from kvscope.app.http.answers import Shared
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY
@@ -22,7 +23,6 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import PageQuery, query
 from kvscope.app.http.sessions import REVALIDATED
 from kvscope.app.http.share import kept
-from kvscope.app.http.visitors import client_of
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.sessions import SessionStore
@@ -55,6 +55,7 @@ class FileRoutes:
         self._reading = Lock()
 
     @describe(
+        READS,
         "A saved session as one page that needs no server",
         {200: Answer("HTML, to be saved", {"text/html": None}, ("Content-Disposition",))},
         *(400, 404, 409),
@@ -83,9 +84,10 @@ class FileRoutes:
         return response
 
     @describe(
+        IMPORTS,
         "Take a session back from either of its files",
         {201: json_answer("it is saved", Shared, "Location")},
-        *(413, 415, 422, 429, 507),
+        *(413, 415, 422, 507),
         body={BINARY: None},
     )
     def keep(self) -> Response:
@@ -93,8 +95,7 @@ class FileRoutes:
         # A form of a page elsewhere can send other types without being asked whether it may.
         if request.mimetype != BINARY:
             raise Problem(415, f"The body must be {BINARY}.", field="Content-Type", limit=[BINARY])
-        visitor = client_of(request)
-        self._limits.take(visitor, "imports")
+        visitor = count(self._limits)
         request.max_content_length = MAX_FILE_BYTES
         with self._received() as file, self._turn():
             with _room_on_the_disk():

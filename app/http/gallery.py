@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint
 
+from kvscope.app.http.access import SENDS, declare
 from kvscope.app.http.rendering import renderer
 from kvscope.app.store.gallery import Gallery
 
@@ -14,6 +15,7 @@ def blueprint(gallery: Gallery) -> Blueprint:
     render = renderer("gallery.html")
 
     @routes.get("/gallery")
+    @declare(SENDS)
     def page() -> str:
         cards = gallery.cards()
         return render(cards=cards, pictures={card.id: card.picture for card in cards})

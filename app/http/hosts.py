@@ -7,6 +7,7 @@ can be in `Host` only where somebody typed it, so every address is answered.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_address, ip_network
@@ -16,20 +17,23 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.visitors import is_loopback
 
 LOOPBACK_NAME = "localhost"
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::[0-9]*)?")
-FORWARDED_HEADERS = (
-    "HTTP_FORWARDED",
-    "HTTP_X_FORWARDED_FOR",
-    "HTTP_X_FORWARDED_HOST",
-    "HTTP_X_FORWARDED_PORT",
-    "HTTP_X_FORWARDED_PREFIX",
-    "HTTP_X_FORWARDED_PROTO",
-    "HTTP_X_REAL_IP",
+FORWARDED_FOR = "HTTP_X_FORWARDED_FOR"
+FORWARDED = re.compile(r"HTTP_(X_FORWARDED_\w+|FORWARDED|X_REAL_IP|VIA)")
+"""Headers that proxies add."""
+SOMEBODY = "unknown"
+"""The address of whoever comes through a proxy on this machine that may not say, or does not, for whom it asks."""
+UNNAMED = (
+    "A proxy on this machine forwards requests and does not say for whom, or is not named by --proxy: all its visitors "
+    "are limited as one. If it sends X-Forwarded-For, start with --proxy 127.0.0.1."
 )
 PREFIX = re.compile(r"(/[\w.~%@+-]+)+/?", re.ASCII)
 """A path that a proxy may say the server is below. It becomes part of addresses: no host, no markup, no white space."""
+
+log = logging.getLogger(__name__)
 
 
 def init_app(app: Flask, names: Sequence[str], proxies: Sequence[str]) -> None:
@@ -74,6 +78,9 @@ class Hosts:
 class Proxies:
     """Takes the word of the proxies at these addresses for who asks, by which name, over which protocol and below which
     path; from anyone else such headers are taken off. Raises ValueError for what is no address or network.
+
+    A proxy on this machine connects from it for visitors who are anywhere, so what it forwards is not taken for a
+    request of this machine, which would be without limits, unless it may say so and does.
     """
 
     def __init__(self, app: WSGIApplication, addresses: Sequence[str]) -> None:
@@ -82,12 +89,17 @@ class Proxies:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI interface."""
-        if self._trusts(environ.get("REMOTE_ADDR", "")):
+        address, forwarded = environ.get("REMOTE_ADDR", ""), [name for name in environ if FORWARDED.fullmatch(name)]
+        trusted = self._trusts(address)
+        if forwarded and is_loopback(address) and not (trusted and environ.get(FORWARDED_FOR)):
+            environ["REMOTE_ADDR"] = SOMEBODY
+            log.warning(UNNAMED)
+        if trusted:
             if not PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "").rpartition(",")[2].strip()):
                 environ.pop("HTTP_X_FORWARDED_PREFIX", None)
             return self._behind(environ, start_response)
-        for name in FORWARDED_HEADERS:
-            environ.pop(name, None)
+        for name in forwarded:
+            del environ[name]
         return self._app(environ, start_response)
 
     def _trusts(self, address: str) -> bool:

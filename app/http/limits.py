@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import ceil
 from threading import Lock
 from typing import Literal
@@ -21,16 +20,9 @@ WORDS: Mapping[What, str] = {
     "bytes": "store {limit:,} bytes a minute, in runs, shared runs and files",
 }
 MINUTE_S = 60.0
+ROUNDING_S = 0.001
 MOST_COUNTED = 10_000
 """Clients and addresses that are remembered; those that have their whole share again are not."""
-
-
-@dataclass(slots=True)
-class _Left:
-    """What is left of a share, as of `at` (of the clock). Below 0 where more was taken than there was."""
-
-    amount: float
-    at: float
 
 
 class Limits:
@@ -45,28 +37,38 @@ class Limits:
     ) -> None:
         self._per_minute, self._clients_per_address, self._now = per_minute, clients_per_address, now
         self._lock = Lock()
-        self._left: dict[tuple[What, str], _Left] = {}
+        self._whole_at: dict[tuple[What, str], float] = {}
+        """When each share that was taken of will have grown back; used up it is a minute before."""
 
     def take(self, visitor: Visitor, what: What) -> None:
         """Count one. Raises Problem where there is none left, or no bytes to store it with."""
         if visitor.is_here:
             return
         with self._lock:
-            for kind, least in ((what, 1.0), ("bytes", 0.0)):
+            now = self._now()
+            for kind, least in ((what, 1), ("bytes", 0)):
                 for key, share in self._shares(visitor, kind):
-                    missing = least - self._now_left(kind, key, share).amount
-                    if missing > 0:
-                        raise self._refusal(kind, missing / share)
-            for key, share in self._shares(visitor, what):
-                self._now_left(what, key, share).amount -= 1
+                    wait = self._whole(kind, key, now) + least * MINUTE_S / share - MINUTE_S - now
+                    if wait > ROUNDING_S:
+                        limit = self._per_minute[kind]
+                        detail = f"One may {WORDS[kind].format(limit=limit)} on this server. Try again in a moment."
+                        raise Problem(429, detail, limit=limit, retry_after=max(1, ceil(wait)))
+            self._spend(visitor, what, 1, now)
 
     def charge(self, visitor: Visitor, size: int) -> None:
         """Count bytes that were stored for a client."""
-        if visitor.is_here:
-            return
-        with self._lock:
-            for key, share in self._shares(visitor, "bytes"):
-                self._now_left("bytes", key, share).amount -= size
+        if not visitor.is_here:
+            with self._lock:
+                self._spend(visitor, "bytes", size, self._now())
+
+    def _spend(self, visitor: Visitor, what: What, amount: int, now: float) -> None:
+        if len(self._whole_at) >= MOST_COUNTED:
+            self._whole_at = {key: at for key, at in self._whole_at.items() if at > now}
+        for key, share in self._shares(visitor, what):
+            self._whole_at[what, key] = self._whole(what, key, now) + amount * MINUTE_S / share
+
+    def _whole(self, what: What, key: str, now: float) -> float:
+        return max(now, self._whole_at.get((what, key), now))
 
     def _shares(self, visitor: Visitor, what: What) -> list[tuple[str, int]]:
         """Who is counted, each with what it may do in a minute."""
@@ -75,23 +77,3 @@ class Limits:
             return []
         address = [] if visitor.token == visitor.address else [(visitor.address, share * self._clients_per_address)]
         return [(visitor.token, share), *address]
-
-    def _now_left(self, what: What, key: str, share: int) -> _Left:
-        now = self._now()
-        left = self._left.get((what, key))
-        if left is None:
-            self._forget_some(now)
-            left = self._left[what, key] = _Left(share, now)
-        left.amount = min(share, left.amount + (now - left.at) * share / MINUTE_S)
-        left.at = now
-        return left
-
-    def _forget_some(self, now: float) -> None:
-        if len(self._left) >= MOST_COUNTED:
-            old = now - MINUTE_S
-            self._left = {key: left for key, left in self._left.items() if left.at > old or left.amount < 0}
-
-    def _refusal(self, what: What, minutes: float) -> Problem:
-        limit = self._per_minute[what]
-        detail = f"One may {WORDS[what].format(limit=limit)} on this server. Try again in a moment."
-        return Problem(429, detail, limit=limit, retry_after=max(1, ceil(minutes * MINUTE_S)))

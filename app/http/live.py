@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -18,10 +19,12 @@ import socketio
 from flask import Flask, request
 from flask_socketio import ConnectionRefusedError, SocketIO
 
+from kvscope.app.http.access import CONNECTS, FOLLOWS, Access, declare, declared
 from kvscope.app.http.problems import Problem, fault, not_stored, unknown
 from kvscope.app.http.requests import MAX_SEQ
-from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard, sparing_logger
+from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard, TextPacket
 from kvscope.app.store.errors import StoreError
+from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 
 MAX_QUEUED_PACKETS = 12
@@ -33,6 +36,8 @@ WAIT_S = 10.0
 READ_AGAIN_S = 1.0
 """How long after the log could not be read it is tried again."""
 MAX_WATCHES = 8
+LOOK_S = 1.0
+"""How often handshakes are looked at."""
 
 log = logging.getLogger(__name__)
 
@@ -135,25 +140,37 @@ class Live:
             async_handlers=False,  # a viewer's watch and unwatch must not overtake each other
             manage_session=False,
             max_http_buffer_size=MAX_MESSAGE_BYTES,
-            logger=sparing_logger(f"{__name__}.socketio"),
-            engineio_logger=sparing_logger(f"{__name__}.engineio"),
+            serializer=TextPacket,
+            logger=_errors_of("socketio"),
+            engineio_logger=_errors_of("engineio"),
         )
         self._server = socket.server
         socket.on_event("connect", self._connect)
         socket.on_event("disconnect", self._disconnect)
-        socket.on_event("watch", lambda *said: self._answer(self._watch, said))
-        socket.on_event("unwatch", lambda *said: self._answer(self._unwatch, said))
+        socket.on_event("watch", partial(self._answer, self._watch))
+        socket.on_event("unwatch", partial(self._answer, self._unwatch))
         socket.server.on("*", _no_such_event)
         self._guard = SocketGuard(socket.server, self._most, self._most_per_address)
         self._guard.init_app(app)
+        self._handshakes = Rounds("handshakes", self._guard.end_the_late, LOOK_S, log.error)
+
+    def start(self) -> None:
+        """Begin to end handshakes that are late."""
+        self._handshakes.start()
 
     def close(self) -> None:
         """Stop every watch."""
+        self._handshakes.close()
         with self._lock:
             watches = [watch for viewer in self._viewers.values() for watch in viewer.watches.values()]
             self._viewers.clear()
         for watch in watches:
             watch.stop()
+
+    @property
+    def events(self) -> dict[str, Access]:
+        """Who may send which, and what it costs."""
+        return declared({"connect": self._connect, "watch": self._watch, "unwatch": self._unwatch})
 
     @property
     def viewers(self) -> int:
@@ -166,6 +183,7 @@ class Live:
         with self._lock:
             return {run for viewer in self._viewers.values() for run in viewer.seen}
 
+    @declare(CONNECTS)
     def _connect(self, _auth: Any = None) -> None:
         assert self._server is not None
         assert self._guard is not None
@@ -182,7 +200,7 @@ class Live:
         for watch in watches:
             watch.stop()
 
-    def _answer(self, handler: Callable[[str, Any], dict[str, Any]], said: tuple[Any, ...]) -> dict[str, Any]:
+    def _answer(self, handler: Callable[[str, Any], dict[str, Any]], *said: Any) -> dict[str, Any]:
         try:
             if len(said) > 1:
                 raise Problem(422, "One object is taken beside the event's name.")
@@ -195,6 +213,7 @@ class Live:
             log.exception("a message of a viewer failed")
             return {"error": fault().document()}
 
+    @declare(FOLLOWS)
     def _watch(self, sid: str, body: Any) -> dict[str, Any]:
         run, after = _run_of(body), _after_of(body)
         head = self._runs.head(run)
@@ -218,6 +237,7 @@ class Live:
         watch.start(lambda: self._forget(sid, run, watch))
         return {"run": run, "last_seq": head.last_seq}
 
+    @declare(FOLLOWS)
     def _unwatch(self, sid: str, body: Any) -> dict[str, Any]:
         run = _run_of(body)
         with self._lock:
@@ -252,6 +272,13 @@ class Live:
         body = {"run": run, "error": not_stored(error).document()}
         with self._guard.sending(self._server.manager.eio_sid_from_sid(sid, NAMESPACE)):
             self._server.emit("problem", body, to=sid, namespace=NAMESPACE)
+
+
+def _errors_of(library: str) -> logging.Logger:
+    """A logger that passes over what the library warns of."""
+    logger = logging.getLogger(f"{__name__}.{library}")
+    logger.setLevel(logging.ERROR)
+    return logger
 
 
 def _sid() -> str:

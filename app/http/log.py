@@ -9,6 +9,7 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
+from kvscope.app.http.access import COMPUTES, READS
 from kvscope.app.http.answers import (
     Candidates,
     Everything,
@@ -42,7 +43,7 @@ from kvscope.app.http.requests import (
 from kvscope.model.log.frames import to_stream
 
 BINARY = "application/octet-stream"
-EXACT_PROBLEMS = (403, 404, 409, 422, 429, 503)
+EXACT_PROBLEMS = (403, 404, 409, 422, 503)
 
 
 class LogRoutes:
@@ -63,6 +64,7 @@ class LogRoutes:
             routes.get(f"/<log>/{route.__name__}")(route)
 
     @describe(
+        READS,
         "The stream of frames",
         {200: binary_answer("each frame's length as unsigned 32-bit little-endian, then the frame")},
         *(404, 422),
@@ -84,6 +86,7 @@ class LogRoutes:
         return response
 
     @describe(
+        COMPUTES,
         "One attention head in one step, exactly",
         {200: binary_answer("a safetensors file")},
         *EXACT_PROBLEMS,
@@ -98,6 +101,7 @@ class LogRoutes:
         return self._exact(log, steps, "head", ids, steps.rows(asked.step).start, asked.layer, asked.head)
 
     @describe(
+        COMPUTES,
         "Every value inside a layer for one token, exactly",
         {200: binary_answer("a safetensors file")},
         *EXACT_PROBLEMS,
@@ -112,6 +116,7 @@ class LogRoutes:
         return self._exact(log, steps, "block", ids, asked.layer, asked.position)
 
     @describe(
+        COMPUTES,
         "A layer for one token, computed on several devices",
         {200: binary_answer("a safetensors file")},
         *EXACT_PROBLEMS,
@@ -126,6 +131,7 @@ class LogRoutes:
         return self._exact(log, steps, "shards", ids, asked.layer, asked.position, asked.devices)
 
     @describe(
+        COMPUTES,
         "One head in a step of decode, with the cache and without",
         {200: binary_answer("a safetensors file")},
         *EXACT_PROBLEMS,
@@ -139,6 +145,7 @@ class LogRoutes:
         return self._exact(log, steps, "algebra", steps.before(asked.step), asked.layer, asked.head)
 
     @describe(
+        COMPUTES,
         "A layer's operations in a step of decode, with the cache and without",
         {200: json_answer("how far each differs", Operations)},
         *EXACT_PROBLEMS,
@@ -152,6 +159,7 @@ class LogRoutes:
         return self._exact(log, steps, "operations", steps.before(asked.step), asked.layer)
 
     @describe(
+        COMPUTES,
         "How likely tokens of one's own were as the next one",
         {200: json_answer("the tokens that the text begins with", Candidates)},
         *EXACT_PROBLEMS,
@@ -165,6 +173,7 @@ class LogRoutes:
         return self._exact(log, steps, "candidates", steps.before(asked.step), asked.text)
 
     @describe(
+        COMPUTES,
         "The next token as it would be after each layer (logit lens)",
         {200: json_answer("the likeliest tokens after each layer", Lens)},
         *EXACT_PROBLEMS,
@@ -178,6 +187,7 @@ class LogRoutes:
         return self._exact(log, steps, "lens", steps.before(step), steps.chosen[step][1])
 
     @describe(
+        COMPUTES,
         "The same tokens with K and V stored in fewer bits, or of fewer heads",
         {200: json_answer("what that loses", Smaller)},
         *EXACT_PROBLEMS,
@@ -191,6 +201,7 @@ class LogRoutes:
         return self._exact(log, steps, "smaller", steps.before(last), last + 1, asked.dtype, asked.kv_heads)
 
     @describe(
+        COMPUTES,
         "What a step's newest token changes of the rows before it, with the causal mask and without",
         {200: json_answer("by layer and by position", Masked)},
         *EXACT_PROBLEMS,
@@ -203,6 +214,7 @@ class LogRoutes:
         return self._exact(log, steps, "mask", steps.before(query(StepQuery, steps.bounds).step))
 
     @describe(
+        COMPUTES,
         "What the rows before a step's newest token left behind, and what is kept of it",
         {200: json_answer("bytes, and what reading them takes", Everything)},
         *EXACT_PROBLEMS,
@@ -215,6 +227,7 @@ class LogRoutes:
         return self._exact(log, steps, "everything", steps.before(query(StepQuery, steps.bounds).step))
 
     @describe(
+        COMPUTES,
         "One token alone at two positions",
         {200: json_answer("what that changes of q, k and v", Turned)},
         *EXACT_PROBLEMS,
@@ -231,6 +244,7 @@ class LogRoutes:
         return self._exact(log, steps, "positions", token, asked.position, asked.other, asked.layer, asked.head)
 
     @describe(
+        COMPUTES,
         "What each position of the prompt says of the next token, and its loss",
         {200: json_answer("a prediction per position, and what is kept for them", Losses)},
         *EXACT_PROBLEMS,
@@ -242,6 +256,7 @@ class LogRoutes:
         return self._exact(log, steps, "losses", steps.before(0))
 
     @describe(
+        COMPUTES,
         "How long a step's forward passes take alone, with the cache or without: measured at each request",
         {200: json_answer("one measurement", StepTiming)},
         *EXACT_PROBLEMS,
@@ -257,6 +272,7 @@ class LogRoutes:
         return response
 
     @describe(
+        COMPUTES,
         "The learned weights that one number in a layer is made with",
         {200: binary_answer("a safetensors file")},
         *EXACT_PROBLEMS,
@@ -270,6 +286,7 @@ class LogRoutes:
         return self._exact(log, steps, "weights", asked.layer, asked.of, asked.index)
 
     @describe(
+        COMPUTES,
         "A weight matrix of a layer, each weight a shade",
         {200: binary_answer("a safetensors file")},
         *EXACT_PROBLEMS,

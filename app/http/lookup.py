@@ -22,7 +22,7 @@ from kvscope.model.log.schema import rows_of
 
 STARTED = {201: json_answer("it runs", Created, "Location"), 202: json_answer("it stands in line", Queued, "Location")}
 """What whatever starts a run answers."""
-STARTING_PROBLEMS = (400, 413, 415, 422, 429, 503, 507)
+STARTING_PROBLEMS = (400, 413, 415, 422, 503, 507)
 """Statuses of whatever starts a run."""
 
 

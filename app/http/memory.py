@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.calls import Calls
+from kvscope.app.http.access import MEASURES, SENDS, count, declare
 from kvscope.app.http.answers import Measured
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.rendering import renderer
 from kvscope.app.http.requests import Measure, body
-from kvscope.app.http.visitors import client_of
 from kvscope.app.paths import static_dir
 from kvscope.app.store.gallery import Recording
 
@@ -44,23 +44,26 @@ def blueprint(calls: Calls, limits: Limits, recorded: Sequence[Recording]) -> Bl
         return render(bootstrap={**known, "framed": framed}, **PAGE)
 
     @routes.get("/memory")
+    @declare(SENDS)
     def alone() -> str:
         return page(framed=False)
 
     @routes.get("/embed/memory")
+    @declare(SENDS)
     def embedded() -> str:
         return page(framed=True)
 
     @routes.post("/api/measure")
     @describe(
+        MEASURES,
         "Measure the memory bandwidth and the peak of the engine's machine; takes a few seconds",
         {200: json_answer("the best of several takes, and all of them", Measured)},
-        *(400, 401, 409, 413, 415, 422, 429, 503),
+        *(400, 409, 413, 415, 422, 503),
         body=Measure,
     )
     def measure() -> Response:
         body(Measure)
-        limits.take(client_of(request), "runs")
+        count(limits)
         return jsonify(**calls.call("measure"))
 
     return routes

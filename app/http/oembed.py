@@ -7,6 +7,7 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from flask import Blueprint, Response, jsonify, render_template, request, url_for
 
+from kvscope.app.http.access import READS
 from kvscope.app.http.answers import OEmbed
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
@@ -31,6 +32,7 @@ def blueprint(sessions: SessionStore) -> Blueprint:
 
     @routes.get("/oembed")
     @describe(
+        READS,
         "How to embed the session that an address leads to (oEmbed)",
         {200: json_answer("its frame", OEmbed)},
         *(400, 404, 410, 500, 501),

@@ -18,6 +18,7 @@ from pydantic import BaseModel, TypeAdapter
 from werkzeug.routing import Rule
 
 from kvscope.app.bodies import schema_of
+from kvscope.app.http.access import TELLS, Access, declare
 from kvscope.app.http.answers import Problem
 from kvscope.app.travel.page_source import own_version
 
@@ -74,35 +75,36 @@ class Answer:
 class Operation:
     """What is said of a view."""
 
+    access: Access
     summary: str
     answers: Mapping[int, Answer]
     problems: tuple[int, ...]
     query: type[BaseModel] | None
     body: Content
     revalidated: bool
-    token: bool
 
 
 def describe(
+    access: Access,
     summary: str,
     answers: Mapping[int, Answer],
     *problems: int,
     query: type[BaseModel] | None = None,
     body: type[BaseModel] | Content | None = None,
     revalidated: bool = False,
-    token: bool = False,
 ) -> Callable[[View], View]:
-    """Describe a view: its good answers and the statuses of its problem documents.
+    """Describe a view: who may call it, its good answers and the statuses of its problem documents, but for those that
+    follow from its access.
 
     `query`: its parameters; `body`: model of a JSON body, or media types; `revalidated`: it answers 304 to who has its
-    ETag; `token`: it takes a delete token.
+    ETag.
     """
     content = {JSON: body} if isinstance(body, type) else body or {}
-    operation = Operation(summary, answers, problems, query, content, revalidated, token)
+    operation = Operation(access, summary, answers, problems, query, content, revalidated)
 
     def mark(view: View) -> View:
         view.__dict__["operation"] = operation
-        return view
+        return declare(access)(view)
 
     return mark
 
@@ -128,7 +130,7 @@ def document(app: Flask, version: str) -> dict[str, Any]:
             contents = (operation.body, *(answer.content for answer in operation.answers.values()))
             named |= {what for content in contents for what in content.values() if what} - PLAIN.keys()
             for method in sorted(set(METHODS) & (rule.methods or set())):
-                paths.setdefault(path_of(rule), {})[method.lower()] = _operation(rule, operation, method)
+                paths.setdefault(path_of(rule), {})[method.lower()] = _operation(rule, operation)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -160,6 +162,11 @@ HEADERS = {
     },
     "WWW-Authenticate": {"description": "What is needed.", "schema": {"const": "Bearer"}},
 }
+SECURITY: Mapping[str, list[dict[str, list[str]]]] = {
+    "anyone": [],
+    "token": [{}, {"server_token": []}],  # of a server that was given one
+    "secret": [{"delete_token": []}],
+}
 PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
 
 
@@ -186,10 +193,10 @@ def path_of(rule: Rule) -> str:
     return re.sub(r"<(?:[^<>:]+:)?([^<>]+)>", r"{\1}", path)
 
 
-def _operation(rule: Rule, operation: Operation, method: str) -> dict[str, Any]:
+def _operation(rule: Rule, operation: Operation) -> dict[str, Any]:
     problems = {
         *operation.problems,
-        *((401,) if method == "POST" else ()),  # of a server that was given a token
+        *operation.access.problems,
         *(STORED_PROBLEMS if STORED.match(rule.rule) else ()),
         *(STORED_SESSION_PROBLEMS if STORED_SESSION.match(rule.rule) else ()),
     }
@@ -206,10 +213,8 @@ def _operation(rule: Rule, operation: Operation, method: str) -> dict[str, Any]:
     }
     if operation.body:
         said["requestBody"] = {"required": True, "content": _content(operation.body)}
-    if method == "POST":
-        said["security"] = [{}, {"server_token": []}]
-    if operation.token:
-        said["security"] = [{"delete_token": []}]
+    if security := SECURITY[operation.access.who]:
+        said["security"] = security
     return said
 
 
@@ -257,7 +262,7 @@ def blueprint() -> Blueprint:
     routes = Blueprint("openapi", __name__)
 
     @routes.get("/api/openapi.json")
-    @describe("This document", {200: json_answer("OpenAPI 3.1", dict)}, revalidated=True)
+    @describe(TELLS, "This document", {200: json_answer("OpenAPI 3.1", dict)}, revalidated=True)
     def contract() -> Response:
         response = jsonify(document(current_app, own_version()))
         response.headers["Access-Control-Allow-Origin"] = "*"

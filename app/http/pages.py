@@ -12,6 +12,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http import serving
+from kvscope.app.http.access import SENDS, TELLS, declare
 from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
@@ -83,6 +84,7 @@ def blueprint(
         return render(title=title, bootstrap=bootstrap | more, **named)
 
     @routes.get("/")
+    @declare(SENDS)
     def stage() -> str | AnyResponse:
         run = request.args.get("run", "")
         if run and _is_workload(runs, run):
@@ -111,20 +113,23 @@ def blueprint(
         return response
 
     @routes.get("/s/<session>")
+    @declare(SENDS)
     def session(session: str) -> Response:
         return saved(session)
 
     @routes.get("/embed/<session>")
+    @declare(SENDS)
     def embed(session: str) -> Response:
         return saved(session, embed=True)
 
     @routes.get("/healthz")
-    @describe("Whether the server answers", {200: json_answer("it does", Health)})
+    @describe(TELLS, "Whether the server answers", {200: json_answer("it does", Health)})
     def healthz() -> Response:
         return jsonify(status="ok", version=bootstrap["version"])
 
     @routes.get("/readyz")
     @describe(
+        TELLS,
         "Whether the model can be used",
         {200: json_answer("it can", Readiness), 503: json_answer("not now, and why", Readiness)},
     )
@@ -140,7 +145,7 @@ def blueprint(
         return response
 
     @routes.get("/metrics")
-    @describe("Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
+    @describe(TELLS, "Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
     def metrics() -> Response:
         """Prometheus text exposition format 0.0.4."""
         stored, kept = runs.totals(), sessions.totals()

@@ -134,5 +134,5 @@ def _http_error(error: HTTPException) -> Response | HTTPException:
 
 
 def _fault(error: Exception) -> Response:
-    log.exception("%s %s failed", request.method, request.path)
+    log.exception("%s %r failed", request.method, request.path)
     return fault().response()

@@ -9,6 +9,7 @@ from flask import request
 
 from kvscope.app.engine.questions import Question, Questions
 from kvscope.app.engine.queue import Requester
+from kvscope.app.http import access
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import client_of
@@ -29,14 +30,13 @@ class Reads:
         """
         _refuse_other_sites()
         visitor = client_of(request)
-        count = partial(self._limits.take, visitor, "reads")
+        count = partial(self._limits.take, visitor, access.counted())
         return self._questions.ask(Question(method, arguments, lasting), Requester(*visitor), count)
 
     def ask_again(self, method: str, *arguments: Any) -> Any:
         """The same of what has another answer each time, such as a measurement."""
         _refuse_other_sites()
-        visitor = client_of(request)
-        self._limits.take(visitor, "reads")
+        visitor = access.count(self._limits)
         return self._questions.ask_again(Question(method, arguments), Requester(*visitor))
 
 

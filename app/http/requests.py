@@ -94,7 +94,7 @@ class NewRun(Prompt):
         PLAIN_RUN.reuse,
         description="read the beginning of the prompt from the cache, as far as a run of the same client has left it "
         "there, and compute only the rest; the `open` frame says how many tokens that are. A client is named by "
-        "X-KVScope-Client; whoever names none shares with nobody, except on the machine itself",
+        "X-KVScope-Client; whoever names none shares with nobody",
     )
     model: Annotated[str, Encodable] | None = Field(
         None, description="the name of the model that must be loaded; null for any"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.http.access import DELETES, READS, STARTS, STEERS, count
 from kvscope.app.http.answers import Controlled, RunStatus, Waits
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import LogRoutes
@@ -19,7 +20,6 @@ from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
-from kvscope.app.http.visitors import client_of
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import ForkRequest, Refused
 
@@ -47,7 +47,7 @@ class RunRoutes:
         self._runs, self._engine, self._desk, self._limits = runs, engine, desk, limits
         self._lookup = RunLookup(runs, engine)
 
-    @describe("Start a run", STARTED, *STARTING_PROBLEMS, body=NewRun)
+    @describe(STARTS, "Start a run", STARTED, *STARTING_PROBLEMS, body=NewRun)
     def create(self) -> Response:
         """`POST /api/runs`"""
         asked, run = body(NewRun), new_id()
@@ -57,12 +57,12 @@ class RunRoutes:
         if asked.model is not None and asked.model != loaded["name"]:
             detail = f"This server runs {loaded['name']}; it has no model {asked.model[:80]!r}."
             raise Problem(422, detail, field="model", limit=[loaded["name"]])
-        visitor = client_of(request)
-        self._limits.take(visitor, "runs")
+        visitor = count(self._limits)
         charge = partial(self._limits.charge, visitor)
         return created(run, self._desk.start(run, lambda: asked.of(run, visitor.owner), Requester(*visitor), charge))
 
     @describe(
+        READS,
         "What a run is and how far it is",
         {200: json_answer("its settings and its state", RunStatus), 202: json_answer("it stands in line", Waits)},
         *(404, 409, 413, 422, 429, 507),
@@ -92,6 +92,7 @@ class RunRoutes:
         )
 
     @describe(
+        STEERS,
         "Pause, resume, step or stop a run",
         {200: json_answer("its new state", Controlled)},
         *(400, 404, 409, 413, 415, 422, 503),
@@ -106,6 +107,7 @@ class RunRoutes:
         return jsonify(id=run, status=self._desk.control(run, action))
 
     @describe(
+        STARTS,
         "Put another token in the place of one that a run chose, and go on from there in a new run",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
@@ -120,8 +122,7 @@ class RunRoutes:
         bounds = {"position": (prompt, prompt + len(chosen) - 1), "token": (0, opening["model"]["vocab"] - 1)}
         asked = body(Fork, bounds)
         self._lookup.same_model(opening)
-        last, fork, visitor = chosen[asked.position - prompt][0], new_id(), client_of(request)
-        self._limits.take(visitor, "runs")
+        last, fork, visitor = chosen[asked.position - prompt][0], new_id(), count(self._limits)
 
         def made() -> ForkRequest:
             shared = tuple(self._runs.all_frames(run, last=last))
@@ -132,10 +133,10 @@ class RunRoutes:
         return created(fork, self._desk.start(fork, made, Requester(*visitor), partial(self._limits.charge, visitor)))
 
     @describe(
+        DELETES,
         "Delete a run and the studies of it; what was shared of it stays",
         {204: Answer("it is gone")},
-        *(401, 403, 404, 409, 503),
-        token=True,
+        *(404, 409, 503),
     )
     def delete(self, run: str) -> Response:
         """`DELETE /api/runs/<id>`"""

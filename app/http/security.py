@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, g, request
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 VENDOR_PREFIX = "/static/vendor/"
 VENDOR_MAX_AGE_S = 24 * 60 * 60
@@ -18,6 +23,15 @@ frames are all of another one; nothing under these paths depends on a cookie or 
 but not change it."""
 
 
+BARE: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""What an answer has that is not the application's: Socket.IO's, of a name that is refused, of the worker itself."""
+
+
 def init_app(app: Flask, frame_ancestors: str) -> None:
     """Add the headers to every response. `g.csp_nonce` is the nonce that inline scripts (the import map) must carry.
 
@@ -25,6 +39,25 @@ def init_app(app: Flask, frame_ancestors: str) -> None:
     """
     app.before_request(_make_nonce)
     app.after_request(partial(_add_headers, ANY_PAGE if frame_ancestors == "*" else frame_ancestors))
+
+
+def everywhere(app: Flask) -> None:
+    """Add what every answer has, to those that lack it. To be called after all that answers in the application's place
+    (live.py, hosts.py).
+    """
+    app.wsgi_app = _with_headers(app.wsgi_app)  # type: ignore[assignment,method-assign]  # as Flask documents it
+
+
+def _with_headers(inner: WSGIApplication) -> WSGIApplication:
+    def call(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        def start(status: str, headers: list[tuple[str, str]], *failure: Any) -> Any:
+            there = {name.lower() for name, _ in headers}
+            missing = [(name, value) for name, value in BARE.items() if name.lower() not in there]
+            return start_response(status, [*headers, *missing], *failure)
+
+        return inner(environ, start)
+
+    return call
 
 
 def _make_nonce() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from flask import Blueprint
 
+from kvscope.app.http.access import SENDS, declare
 from kvscope.app.http.rendering import renderer
 from kvscope.app.store.gallery import Example
 from kvscope.app.travel.importing import MAX_FILE_BYTES
@@ -70,10 +71,12 @@ def blueprint(example: Example | None) -> Blueprint:
         return render(framed=framed, told={"example": example.id} if example and not framed else {})
 
     @routes.get("/serving")
+    @declare(SENDS)
     def alone() -> str:
         return page(framed=False)
 
     @routes.get("/embed/serving")
+    @declare(SENDS)
     def embedded() -> str:
         return page(framed=True)
 

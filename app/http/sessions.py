@@ -8,6 +8,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
+from kvscope.app.http.access import DELETES, DRAWS, READS, count
 from kvscope.app.http.answers import Session
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY, LogRoutes
@@ -45,7 +46,7 @@ def blueprint(
 ) -> Blueprint:
     """The routes, over this log, these sessions, this engine, and what computes values to be stored."""
     routes = Blueprint("sessions", __name__, url_prefix="/api")
-    api = SessionRoutes(sessions, engine)
+    api = SessionRoutes(sessions, engine, limits)
     sharing = ShareRoutes(runs, sessions, budget, engine, maker, limits)
     routes.get("/runs/<run>/share")(sharing.choices)
     routes.post("/runs/<run>/share")(sharing.share)
@@ -63,17 +64,18 @@ def blueprint(
 class SessionRoutes:
     """One method per route."""
 
-    def __init__(self, sessions: SessionStore, engine: Supervisor) -> None:
-        self._sessions = sessions
+    def __init__(self, sessions: SessionStore, engine: Supervisor, limits: Limits) -> None:
+        self._sessions, self._limits = sessions, limits
         self.lookup = RunLookup(sessions, engine, noun="session")
 
-    @describe("The manifest of a saved session", {200: json_answer("it", Session)}, 404, revalidated=True)
+    @describe(READS, "The manifest of a saved session", {200: json_answer("it", Session)}, 404, revalidated=True)
     def manifest(self, session: str) -> Response:
         """`GET /api/sessions/<id>`"""
         self.lookup.known(session)
         return _revalidated(jsonify(self._sessions.manifest(session)))
 
     @describe(
+        READS,
         "A saved session in one file",
         {200: binary_answer("a safetensors file", "Content-Disposition")},
         404,
@@ -88,6 +90,7 @@ class SessionRoutes:
         return _revalidated(response)
 
     @describe(
+        DRAWS,
         "A picture of a saved session, 1200 × 630",
         {
             200: Answer(
@@ -105,6 +108,7 @@ class SessionRoutes:
         if request.if_none_match.contains(tag):
             response = Response(status=304)
         else:
+            count(self._limits)
             response = Response(self._drawn(session), mimetype="image/png")
         response.headers["Cache-Control"] = REVALIDATED
         response.set_etag(tag)
@@ -125,6 +129,7 @@ class SessionRoutes:
             raise Problem(404, "This session has no attention that could be drawn.", field="session") from None
 
     @describe(
+        READS,
         "Exact values of a layer that are stored with a session",
         {200: binary_answer("the frame of one step; without `step` a stream of those of every step")},
         *(404, 422),
@@ -148,7 +153,7 @@ class SessionRoutes:
         response.make_conditional(request)
         return response
 
-    @describe("Delete a saved session", {204: Answer("it is gone")}, *(401, 403, 404, 503), token=True)
+    @describe(DELETES, "Delete a saved session", {204: Answer("it is gone")}, *(404, 503))
     def delete(self, session: str) -> Response:
         """`DELETE /api/sessions/<id>`"""
         self.lookup.known(session)

@@ -9,13 +9,13 @@ from flask import Response, jsonify, request, url_for
 from kvscope.app.bodies import Bounds
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
+from kvscope.app.http.access import READS, SHARES, count
 from kvscope.app.http.answers import ShareChoices, Shared
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import body
-from kvscope.app.http.visitors import client_of
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.head import Head
 from kvscope.app.store.runs import RunLog, is_workload
@@ -45,6 +45,7 @@ class ShareRoutes:
         self._lookup = RunLookup(runs, engine)
 
     @describe(
+        READS,
         "What an ended run would take as a session, by how much of its exact values is stored",
         {200: json_answer("each level's size, and how far one is computed", ShareChoices)},
         *(404, 409),
@@ -64,9 +65,10 @@ class ShareRoutes:
         return response
 
     @describe(
+        SHARES,
         "Save an ended run",
         {201: json_answer("it is saved", Shared, "Location")},
-        *(400, 404, 409, 413, 415, 422, 429, 503, 507),
+        *(400, 404, 409, 413, 415, 422, 503, 507),
         body=Share,
     )
     def share(self, run: str) -> Response:
@@ -81,8 +83,7 @@ class ShareRoutes:
         values = self._size_of(run, opening, asked.values)
         if asked.values != "attention" and (refusal := self._refusal(opening, values)):
             raise refusal
-        visitor = client_of(request)
-        self._limits.take(visitor, "shares")
+        visitor = count(self._limits)
         with self._budget.room_for_session(head.bytes + values):
             self._limits.charge(visitor, head.bytes + values)
             if asked.values == "attention":

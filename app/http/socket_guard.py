@@ -1,17 +1,17 @@
 """What may come in by Socket.IO, and from how many: before Engine.IO, which trusts its clients, gets to see it.
 
 A client that says what cannot be read is told so, with the event `problem` or in the reason with which its socket is
-closed. None of it is worth a traceback, and the log gets a few lines a minute at most.
+closed. None of it is worth a traceback.
 """
 
 from __future__ import annotations
 
 import io
-import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock, RLock
 from typing import Any
 from urllib.parse import parse_qs
@@ -20,10 +20,11 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 import socketio
 from engineio import packet
 from engineio.async_drivers._websocket_wsgi import SimpleWebSocketWSGI
+from engineio.exceptions import SocketIsClosedError
 from engineio.payload import Payload
 from flask import Flask
 from simple_websocket import ConnectionClosed
-from socketio.packet import BINARY_ACK, BINARY_EVENT
+from socketio.packet import BINARY_ACK, BINARY_EVENT, Packet
 from wsproto.utilities import LocalProtocolError
 
 from kvscope.app.http.problems import Problem
@@ -39,27 +40,20 @@ JOINING_S = 10.0
 RETRY_S = 30
 FROM_CLIENTS = frozenset((packet.CLOSE, packet.PING, packet.PONG, packet.MESSAGE, packet.UPGRADE))
 NOT_POLLED = frozenset((packet.PING,))
-WITH_ATTACHMENTS = (str(BINARY_EVENT), str(BINARY_ACK))
-LOGGED_PER_MINUTE = 10
 UNREADABLE = "That is no Socket.IO message that this server takes."
 PROTOCOL_ERROR = 1002
 """RFC 6455, 7.4.1."""
 
 
-class Sparing(logging.Filter):
-    """Lets so many records through in a minute."""
+class TextPacket(Packet):  # type: ignore[misc]
+    """Socket.IO's packet, of which clients send none with bytes: half of such a one would be kept for its end."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._minute, self._let = 0, 0
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether there is room for one more."""
-        minute = int(record.created // 60)
-        if minute != self._minute:
-            self._minute, self._let = minute, 0
-        self._let += 1
-        return self._let <= LOGGED_PER_MINUTE
+    def decode(self, encoded_packet: str) -> int:
+        """Read it; it has no attachments. Raises ValueError where it is no packet, or is to have some."""
+        super().decode(encoded_packet)
+        if self.packet_type in (BINARY_EVENT, BINARY_ACK):
+            raise ValueError(self.packet_type)
+        return 0
 
 
 class WebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]
@@ -90,6 +84,17 @@ def is_packet(message: str | bytes, kinds: Iterable[int]) -> bool:
         return False
 
 
+@dataclass(slots=True)
+class Session:
+    """An Engine.IO session. `joined`: its handshake is complete."""
+
+    address: str
+    began: float = field(default_factory=time.monotonic)
+    joined: bool = False
+    unreadable: int = 0
+    sending: RLock = field(default_factory=RLock)
+
+
 class SocketGuard:
     """Stands between the network and `server`. At most `most` sessions at a time, and `most_per_address` of one
     address.
@@ -98,47 +103,46 @@ class SocketGuard:
     def __init__(self, server: socketio.Server, most: int, most_per_address: int) -> None:
         self._server, self._most, self._most_per_address = server, most, most_per_address
         self._lock = Lock()
-        self._addresses: dict[str, str] = {}
-        self._joining: dict[str, float] = {}
-        self._unreadable: Counter[str] = Counter()
+        self._sessions: dict[str, Session] = {}
         self._waiting: set[tuple[str, str]] = set()
-        self._sending: dict[str, RLock] = {}
         self._app: WSGIApplication
 
     def init_app(self, app: Flask) -> None:
         """Put it before the application, whose Socket.IO server is `server`."""
         engine = self._server.eio
-        engine._async = {**engine._async, "websocket": WebSocket}
+        engine._async = {**engine._async, "websocket": WebSocket}  # there is no option for the size of a message
         for event, guard in (("connect", self._connect), ("message", self._message), ("disconnect", self._disconnect)):
-            engine.on(event, self._guarded(guard, engine.handlers[event]))
-        self._server._send_packet = self._whole(self._server._send_packet)
+            engine.on(event, partial(guard, engine.handlers[event]))
+        engine.send = partial(self._send, engine.send)
         self._app = app.wsgi_app
         app.wsgi_app = self  # type: ignore[method-assign]
 
     def joined(self, session: str) -> None:
         """The handshake of this Engine.IO session is complete."""
         with self._lock:
-            self._joining.pop(session, None)
+            if session in self._sessions:
+                self._sessions[session].joined = True
 
     def sending(self, session: str) -> RLock:
-        """To be held while a message is sent: a frame is two packets, and no other may come between them."""
+        """To be held while a message is sent: a frame is two packets, and no other may come between them, such as the
+        acknowledgement of a watch that has begun to send.
+        """
         with self._lock:
-            return self._sending.get(session) or RLock()
+            return self._sessions[session].sending if session in self._sessions else RLock()
 
-    def _whole(self, send: Callable[..., None]) -> Callable[..., None]:
-        """For what Socket.IO sends by itself, such as the acknowledgement of a watch that has begun to send."""
-
-        def whole(session: str, said: Any) -> None:
-            with self.sending(session):
-                send(session, said)
-
-        return whole
+    def end_the_late(self) -> None:
+        """End the sessions whose handshake takes too long."""
+        before = time.monotonic() - JOINING_S
+        with self._lock:
+            late = [name for name, each in self._sessions.items() if not each.joined and each.began < before]
+        for name in late:
+            self._end(name)
 
     @property
     def sessions(self) -> int:
         """How many there are."""
         with self._lock:
-            return len(self._addresses)
+            return len(self._sessions)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI interface."""
@@ -146,77 +150,65 @@ class SocketGuard:
             return self._app(environ, start_response)
         query = parse_qs(environ.get("QUERY_STRING", ""))
         session = query.get("sid", [""])[0]
-        problem = _unreadable(environ) if session else self._no_room(environ)
-        if problem is not None:
-            return problem.response()(environ, start_response)
-        if environ["REQUEST_METHOD"] != "GET" or not session:
-            return self._app(environ, start_response)
         waiting = session, query.get("transport", [""])[0]
+        waits = environ["REQUEST_METHOD"] == "GET" and bool(session)
+        problem = _unreadable(environ) if session else None
         with self._lock:
-            if waiting in self._waiting:  # each holds a thread until something comes
+            if not session:
+                problem = self._no_room(network_of(environ.get("REMOTE_ADDR", "")))
+            elif waits and waiting in self._waiting:  # each holds a thread until something comes
                 problem = Problem(409, "Another request of this session waits already.", field="sid")
-            else:
+            elif waits:
                 self._waiting.add(waiting)
         if problem is not None:
             return problem.response()(environ, start_response)
         try:
             return self._app(environ, start_response)
         finally:
-            with self._lock:
-                self._waiting.discard(waiting)
+            if waits:
+                with self._lock:
+                    self._waiting.discard(waiting)
 
-    def _no_room(self, environ: WSGIEnvironment) -> Problem | None:
-        """Why no further session is begun. Those that have not joined in time make room first."""
-        self._end_the_late()
-        with self._lock:
-            return self._why_none(network_of(environ.get("REMOTE_ADDR", "")))
-
-    def _why_none(self, address: str) -> Problem | None:
-        if len(self._addresses) >= self._most:
+    def _no_room(self, address: str) -> Problem | None:
+        """Why no further session is begun. The lock is held."""
+        addresses = [each.address for each in self._sessions.values()]
+        if len(addresses) >= self._most:
             return Problem(503, "The server has as many viewers as it takes.", limit=self._most, retry_after=RETRY_S)
-        if list(self._addresses.values()).count(address) >= self._most_per_address:
+        if addresses.count(address) >= self._most_per_address:
             sentence = "Your address has as many live connections as one address may have."
             return Problem(429, sentence, limit=self._most_per_address, retry_after=RETRY_S)
         return None
 
-    def _end_the_late(self) -> None:
-        before = time.monotonic() - JOINING_S
-        with self._lock:
-            late = [session for session, began in self._joining.items() if began < before]
-        for session in late:
-            self._end(session)
-
     def _end(self, session: str) -> None:
         socket = self._server.eio.sockets.get(session)
         if socket is not None:
-            socket.close(wait=False, abort=False, reason=self._server.reason.SERVER_DISCONNECT)
+            with suppress(OSError, SocketIsClosedError):  # it is ending
+                socket.close(wait=False, abort=False, reason=self._server.reason.SERVER_DISCONNECT)
 
-    def _guarded(self, guard: Callable[..., Any], inner: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda session, *said: guard(inner, session, *said)
+    def _send(self, inner: Callable[..., None], session: str, said: Any) -> None:
+        with self.sending(session):
+            inner(session, said)
 
     def _connect(self, inner: Callable[..., Any], session: str, environ: WSGIEnvironment) -> Any:
-        address = network_of(environ.get("REMOTE_ADDR", ""))
+        made = Session(network_of(environ.get("REMOTE_ADDR", "")))
         with self._lock:
-            problem = self._why_none(address)  # others may have come since this one was let in
+            problem = self._no_room(made.address)  # others may have come since this one was let in
             if problem is not None:
                 return problem.detail
-            self._addresses[session] = address
-            self._sending[session] = RLock()
-            self._joining[session] = time.monotonic()
+            self._sessions[session] = made
         return inner(session, environ)
 
     def _message(self, inner: Callable[..., Any], session: str, data: Any) -> None:
         try:
-            if isinstance(data, bytes) or data.startswith(WITH_ATTACHMENTS):
-                raise ValueError("no event takes bytes, and Socket.IO would keep as many as are announced")
             inner(session, data)
         except Exception:  # whatever Socket.IO stumbles over: it reads what the client sent as it comes
             self._refuse(session)
 
     def _refuse(self, session: str) -> None:
         with self._lock:
-            self._unreadable[session] += 1
-            enough = self._unreadable[session] >= MOST_UNREADABLE
+            refused = self._sessions.get(session, Session(""))
+            refused.unreadable += 1
+            enough = refused.unreadable >= MOST_UNREADABLE
         viewer = self._server.manager.sid_from_eio_sid(session, NAMESPACE)
         if viewer is not None:
             body = {"run": None, "error": Problem(400, UNREADABLE).document()}
@@ -227,10 +219,7 @@ class SocketGuard:
 
     def _disconnect(self, inner: Callable[..., Any], session: str, *reason: Any) -> None:
         with self._lock:
-            self._addresses.pop(session, None)
-            self._joining.pop(session, None)
-            self._unreadable.pop(session, None)
-            self._sending.pop(session, None)
+            self._sessions.pop(session, None)
         inner(session, *reason)
 
 
@@ -252,12 +241,3 @@ def _unreadable(environ: WSGIEnvironment) -> Problem | None:
         return Problem(400, UNREADABLE, field="body")
     environ["wsgi.input"] = io.BytesIO(body)
     return None
-
-
-def sparing_logger(name: str) -> logging.Logger:
-    """A logger whose errors are few."""
-    logger = logging.getLogger(name)
-    logger.setLevel(logging.ERROR)
-    if not logger.filters:
-        logger.addFilter(Sparing())
-    return logger

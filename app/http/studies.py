@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.http.access import READS, STARTS, count
 from kvscope.app.http.answers import Family, Parent
 from kvscope.app.http.answers import Member as TellsOfMember
 from kvscope.app.http.limits import Limits
@@ -17,7 +18,6 @@ from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, creat
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import Beam, FamilyQuery, Twin, body, new_id, query
-from kvscope.app.http.visitors import client_of
 from kvscope.app.store.family import Member
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, Refused, TwinRequest
@@ -41,6 +41,7 @@ class StudyRoutes:
         self._lookup = RunLookup(runs, engine)
 
     @describe(
+        STARTS,
         "Run the same again without a cache, or with one that forgets",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
@@ -65,6 +66,7 @@ class StudyRoutes:
         return self._started(twin, made)
 
     @describe(
+        STARTS,
         "Search with beams from a step on",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
@@ -87,11 +89,11 @@ class StudyRoutes:
         return self._started(search, made)
 
     def _started(self, study: str, made: Callable[[], TwinRequest | BeamRequest]) -> Response:
-        visitor = client_of(request)
-        self._limits.take(visitor, "runs")
+        visitor = count(self._limits)
         return created(study, self._desk.study(study, made, Requester(*visitor), partial(self._limits.charge, visitor)))
 
     @describe(
+        READS,
         "All runs that a fork or a study connects with this one",
         {200: json_answer("the runs", Family)},
         *(404, 422),

@@ -28,19 +28,16 @@ class Visitor(NamedTuple):
     @property
     def is_here(self) -> bool:
         """Whether the request comes from the machine that the server is on."""
-        try:
-            return ip_address(self.address).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.address)
 
     @property
     def owner(self) -> str:
         """Whose runs may read each other's blocks; "" for whoever is known by an address alone.
 
-        Many may be behind one address, and none of them is to learn from how much was read, or how soon, what another
-        one asked. On the machine itself an address is one person.
+        Many may be behind one address, also behind a proxy on this machine that says nothing of itself, and none of
+        them is to learn from how much was read, or how soon, what another one asked.
         """
-        return self.token if self.token != self.address or self.is_here else ""
+        return self.token if self.token != self.address else ""
 
 
 def client_of(request: Request) -> Visitor:
@@ -58,13 +55,21 @@ def token_of(said: object) -> str | None:
     return said if isinstance(said, str) and TOKEN.fullmatch(said) else None
 
 
+def is_loopback(address: str) -> bool:
+    """Whether it is an address of this machine that no other one has."""
+    try:
+        return ip_address(network_of(address)).is_loopback
+    except ValueError:
+        return False
+
+
 def network_of(address: str) -> str:
     """The address as limits count it: an IPv6 one stands for its whole household, one that maps IPv4 for that."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if not isinstance(parsed, IPv6Address):
+    if not isinstance(parsed, IPv6Address) or parsed.is_loopback:
         return str(parsed)
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, jsonify
 
+from kvscope.app.http.access import ASKS, COMPUTES
 from kvscope.app.http.answers import Cut, Embedding
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.reads import Reads
@@ -20,9 +21,10 @@ def blueprint(reads: Reads) -> Blueprint:
     # A POST, though it changes nothing: the longest prompt is longer than an address may be, and addresses are logged.
     @routes.post("/tokens")
     @describe(
+        ASKS,
         "Cut a prompt into tokens, without running it",
         {200: json_answer("the tokens that a run of it would be given", Cut)},
-        *(400, 403, 413, 415, 422, 429, 503),
+        *(400, 403, 413, 415, 422, 503),
         body=Prompt,
     )
     def tokens() -> Response:
@@ -33,9 +35,10 @@ def blueprint(reads: Reads) -> Blueprint:
 
     @routes.get("/embedding")
     @describe(
+        COMPUTES,
         "A token's learned row, and the rows nearest to it of the whole vocabulary",
         {200: json_answer("the row, and where it lies among its nearest", Embedding)},
-        *(403, 422, 429, 503),
+        *(403, 422, 503),
         query=EmbeddingQuery,
     )
     def embedding() -> Response:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from flask import Blueprint, Response, jsonify, request, url_for
+from flask import Blueprint, Response, jsonify, url_for
 
 from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.http.access import STARTS, STEERS, count
 from kvscope.app.http.answers import Joined
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import Workload, WorkloadJoin, body, new_id
-from kvscope.app.http.visitors import client_of
 from kvscope.app.store.runs import RunLog
 
 OVER = "That workload has ended: nobody is being answered there any more."
@@ -32,34 +32,36 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
 
     @routes.post("")
     @describe(
+        STARTS,
         "Have several requests answered together, once per round of settings",
         STARTED,
         *STARTING_PROBLEMS,
         body=Workload,
     )
     def workload() -> Response:
-        asked, visitor, run = body(Workload), client_of(request), new_id()
-        limits.take(visitor, "runs")
+        asked, visitor, run = body(Workload), count(limits), new_id()
         started = desk.study(run, lambda: asked.of(run), Requester(*visitor), partial(limits.charge, visitor))
         return created(run, started, url_for("serving.alone", run=run))
 
     @routes.post("/<run>/requests")
     @describe(
+        STARTS,
         "Add a request to a workload of one round while it is answered: it arrives now",
         {201: json_answer("it has joined", Joined)},
-        *(400, 404, 409, 413, 415, 422, 429, 503),
+        *(400, 404, 409, 413, 415, 422, 503),
         body=WorkloadJoin,
     )
     def join(run: str) -> Response:
         refuse_over(run)
         asked = body(WorkloadJoin)
-        limits.take(client_of(request), "runs")
+        count(limits)
         response = jsonify(id=run, request=desk.join(asked.of(run)))
         response.status_code = 201
         return response
 
     @routes.delete("/<run>/requests/<int:number>")
     @describe(
+        STEERS,
         "Cancel a request of a workload of one round that waits or is being answered, by its number",
         {204: Answer("it is cancelled")},
         *(404, 409, 503),

@@ -7,7 +7,9 @@ opened. What goes wrong with a database leaves this folder as StoreError: every 
 
 from __future__ import annotations
 
+import logging
 import math
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -22,6 +24,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.spare import with_spare
+
+log = logging.getLogger(__name__)
 
 metadata = sa.MetaData()
 """All tables, those of `runs` and `sessions`. They are what the newest migration makes; a test compares them."""
@@ -47,13 +51,19 @@ CONNECT_S = 5
 
 
 @contextmanager
-def failing_as(failure: str) -> Iterator[None]:
-    """Whatever goes wrong with a database meanwhile is a StoreError: `failure`, and why."""
+def failing_as(failure: str, *, in_full: bool = False) -> Iterator[None]:
+    """Whatever goes wrong with a database meanwhile is a StoreError: `failure`, and why.
+
+    `in_full`: only the operator hears of it. Otherwise anyone may, and the operator reads the rest in the log.
+    """
     try:
         yield
     except SQLAlchemyError as error:
+        reason, told = reason_of(error), reason_of(error) if in_full else _told_of(error)
+        if told != reason:
+            log.error("%s: %s.", failure, reason)
         lost = isinstance(error, DBAPIError) and isinstance(error.orig, _Deleted)
-        raise (Lost if lost else StoreError)(f"{failure}: {reason_of(error)}.") from error
+        raise (Lost if lost else StoreError)(f"{failure}: {told}.") from error
 
 
 @contextmanager
@@ -103,7 +113,7 @@ def _connect(folder: Path, url: str | None) -> sa.Engine:
     except (OSError, ArgumentError, NoSuchModuleError) as error:
         raise StoreError(f"{place} cannot be used: {reason_of(error)}.") from None
     try:
-        with failing_as(f"{place} cannot be used"):
+        with failing_as(f"{place} cannot be used", in_full=True):
             _bring_up_to_date(engine)
     except StoreError:
         engine.dispose()
@@ -151,6 +161,16 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).partition("\n")[0].rstrip(".")
+
+
+def _told_of(error: Exception) -> str:
+    """The cause as anyone may hear it: PostgreSQL's own words have addresses, users and files in them."""
+    if not isinstance(error, DBAPIError) or isinstance(error.orig, sqlite3.Error):
+        return reason_of(error)
+    if isinstance(error.orig, _Deleted):
+        return "its file was deleted or replaced; restart the server"
+    name = type(error.orig).__name__
+    return "it does not answer" if name == "OperationalError" else re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
 
 
 def _engine(folder: Path, url: str | None) -> sa.Engine:

@@ -36,11 +36,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
 
 
 def answer(sock: socket.socket) -> tuple[int, dict[str, object]]:
-    """Status and problem document of all that the server says before it ends the connection."""
+    """Status and problem document of all that the server says before it ends the connection; no browser takes it for
+    anything else.
+    """
     said = b""
     while data := sock.recv(65536):
         said += data
     head, _, body = said.partition(b"\r\n\r\n")
+    assert b"x-content-type-options: nosniff" in head.lower(), head
+    assert b"content-security-policy: default-src 'none'" in head.lower(), head
+    assert b"content-type: application/problem+json" in head.lower(), head
+    assert int(head.lower().split(b"content-length: ")[1].split()[0]) == len(body)
     return int(head.split()[1]), json.loads(body)
 
 
@@ -98,6 +104,24 @@ def test_a_head_without_an_end_is_refused(server: LiveServer) -> None:
     with opened(server.port, b"GET / HTTP/1.1\r\nX: " + b"x" * 40_000) as sock:
         sock.settimeout(60)
         assert answer(sock)[0] == 431
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        (b"<script>alert(1)</script>\r\n\r\n", 400),
+        (b"GET /<script> HTTP/9.9\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n<b>: x\r\n\r\n", 400),
+        (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: braille\r\n\r\n", 501),
+    ],
+)
+def test_what_is_no_http_is_told_so_in_a_problem(server: LiveServer, said: bytes, status: int) -> None:
+    with opened(server.port, said) as sock:
+        sock.settimeout(60)
+        found, problem = answer(sock)
+        assert (found, problem["status"]) == (status, status)
 
 
 def test_files_that_are_sent_slowly_leave_room_for_others(server: LiveServer) -> None:

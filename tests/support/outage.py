@@ -11,11 +11,11 @@ import sqlalchemy as sa
 
 
 @contextmanager
-def away(engine: sa.Engine) -> Iterator[None]:
+def away(engine: sa.Engine, why: Exception = sqlite3.OperationalError("disk I/O error")) -> Iterator[None]:  # noqa: B008
     """While this lasts, every statement fails."""
 
     def fail(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        raise sa.exc.OperationalError(statement, {}, sqlite3.OperationalError("disk I/O error"))
+        raise sa.exc.OperationalError(statement, {}, why)
 
     sa.event.listen(engine, "before_cursor_execute", fail)
     try:

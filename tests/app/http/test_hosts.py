@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +13,11 @@ from flask import Flask, Response, request
 from flask.testing import FlaskClient
 
 from kvscope.app.http import hosts
+from kvscope.app.http.visitors import is_loopback
+from kvscope.app.settings import Settings
+from kvscope.model.log.frames import header
 from tests.support.live_server import LiveServer
-from tests.support.over_http import problem
+from tests.support.over_http import frames, problem
 
 ANSWERED = ["localhost", "localhost:5000", "kv.localhost", "127.0.0.1:5000", "[::1]:5000", "192.0.2.7", "LOCALHOST."]
 REFUSED = ["evil.example", "evil.example:5000", "localhost.evil.example", "127.0.0.1.evil.example", "a:b:c", "[::1"]
@@ -74,11 +79,59 @@ def test_a_configured_proxy_says_who_asks() -> None:
 
 def test_nobody_else_does() -> None:
     client = echo(["kv.school.example"], ["192.0.2.1"])
-    assert client.get("/", headers=FORWARDED).json == {
-        "address": "127.0.0.1",
+    assert client.get("/", headers=FORWARDED, environ_base={"REMOTE_ADDR": "192.0.2.2"}).json == {
+        "address": "192.0.2.2",
         "host": "127.0.0.1:5000",
         "scheme": "http",
     }
+
+
+@pytest.mark.parametrize(
+    ("proxies", "headers"),
+    [
+        ([], {"X-Forwarded-For": "127.0.0.1"}),
+        ([], {"Forwarded": "for=127.0.0.1"}),
+        ([], {"X-Real-IP": "127.0.0.1"}),
+        ([], {"Via": "1.1 nginx"}),
+        ([], {"X-Forwarded-Context": "/user/me/proxy/5000"}),
+        (["192.0.2.1"], {"X-Forwarded-For": "127.0.0.1"}),
+        (["127.0.0.1"], {"X-Forwarded-Proto": "https"}),
+        (["127.0.0.1"], {"X-Forwarded-For": ""}),
+    ],
+)
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+def test_what_a_proxy_on_this_machine_forwards_does_not_count_as_of_this_machine(
+    proxies: list[str], headers: dict[str, str], address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen = echo([], proxies).get("/", headers=headers, environ_base={"REMOTE_ADDR": address}).json["address"]
+    assert not is_loopback(seen)
+    assert "--proxy" in caplog.text
+
+
+def test_without_such_a_header_it_does_and_so_does_what_a_named_proxy_asks_for_this_machine(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert echo([], []).get("/").json["address"] == "127.0.0.1"
+    named = echo([], ["127.0.0.1"]).get("/", headers={"X-Forwarded-For": "127.0.0.1"})
+    assert named.json["address"] == "127.0.0.1"
+    assert not caplog.text
+
+
+def test_behind_a_proxy_that_nobody_named_limits_count_and_strangers_share_nothing(
+    make_app: Callable[..., Flask], settings: Settings
+) -> None:
+    client = make_app(replace(settings, runs_per_minute=2)).test_client()
+
+    def ask(address: str) -> Any:
+        body = {"prompt": "My secret diary", "max_new_tokens": 1}
+        return client.post("/api/runs", json=body, headers={"X-Forwarded-For": address})
+
+    started = [ask("203.0.113.5"), ask("198.51.100.7")]
+    assert [answer.status_code for answer in started] == [201, 201]
+    for answer in started:
+        asked = header(frames(client, answer.json["id"])[0]).data["asked"]
+        assert asked["owner"] == ""  # who has no owner reads and leaves nothing (model/engine)
+    problem(ask("203.0.113.5"), 429)
 
 
 def test_the_name_that_a_proxy_forwards_is_checked_too() -> None:

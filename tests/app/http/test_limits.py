@@ -89,7 +89,7 @@ def test_what_is_remembered_does_not_grow_with_the_tokens_that_are_made_up() -> 
     for number in range(MOST_COUNTED + 500):
         clock.now += 0.02
         mine.take(Visitor(f"{number:016}", ELSEWHERE), "runs")
-    assert len(mine._left) < MOST_COUNTED + 10
+    assert len(mine._whole_at) < MOST_COUNTED + 10
 
 
 @pytest.mark.parametrize("what", ["runs", "shares", "imports"])

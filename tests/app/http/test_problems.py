@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+
+import psycopg
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -40,3 +43,16 @@ def test_while_the_database_is_away_whatever_needs_it_is_to_come_back_later(
         assert client.get("/readyz").status_code == client.get("/healthz").status_code == 200
     assert client.get(f"/api/runs/{run}").json["reason"] == "length"
     assert client.get(f"/api/runs/{start(client)}").status_code == 200
+
+
+def test_what_a_database_says_of_itself_is_for_the_log_alone(
+    client: FlaskClient, app: Flask, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, parts = finished(client), app.extensions["kvscope"]
+    parts.runs._cache.forget(run)
+    said = 'connection to server at "10.1.2.3", port 5432 failed: no password supplied for user "kv"'
+    with away(parts.runs.engine, psycopg.OperationalError(said)), caplog.at_level(logging.ERROR):
+        for answer in (client.get(f"/api/runs/{run}"), client.post("/api/runs", json={"prompt": "abc"})):
+            assert not {"10.1.2.3", "5432", "kv", "SELECT", "INSERT"} & set(problem(answer, 503)["detail"].split('"'))
+            assert "failed" not in answer.text
+    assert any(said in message for message in caplog.messages)

@@ -6,7 +6,7 @@ import pytest
 from flask import Request
 from werkzeug.test import EnvironBuilder
 
-from kvscope.app.http.visitors import CLIENT_HEADER, Visitor, client_of, network_of
+from kvscope.app.http.visitors import CLIENT_HEADER, Visitor, client_of, is_loopback, network_of
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 
@@ -40,13 +40,25 @@ def test_all_addresses_of_an_ipv6_network_count_as_one(address: str, counted: st
     assert network_of(address) == counted
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"])
+def test_this_machine_is_known_by_its_address(address: str) -> None:
+    assert is_loopback(address)
+    assert asking(address).is_here
+
+
+@pytest.mark.parametrize("address", ["203.0.113.7", "10.0.0.2", "2001:db8::1", "::ffff:203.0.113.7", "", "unix:"])
+def test_other_addresses_are_elsewhere(address: str) -> None:
+    assert not is_loopback(address)
+    assert not asking(address).is_here
+
+
 @pytest.mark.parametrize(
     ("address", "token", "owner"),
     [
         ("192.0.2.7", TOKEN, TOKEN),
         ("192.0.2.7", None, ""),
         ("2001:db8::1", None, ""),
-        ("127.0.0.1", None, "127.0.0.1"),
+        ("127.0.0.1", None, ""),
         ("::1", TOKEN, TOKEN),
         ("", None, ""),
     ],
