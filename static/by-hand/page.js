@@ -27,7 +27,7 @@ const HEADINGS = {
   b: [
     "Check attention with a pencil: “I love” → “AI”",
     "B · 4 numbers, 2 heads",
-    "One attention layer alone: no residual stream, norm or MLP. The attention output goes straight to the LM head.",
+    "One attention layer alone: no residual stream, norm or MLP between it and the LM head.",
   ],
 };
 
