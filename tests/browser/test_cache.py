@@ -327,7 +327,9 @@ def test_a_longer_run_is_announced_before_it_starts_and_shows_how_far_it_is(stag
     start = stage.region("Why keep K and V").get_by_role("button", name=re.compile(r"Run this text \d+ times over"))
     count = re.search(r"\d+", start.inner_text())
     assert count
-    expect(stage.region("Why keep K and V")).to_contain_text(f"a new run, whose prompt is {count[0]} copies of this one")
+    expect(stage.region("Why keep K and V")).to_contain_text(
+        f"a new run, whose prompt is {count[0]} copies of this one"
+    )
     start.click()
     expect(stage.region("Inspector").get_by_role("progressbar", name="Prompt rows")).to_be_visible()
     expect(stage.page.locator(f"html:not([data-run='{run}'])")).to_be_attached()

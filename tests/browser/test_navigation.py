@@ -1,4 +1,4 @@
-"""From every page to every other, on a desktop and on a phone, by keys: a link in sight, or a button in sight and then a link."""
+"""From every page to every other, on a desktop and a phone, by keys: a link in sight, or a button and then a link."""
 
 from __future__ import annotations
 

@@ -76,7 +76,8 @@ def test_a_link_to_a_head_opens_it_on_a_phone(
 ) -> None:
     """A shared run opens at the head its sharer saw; an address that was copied, at the one it names."""
     page = new_page(**PHONE)
-    page.goto(f"{server.url}?run={short_run}{place}" if place else f"{server.url}s/{share(server, short_run, **WORDS).id}")
+    address = f"?run={short_run}{place}" if place else f"s/{share(server, short_run, **WORDS).id}"
+    page.goto(server.url + address)
     stage = Stage(page, server)
     stage.expect_view("head")
     expect(stage.matrix).to_be_in_viewport(ratio=0.5)

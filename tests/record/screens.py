@@ -1,4 +1,4 @@
-"""`python -m tests.record.screens FOLDER`: every page, as a phone and a desktop show it, light and dark, to be looked at.
+"""`python -m tests.record.screens FOLDER`: every page, as a phone and a desktop show it, light and dark.
 
 Each picture is what is in sight at first and, where a page is longer than the window, the whole page beside it.
 """
