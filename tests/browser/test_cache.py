@@ -333,5 +333,6 @@ def test_a_longer_run_is_announced_before_it_starts_and_shows_how_far_it_is(stag
     start.click()
     expect(stage.region("Inspector").get_by_role("progressbar", name="Prompt rows")).to_be_visible()
     expect(stage.page.locator(f"html:not([data-run='{run}'])")).to_be_attached()
+    stage.page.wait_for_url(re.compile(rf"run={stage.run_id}"), timeout=90_000)  # once it has a step
     stage.page.go_back()
     expect(stage.page.locator(f"html[data-run='{run}']")).to_be_attached()
