@@ -1,31 +1,46 @@
-/** The gallery: its words are in the page already; here its cards get their pictures, in the viewer's theme. */
+/** The gallery: its words are in the page already; here its cards get their pictures, in the viewer's theme, and its header the ways on. */
 
+import { html } from "htm/preact";
+import { render } from "preact";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { inkOn, ramp } from "./draw/colours.js";
 import { readTheme } from "./draw/theme.js";
 import { drawBars, drawLanes, drawTriangle } from "./gallery/drawing.js";
 import { pictureInWords, rowsOf, textOf } from "./gallery/picture.js";
 import { storageOr } from "./state/storage.js";
-import { preferredTheme } from "./state/theme.js";
+import { preferredTheme, rememberTheme } from "./state/theme.js";
+import { OwnHeader } from "./ui/own-header.js";
 
 const SIDE_PX = 148;
 
 const root = document.documentElement;
 const pictures = JSON.parse(document.getElementById("pictures").textContent);
-const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
-root.dataset.theme = preferredTheme(
-  storageOr(() => window.localStorage),
-  systemDark.matches,
-);
-const theme = readTheme(getComputedStyle(root));
+const settings = storageOr(() => window.localStorage);
+const preferred = preferredTheme(settings, window.matchMedia("(prefers-color-scheme: dark)").matches);
 
-/** @type {NodeListOf<HTMLElement>} */
-const forPictures = document.querySelectorAll("[data-picture]");
-for (const place of forPictures) place.append(canvasOf(pictures[place.dataset.picture]));
-/** @type {NodeListOf<HTMLElement>} */
-const forTexts = document.querySelectorAll("[data-text]");
-for (const place of forTexts) place.append(...tokensOf(pictures[place.dataset.text]));
+function Header() {
+  const [theme, setTheme] = useState(preferred);
+  // Before anything is drawn: drawings read their colours off the page.
+  root.dataset.theme = theme;
+  useLayoutEffect(fillCards, [theme]);
+  const choose = (next) => {
+    rememberTheme(settings, next);
+    setTheme(next);
+  };
+  return html`<${OwnHeader} here="gallery" theme=${theme} setTheme=${choose} />`;
+}
 
-function canvasOf(picture) {
+function fillCards() {
+  const theme = readTheme(getComputedStyle(root));
+  /** @type {NodeListOf<HTMLElement>} */
+  const forPictures = document.querySelectorAll("[data-picture]");
+  for (const place of forPictures) place.replaceChildren(canvasOf(pictures[place.dataset.picture], theme));
+  /** @type {NodeListOf<HTMLElement>} */
+  const forTexts = document.querySelectorAll("[data-text]");
+  for (const place of forTexts) place.replaceChildren(...tokensOf(pictures[place.dataset.text], theme));
+}
+
+function canvasOf(picture, theme) {
   const canvas = document.createElement("canvas");
   const ratio = Math.max(1, window.devicePixelRatio);
   canvas.width = canvas.height = Math.round(SIDE_PX * ratio);
@@ -41,7 +56,7 @@ function canvasOf(picture) {
 }
 
 /** Tokens are text whatever is in them. */
-function tokensOf(picture) {
+function tokensOf(picture, theme) {
   const shades = picture.kind === "attention" ? theme.attentionNow : chances(theme);
   return textOf(picture).map(({ text, shade, role }) => {
     const token = document.createElement("bdi");
@@ -59,3 +74,5 @@ function chances({ output, panel }) {
   const css = ramp([panel, output]);
   return { css, ink: css.map(inkOn) };
 }
+
+render(html`<${Header} />`, document.getElementById("header"));

@@ -146,8 +146,8 @@ const turns = createTurns({
 const parts = { dispatch: store.dispatch, controller, client };
 const asked = embed?.link ?? readAddress(window.location, saved).link;
 const view = asked.view ?? saved?.open?.view;
-/** Where one panel is shown at a time, what a link is about comes first. That of a head the page writes into every address. */
-const opens = (embed ? view : view !== "head" || asked.key !== undefined) && view ? "inspector" : "map";
+/** Where one panel is shown at a time, what a link is about comes first. */
+const opens = view && view !== "intro" ? "inspector" : "map";
 const host = embed && createEmbedHost({ window, store, controller });
 render(
   html`<${App} turns=${turns} embed=${store.state().embed} host=${host} opens=${opens} ...${parts} />`,

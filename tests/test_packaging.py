@@ -31,6 +31,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 # What a CUDA build of torch requires by itself, in the one version that fits it.
 GPU_LIBRARIES = ("cuda-", "nvidia-", "triton")
+KNOWN_BY = (".timeline", ".matrix", ".verdict", ".lanes", ".cards")
+"""A name that each of the pages' style sheets has, once those that it imports are in it."""
 IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*["']([^"'\s]+)["']""")
 
 
@@ -266,7 +268,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     assert bundled == entries - set(sheets) | chunks
     looks = [wheel.read(sheet).decode() for sheet in sheets]
     assert not any("@import" in look for look in looks)
-    assert all(name in look for name, look in zip((".timeline", ".matrix", ".verdict", ".lanes"), looks, strict=True))
+    assert all(name in look for name, look in zip(KNOWN_BY, looks, strict=True))
     views = {path.stem for path in (STATIC / "views").glob("*/*-view.js")}
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"kvscope"}

@@ -18,9 +18,18 @@ const PRINTS = [
   { name: "Print worksheet", sheet: "blank" },
   { name: "Print with answers", sheet: "answers" },
 ];
+/** Title, name, and what of a real step is not there. */
 const HEADINGS = {
-  a: ["Check attention with a pencil: “the cat sat”", "A · 2 numbers"],
-  b: ["Check a step of attention with a pencil: “I love” → “AI”", "B · 4 numbers, 2 heads"],
+  a: [
+    "Check attention with a pencil: “the cat sat”",
+    "A · 2 numbers",
+    "One head alone: no positions, no residual stream, norm or MLP, no next token.",
+  ],
+  b: [
+    "Check attention with a pencil: “I love” → “AI”",
+    "B · 4 numbers, 2 heads",
+    "One attention layer alone: no residual stream, norm or MLP between it and the LM head.",
+  ],
 };
 
 /** @param {{example: "a"|"b", framed: boolean, real: Object|null, theme: string, setTheme: Function}} props */
@@ -40,12 +49,13 @@ export function Page({ example, framed, real, theme, setTheme }) {
 }
 
 function Heading({ example, framed, shown, predict, search, actions }) {
-  const [title] = HEADINGS[example];
+  const [title, , without] = HEADINGS[example];
   const base = framed ? "/embed/by-hand/" : "/by-hand/";
   return html`<div class="own-heading">
     <div>
       <h1>${title}</h1>
       <p>One row is one token, read left to right. <b>Below a matrix, each cell is its row times its column.</b></p>
+      <p class="quiet">${without}</p>
     </div>
     <div class="own-tools">
       <nav class="choice" aria-label="Examples">

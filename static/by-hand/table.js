@@ -265,7 +265,7 @@ function endOf({ answer, example, words, prompt }) {
   };
   const vocabulary = example.words;
   const head = {
-    ...plain("lm_head", "LM head", "a column a word"),
+    ...plain("lm_head", "LM head", "a column a token"),
     ...{ rows: numbered(d), columns: vocabulary, tone: "weights", of: given },
     values: numbered(d).map((_, row) => example.parts.lm_head.map((word) => word[row])),
     part: { name: "lm_head", at: (row, column) => [column, row] },

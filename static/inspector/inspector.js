@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { isAwaited, whenReached, whenSettled } from "../state/settled.js";
 import { ZOOMS } from "../state/views.js";
+import { Prefilling } from "../ui/prefilling.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { headFocus } from "./focus.js";
 import { Lock } from "./lock.js";
@@ -43,7 +44,7 @@ function View({ state: now, ...parts }) {
   return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} dispatch=${parts.dispatch} />
     ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
     ${failed && html`<p class="empty" role="alert">This view could not be loaded: the server does not answer.</p>`}
-    ${Shown && awaited && view !== "head" && html`<p class="empty">This comes with the first step.</p>`}
+    ${Shown && awaited && view !== "head" && html`<div class="empty"><p>This comes with the first step.</p>${state.run.awaited && html`<${Prefilling} run=${state.run} />`}</div>`}
     ${
       Shown &&
       (!awaited || view === "head") &&

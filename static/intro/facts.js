@@ -98,7 +98,7 @@ export function waysOn({ run, look }) {
   const chosen = run.tokens[run.promptLength];
   const ways = [
     {
-      question: "Why this word?",
+      question: "Why this token?",
       says: `Everything that was likely in place of ${quoted(chosen)}.`,
       step: 0,
       selection: { view: "tokens" },

@@ -7,6 +7,7 @@ import { PromptForm, Settings } from "../prompt/own-prompt.js";
 import { canAsk, isAsking } from "../state/asking.js";
 import { momentInSight, momentsOf } from "../state/intro.js";
 import { Icon } from "../ui/icons.js";
+import { Places } from "../ui/places.js";
 import { ThemeButton } from "../ui/theme-button.js";
 import { useTheme } from "../ui/use-theme.js";
 import { Candidates, Memory, Mix, Pace } from "./bars.js";
@@ -35,6 +36,7 @@ export function Intro({ state, dispatch, controller, client }) {
   return html`<main class="intro" data-moment=${moment} aria-label="The first thirty seconds">
     <header class="intro-top">
       ${!embed && html`<h1 class="wordmark">KV<span>Scope</span></h1>`}
+      ${!embed && !state.file && !state.sandboxed && html`<${Places} here=${run?.saved ? null : "stage"} run=${run?.id} folded />`}
       <button class="intro-skip" type="button" onClick=${skip}>Skip to everything</button>
       ${!embed && html`<${ThemeButton} theme=${theme} dispatch=${dispatch} />`}
     </header>

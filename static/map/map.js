@@ -5,6 +5,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { headSentence, kvHeadOf } from "../facts/attention.js";
 import { lensOf } from "../state/lens.js";
 import { useGradually, useLater } from "../turns/later.js";
+import { Prefilling } from "../ui/prefilling.js";
 import { Surface } from "../ui/surface.js";
 import { Tooltip } from "../ui/tooltip.js";
 import { usePainting } from "../ui/use-painting.js";
@@ -35,7 +36,7 @@ export function ModelMap({ state, dispatch }) {
       />`
           : html`<${Empty} phase=${state.phase} />`
       }
-      ${run?.awaited && html`<${Prefilling} run=${run} />`}
+      ${run?.awaited && html`<div class="empty is-over-map"><${Prefilling} run=${run} /></div>`}
     </div>
   </section>`;
 }
@@ -65,13 +66,6 @@ function Empty({ phase }) {
       ? "The model is loading."
       : "Run a prompt: every layer, every head and every cached key and value appears here.";
   return html`<p class="empty">${text}</p>`;
-}
-
-function Prefilling({ run }) {
-  return html`<div class="empty is-over-map">
-    <p>Prefill: ${run.partialRows} of ${run.prefillRows} prompt rows have gone through the model${run.reused ? `, ${run.reused} more were read from the cache` : ""}.</p>
-    <progress max=${run.prefillRows} value=${run.partialRows}></progress>
-  </div>`;
 }
 
 /** What is selected where there is nothing to select yet. */

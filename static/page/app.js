@@ -1,6 +1,7 @@
 /** The whole page: the first thirty seconds, or everything; and what both stand in. */
 
 import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
 import { inIntro } from "../state/intro.js";
 import { Later } from "../turns/later.js";
 import { Turn, useChoice } from "../turns/turn.js";
@@ -37,10 +38,20 @@ function Intro(props) {
 }
 
 function Shown({ turns, embed, host, opens, ...parts }) {
-  if (!useChoice(turns, "map", inIntro))
-    return html`<${Everything} turns=${turns} embed=${embed} host=${host} opens=${opens} ...${parts} />`;
+  const intro = useChoice(turns, "map", inIntro);
+  const seen = useRef(false);
+  seen.current ||= intro;
+  if (!intro) {
+    const first = seen.current ? panelAfterIntro(turns.state()) : opens;
+    return html`<${Everything} turns=${turns} embed=${embed} host=${host} opens=${first} ...${parts} />`;
+  }
   return html`<${Turn} of=${Messages} turn="rest" turns=${turns} ...${parts} />
     <${Turn} of=${Intro} turn="map" turns=${turns} moving ...${parts} />`;
+}
+
+/** Whoever leaves by one of its questions sees what answers it first. */
+function panelAfterIntro({ selection: { view, key } }) {
+  return view === "head" && key === null ? "map" : "inspector";
 }
 
 function Definitions({ client, children }) {

@@ -22,7 +22,8 @@ export function Header({ state, dispatch, controller, client }) {
       <h1 class="wordmark">KV<span>Scope</span></h1>
       ${
         state.run?.saved
-          ? html`<${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
+          ? html`${!state.sandboxed && !state.file && html`<${Places} here=${null} folded />`}
+              <${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
           : html`<${Places} here="stage" alone=${state.file} run=${state.run?.id}>
                 ${state.run && html`<button type="button" onClick=${() => toIntro(dispatch)}>Tour</button>`}
               <//>
@@ -68,7 +69,7 @@ function Saved({ saved, moment, alone, client }) {
       ${
         alone &&
         html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
-          <a href=${under("/")}>Open KVScope</a><a href=${under(GALLERY)}>Gallery</a><${SaveFileButton} id=${id} client=${client} />
+          <${SaveFileButton} id=${id} client=${client} />
           ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`
       }
     </div>

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { closeOutside } from "../ui/close-outside.js";
 import { Icon } from "../ui/icons.js";
 
 const WAITING = "Drawing …";
@@ -67,16 +68,4 @@ export function PanelMenu({ panel, file, table }) {
       </div>`
     }
   </div>`;
-}
-
-/** @returns {() => void} stops listening */
-function closeOutside(root, close) {
-  const onPress = (event) => root.contains(event.target) || close();
-  const onFocus = onPress;
-  window.addEventListener("pointerdown", onPress, true);
-  window.addEventListener("focusin", onFocus, true);
-  return () => {
-    window.removeEventListener("pointerdown", onPress, true);
-    window.removeEventListener("focusin", onFocus, true);
-  };
 }

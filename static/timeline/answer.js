@@ -88,7 +88,7 @@ function Prompt({ run, split, isNow, isSwept }) {
   const rows = run.awaited ? `${integer(run.partialRows)} of ${integer(run.prefillRows)} rows computed` : null;
   return html`<span
     class=${`prompt${isNow ? " is-now" : ""}${isSwept ? " is-swept" : ""}`} role="group" aria-label=${`Prompt, ${counted(run.promptLength, "token")}`} title=${rows}
-    >${parts}${template && html`<small class="answer-aside"> with the chat template ${counted(run.promptLength, "token")} </small>`}</span
+    >${parts}${template && html`${" "}<small class="answer-aside">with the chat template ${counted(run.promptLength, "token")}</small>${" "}`}</span
   >`;
 }
 

@@ -5,8 +5,8 @@ import { Places } from "./places.js";
 import { ThemeButton } from "./theme-button.js";
 
 /**
- * @param {{here: string, theme: "light"|"dark", setTheme: (theme: "light"|"dark") => void, alone?: boolean, openers?: *, children?: *}} props
- *   `here`: id of the page; `alone`: there are no others; `openers` stand behind the pages; what is inside stands before the buttons
+ * @param {{here: string|null, theme: "light"|"dark", setTheme: (theme: "light"|"dark") => void, alone?: boolean, openers?: *, children?: *}} props
+ *   `here`: id of the page, null for one that is none of them; `alone`: there are no others; `openers` stand behind the pages; what is inside stands before the buttons
  */
 export function OwnHeader({ here, theme, setTheme, alone = false, openers = null, children = null }) {
   return html`<header class="header is-own">

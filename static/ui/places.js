@@ -1,7 +1,10 @@
-/** The pages there are, the one in sight marked. */
+/** The pages there are, the one in sight marked; behind a button where there is no room for their names. */
 
 import { html } from "htm/preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { under } from "../log/root.js";
+import { closeOutside } from "./close-outside.js";
+import { Icon } from "./icons.js";
 
 const PLACES = [
   { id: "stage", name: "Stage", href: "/" },
@@ -12,15 +15,31 @@ const PLACES = [
 ];
 
 /**
- * @param {{here: string, alone?: boolean, run?: string|null, children?: *}} props `here`: id of the page; `alone`: there are no
- *   others; `run`: the one in sight, whose steps the page of memory shows; what is inside stands behind the name
+ * @param {{here: string|null, alone?: boolean, run?: string|null, folded?: boolean, children?: *}} props `here`: id of the page, null for
+ *   one that is none of them; `alone`: there are no others; `run`: the one in sight, whose steps the page of memory shows; `folded`: behind
+ *   the button on every screen, and not only where style sheets say so; what is inside stands behind the name
  */
-export function Places({ here, alone = false, run = null, children = null }) {
-  return html`<nav class="places" aria-label="Pages">
-    ${PLACES.map(({ id, name, href }) => {
-      if (id === here) return html`<b key=${id} aria-current="page">${name}</b>${children}`;
-      const address = under(run && id === "memory" ? `${href}?run=${run}` : href);
-      return alone ? null : html`<a key=${id} href=${address}>${name}</a>`;
-    })}
-  </nav>`;
+export function Places({ here, alone = false, run = null, folded = false, children = null }) {
+  const root = useRef(null);
+  const [open, setOpen] = useState(false);
+  useEffect(() => (open ? closeOutside(root.current, () => setOpen(false)) : undefined), [open]);
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape" || !open) return;
+    event.stopPropagation();
+    setOpen(false);
+    root.current.querySelector("button").focus();
+  };
+  return html`<div class=${`pages${folded ? " is-folded" : ""}${open ? " is-open" : ""}`} ref=${root} onKeyDown=${onKeyDown}>
+    <button
+      class="pages-button" type="button" aria-label="Pages" title="Pages" aria-expanded=${open} aria-controls="places"
+      onClick=${() => setOpen(!open)}
+    ><${Icon} name="menu" /><span>Pages</span></button>
+    <nav class="places" id="places" aria-label="Pages" onClick=${() => setOpen(false)}>
+      ${PLACES.map(({ id, name, href }) => {
+        if (id === here) return html`<b key=${id} aria-current="page">${name}</b>${children}`;
+        const address = under(run && id === "memory" ? `${href}?run=${run}` : href);
+        return alone ? null : html`<a key=${id} href=${address}>${name}</a>`;
+      })}
+    </nav>
+  </div>`;
 }

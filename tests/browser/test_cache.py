@@ -320,3 +320,19 @@ def test_k_and_v_are_weighed_against_all_that_was_computed(stage: Stage, run: st
     expect(said).to_contain_text(
         f"K and V are {told['kv']:,}\u202fB of it, {100 * told['kv'] / told['everything']:.1f}"
     )
+
+
+def test_a_longer_run_is_announced_before_it_starts_and_shows_how_far_it_is(stage: Stage, run: str) -> None:
+    opened(stage, run)
+    start = stage.region("Why keep K and V").get_by_role("button", name=re.compile(r"Run this text \d+ times over"))
+    count = re.search(r"\d+", start.inner_text())
+    assert count
+    expect(stage.region("Why keep K and V")).to_contain_text(
+        f"a new run, whose prompt is {count[0]} copies of this one"
+    )
+    start.click()
+    expect(stage.region("Inspector").get_by_role("progressbar", name="Prompt rows")).to_be_visible()
+    expect(stage.page.locator(f"html:not([data-run='{run}'])")).to_be_attached()
+    stage.page.wait_for_url(re.compile(rf"run={stage.run_id}"), timeout=90_000)  # once it has a step
+    stage.page.go_back()
+    expect(stage.page.locator(f"html[data-run='{run}']")).to_be_attached()

@@ -94,7 +94,7 @@ def test_watching_plays_to_the_end_where_three_ways_lead_on(newcomer: Intro, log
     newcomer.stage.button("Play").click()
     newcomer.expect_moment(LAST, log)
     newcomer.stage.expect_phase("done")
-    for question in ("Why this word?", "What does it look at?", "Why a cache?"):
+    for question in ("Why this token?", "What does it look at?", "Why a cache?"):
         expect(newcomer.main.get_by_role("button", name=question)).to_be_visible()
     assert newcomer.page.get_by_role("button").count() <= 15
 
@@ -168,6 +168,15 @@ def test_a_question_leads_to_its_view_and_back_leads_back(newcomer: Intro, log: 
     newcomer.page.wait_for_url(re.compile("layer=13&head=8&query=8&key=1&view=head"))
     newcomer.stage.look_at("#view=intro")
     newcomer.expect_moment(LAST, log)
+
+
+def test_on_a_phone_a_question_leads_to_what_answers_it(new_page: Callable[..., Page], server: Server) -> None:
+    stage = Stage(new_page(**PHONE), server)
+    stage.page.goto(server.url)
+    Intro(stage).whole().go(LAST)
+    stage.page.get_by_role("button", name="Why a cache?").tap()
+    stage.expect_view("cache")
+    expect(stage.region("Inspector").get_by_role("heading", level=2).first).to_be_in_viewport()
 
 
 def test_a_prompt_of_ones_own_is_told_in_the_same_moments(newcomer: Intro) -> None:

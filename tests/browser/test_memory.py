@@ -116,6 +116,15 @@ def test_all_that_is_chosen_is_in_the_address_and_comes_back(memory: Callable[..
     expect(verdict(page)).to_contain_text("59 people")
 
 
+def test_a_prefix_that_nobody_shares_says_that_it_saves_nothing(memory: Callable[..., Page]) -> None:
+    page = memory()
+    said = page.get_by_role("form", name="What is asked").get_by_text("saves nothing for one person")
+    field(page, "Shared prefix, tokens").fill("100")
+    expect(said).to_have_count(0)
+    field(page, "People at once").fill("1")
+    expect(said).to_be_visible()
+
+
 @pytest.mark.parametrize(
     ("name", "typed", "said"),
     [

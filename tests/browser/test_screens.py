@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.runs import SMALL_RUN, share
+from tests.support.runs import SMALL_RUN, WORDS, share
 from tests.support.screens import violations
 from tests.support.server import Server
 from tests.support.stage import Stage
@@ -68,6 +68,21 @@ def test_nobody_is_asked_for_many_decisions_at_once(new_page: Callable[..., Page
     whole = stage.open_finished(run).rest().page.evaluate(CONTROLS)
     assert (len(first) <= 15, len(whole) <= 40, len(held) <= 25) == (True, True, True), (first, whole, held)
     assert min(map(len, (first, whole, held))) > 5
+
+
+@pytest.mark.parametrize("place", ["", "#step=3&layer=13&head=2&view=head"], ids=["shared", "copied"])
+def test_a_link_to_a_head_opens_it_on_a_phone(
+    new_page: Callable[..., Page], server: Server, short_run: str, place: str
+) -> None:
+    """A shared run opens at the head its sharer saw; an address that was copied, at the one it names."""
+    page = new_page(**PHONE)
+    address = f"?run={short_run}{place}" if place else f"s/{share(server, short_run, **WORDS).id}"
+    page.goto(server.url + address)
+    stage = Stage(page, server)
+    stage.expect_view("head")
+    expect(stage.matrix).to_be_in_viewport(ratio=0.5)
+    tabs = page.get_by_role("navigation", name="Panels")
+    expect(tabs.get_by_role("button", name="Inspector")).to_have_attribute("aria-current", "true")
 
 
 @pytest.mark.parametrize(("screen", "path"), [(PHONE, ""), ({"viewport": {"width": 700, "height": 500}}, "embed/")])
@@ -138,6 +153,25 @@ def test_a_phone_says_that_there_is_more_text_and_shows_it(
     more.tap()
     expect(more).to_have_attribute("aria-expanded", "false")
     assert stage.answer.bounding_box() == before
+
+
+SELECTED = """(answer) => {
+  getSelection().selectAllChildren(answer);
+  const text = getSelection().toString();
+  getSelection().removeAllRanges();
+  return text;
+}"""
+
+
+@pytest.mark.parametrize("screen", [PHONE, {}], ids=["phone", "desktop"])
+def test_why_a_run_ended_is_no_part_of_its_answer(
+    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any]
+) -> None:
+    """It is not copied with the answer, and has an edge around it."""
+    stage = Stage(new_page(**screen), server).open_finished(short_run)
+    assert stage.answer.evaluate(SELECTED).rstrip().endswith(stage.words.last.inner_text().strip())
+    edge = "element => parseFloat(getComputedStyle(element).borderLeftWidth)"
+    assert stage.ending.evaluate(edge) > 0
 
 
 @pytest.mark.parametrize("screen", [PHONE, {}], ids=["phone", "desktop"])

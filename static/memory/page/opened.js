@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { integer } from "../../facts/format.js";
 import { says, whole } from "./says.js";
 
 /**
@@ -15,7 +16,7 @@ export function Opened({ name, result, kind = "", children = null }) {
       <span class="opened-name">${name}</span>
       <b class=${`number ${kind}`}>${says(result)}</b>
       ${result.estimated && html`<em class="estimated">estimated</em>`}
-      ${exact && html`<small class="number">${whole(result.value)} B</small>`}
+      ${exact && html`<small class="number">${integer(result.value)} B</small>`}
     </summary>
     <${Working} result=${result} />
     ${children}

@@ -15,6 +15,8 @@ export function Sentence({ texts, known, modelName, problem, actions }) {
   const field = (name, label) => ({ name, label, text: texts[name], problem, put: (text) => actions.put(name, text) });
   const models = known.models.map(({ id, name }) => ({ id, name }));
   const gpus = known.gpus.map(({ id, name }) => ({ id, name: name.replace("NVIDIA ", "") }));
+  /** Nobody to share it with: it changes no figure. */
+  const alone = withoutBetween(texts.requests) === "1" && withoutBetween(texts.prefix) !== "0";
   const own = texts.config ? [{ id: CUSTOM, name: modelName }] : [];
   return html`<form class="sentence" aria-label="What is asked" onSubmit=${(event) => event.preventDefault()}>
     <p class="sentence-main">
@@ -28,6 +30,7 @@ export function Sentence({ texts, known, modelName, problem, actions }) {
       ${"weights in "}<${Choice} ...${field("weights", "Weights dtype")} options=${dtypes} />
       ${" · cache in "}<${Choice} ...${field("cache", "Cache dtype")} options=${dtypes} />
       ${" · the first "}<${Whole} ...${field("prefix", "Shared prefix, tokens")} />${" tokens are the same for all, and stored once"}
+      ${alone && " (which saves nothing for one person)"}
     </p>
     ${problem && html`<p class="own-wrong" id="own-wrong" role="alert">${problem.text} Below is what there was before.</p>`}
   </form>`;

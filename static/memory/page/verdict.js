@@ -57,7 +57,7 @@ function Bar({ bar, inputs }) {
   const each = bar.pieces === 1 ? bar.each * inputs.requests : bar.each;
   const card = PERCENT * (bar.memory / bar.scale);
   return html`<div class="bar" role="img" aria-label=${inWords(bar, inputs)}>
-    <span class="bar-piece is-weights" style=${share(bar.weights)}>weights</span>
+    <span class="bar-piece is-weights" style=${share(bar.weights)}><span>weights</span></span>
     ${bar.prefix > 0 && html`<span class="bar-piece is-prefix" style=${share(bar.prefix)}></span>`}
     ${Array.from({ length: bar.pieces }, (_, at) => html`<span key=${at} class="bar-piece is-cache" style=${share(each)}></span>`)}
     ${bar.left > 0 && html`<span class="bar-piece is-free" style=${{ ...share(bar.left), "--each": `${PERCENT * marked(bar)}%` }}></span>`}

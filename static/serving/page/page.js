@@ -67,7 +67,7 @@ function Serving({ client, limits, hearWaits, framed, saved, example, theme, set
   return html`
     ${
       !framed &&
-      html`<${OwnHeader} here="serving" theme=${theme} setTheme=${setTheme} alone=${inFile}
+      html`<${OwnHeader} here=${saved ? null : "serving"} theme=${theme} setTheme=${setTheme} alone=${inFile}
         openers=${!inFile && html`<div class="openers"><${OpenFile} client=${client} limit=${limits.file_bytes} /></div>`}>
         ${saved ? html`<${ModelOfRun} run=${log} />` : html`<${ModelPill} readiness=${state.readiness} model=${log?.open?.model} />`}
       <//>`

@@ -46,7 +46,7 @@ export function Pool({ log, round, pass, tally, look }) {
     <div class="pool-drawing" ref=${ref} style=${`min-height:${width ? tableOf(most, width).height + cellsOf(drawn.length, width).height : 200}px`}>
       ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
     </div>
-    <${Legend} drawn=${drawn.length} pass=${pass} />
+    <${Legend} drawn=${drawn.length} pass=${pass} most=${round.settings.blocks} />
     <${Shared} cells=${cells} round=${round} tally=${tally} pass=${pass} blockSize=${blockSize} />
   </section>`;
 }
@@ -212,7 +212,8 @@ function titleOf(id, cell, blockSize) {
   return `Block ${id}: ${whose.map(letterOf).join(", ")}, ${cell.filled} of ${blockSize} rows filled${cell.written ? `, ${cell.written} in this pass` : ""}${state}`;
 }
 
-function Legend({ drawn, pass }) {
+/** @param {{drawn: number, pass: Object, most: number}} props `most`: blocks that the requests may hold at once, all together */
+function Legend({ drawn, pass, most }) {
   const { blocks, others } = pass.pool;
   const free = Math.max(0, blocks - drawn - others.length);
   return html`<ul class="pool-legend">
@@ -223,7 +224,14 @@ function Legend({ drawn, pass }) {
       others.length > 0 &&
       html`<p class="pool-others"><span aria-hidden="true">${others.slice(0, MOST_OTHERS).map((id) => html`<i key=${id}></i>`)}</span> ${counted(others.length, "block")} of other people’s runs</p>`
     }
-    <p class="quiet">Not drawn: ${counted(free, "free block")} of the engine’s ${integer(blocks)}.</p>`;
+    <p class="quiet">Drawn: ${drawnWords(drawn, most)}. The engine has ${integer(blocks)}; ${counted(free, "more is", "more are")} free.</p>`;
+}
+
+/** Why so many: it is not all that the engine has. */
+function drawnWords(drawn, most) {
+  if (drawn > most) return `all ${integer(drawn)} blocks that these people have held`;
+  const held = `${counted(most, "block")} that these people may hold at once`;
+  return drawn < most ? `${integer(drawn)} of the ${held}` : `the ${held}`;
 }
 
 /** What several hold together, and what was copied last because somebody wrote to it. */

@@ -15,6 +15,12 @@ export function captions(scene, terse = false) {
   const tone = stood ? "cached" : "computed";
   const delta = deltas(scene);
   const flat = (width) => ({ text: shape(rows, width), tone: "muted" });
+  // Of all heads together, as the weights beside it give it; drawn are the heads of one row, below each other.
+  const kept = (name) => [
+    { text: name, tone: "strong" },
+    flat(dims.kvHeads * dims.headDim),
+    { text: `${counted(dims.kvHeads, "head")} × ${dims.headDim}`, tone: "muted" },
+  ];
   const ownOnly = { text: "own row only", tone: "muted" };
   const change = (half) =>
     half
@@ -71,14 +77,8 @@ export function captions(scene, terse = false) {
       { text: "reads all V", tone: "cached" },
     ],
     "attn.change": [flat(dims.d), ownOnly, ...change(delta?.attention)],
-    "attn.k_rot": [
-      { text: "K", tone: "strong" },
-      { text: shape(dims.kvHeads, dims.headDim), tone: "muted" },
-    ],
-    "attn.v": [
-      { text: "V", tone: "strong" },
-      { text: shape(dims.kvHeads, dims.headDim), tone: "muted" },
-    ],
+    "attn.k_rot": kept("K"),
+    "attn.v": kept("V"),
     readK: [{ text: columns("K", stood), tone }],
     readV: [{ text: columns("V", stood), tone }],
     shelf: [{ text: shelfText(scene) }],

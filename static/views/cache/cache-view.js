@@ -45,7 +45,7 @@ function Sheet({ state, focus, dispatch, client, controller }) {
     ${part(
       "why",
       html`<${WhyCache}
-          run=${run} step=${step} twin=${none} ready=${ready} recorded=${recorded} dispatch=${dispatch} controller=${controller}
+          run=${run} step=${step} twin=${none} ready=${ready} starting=${state.opening} recorded=${recorded} dispatch=${dispatch} controller=${controller}
           client=${client}
         />
         <h4>And if it forgets?</h4>

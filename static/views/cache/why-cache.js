@@ -17,10 +17,10 @@ import { showsLittle, timeWords } from "./time-words.js";
 import { TwinControl } from "./twin-control.js";
 
 /**
- * @param {{run: Object, step: number, twin: Object, ready: boolean, recorded: boolean, dispatch: Function, controller: Object, client: Object}} props
- *   `twin`: of `useTwin`; `recorded`: the run came with the page, so its times may be another machine's
+ * @param {{run: Object, step: number, twin: Object, ready: boolean, starting: boolean, recorded: boolean, dispatch: Function, controller: Object, client: Object}} props
+ *   `twin`: of `useTwin`; `starting`: a new run has been asked for; `recorded`: the run came with the page, so its times may be another machine's
  */
-export function WhyCache({ run, step, twin, ready, recorded, dispatch, controller, client }) {
+export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch, controller, client }) {
   const { log } = twin;
   const stage = useStages(2);
   const done = log?.steps.length ?? 0;
@@ -36,7 +36,7 @@ export function WhyCache({ run, step, twin, ready, recorded, dispatch, controlle
   const alike = useMemo(() => !log || readAlike(run.steps, log.steps, run.open.model), [run, count, log, done]);
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const both = { names, current: step, onPick };
-  const longer = html`<${Longer} run=${run} ready=${ready} compared=${alike ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
+  const longer = html`<${Longer} run=${run} ready=${ready} starting=${starting} compared=${alike ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
   return html`<p class="sheet-say">${sayWhy(would)}${sayInherited(run)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
     <div class="sheet-columns is-even">
@@ -188,7 +188,7 @@ const LONG_TOKENS = 400;
 const SHORT_TOKENS = 150;
 
 /** On a short prompt a pass over all rows takes hardly longer than one over the newest: a length at which it does. */
-function Longer({ run, ready, compared, alike, dispatch, controller }) {
+function Longer({ run, ready, starting, compared, alike, dispatch, controller }) {
   const { promptLength } = run;
   if (promptLength >= SHORT_TOKENS || run.saved || !ready || (compared && !showsLittle(compared))) return null;
   const copies = Math.floor(LONG_TOKENS / promptLength);
@@ -201,7 +201,8 @@ function Longer({ run, ready, compared, alike, dispatch, controller }) {
   const why = "every pass reads all the weights once, however few rows go through it";
   return html`<p class="sheet-say why-longer">
     ${alike && `${short} ${little}: ${why}. `}Time shows it on a longer prompt.${" "}
-    <button type="button" onClick=${start}>Run this text ${copies} times over, about ${LONG_TOKENS} tokens</button>
+    <button type="button" disabled=${starting} onClick=${start}>${starting ? "Starting…" : `Run this text ${copies} times over`}</button>
+    ${" "}That starts a new run, whose prompt is ${copies} copies of this one below each other, about ${LONG_TOKENS} tokens. This run stays: the browser’s Back button leads to it.
   </p>`;
 }
 

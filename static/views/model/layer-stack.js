@@ -52,7 +52,7 @@ function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
         ${
           guesses &&
           html`<th scope="col" colspan="2"><${Term} id="logit-lens">best guess so far<//></th>
-        <th scope="col" colspan="2">${name} so far</th>
+        <th scope="col" colspan="2">${name}</th>
         <th scope="col" class="is-number">rank</th>`
         }
       </tr>

@@ -3,8 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { timed } from "../../facts/conditions.js";
-import { weightDtype } from "../../facts/dtypes.js";
-import { bytesShort, counted, integer, quoted } from "../../facts/format.js";
+import { counted, integer, quoted } from "../../facts/format.js";
 import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../facts/saved-session.js";
 import { readIn, weightsOf } from "../../facts/weights.js";
 import { useModelValues } from "../../loading/use-model-values.js";
@@ -42,7 +41,7 @@ export function ModelView({ state, dispatch, client, controller }) {
   const go = (view) => () => dispatch({ type: "select", selection: { view } });
   return html`
     <h2>${headline(run, step, flow)}</h2>
-    <${WeightsSay} model=${run.open.model} data=${run.steps[step].data} />
+    <${WeightsSay} model=${run.open.model} data=${run.steps[step].data} total=${parts.total} />
     <div class="model-picture" data-layout=${layout.name} data-wide=${wide} style=${columns} ref=${ref}>
       ${wide && goesRound(run, step) && html`<${LoopLine} ...${size} from=${layout.outputs / 2} />`}
       <${Inputs} run=${run} step=${step} flow=${flow} parts=${parts} onOpen=${setOpened} />
@@ -63,10 +62,10 @@ export function ModelView({ state, dispatch, client, controller }) {
 }
 
 /** The three sizes of the weights, each with its format. */
-function WeightsSay({ model, data }) {
+function WeightsSay({ model, data, total }) {
   const { stored, held } = weightsOf(model);
   return html`<p class="model-weights">
-    Weights <b>as stored</b>: ${stored ?? "not in this log"} · <b>as held in memory</b>: ${held} · <b>as read by this step</b>: ${readIn(data, model)}
+    All parts: ${integer(total)} parameters. Weights <b>as stored</b>: ${stored ?? "not in this log"} · <b>as held in memory</b>: ${held} · <b>as read by this step</b>: ${readIn(data, model)}
   </p>`;
 }
 
@@ -149,7 +148,7 @@ function LensWords({ lens, layerStop }) {
 }
 
 function Outputs({ run, step, flow, parts, reached, go }) {
-  const { d, vocab, weight_bytes: weightBytes } = run.open.model;
+  const { d, vocab } = run.open.model;
   const stay = flow.rows - 1;
   const left = stay > 0 ? `only the last row: ${counted(stay, "other")} end here` : null;
   return html`
@@ -170,10 +169,7 @@ function Outputs({ run, step, flow, parts, reached, go }) {
     <${Wire} place="logits" shape=${[1, vocab]} rows=${1} />
     <${Part} number=${6} name="Softmax & choose" place="choose" open=${{ name: "Open the next token", short: "Open", go: go("tokens") }}>
       <p><${Term} id="softmax">Shares<//> that add up to 100\u202f%. ${reached && howChosen(run, step)}</p>
-      ${reached ? html`<${Choice} run=${run} step=${step} />` : html`<p class="model-total">The layers come first.</p>`}
-      <p class="model-total">
-        All parts: ${integer(parts.total)} parameters, ${bytesShort(weightBytes)} in ${weightDtype(run.open.model)}
-      </p>
+      ${reached ? html`<${Choice} run=${run} step=${step} />` : html`<p class="part-later">The layers come first.</p>`}
     <//>
   `;
 }
