@@ -67,7 +67,7 @@ def install(folder: Path) -> Tools:
 def snippets(url: str) -> dict[str, Any]:
     """`address`, the text for each host in `made`, and which hosts get embed.js in `fits`."""
     with urlopen(f"{url}gallery") as answer:
-        (session, *_) = re.findall(r'href="/s/([a-z2-7]+)"', answer.read().decode())
+        (session, *_) = re.findall(r'href="./s/([a-z2-7]+)"', answer.read().decode())
     module = (ROOT / "static" / "embed" / "snippets.js").as_uri()
     asked = {"base": f"{url}embed/{session}", "script": f"{url}static/embed.js", "title": TITLE, "height": HEIGHT}
     command = ["node", "--input-type=module", "-e", ASK.format(module=module), json.dumps(asked)]
