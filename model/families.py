@@ -12,7 +12,8 @@ Of each family:
   but each `but_each`th (a number, or the field that has it). `layer_types` in a config outdoes that; `kind` is what
   such layers are called there, where it is not `sliding_attention`.
 - `computed`: whether a checkpoint of it can be loaded.
-- `text`, of a model that also reads pictures or sound: the family of its text model.
+- `text`, of a model that also reads pictures or sound: the family of its text model. Whether the LM head is tied is
+  said outside that, and with `tied_inside` by the text model's own flag too.
 
 What is more than a fact stays with whoever computes it: how experts are spread over layers, latent and linear attention
 are code of the calculator.

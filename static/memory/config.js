@@ -61,7 +61,7 @@ function read(text) {
   }
   let model = family ? modelOf(fields, family, kind) : taken(fields, kind, notes);
   const head = whole?.text ? new Fields(outer, whole.defaults) : null;
-  if (head) model = { ...model, tied: tiedOf(head, fields) };
+  if (head) model = { ...model, tied: tiedOf(head, fields) || Boolean(whole.tied_inside && model.tied) };
   if (fields.has("quantization_config")) {
     notes.push("The weights of this config are stored quantized: choose their dtype.");
   }

@@ -7,6 +7,7 @@
  * @property {Object<string, number|boolean|string>} layer
  * @property {Object<string, number|string>} [window]
  * @property {string} [text]
+ * @property {boolean} [tied_inside]
  *
  * @typedef {Object} Layer
  * @property {boolean} [gated] an MLP of three matrices, not two
