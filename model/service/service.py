@@ -34,7 +34,7 @@ from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.linear import COMPUTED
 from kvscope.model.log import frames, schema, size
 from kvscope.model.log.derived import forked, study_opening
-from kvscope.model.log.recorder import Recorder, Shape
+from kvscope.model.log.recorder import HEADER_ROOM, Recorder, Shape
 from kvscope.model.measure import measure
 from kvscope.model.service.compiling import compile_steps
 from kvscope.model.service.info import describe
@@ -97,7 +97,7 @@ class ModelService(Questions):
     def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
         """At most so many bytes the log of this request comes to have. Raises Refused for one that cannot be read."""
         shape, chunk = Shape.of(self.info), self.engine.scheduler.prefill_chunk
-        around = frames.MAX_FRAME_BYTES + size.HEADER_ROOM  # its `open` and its `close`
+        around = frames.MAX_FRAME_BYTES + HEADER_ROOM  # its `open` and its `close`
         match request:
             case RunRequest():
                 not_too_long(request.prompt)
