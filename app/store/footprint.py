@@ -69,7 +69,10 @@ class Footprint:
         """
         if not self.of_file:
             return None
-        return self._unused() + disk_usage(self._folder).free
+        try:
+            return self._unused() + disk_usage(self._folder).free
+        except OSError:  # the folder is gone, which others say
+            return None
 
     def give_back(self, most: int) -> None:
         """Give unused pages back to the disk, some at a time: all where the files take more than `most` bytes, else
