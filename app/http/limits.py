@@ -1,4 +1,8 @@
-"""How much one client may do in a minute. Beyond it: 429 with Retry-After, until its share has grown again."""
+"""How much one client may do in a minute. Beyond it: 429 with Retry-After, until its share has grown again.
+
+The library `limits` (5.8) was tried: it counts by the wall clock, so that one that is set back refuses everybody for as
+long, expires keys by a timer thread, and refuses bytes known only afterwards, or forgives them with its window.
+"""
 
 from __future__ import annotations
 
