@@ -135,7 +135,7 @@ def _opened(folder: Path, url: str | None = None) -> Iterator[sa.Engine]:
     """A database while this lasts. Raises StoreError, also for what goes wrong with it meanwhile."""
     engine = connect(folder, url)
     try:
-        with failing_as("It cannot be copied"):
+        with failing_as("It cannot be copied", in_full=True):
             yield engine
     finally:
         engine.dispose()

@@ -90,6 +90,7 @@ class Reader:
                 frames = client.get(f"/api/runs/{self.run}/frames?after=9999")
                 if frames.status_code not in (200, 404):
                     self.other.append(("frames", frames.status_code, frames.text))
+            time.sleep(0.0005)  # or this thread would keep the interpreter from those that store the run
 
     def _state(self, answer: Any) -> str:
         match answer.status_code:

@@ -148,7 +148,10 @@ def configuration(unavailable: tuple[str, ...]) -> SchemathesisConfig:
         {
             "seed": 1,
             "continue-on-failure": True,
-            "generation": {"deterministic": True, "database": "none", "max-examples": EXAMPLES},
+            "generation": {
+                **{"deterministic": True, "database": "none", "max-examples": EXAMPLES},
+                "allow-extra-parameters": False,  # parameters of other names are passed over
+            },
             "checks": {
                 "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", *unavailable]},
                 # What is out of the run's bounds the document cannot know.
