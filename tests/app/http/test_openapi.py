@@ -149,7 +149,9 @@ def configuration(unavailable: tuple[str, ...]) -> SchemathesisConfig:
             "seed": 1,
             "continue-on-failure": True,
             "generation": {
-                **{"deterministic": True, "database": "none", "max-examples": EXAMPLES},
+                "deterministic": True,
+                "database": "none",
+                "max-examples": EXAMPLES,
                 "allow-extra-parameters": False,  # parameters of other names are passed over
             },
             "checks": {
