@@ -36,7 +36,8 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
   const alike = useMemo(() => !log || readAlike(run.steps, log.steps, run.open.model), [run, count, log, done]);
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const both = { names, current: step, onPick };
-  const longer = html`<${Longer} run=${run} ready=${ready} starting=${starting} compared=${alike ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
+  const timesCompare = alike && compared !== null && originOf(bothSides(run, log, done)) === "measured";
+  const longer = html`<${Longer} run=${run} ready=${ready} starting=${starting} compared=${timesCompare ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
   return html`<p class="sheet-say">${sayWhy(would)}${sayInherited(run)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
     <div class="sheet-columns is-even">
