@@ -11,7 +11,8 @@ from functools import partial
 from flask import Flask, Response, request
 from flask_compress import Compress
 
-ENDPOINTS = {"pages.stage", "pages.session", "pages.embed", "gallery.page", "static"}
+from kvscope.app.http.access import SENDS, asked
+
 ALGORITHMS = ["br", "gzip"]
 """The first that the client takes. Browsers ask for Brotli on loopback and over TLS only."""
 
@@ -24,7 +25,7 @@ def init_app(app: Flask) -> None:
 
 
 def _compress(compress: Compress, response: Response) -> Response:
-    if request.endpoint not in ENDPOINTS:
+    if request.endpoint is None or asked() is not SENDS:
         return response
     response.vary.add("Accept-Encoding")
     # 206 is a part of the file as it is, 304 has no body.
