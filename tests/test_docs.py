@@ -146,3 +146,18 @@ def test_the_session_example_reads_what_kvscope_run_saves(tmp_path: Path) -> Non
     assert first.startswith("'The sky is' → ' ")
     assert [line.split()[0] for line in steps] == ["prefill"] + ["decode"] * 31
     assert all(re.search(r" \d+\.\d ms, head 13·8 looks at '.+'$", line) for line in steps)
+
+
+NAMED = re.compile(r"(?<![\w./-])((?:app|docs|model|static|templates|tests)/[\w./-]+\.(?:py|js|css|md|html))\b")
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    read = [name for name in files if name.endswith((".py", ".js", ".md")) and name != "CHANGELOG.md"]
+    gone = {
+        (name, named)
+        for name in read
+        for named in NAMED.findall((ROOT / name).read_text("utf-8"))
+        if named not in files and not named.startswith("static/vendor/")
+    }
+    assert gone == set()

@@ -27,7 +27,7 @@ STARTING_PROBLEMS = (400, 413, 415, 422, 503, 507)
 
 
 class Log(Protocol):
-    """What is read of runs, and of saved sessions in the same way (run_log.RunLog says what each method does)."""
+    """What is read of runs, and of saved sessions in the same way (see app.store.runs.RunLog for each method)."""
 
     def head(self, run: str, /) -> Head | None:
         """Where the log ends."""

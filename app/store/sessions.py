@@ -250,32 +250,6 @@ class SessionStore:
         stored = self.manifest(session).get("values")
         yield from self._read_values(session, stored["parts"] if stored else [])
 
-    def damage(self, session: str) -> list[str]:
-        """What is wrong with a stored session: the parts that are damaged, "id" if it is not that of the content.
-
-        Raises KeyError for an unknown session, Deleted.
-        """
-        try:
-            manifest = self.manifest(session)
-        except Damaged as error:
-            return [error.part]
-        damaged = []
-        for part in manifest["parts"]:
-            try:
-                list(self._read(session, [part]))
-            except Damaged as error:
-                damaged.append(error.part)
-        values = manifest.get("values")
-        for part, payload in session_values.read(self._engine, session, values["parts"] if values else []):
-            damaged += [] if payload is not None else [session_values.part_name(part)]
-        if damaged:
-            return damaged
-        words = {field: manifest[field] for field in ("title", "notes", "open")}
-        name = name_of(canonical(words), self._read(session, manifest["parts"]), values)
-        with reading(self._engine) as connection:
-            stored = connection.scalar(sa.select(sessions_table.c.name).where(sessions_table.c.id == session))
-        return [] if stored == name and name.startswith(session) and manifest["id"] == session else ["id"]
-
     @contextmanager
     def _changing(self, outcome: str) -> Iterator[sa.Connection]:
         """One transaction at a time. Raises StoreError, with nothing changed, when the database cannot be written."""

@@ -131,13 +131,13 @@ class ModelService(Questions):
             raise Refused("prompt", "The prompt is empty: there is nothing to predict from.")
         new, room = request.max_new_tokens, min(MAX_NEW_TOKENS, self.max_positions - len(ids))
         within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
-        among = self._runs_of(request.owner) if request.reuse else []
-        _, reused = self.engine.scheduler.holder_of(ids, len(ids) - 1, among)
+        holders = self._runs_of(request.owner) if request.reuse else []
+        _, reused = self.engine.scheduler.holder_of(ids, len(ids) - 1, holders)
         recorder = Recorder(request.run, self.info, self.tokenizer, request.sampling.temperature)
         opening = recorder.open(request, ids, self.max_positions, reused=reused)
         fits_the_log(opening, "prompt", "The prompt and its tokens fill")
         with refusing_when_full():
-            self.engine.admit(request.run, ids, request.sampling, new, among=among)
+            self.engine.admit(request.run, ids, request.sampling, new, among=holders)
         self._recorders[request.run], self._owners[request.run] = recorder, request.owner
         return [opening]
 

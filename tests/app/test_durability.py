@@ -36,6 +36,7 @@ from kvscope.app.store.sessions import (
 )
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header
+from tests.support.integrity import damage_of
 from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, closed_log, engine_of
 from tests.support.stored import count, run_of
 from tests.support.viewer import Viewer
@@ -196,6 +197,6 @@ def test_kill_9_at_every_statement_of_sharing(tmp_path: Path, database: str | No
     session = done.stdout.strip()
     assert [count(store, table) for table in tables] == [1, len(frames), 2, 1, 1]
     assert len(list(store.values(session, layer=0))) == 2
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
     assert list(store.all_frames(session)) == frames
     log.close()

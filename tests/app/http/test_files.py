@@ -24,6 +24,7 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import sessions_table
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.model.log.frames import MAX_FRAME_BYTES, from_stream, join, relabel, split
+from tests.support.integrity import damage_of
 from tests.support.live_server import FAKE, ROOT
 from tests.support.over_http import problem, started
 from tests.support.reading_here import reading_here
@@ -148,7 +149,7 @@ def test_a_file_opens_on_another_server_under_the_same_name(app: Flask, shared: 
                 assert first.data == second.data != b""
             else:
                 assert {**first.json, "created": ""} == {**second.json, "created": ""}
-        assert other.extensions["kvscope"].sessions.damage(shared) == []
+        assert damage_of(other.extensions["kvscope"].sessions, shared) == []
     finally:
         other.extensions["kvscope"].close()
 

@@ -20,6 +20,7 @@ from kvscope.app.store.value_parts import Values, describe
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import BadFrame, encode, from_stream, header
 from tests.support.fake_service import HEAD_DIM, HEADS, LAYERS
+from tests.support.integrity import damage_of
 from tests.support.over_http import bootstrap, delete, finished, frames, problem, share, start
 from tests.support.stored import SQLITE_ONLY, WORDS, allow_pages, change, count, limit_pages, run_of, values_of
 from tests.support.waiting import eventually
@@ -223,7 +224,7 @@ class TestStored:
     def test_every_flipped_bit_is_found_and_named_and_the_rest_is_read(self, log: RunLog) -> None:
         store = SessionStore(log)
         session, _ = self.keep(store, values_of(3))
-        assert store.damage(session) == []
+        assert damage_of(store, session) == []
         with log.engine.connect() as connection:
             sizes = {
                 (row.step, row.layer): len(row.payload) for row in connection.execute(sa.select(values_table)).all()
@@ -233,13 +234,13 @@ class TestStored:
             for byte in range(0, size, 3):
                 change(store, values_table, "payload", 8 * byte + byte % 8, session=session, step=step, layer=layer)
                 name = f"values[step {step}, layer {layer}]"
-                assert store.damage(session) == [name]
+                assert damage_of(store, session) == [name]
                 with pytest.raises(Damaged) as damaged:
                     list(store.values(session, layer=layer))
                 assert damaged.value.part == name
                 assert len(list(store.values(session, layer=1 - layer))) == 3
                 change(store, values_table, "payload", 8 * byte + byte % 8, session=session, step=step, layer=layer)
-        assert store.damage(session) == []
+        assert damage_of(store, session) == []
 
     def test_values_are_part_of_what_the_id_is_made_of(self, log: RunLog) -> None:
         store = SessionStore(log)
@@ -254,7 +255,7 @@ class TestStored:
             self.keep(store, values_of(3, 100_000))
         assert [count(store, table) for table in (sessions_table, parts_table, values_table, origins_table)] == [0] * 4
         allow_pages(log)
-        assert store.damage(self.keep(store, values_of(3, 100_000))[0]) == []
+        assert damage_of(store, self.keep(store, values_of(3, 100_000))[0]) == []
 
     def test_what_is_withdrawn_is_gone(self, log: RunLog) -> None:
         store = SessionStore(log)

@@ -11,6 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.store.sessions import SessionStore
+from tests.support.integrity import damage_of
 from tests.support.over_http import bearer, delete, finished, problem, share
 
 PEOPLE = 8
@@ -42,7 +43,7 @@ def test_all_who_share_the_same_get_one_session_and_a_token_each(client: FlaskCl
     assert len({response.json["id"] for response in shared}) == 1
     assert len({response.json["delete_token"] for response in shared}) == PEOPLE
     session = shared[0].json["id"]
-    assert store_of(app).damage(session) == []
+    assert damage_of(store_of(app), session) == []
     path = f"/api/sessions/{session}"
     removed = together(
         app, [("DELETE", path, {"headers": bearer(response.json["delete_token"])}) for response in shared[1:]]
@@ -58,7 +59,7 @@ def test_all_who_share_the_same_run_with_words_of_their_own_get_a_session_each(c
     shared = together(app, [("POST", url, {"json": {"title": f"number {person}"}}) for person in range(PEOPLE)])
     titles = [client.get(f"/api/sessions/{response.json['id']}").json["title"] for response in shared]
     assert titles == [f"number {person}" for person in range(PEOPLE)]
-    assert all(store_of(app).damage(response.json["id"]) == [] for response in shared)
+    assert all(damage_of(store_of(app), response.json["id"]) == [] for response in shared)
 
 
 def test_a_session_shared_again_while_it_is_deleted_is_there_for_who_shared_it(client: FlaskClient, app: Flask) -> None:
@@ -76,7 +77,7 @@ def test_a_session_shared_again_while_it_is_deleted_is_there_for_who_shared_it(c
         assert (again.status_code, removed.status_code) == (201, 204)
         assert again.json["id"] == first["id"]
         assert client.get(path).status_code == 200
-        assert store_of(app).damage(first["id"]) == []
+        assert damage_of(store_of(app), first["id"]) == []
         first = again.json
 
 

@@ -20,6 +20,7 @@ from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, sessions_table
 from kvscope.model.log.frames import encode
+from tests.support.integrity import damage_of
 from tests.support.live_server import LiveServer
 from tests.support.old_database import TOKEN, make_as_before, raw
 from tests.support.postgres import made_database
@@ -77,7 +78,7 @@ def everything(place: Place) -> dict[str, Any]:
             "family": [member.run for member in log.family("a")],
             "ids": ids,
             "sessions": {each: (store.manifest(each), list(store.all_frames(each))) for each in live},
-            "damage": [store.damage(each) for each in live],
+            "damage": [damage_of(store, each) for each in live],
             "totals": log.totals(),
         }
 
@@ -135,7 +136,7 @@ def test_a_backup_of_an_earlier_version_is_restored(tmp_path: Path) -> None:
     assert restore(tmp_path / "new", None, file) == Content(1, 1)
     assert file.read_bytes() == before
     with RunLog(tmp_path / "new") as log:
-        assert SessionStore(log).damage(session) == []
+        assert damage_of(SessionStore(log), session) == []
         assert SessionStore(log).withdraw(session, TOKEN)
 
 

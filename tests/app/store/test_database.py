@@ -24,6 +24,7 @@ from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode, from_stream, header
+from tests.support.integrity import damage_of
 from tests.support.live_server import ROOT, LiveServer
 from tests.support.old_database import BEFORE, TOKEN, make_as_before, migrate, raw
 from tests.support.postgres import run_sql, started_cluster
@@ -63,7 +64,7 @@ def test_a_database_of_before_there_were_migrations_is_taken_over(
             assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         if "sessions" in known:
             store = SessionStore(log)
-            assert store.damage(session) == []
+            assert damage_of(store, session) == []
             assert list(store.all_frames(session)) == list(log.all_frames("a"))
             assert store.of_run("a")
             assert store.withdraw(session, TOKEN)
@@ -84,7 +85,7 @@ def test_a_database_of_every_schema_since_is_brought_up_to_date(
             assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         assert list(log.all_frames("a")) == [frame.payload for frame in run_of("a", 3)]
         store = SessionStore(log)
-        assert store.damage(session) == []
+        assert damage_of(store, session) == []
         assert list(store.all_frames(session)) == list(log.all_frames("a"))
         assert store.of_run("a")
         assert store.withdraw(session, TOKEN)
@@ -99,9 +100,9 @@ def test_what_was_damaged_before_is_found_after(tmp_path: Path, database: str | 
     old.dispose()
     with RunLog(tmp_path, database) as log:
         store = SessionStore(log)
-        assert store.damage(session) == ["parts[4]", "parts[5]"]
+        assert damage_of(store, session) == ["parts[4]", "parts[5]"]
         change(store, sa.table("sessions", sa.column("id"), sa.column("manifest")), "manifest", 9, id=session)
-        assert store.damage(session) == ["manifest"]
+        assert damage_of(store, session) == ["manifest"]
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path, database: str | None) -> None:

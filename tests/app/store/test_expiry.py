@@ -23,6 +23,7 @@ from kvscope.app.store.run_tables import frames_table, links_table, runs_table, 
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode
+from tests.support.integrity import damage_of
 from tests.support.outage import away
 from tests.support.over_http import finished
 from tests.support.stored import SQLITE_ONLY, WORDS, log_of, run_of
@@ -106,7 +107,7 @@ def test_a_shared_run_stays_until_it_is_not_shared_any_more(log: RunLog, store: 
     session, token = store.share("a", WORDS)
     log.append(run_of("b", 2))
     assert expiry.expire(later_by(days=10)) == ["b"]
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
     store.withdraw(session, token)
     assert expiry.expire(later_by(days=10)) == ["a"]
 
@@ -115,7 +116,7 @@ def test_a_session_of_a_run_that_is_gone_is_whole(log: RunLog, store: SessionSto
     session, _ = store.share("a", WORDS)
     frames = list(store.all_frames(session))
     assert log.delete(["a"])
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
     assert list(store.all_frames(session)) == frames
 
 

@@ -16,6 +16,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, canonical, name_of
 from kvscope.model.companding import decompand
 from kvscope.model.log import frames as codec
+from tests.support.integrity import damage_of
 from tests.support.live_server import ROOT
 
 FOLDER = ROOT / "tests" / "fixtures" / "sessions"
@@ -62,7 +63,7 @@ def test_it_is_the_session_that_it_was(name: str, tmp_path: Path, database: str 
         assert session == known["id"]
         assert (manifest["steps"], manifest["prompt"]) == (known["steps"], known["prompt"])
         assert list(store.all_frames(session)) == frames
-        assert store.damage(session) == []
+        assert damage_of(store, session) == []
 
 
 def test_its_frames_are_whole(name: str) -> None:

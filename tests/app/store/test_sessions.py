@@ -31,6 +31,7 @@ from kvscope.app.store.sessions import (
 )
 from kvscope.model.log import frames as codec
 from kvscope.model.log.frames import encode, relabel
+from tests.support.integrity import damage_of
 from tests.support.outage import away, crowded
 from tests.support.stored import OTHER, SQLITE_ONLY, WORDS, allow_pages, change, count, limit_pages, log_of, run_of
 
@@ -67,7 +68,7 @@ def test_a_session_is_read_as_its_run_is(log: RunLog, store: SessionStore) -> No
     assert store.head(session) == replace(head, bytes=sum(map(len, frames)))
     assert store.opening(session) == log.opening("a")
     assert store.chosen(session) == log.chosen("a")
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
 
 
 def test_no_frame_of_a_session_leads_to_its_run_or_to_the_one_before(log: RunLog, store: SessionStore) -> None:
@@ -126,7 +127,7 @@ def test_a_session_outlives_its_run_and_a_restart(
     again = RunLog(tmp_path, database)
     later = SessionStore(again)
     assert list(later.all_frames(session)) == frames
-    assert later.damage(session) == []
+    assert damage_of(later, session) == []
     assert later.withdraw(session, token)
     again.close()
 
@@ -157,7 +158,7 @@ def test_each_token_withdraws_its_own_sharing_and_the_last_one_deletes(store: Se
     assert not store.withdraw(session, first)
     assert len(list(store.all_frames(session))) == 8
     assert store.withdraw(session, second)
-    for read in (store.manifest, store.head, store.all_frames, store.opening, store.chosen, store.damage):
+    for read in (store.manifest, store.head, store.all_frames, store.opening, store.chosen):
         with pytest.raises(Deleted):
             read(session)
     with pytest.raises(Deleted):
@@ -168,7 +169,7 @@ def test_each_token_withdraws_its_own_sharing_and_the_last_one_deletes(store: Se
 def test_a_token_of_another_session_deletes_nothing(store: SessionStore) -> None:
     (session, _), (_, token) = store.share("a", WORDS), store.share("a", OTHER)
     assert not store.withdraw(session, token)
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
 
 
 @SQLITE_ONLY
@@ -183,12 +184,12 @@ def test_what_was_deleted_can_be_shared_again_and_old_tokens_stay_void(store: Se
     store.withdraw(session, first)
     assert store.share("a", WORDS)[0] == session
     assert not store.withdraw(session, first)
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
 
 
 def test_an_unknown_session_is_none(store: SessionStore) -> None:
     assert store.head("nobody") is None
-    for read in (store.manifest, store.all_frames, store.opening, store.chosen, store.damage):
+    for read in (store.manifest, store.all_frames, store.opening, store.chosen):
         with pytest.raises(KeyError):
             read("nobody")
     with pytest.raises(KeyError):
@@ -228,7 +229,7 @@ def test_sharers_at_the_same_moment_make_one_session(store: SessionStore) -> Non
     assert len({session for session, _ in shared}) == 1
     assert count(store, parts_table) == 8
     for index, (session, token) in enumerate(shared):
-        assert store.damage(session) == []
+        assert damage_of(store, session) == []
         assert store.withdraw(session, token), index
     with pytest.raises(Deleted):
         store.manifest(shared[0][0])
@@ -259,7 +260,7 @@ def test_a_flipped_bit_anywhere_in_a_part_is_found(store: SessionStore) -> None:
                 with pytest.raises(Damaged) as damaged:
                     list(store.all_frames(session, seq - 1, seq))
                 assert damaged.value.part == f"parts[{seq}]"
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
 
 
 @pytest.mark.parametrize("column", ["payload", "stored_sha256"])
@@ -273,10 +274,10 @@ def test_a_damaged_part_is_named_and_the_others_stay_readable(store: SessionStor
         with pytest.raises(Damaged, match="is damaged") as damaged:
             next(reading)
         assert damaged.value.part == f"parts[{seq}]"
-        assert store.damage(session) == [f"parts[{seq}]"]
+        assert damage_of(store, session) == [f"parts[{seq}]"]
         assert list(store.all_frames(session, seq)) == frames[seq + 1 :]
         change(store, parts_table, column, 5, session=session, seq=seq)
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
 
 
 @pytest.mark.parametrize("forged", [b"", b"no zstandard", pack(b"another frame"), pack(bytes(10**8))])
@@ -285,7 +286,7 @@ def test_a_part_that_is_forged_with_its_hash_is_found(store: SessionStore, forge
     with store._engine.begin() as connection:
         third = sa.update(parts_table).where(parts_table.c.seq == 3)
         connection.execute(third.values(payload=forged, stored_sha256=sha256(forged).hexdigest()))
-    assert store.damage(session) == ["parts[3]"]
+    assert damage_of(store, session) == ["parts[3]"]
 
 
 def test_a_flipped_bit_anywhere_in_the_manifest_is_found(store: SessionStore) -> None:
@@ -295,24 +296,24 @@ def test_a_flipped_bit_anywhere_in_the_manifest_is_found(store: SessionStore) ->
     for stored in flips(manifest):
         put(store, sa.update(sessions_table).where(sessions_table.c.id == session), manifest=stored)
         if stored != manifest:
-            assert store.damage(session) == ["manifest"]
+            assert damage_of(store, session) == ["manifest"]
             with pytest.raises(Damaged):
                 store.manifest(session)
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
 
 
 @pytest.mark.parametrize(("column", "found"), [("manifest_sha256", ["manifest"]), ("name", ["id"])])
 def test_a_flipped_bit_beside_the_content_is_found(store: SessionStore, column: str, found: list[str]) -> None:
     session, _ = store.share("a", WORDS)
     change(store, sessions_table, column, 3, id=session)
-    assert store.damage(session) == found
+    assert damage_of(store, session) == found
 
 
 def test_a_missing_part_is_found(store: SessionStore) -> None:
     session, _ = store.share("a", WORDS)
     with store._engine.begin() as connection:
         connection.execute(sa.delete(parts_table).where(parts_table.c.seq == 5))
-    assert store.damage(session) == ["parts[5]"]
+    assert damage_of(store, session) == ["parts[5]"]
 
 
 def test_a_reader_under_way_is_told_of_a_deletion(log: RunLog, store: SessionStore) -> None:
@@ -334,7 +335,7 @@ def test_on_a_full_disk_nothing_of_a_session_is_stored(log: RunLog, store: Sessi
     assert [count(store, table) for table in (sessions_table, parts_table, tokens_table)] == [0, 0, 0]
     allow_pages(log)
     session, _ = store.share("big", WORDS)
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []
 
 
 USES: dict[str, Callable[[SessionStore, str, str], object]] = {
@@ -348,7 +349,6 @@ USES: dict[str, Callable[[SessionStore, str, str], object]] = {
     "opening": lambda store, session, _token: store.opening(session),
     "chosen": lambda store, session, _token: store.chosen(session),
     "values": lambda store, session, _token: list(store.values(session, layer=0)),
-    "damage": lambda store, session, _token: store.damage(session),
 }
 
 
@@ -361,4 +361,4 @@ def test_a_database_that_cannot_be_used_is_one_kind_of_error(
     session, token = store.share("a", WORDS)
     with fault(log.engine), pytest.raises(StoreError, match=r"disk I/O error\.|all its connections are in use\."):
         USES[use](store, session, token)
-    assert store.damage(session) == []
+    assert damage_of(store, session) == []

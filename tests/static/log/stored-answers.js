@@ -1,5 +1,5 @@
 /**
- * Run by tests/model/test_step_values.py: reads values frames from standard input and writes the answers made of them to
+ * Run by tests/model/activations/test_step_values.py: reads values frames from standard input and writes the answers made of them to
  * standard output. Lines of JSON; bytes are base64.
  *
  * In: {frames: [base64 of each step of one layer], answer: "head"|"block", of: head or position}
