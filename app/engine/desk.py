@@ -314,11 +314,12 @@ class Desk:
             return waiting
         with self._moves:
             with self._lock:
-                victim = self._who_gives_way()
+                waiting, full = self._next_with_place(only)  # another thread may have made room meanwhile
+                victim = self._who_gives_way() if full else None
             if victim is None or not self._set_aside(victim):
-                return None
-        with self._lock:
-            return self._next_with_place(only)[0]
+                return waiting
+            with self._lock:
+                return self._next_with_place(only)[0]
 
     def _next_with_place(self, only: str | None) -> tuple[Waiting | None, bool]:
         """Whoever is next, if there is a free place for it; and whether only the place is missing."""

@@ -35,7 +35,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     with served(tmp_path_factory.mktemp("server"), OPTIONS) as server:
         yield server
-    assert server.errors == ""
+    # Some requests here come without the address that a hub's proxy adds.
+    assert [line for line in server.errors.splitlines() if "does not say for whom" not in line] == []
 
 
 @contextmanager

@@ -181,7 +181,7 @@ def test_a_depth_of_a_beam_search_is_a_frame_that_names_its_tokens() -> None:
     (first,), (second,) = (recorder.record(record) for record in records)
     assert [(frame.seq, frame.kind, frame.step) for frame in (first, second)] == [(1, "beams", -1), (2, "beams", -1)]
     data = frames.header(second.payload).data
-    assert set(data) == {"depth", "nodes", "best", "ms", "rows_computed", "kv"}
+    assert set(data) == {"depth", "nodes", "best", "ms", "rows_computed", "kv", "conditions"}
     assert set(data["kv"]) == {"blocks", "shared_blocks", "bytes_used", "bytes_if_copied"}
     assert (data["depth"], data["rows_computed"], data["best"]) == (2, 2, records[1].best)
     assert data["ms"] > 0
