@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from threading import RLock
 
 from kvscope.app.store.footprint import Footprint
@@ -23,8 +22,6 @@ from kvscope.app.store.spare import keep_spare
 INTERVAL_S = 1.0
 SESSIONS_SHARE = 0.75
 """Of the budget: so much of it saved sessions may take, so that there is always room for runs."""
-SESSION = "session"
-"""What the name of a session that is being saved begins with here, beside the ids of runs."""
 
 
 class Full(Exception):
@@ -70,8 +67,9 @@ class Budget:
         self._footprint = Footprint(runs.engine, runs.folder)
         self._lock = RLock()
         self._reserved: dict[str, int] = {}
-        """Bytes that each open run, and each session that is being saved, may come to have."""
-        self._numbers = count(1)
+        """Bytes that each open run may come to have."""
+        self._coming = 0
+        """Those of sessions that are being saved."""
         self._rounds = Rounds("budget", self._round, interval_s, report)
 
     def start(self) -> None:
@@ -106,41 +104,36 @@ class Budget:
                     gone += family
             return gone
 
-    def reserve(self, name: str, size: int) -> None:
-        """Let `name`, a run or a session, come to have `size` bytes, until `release`. Raises Full, StoreError."""
+    def reserve(self, run: str, size: int) -> None:
+        """Let a run come to have `size` bytes, until `release`. Raises Full, StoreError."""
         with self._lock:
-            promised = self._promised()
-            free = self._footprint.free()
-            if free is not None and promised + size > free:
-                raise Full(f"The disk has no room for the {size:,} bytes of this.", free, passes=promised > 0)
-            self.keep(size)
-            if self.most and self._over(size) > 0:
-                raise self._full(size)
-            self._reserved[name] = size
+            self._make_room(size)
+            self._reserved[run] = size
 
-    def release(self, name: str) -> None:
+    def release(self, run: str) -> None:
         """It stores nothing more."""
-        self._reserved.pop(name, None)
+        self._reserved.pop(run, None)
 
     def left(self, run: str) -> int:
         """Bytes that an open run may still store."""
         size = self._reserved.get(run, 0)
-        head = self._runs.head(run) if size and not run.startswith(SESSION) else None
+        head = self._runs.head(run) if size else None
         return max(0, size - (head.bytes if head else 0))
 
     @contextmanager
     def room_for_session(self, size: int) -> Iterator[None]:
         """For a session of about so many bytes, while it is saved. Raises Full, StoreError."""
-        limit, name = int(self.most * SESSIONS_SHARE), f"{SESSION} {next(self._numbers)}"
+        limit = int(self.most * SESSIONS_SHARE)
         with self._lock:
-            coming = sum(size for other, size in self._reserved.items() if other.startswith(SESSION))
-            if self.most and self._sessions.totals()["bytes"] + coming + size > limit:
+            if self.most and self._sessions.totals()["bytes"] + self._coming + size > limit:
                 raise Full(f"Saved sessions fill the {limit:,} bytes that this server keeps for them.", limit)
-            self.reserve(name, size)
+            self._make_room(size)
+            self._coming += size
         try:
             yield
         finally:
-            self.release(name)
+            with self._lock:
+                self._coming -= size
 
     def _round(self) -> None:
         if self._footprint.of_file:
@@ -148,12 +141,21 @@ class Budget:
         self.keep()
         self._footprint.give_back(self.most)
 
+    def _make_room(self, size: int) -> None:
+        """For so many bytes, beside all that was let in. Raises Full, StoreError. The lock is held."""
+        promised, free = self._promised(), self._footprint.free()
+        if free is not None and promised + size > free:
+            raise Full(f"The disk has no room for the {size:,} bytes of this.", free, passes=promised > 0)
+        self.keep(size)
+        if self.most and self._over(size) > 0:
+            raise self._full(size)
+
     def _over(self, more: int) -> int:
         """By how many bytes the budget will be passed when all that was let in, and `more`, is stored."""
         return self._footprint.taken() + self._promised() + more - self.most
 
     def _promised(self) -> int:
-        return sum(self.left(name) for name in list(self._reserved))
+        return self._coming + sum(self.left(run) for run in list(self._reserved))
 
     def _full(self, size: int) -> Full:
         if size > self.most:

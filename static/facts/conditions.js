@@ -41,5 +41,10 @@ export function disturbanceOfAll(passes) {
 
 /** @returns {"measured"|"disturbed"} where the times of these steps come from, as a badge says it */
 export function originOf(steps) {
-  return undisturbed(steps).length === steps.length ? "measured" : "disturbed";
+  return originOfTimes(steps.map(({ data }) => data));
+}
+
+/** @param {Object[]} measured what `disturbance` takes, such as passes of Serving  @returns {"measured"|"disturbed"} */
+export function originOfTimes(measured) {
+  return measured.every((each) => disturbance(each) === null) ? "measured" : "disturbed";
 }

@@ -80,6 +80,23 @@ const inPercent = (value) => percent(value, 0);
  * @typedef {{system: string, requests: Object[], settings: import("../log/workload.js").Settings}} Posted
  */
 
+/** @type {Figure} */
+const UNTIL_DONE = {
+  name: "until all are done",
+  of: ({ round }) => doneMs(round),
+  format: ms,
+  better: "less",
+  timed: true,
+};
+/** @type {Figure} */
+const TO_FIRST_TOKEN = {
+  name: "to the first token, on average",
+  of: meanFirstWord,
+  format: ms,
+  better: "less",
+  timed: true,
+};
+
 /** @type {Experiment[]} */
 export const EXPERIMENTS = [
   {
@@ -102,8 +119,8 @@ export const EXPERIMENTS = [
         better: "more",
         timed: true,
       },
-      { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less", timed: true },
-      { name: "to the first token, on average", of: meanFirstWord, format: ms, better: "less", timed: true },
+      UNTIL_DONE,
+      TO_FIRST_TOKEN,
     ],
   },
   {
@@ -146,7 +163,7 @@ export const EXPERIMENTS = [
     prepare: (posted) => posted,
     says: sharingSays,
     figures: [
-      { name: "to the first token, on average", of: meanFirstWord, format: ms, better: "less", timed: true },
+      TO_FIRST_TOKEN,
       { name: "rows computed", of: ({ round }) => rowsComputed(round), format: integer, better: "less" },
       { name: "blocks held at most", of: ({ round }) => mostBlocks(round), format: integer, better: "less" },
     ],
@@ -166,7 +183,7 @@ export const EXPERIMENTS = [
     figures: [
       { name: "waste of what is held, on average over the round", of: meanWaste, format: inPercent, better: "less" },
       { name: "answered at once, at most", of: ({ round }) => mostAtOnce(round), format: integer, better: "more" },
-      { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less", timed: true },
+      UNTIL_DONE,
     ],
   },
   SPECULATION,
@@ -214,7 +231,7 @@ export const EXPERIMENTS = [
         better: "more",
         timed: true,
       },
-      { name: "until all are done", of: ({ round }) => doneMs(round), format: ms, better: "less", timed: true },
+      UNTIL_DONE,
       {
         name: "busy: share of the time that a pass ran",
         of: ({ round }) => busyShare(round),

@@ -45,6 +45,16 @@ def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer
         yield server, f"{url}kv/"
 
 
+def watched_whole(server: LiveServer, url: str, **where: str) -> None:
+    """A run that is watched at the address comes as it is stored."""
+    run = server.start_run(max_new_tokens=20)
+    viewer = Viewer(url, **where)
+    viewer.watch(run)
+    seen = viewer.wait_for_close()
+    viewer.leave()
+    assert seen == server.finished(run)
+
+
 def test_the_page_comes_by_its_name_compressed_and_by_no_other(behind: tuple[LiveServer, str]) -> None:
     _, url = behind
     script = requests.get(f"{url}static/main.js", headers={"Host": NAME}, timeout=30)
@@ -54,13 +64,7 @@ def test_the_page_comes_by_its_name_compressed_and_by_no_other(behind: tuple[Liv
 
 
 def test_a_run_is_watched_over_the_websocket_and_is_the_same_bytes(behind: tuple[LiveServer, str]) -> None:
-    server, url = behind
-    run = server.start_run(max_new_tokens=20)
-    viewer = Viewer(url)
-    viewer.watch(run)
-    seen = viewer.wait_for_close()
-    viewer.leave()
-    assert seen == server.finished(run)
+    watched_whole(*behind)
 
 
 def test_links_have_the_name_and_protocol_that_visitors_used(behind: tuple[LiveServer, str]) -> None:
@@ -140,13 +144,7 @@ def test_at_the_root_nobody_is_believed_to_be_below_a_path(behind: tuple[LiveSer
 
 
 def test_below_a_path_a_run_is_watched_over_the_websocket(below: tuple[LiveServer, str]) -> None:
-    server, url = below
-    run = server.start_run(max_new_tokens=20)
-    viewer = Viewer(url, path="kv/socket.io")
-    viewer.watch(run)
-    seen = viewer.wait_for_close()
-    viewer.leave()
-    assert seen == server.finished(run)
+    watched_whole(*below, path="kv/socket.io")
 
 
 def test_below_a_path_redirects_stay_there(below: tuple[LiveServer, str]) -> None:

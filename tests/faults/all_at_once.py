@@ -6,7 +6,6 @@ Prints how long `/healthz` and `/` took meanwhile, the memory of both processes 
 from __future__ import annotations
 
 import argparse
-import struct
 import sys
 import tempfile
 import threading
@@ -19,7 +18,8 @@ from pathlib import Path
 
 import requests
 
-from tests.faults.attack import BINARY, PROXY, READERS, STRANGER, said_by, together, web_of
+from tests.faults.attack import PROXY, READERS, STRANGER, file_of_elements, said_by, together, web_of
+from tests.faults.numbers import BINARY
 from tests.load.floods import HALF_HEAD, HANDSHAKE, Answers, ask, flood
 from tests.support.live_server import LiveServer, engine_of
 from tests.support.waiting import eventually
@@ -28,19 +28,14 @@ HALF_REQUESTS, HALF_HANDSHAKES, IDLE = 1050, 500, 200
 LONGEST_S = 1.0
 FILES_S = 3.0
 """Between two files."""
-
-
-def many_elements() -> bytes:
-    """A header of two million empty lists, which is refused."""
-    text = b'{"a":[' + b",".join([b"[]"] * 2_000_000) + b"]}"
-    return struct.pack("<Q", len(text)) + text
+FILE_ELEMENTS = 2_000_000
 
 
 def attacked(server: LiveServer, seconds: float) -> tuple[dict[str, Answers], Counter[str], dict[str, float]]:
     """How the pages were answered, what the attackers were, and the memory of both processes, in MB, at most."""
     statuses: Counter[str] = Counter()
     memory: dict[str, float] = {}
-    file = many_elements()
+    file = file_of_elements(FILE_ELEMENTS)
     stranger = said_by(STRANGER, "somebody-who-reads")
 
     def upload(over: threading.Event) -> None:

@@ -7,7 +7,6 @@ bounded and stays on this machine. Times are ratios taken in one run, or far abo
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import socket
@@ -27,14 +26,13 @@ from typing import Any
 import psutil
 import requests
 
+from tests.faults.numbers import BINARY, Mutant, source
 from tests.support.live_server import FAKE, LiveServer, engine_of
-from tests.support.recorded import CAPITAL
 from tests.support.waiting import eventually
 
 REAL = "kvscope.model.service:load_service"
 PROXY = ("--proxy", "127.0.0.1")
 STRANGER, OTHER = "203.0.113.5", "198.51.100.7"
-BINARY = {"Content-Type": "application/octet-stream"}
 LONG = {"prompt": "Once upon a time", "max_new_tokens": 256, "strategy": "sample", "temperature": 1.5}
 READERS, AT_MOST = 60, 3.0
 SILENCE_S = 1.0
@@ -150,11 +148,15 @@ def beside_readers(headers: dict[str, str]) -> Callable[[LiveServer], Result]:
     return run
 
 
+def file_of_elements(count: int) -> bytes:
+    """A file whose header has so many empty lists, three bytes each."""
+    text = b'{"a":[' + b",".join([b"[]"] * count) + b"]}"
+    return struct.pack("<Q", len(text)) + text
+
+
 def elements(server: LiveServer) -> Result:
     """A header of 11 million empty lists in 33 MB."""
-    text = b'{"a":[' + b",".join([b"[]"] * 11_000_000) + b"]}"
-    file = struct.pack("<Q", len(text)) + text
-    answers: list[int] = []
+    file, answers = file_of_elements(11_000_000), list[int]()
 
     def send() -> None:
         answers.append(requests.post(f"{server.url}api/sessions", data=file, headers=BINARY, timeout=120).status_code)
@@ -175,18 +177,10 @@ def memory(server: LiveServer) -> Result:
 
 def numbers(server: LiveServer) -> Result:
     """A file whose cache holds 2^53 positions."""
-    file = CAPITAL.read_bytes()
-    (length,) = struct.unpack_from("<Q", file)
-    header = json.loads(file[8 : 8 + length])
-    frames = {key: json.loads(value) for key, value in header["__metadata__"].items() if key.isdigit()}
-    key = next(key for key, frame in sorted(frames.items()) if frame["kind"] == "step")
-    data = json.loads(frames[key]["data"])
-    data["kv"]["positions"] = 2**53
-    header["__metadata__"][key] = json.dumps({**frames[key], "data": json.dumps(data)})
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    changed = struct.pack("<Q", len(text)) + text + file[8 + length :]
-    status = requests.post(f"{server.url}api/sessions", data=changed, headers=BINARY, timeout=60).status_code
+    _, frames, _ = source("run")
+    key = next(key for key, frame in frames.items() if frame["kind"] == "step")
+    file = Mutant("run", (key,), ("kv", "positions"), 2**53).content
+    status = requests.post(f"{server.url}api/sessions", data=file, headers=BINARY, timeout=60).status_code
     return Result(str(status), status == 422)
 
 

@@ -1,5 +1,6 @@
 /** What this machine can do, asked of the engine. */
 
+import { problemOf } from "../../log/problem.js";
 import { fetchUnder } from "../../log/root.js";
 
 /**
@@ -9,7 +10,6 @@ import { fetchUnder } from "../../log/root.js";
 export async function measure(identity) {
   const headers = { "Content-Type": "application/json", ...identity };
   const response = await fetchUnder("/api/measure", { method: "POST", headers, body: "{}" });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.detail);
-  return answer;
+  if (!response.ok) throw await problemOf(response);
+  return response.json();
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { decodeFrame, FrameSplitter } from "../../log/frames.js";
+import { problemOf } from "../../log/problem.js";
 import { fetchUnder } from "../../log/root.js";
 
 /** How often a run that goes on is asked for again. */
@@ -44,7 +45,7 @@ export function useRun({ run, session }) {
 /** @returns {Promise<boolean>} whether the run has ended */
 async function readFrames(path, take, signal) {
   const response = await fetchUnder(path, { signal });
-  if (!response.ok) throw new Error((await response.json()).detail);
+  if (!response.ok) throw await problemOf(response);
   const splitter = new FrameSplitter();
   const reader = response.body.getReader();
   let over = false;

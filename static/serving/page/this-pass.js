@@ -1,7 +1,7 @@
 /** The pass in sight: which rows went in together, the weights that were read once, the tokens that came out. */
 
 import { html } from "htm/preact";
-import { originOf } from "../../facts/conditions.js";
+import { originOfTimes } from "../../facts/conditions.js";
 import { bytesShort, counted, integer } from "../../facts/format.js";
 import { formatOf, totalOf } from "../../facts/weights.js";
 import { Badge } from "../../ui/badge.js";
@@ -34,7 +34,7 @@ export function ThisPass({ log, pass }) {
         ${others.rows > 0 && html`<li class="quiet">not shown</li>`}
       </ul>
     </div>
-    <p class="pass-sum"><b class="is-output">${counted(words, "token")} out</b> for one reading of the weights, in <b class="number">${integer(pass.ms)} ms</b>. <${Badge} origin=${originOf([{ data: pass }])} /></p>
+    <p class="pass-sum"><b class="is-output">${counted(words, "token")} out</b> for one reading of the weights, in <b class="number">${integer(pass.ms)} ms</b>. <${Badge} origin=${originOfTimes([pass])} /></p>
   </section>`;
 }
 

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo, useRef } from "preact/hooks";
-import { originOf } from "../../facts/conditions.js";
+import { originOfTimes } from "../../facts/conditions.js";
 import { counted, fixed, integer, percent } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { Memo } from "../../ui/memo.js";
@@ -170,7 +170,7 @@ function StallSays({ stall, answers, passes }) {
   const rows = read.reduce((sum, each) => sum + each.rows, 0);
   const whose = lettersOf(read.map(({ request }) => request));
   return html`<p class="stall-says"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
-    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${read.length === 1 ? `${whose}’s prompt` : `the prompts of ${whose}`} ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one token. <${Badge} origin=${originOf(during.map((data) => ({ data })))} /></p>`;
+    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${read.length === 1 ? `${whose}’s prompt` : `the prompts of ${whose}`} ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one token. <${Badge} origin=${originOfTimes(during)} /></p>`;
 }
 
 /** A signal that misleads: a pass runs all the time, whether it serves one or many. */

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { originOf } from "../../facts/conditions.js";
+import { originOfTimes } from "../../facts/conditions.js";
 import { integer, listed } from "../../facts/format.js";
 import { Badge } from "../../ui/badge.js";
 import { InTurn } from "../../ui/in-turn.js";
@@ -90,6 +90,6 @@ function JustNow({ round, pass, requests, tally, now, quiet }) {
   const did = whatItDid(pass, placeOf(round, pass), setBackBefore(tally, pass.number));
   const over = round.end && pass === round.passes.at(-1);
   return html`<p class="just-now" aria-live=${quiet ? "off" : "polite"}>
-    <b>${now ? "Just now" : `At ${integer(endOf(pass))} ms`}:</b> ${did} <b class="number">${integer(pass.ms)} ms</b>. ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOf([{ data: pass }])} />
+    <b>${now ? "Just now" : `At ${integer(endOf(pass))} ms`}:</b> ${did} <b class="number">${integer(pass.ms)} ms</b>. ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOfTimes([pass])} />
   </p>`;
 }

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { originOf } from "../../facts/conditions.js";
+import { originOfTimes } from "../../facts/conditions.js";
 import { bytesShort, counted, fixed, integer, milliseconds, quoted, significant } from "../../facts/format.js";
 import { NO_STUDY } from "../../facts/saved-session.js";
 import { useFamily } from "../../loading/use-family.js";
@@ -99,7 +99,7 @@ function progress({ depths, study, close }) {
     ? ` Its continuations hold ${counted(kv.blocks, "cache block")}, ${integer(kv.shared_blocks)} of them shared. Rows in them: ${bytesShort(kv.bytes_used)}, where copies would take ${bytesShort(kv.bytes_if_copied)}.`
     : "";
   return html`${counted(study.beams, "beam")}, ${where}, ${counted(rows, "row")} computed in ${milliseconds(time)}.${shared}${" "}
-    <${Badge} origin=${originOf(depths.map((data) => ({ data })))} />`;
+    <${Badge} origin=${originOfTimes(depths)} />`;
 }
 
 function Found({ log, run, step }) {
