@@ -95,8 +95,3 @@ class Settings:
             return ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
-
-    @property
-    def watched_from_here(self) -> bool:
-        """Whether the browsers that show runs compute on this machine, as far as settings say."""
-        return self.on_loopback and not self.proxies

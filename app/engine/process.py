@@ -50,12 +50,15 @@ CALLS = (
     "values",
 )
 
-ENVIRONMENT = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+ENVIRONMENT = {
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
+    "LRU_CACHE_CAPACITY": "64",
+    "OMP_WAIT_POLICY": "passive",
+}
 """What the service's libraries read when they are imported, unless the operator has said otherwise: oneDNN and torch's
-binding to it keep the code made for 64 shapes of a product each, not for 1,024. docs/measurements.md says why.
+binding to it keep the code made for 64 shapes of a product each, not for 1,024, and threads that wait for each other
+sleep, since browsers and the web process want processors too. docs/measurements.md says why.
 """
-BESIDE_A_BROWSER = {"OMP_WAIT_POLICY": "passive"}
-"""Likewise, where runs are watched on this machine: threads sleep while they wait."""
 NICENESS = 5
 """The browser that shows a run is often on the same machine, and both cores are busy with the next step. Beside another
 busy process this leaves the engine a quarter of a processor: docs/measurements.md, "The engine steps back".
@@ -71,18 +74,17 @@ def serve(
     device: str,
     dtype: str,
     compiled: bool = False,
-    beside_a_browser: bool = True,
     folder: Path | None = None,
 ) -> None:
     """Run until the other end of `connection` closes. `service` names the loader, `module:function`.
 
-    `compiled`: whether steps are to be made faster by compiling them. `beside_a_browser`: whether runs are watched on
-    this machine. `folder`: for temporary files, which are left there; the system's where there is none.
+    `compiled`: whether steps are to be made faster by compiling them. `folder`: for temporary files, which are
+    left there; the system's where there is none.
     """
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
-    os.environ.update(ENVIRONMENT | (BESIDE_A_BROWSER if beside_a_browser else {}) | os.environ)
+    os.environ.update(ENVIRONMENT | os.environ)
     sparing.install()
     os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
     calls, share = Inbox(CALLS_ABOUT_RUNS), Share()

@@ -115,7 +115,6 @@ class Supervisor:
                     self._settings.device,
                     self._settings.dtype,
                     self._compiles,
-                    self._settings.watched_from_here,
                     self._folder,
                 ),
                 name="kvscope-engine",

@@ -22,19 +22,22 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 SCHEME = "Bearer "
 WANTED = "This server asks for a token first. Whoever runs it has an address that ends in #token=…: open that once."
+OTHER_SITE = "Another site's page may show a saved session in a frame, but not have values computed."
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """`who`: anyone; whoever has the server's token, where it was given one; or the secret that came with the thing.
 
-    `counted`: as which of a client's things in a minute, if it is; `bound`: what bounds it where it is not.
+    `counted`: as which of a client's things in a minute, if it is; `bound`: what bounds it where it is not;
+    `own_pages`: refused to pages of other sites.
     """
 
     who: Who
     cost: str
     counted: What | None = None
     bound: str = "requests of an address at once"
+    own_pages: bool = False
 
     @property
     def limit(self) -> str:
@@ -45,16 +48,16 @@ class Access:
     def problems(self) -> tuple[int, ...]:
         """Statuses of the problems that follow from it."""
         asks = {"anyone": (), "token": (401,), "secret": (401, 403)}[self.who]
-        return (*asks, *((429,) if self.counted else ()))
+        return (*asks, *((403,) if self.own_pages else ()), *((429,) if self.counted else ()))
 
 
 SENDS = Access("anyone", "sends a page or its files")
 READS = Access("anyone", "reads what is stored")
 TELLS = Access("anyone", "says how the server is")
 DRAWS = Access("anyone", "draws what is stored", "reads")
-COMPUTES = Access("anyone", "computes", "reads")
-ASKS = Access("token", "computes", "reads")
-MEASURES = Access("token", "computes for seconds", "runs")
+COMPUTES = Access("anyone", "computes", "reads", own_pages=True)
+ASKS = Access("token", "computes", "reads", own_pages=True)
+MEASURES = Access("token", "computes for seconds", "runs", own_pages=True)
 STARTS = Access("token", "starts, and stores", "runs")
 STEERS = Access("token", "steers what runs")
 SHARES = Access("token", "stores, and computes if asked", "shares")
@@ -103,9 +106,20 @@ def counted() -> What:
     return what
 
 
+def _refuse_other_sites() -> None:
+    """Browsers say which site's page a request comes from. A sandboxed frame that embeds a session has no origin.
+
+    Before anything of what is asked about is read: whoever opens that page has sent the request without knowing.
+    """
+    foreign = request.headers.get("Sec-Fetch-Site") == "cross-site" and request.headers.get("Origin") != "null"
+    if foreign and request.endpoint is not None and asked().own_pages:
+        raise Problem(403, OTHER_SITE, field="Sec-Fetch-Site")
+
+
 def init_app(app: Flask, token: str | None) -> None:
     """Ask for the token where a route needs it, unless the server has none. A secret is for the view to check."""
     declare(SENDS)(app.view_functions["static"])
+    app.before_request(_refuse_other_sites)
     if token is None:
         return
     wanted = token.encode()

@@ -43,7 +43,7 @@ from kvscope.app.http.requests import (
 from kvscope.model.log.frames import to_stream
 
 BINARY = "application/octet-stream"
-EXACT_PROBLEMS = (403, 404, 409, 422, 503)
+EXACT_PROBLEMS = (404, 409, 422, 503)
 
 
 class LogRoutes:

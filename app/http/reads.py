@@ -11,10 +11,7 @@ from kvscope.app.engine.questions import Question, Questions
 from kvscope.app.engine.queue import Requester
 from kvscope.app.http import access
 from kvscope.app.http.limits import Limits
-from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import client_of
-
-OTHER_SITE = "Another site's page may show a saved session in a frame, but not have values computed."
 
 
 class Reads:
@@ -28,19 +25,11 @@ class Reads:
 
         Raises Problem, and what Questions.ask raises.
         """
-        _refuse_other_sites()
         visitor = client_of(request)
         count = partial(self._limits.take, visitor, access.counted())
         return self._questions.ask(Question(method, arguments, lasting), Requester(*visitor), count)
 
     def ask_again(self, method: str, *arguments: Any) -> Any:
         """The same of what has another answer each time, such as a measurement."""
-        _refuse_other_sites()
         visitor = access.count(self._limits)
         return self._questions.ask_again(Question(method, arguments), Requester(*visitor))
-
-
-def _refuse_other_sites() -> None:
-    """Browsers say which site's page a request comes from. A sandboxed frame that embeds a session has no origin."""
-    if request.headers.get("Sec-Fetch-Site") == "cross-site" and request.headers.get("Origin") != "null":
-        raise Problem(403, OTHER_SITE, field="Sec-Fetch-Site")

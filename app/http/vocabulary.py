@@ -24,7 +24,7 @@ def blueprint(reads: Reads) -> Blueprint:
         ASKS,
         "Cut a prompt into tokens, without running it",
         {200: json_answer("the tokens that a run of it would be given", Cut)},
-        *(400, 403, 413, 415, 422, 503),
+        *(400, 413, 415, 422, 503),
         body=Prompt,
     )
     def tokens() -> Response:
@@ -38,7 +38,7 @@ def blueprint(reads: Reads) -> Blueprint:
         COMPUTES,
         "A token's learned row, and the rows nearest to it of the whole vocabulary",
         {200: json_answer("the row, and where it lies among its nearest", Embedding)},
-        *(403, 422, 503),
+        *(422, 503),
         query=EmbeddingQuery,
     )
     def embedding() -> Response:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
 from threading import RLock
@@ -34,6 +35,8 @@ from kvscope.model.log import frames as codec
 SCHEMA = "1"
 """Version of a session's stored form; part of the content that its name is made of."""
 SHORTEST_ID = 12
+QUESTIONED_KEPT = 16
+"""Of so many sessions it is kept in memory how they open and what they chose: every question about one needs both."""
 ID_STEP = 2
 LABEL_PREFIX = b"kvscope session of run "
 """Hashed before a run's id, so that a label is no other hash of it. Fixed: the same run is to be the same session."""
@@ -90,6 +93,8 @@ class SessionStore:
     def __init__(self, runs: RunLog) -> None:
         self._runs, self._engine = runs, runs.engine
         self._lock = RLock()
+        self._opening = lru_cache(QUESTIONED_KEPT)(self._read_opening)
+        self._chosen = lru_cache(QUESTIONED_KEPT)(self._read_chosen)
 
     def share(
         self, run: str, words: dict[str, Any], values: Values | None = None, origin: str | None = None
@@ -222,6 +227,10 @@ class SessionStore:
 
     def opening(self, session: str) -> dict[str, Any]:
         """The data of its `open` frame. Raises KeyError for an unknown session, Deleted, Damaged."""
+        self.manifest(session)  # it may have been deleted since it was kept
+        return self._opening(session)
+
+    def _read_opening(self, session: str) -> dict[str, Any]:
         return codec.header(next(self.all_frames(session, last=0))).data
 
     def steps(self, session: str) -> list[codec.Header]:
@@ -231,6 +240,10 @@ class SessionStore:
 
     def chosen(self, session: str) -> list[tuple[int, int]]:
         """For each step: seq of its `step` frame, id of the token it chose. Raises KeyError, Deleted, Damaged."""
+        self.manifest(session)
+        return self._chosen(session)
+
+    def _read_chosen(self, session: str) -> list[tuple[int, int]]:
         return [(header.seq, header.data["token"]["id"]) for header in self.steps(session)]
 
     def values(self, session: str, *, layer: int, step: int | None = None) -> Iterator[bytes]:

@@ -22,7 +22,12 @@ export function undisturbed(steps) {
 
 /** @returns {string} a measured time, marked where something disturbed it: "12.3 ms (disturbed)" */
 export function timed(ms, data) {
-  return `${milliseconds(ms)}${disturbance(data) ? " (disturbed)" : ""}`;
+  return marked(ms, disturbance(data) !== null);
+}
+
+/** @returns {string} a time of several steps, marked where `disturbed` */
+export function marked(ms, disturbed) {
+  return `${milliseconds(ms)}${disturbed ? " (disturbed)" : ""}`;
 }
 
 /** Disturbed passes may be this share of the time of several before the time of all is called disturbed. */

@@ -1,5 +1,7 @@
 /** A run beside its twin: the same prompt and settings, really executed without a cache. Pure. */
 
+import { disturbance } from "./conditions.js";
+
 /** @returns {number} rows the step put through the model: measured by the engine where the log says it */
 export function rowsComputed({ data, rows }) {
   return data.rows_computed ?? rows;
@@ -42,14 +44,14 @@ function sideOf(step) {
  * @param {Object} twin its log, which may still be growing
  * @returns {{steps: {step: number, cached: Object, twin: Object, again: number,
  *     logits: null|{largest: number, compared: number}}[],
- *   cached: Object, twin: Object, again: number, logits: null|{largest: number, compared: number, of: number},
+ *   cached: Object, twin: Object, times: Object, again: number, logits: null|{largest: number, compared: number, of: number},
  *   parting: number|null}}
- *   `cached` and `twin`: {rows, ms, flops, read}, of a step and in all; `again`: rows the twin computed once more;
+ *   `cached` and `twin`: {rows, flops, read} in all, with ms of a step; `times`: as `timesOf` gives them; `again`: rows the twin computed once more;
  *   `parting`: first step that chose another token
  */
 export function compareTwin(run, twin) {
   const count = Math.min(run.steps.length, twin.steps.length);
-  const total = () => ({ rows: 0, ms: 0, flops: 0, read: 0 });
+  const total = () => ({ rows: 0, flops: 0, read: 0 });
   const all = { steps: [], cached: total(), twin: total(), again: 0, logits: null, parting: null };
   for (let step = 0; step < count; step++) {
     const [mine, its] = [run.steps[step], twin.steps[step]];
@@ -62,7 +64,19 @@ export function compareTwin(run, twin) {
     if (all.parting === null && mine.data.token.id !== its.data.token.id) all.parting = step;
     all.steps.push({ step, ...sides, again, logits });
   }
-  return all;
+  return { ...all, times: timesOf(all.steps) };
+}
+
+/** Times of two runs are compared where nothing disturbed this share of their steps on either side. */
+const ENOUGH_QUIET = 0.5;
+
+/** @returns {{steps: number, cached: number, twin: number, disturbed: boolean}} ms of the steps that nothing disturbed on either side; of all where these are too few */
+function timesOf(steps) {
+  const quiet = steps.filter(({ cached, twin }) => disturbance(cached) === null && disturbance(twin) === null);
+  const disturbed = quiet.length < ENOUGH_QUIET * steps.length;
+  const counted = disturbed ? steps : quiet;
+  const sum = (side) => counted.reduce((ms, step) => ms + step[side].ms, 0);
+  return { steps: counted.length, cached: sum("cached"), twin: sum("twin"), disturbed };
 }
 
 function worse(a, b) {

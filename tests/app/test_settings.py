@@ -8,7 +8,7 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from kvscope.app.settings import Settings, default_data_dir
+from kvscope.app.settings import default_data_dir
 
 
 @pytest.fixture
@@ -32,21 +32,3 @@ def test_data_of_an_earlier_version_is_found_on_macos(monkeypatch: pytest.Monkey
     monkeypatch.setattr("platformdirs.PlatformDirs", MacOS)
     (home / ".local" / "share" / "kvscope").mkdir(parents=True)
     assert default_data_dir() == home / ".local" / "share" / "kvscope"
-
-
-@pytest.mark.parametrize(
-    ("host", "proxies", "here"),
-    [
-        ("127.0.0.1", (), True),
-        ("::1", (), True),
-        ("localhost", (), True),
-        ("0.0.0.0", (), False),
-        ("192.0.2.7", (), False),
-        ("kvscope.example", (), False),
-        ("127.0.0.1", ("127.0.0.1",), False),
-    ],
-)
-def test_runs_are_watched_from_here_where_only_this_machine_connects(
-    host: str, proxies: tuple[str, ...], here: bool
-) -> None:
-    assert Settings(host=host, proxies=proxies).watched_from_here is here

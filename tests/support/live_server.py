@@ -103,11 +103,13 @@ def engine_of(server: LiveServer) -> psutil.Process:
     """The engine process: the spawned child that is not multiprocessing's resource tracker."""
 
     def find() -> list[psutil.Process]:
-        return [
-            child
-            for child in psutil.Process(server.process.pid).children(recursive=True)
-            if "spawn_main" in " ".join(child.cmdline())
-        ]
+        with suppress(psutil.NoSuchProcess):  # one of them has just ended
+            return [
+                child
+                for child in psutil.Process(server.process.pid).children(recursive=True)
+                if "spawn_main" in " ".join(child.cmdline())
+            ]
+        return []
 
     found: list[psutil.Process] = eventually(find)
     return found[0]

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { branchStep } from "../../facts/branching.js";
-import { disturbance, originOf, timed, undisturbed } from "../../facts/conditions.js";
+import { disturbance, marked, originOf, timed } from "../../facts/conditions.js";
 import { counted, integer, milliseconds, short, times } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
 import { compareTwin, rowsComputed, rowsWithoutCache } from "../../facts/twins.js";
@@ -36,7 +36,7 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
   const alike = useMemo(() => !log || readAlike(run.steps, log.steps, run.open.model), [run, count, log, done]);
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const both = { names, current: step, onPick };
-  const timesCompare = alike && compared !== null && originOf(bothSides(run, log, done)) === "measured";
+  const timesCompare = alike && compared !== null && !compared.times.disturbed;
   const longer = html`<${Longer} run=${run} ready=${ready} starting=${starting} compared=${timesCompare ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
   return html`<p class="sheet-say">${sayWhy(would)}${sayInherited(run)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
@@ -93,14 +93,13 @@ function sayWhy({ cached, without, again }) {
 /** Logits are about 20: float32 keeps 7 digits of each number, and a few are lost on the way through the layers. */
 const ROUNDING = 1e-3;
 
-function sayMeasured(run, { cached, twin, logits, parting, steps }, log) {
+function sayMeasured(run, { cached, twin, times: took, logits, parting, steps }, log) {
   if (!log.close) return "";
   const text = parting === null ? "It wrote the same text" : `From step ${parting} on it wrote another text`;
   const all = steps.length === run.steps.length ? "" : ` over its first ${counted(steps.length, "step")}`;
   const rounding = parting === null && logits.largest < ROUNDING;
-  const disturbed = originOf(bothSides(run, log, steps.length)) === "disturbed";
   return html`<b>Really run without a cache${all}: ${integer(twin.rows)} rows instead of ${integer(cached.rows)}.</b>
-    ${` Its forward passes took ${milliseconds(twin.ms)} instead of ${milliseconds(cached.ms)}${disturbed ? " (disturbed)" : ""}. ${text}, and of the ${logits.compared} largest logits of a step none differs by more than ${small(logits.largest)}`}${
+    ${` Its forward passes took ${milliseconds(took.twin)} instead of ${marked(took.cached, took.disturbed)}. ${text}, and of the ${logits.compared} largest logits of a step none differs by more than ${small(logits.largest)}`}${
       rounding && ": float32 rounding. The cache is exact, not an approximation"
     }.`;
 }
@@ -137,20 +136,26 @@ function otherFormats(run, twin) {
 
 const bothSides = (run, twin, count) => [run, twin].flatMap(({ steps }) => steps.slice(0, count));
 
-/** Why the times of the two are not compared, null where they are. */
-function disturbedWords(run, twin, count) {
-  const both = bothSides(run, twin, count);
-  const bad = both.length - undisturbed(both).length;
-  if (!bad) return null;
-  const first = both.map(({ data }) => disturbance(data)).find(Boolean);
-  return `Times are not compared: ${counted(bad, "step")} of these ${both.length} were disturbed (the first: ${first}).`;
+/** Which steps' times are not compared, and why; null where all are. */
+function disturbedWords({ steps, times: took }) {
+  const causes = steps.map(({ cached, twin }) => disturbance(cached) ?? disturbance(twin)).filter(Boolean);
+  if (!causes.length) return null;
+  const left = `${counted(causes.length, "step")} of ${steps.length} were disturbed (the first: ${causes[0]})`;
+  return took.disturbed
+    ? `Times are not compared: ${left}.`
+    : `Times are those of the other ${counted(took.steps, "step")}: ${left}.`;
+}
+
+function sayTimes(compared, over) {
+  const about = over && !compared.times.disturbed ? timeWords(compared) : null;
+  return [disturbedWords(compared), about].filter(Boolean).join(" ");
 }
 
 function Totals({ run, alike, compared, count, log, recorded }) {
-  const { cached, twin, logits, steps, parting } = compared;
-  const disturbed = disturbedWords(run, log, steps.length);
-  const said = alike ? (disturbed ?? (log.close && timeWords(compared))) : otherFormats(run, log);
-  const compares = (id) => (alike || !OF_FORMAT.includes(id)) && !(id === "ms" && disturbed);
+  const { times: took, logits, steps, parting } = compared;
+  const [cached, twin] = ["cached", "twin"].map((side) => ({ ...compared[side], ms: took[side] }));
+  const said = alike ? sayTimes(compared, Boolean(log.close)) : otherFormats(run, log);
+  const compares = (id) => (alike || !OF_FORMAT.includes(id)) && !(id === "ms" && took.disturbed);
   return html`<div>
     <table class="numbers is-tight" aria-label="With and without a cache">
       <caption>${steps.length === count ? "All" : `The first ${steps.length} of`} ${counted(count, "step")}</caption>
@@ -158,7 +163,7 @@ function Totals({ run, alike, compared, count, log, recorded }) {
       <tbody>
         ${LINES.map(
           ({ id, name, origin, write }) => html`<tr key=${id}>
-            <th scope="row">${name} <${Badge} origin=${id === "ms" && disturbed ? "disturbed" : origin} /></th>
+            <th scope="row">${name} <${Badge} origin=${id === "ms" && took.disturbed ? "disturbed" : origin} /></th>
             <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${compares(id) ? times(twin[id] / cached[id]) : "–"}</td>
           </tr>`,
         )}

@@ -10,9 +10,9 @@ const PAIRS = [
   { id: "msPerToken", name: "time", origin: "measured", write: milliseconds },
 ];
 
-/** @param {{prefill: Object, decode: Object, alike: boolean}} props of `phaseFacts`; `alike`: whether both read weights in one format */
-export function PhaseBars({ prefill, decode, alike }) {
-  const pairs = alike ? PAIRS : PAIRS.filter(({ id }) => id !== "readPerToken");
+/** @param {{prefill: Object, decode: Object, alike: boolean, disturbed: boolean}} props of `phaseFacts`; `alike`: whether both read weights in one format; `disturbed`: the times of one of the two are */
+export function PhaseBars({ prefill, decode, alike, disturbed }) {
+  const pairs = PAIRS.filter(({ id }) => (alike || id !== "readPerToken") && !(disturbed && id === "msPerToken"));
   return html`<dl class="phase-bars">
     ${pairs.map(({ id, name, origin, write }) => {
       const most = Math.max(prefill[id], decode[id]);

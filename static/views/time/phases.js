@@ -9,8 +9,8 @@ import { PhaseBars } from "./phase-bars.js";
 
 const LINES = [
   { id: "rows", name: "rows in one step", origin: "measured", write: integer },
-  { id: "ms", name: "forward passes alone", origin: "measured", write: milliseconds },
-  { id: "msPerToken", name: "per token", origin: "measured", write: milliseconds },
+  { id: "ms", name: "forward passes alone", origin: "measured", ofTime: true, write: milliseconds },
+  { id: "msPerToken", name: "per token", origin: "measured", ofTime: true, write: milliseconds },
   { id: "flops", name: "arithmetic", origin: "computed", write: (value) => short(value, "FLOP") },
   { id: "read", name: "memory read", origin: "computed", write: bytesShort },
   {
@@ -23,14 +23,22 @@ const LINES = [
     id: "flopsPerSecond",
     name: "arithmetic done per second",
     origin: "computed",
+    ofTime: true,
     write: (value) => short(value, "FLOP/s"),
   },
-  { id: "bytesPerSecond", name: "memory read per second", origin: "computed", write: (value) => short(value, "B/s") },
+  {
+    id: "bytesPerSecond",
+    name: "memory read per second",
+    origin: "computed",
+    ofTime: true,
+    write: (value) => short(value, "B/s"),
+  },
 ];
 
 /** @param {{run: Object, prefill: Object, decode: Object|null, ready: boolean, client: Object}} props of `phaseFacts` */
 export function Phases({ run, prefill, decode, ready, client }) {
   const formats = formatsOf(run);
+  const disturbed = prefill.disturbed || Boolean(decode?.disturbed);
   return html`<p class="sheet-say">${say(run, prefill, decode, formats)}</p>
     <div class="sheet-columns">
     <div class="sheet-wide" tabindex="0" role="region" aria-label="Prefill and decode">
@@ -43,8 +51,8 @@ export function Phases({ run, prefill, decode, ready, client }) {
         </thead>
         <tbody>
           ${LINES.map(
-            ({ id, name, origin, write }) => html`<tr key=${id}>
-              <th scope="row">${name} <${Badge} origin=${origin} /></th>
+            ({ id, name, origin, ofTime, write }) => html`<tr key=${id}>
+              <th scope="row">${name} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} /></th>
               <td>${write(prefill[id])}</td><td>${decode ? write(decode[id]) : "–"}</td>
             </tr>`,
           )}
@@ -55,7 +63,7 @@ export function Phases({ run, prefill, decode, ready, client }) {
         </tbody>
       </table>
     </div>
-    ${decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} />`}
+    ${decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} disturbed=${disturbed} />`}
     </div>
     ${decode && html`<${Bound} decode=${decode} ready=${ready && !run.saved} client=${client} />`}
     <p class="sheet-note">

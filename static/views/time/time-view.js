@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { disturbance, originOf } from "../../facts/conditions.js";
+import { disturbance, marked, originOf, timed } from "../../facts/conditions.js";
 import { counted, fixed, integer, milliseconds, percent, quoted } from "../../facts/format.js";
 import { phaseFacts, timeFacts } from "../../time/facts.js";
 import { Badge } from "../../ui/badge.js";
@@ -17,7 +17,7 @@ export function TimeView({ state, dispatch, client }) {
   const decode = useMemo(() => phaseFacts(run, "decode"), [run, count]);
   const onPick = (to) => dispatch({ type: "seek", step: to });
   return html`<div class="sheet">
-    <h2>${headline(run, facts.prefill, decode)}</h2>
+    <h2>${headline(run, prefill, decode)}</h2>
     <section class="sheet-part" aria-label="Step by step">
       <h3>Step by step <${Badge} origin=${originOf(run.steps)} /></h3>
       <${Steps} run=${run} step=${step} onPick=${onPick} />
@@ -35,10 +35,10 @@ export function TimeView({ state, dispatch, client }) {
 
 function headline(run, prefill, decode) {
   const computed = run.reused
-    ? `${integer(run.reused)} of ${integer(run.promptLength)} prompt tokens were read from the cache; computing ${integer(prefill.tokens)}`
-    : `${counted(prefill.tokens, "token")} of prompt`;
-  const first = `${computed} took ${milliseconds(prefill.ms)}`;
-  return decode ? `${first}; each token after that, ${milliseconds(decode.msTotal)}` : first;
+    ? `${integer(run.reused)} of ${integer(run.promptLength)} prompt tokens were read from the cache; computing ${integer(run.prefillRows)}`
+    : `${counted(run.prefillRows, "token")} of prompt`;
+  const first = `${computed} took ${marked(prefill.msTotal, prefill.disturbed)}`;
+  return decode ? `${first}; each token after that, ${marked(decode.msTotal, decode.disturbed)}` : first;
 }
 
 /** A prefill that took more than this many times the slowest decode step is cut off in the chart. */
@@ -54,7 +54,7 @@ function Steps({ run, step, onPick }) {
   const slowest = decode ? Math.max(...decode.steps) : prefill.ms;
   const cap = prefill.ms > MOST_TIMES * slowest ? MOST_TIMES * slowest : undefined;
   return html`<p class="sheet-say">
-      Until the first token (TTFT) it took <b>${milliseconds(prefill.ms)}</b>: prefill, ${counted(prefill.tokens, "token")} in
+      Until the first token (TTFT) it took <b>${timed(prefill.ms, run.steps[0].data)}</b>: prefill, ${counted(prefill.tokens, "token")} in
       ${" "}${run.prefillPasses === 1 ? "one pass" : `${run.prefillPasses} passes`}.
       ${
         decode &&

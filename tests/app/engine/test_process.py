@@ -36,7 +36,7 @@ def loader(model, device, dtype, progress):
     raise Refused("model", "only asked")
 
 ours, theirs = Pipe()
-engine_process.serve(ours, "__main__:loader", None, "cpu", "float32", beside_a_browser=sys.argv[1] == "here")
+engine_process.serve(ours, "__main__:loader", None, "cpu", "float32")
 """
 
 
@@ -60,18 +60,13 @@ def test_what_is_kept_for_each_shape_of_a_product_is_bounded() -> None:
     assert float(done.stdout) < 10
 
 
-@pytest.mark.parametrize(
-    ("watched", "said", "holds"),
-    [("here", None, "passive"), ("here", "active", "active"), ("elsewhere", None, "None")],
-)
-def test_threads_sleep_beside_a_browser_unless_the_operator_says_otherwise(
-    watched: str, said: str | None, holds: str
-) -> None:
+@pytest.mark.parametrize(("said", "holds"), [(None, "passive"), ("active", "active")])
+def test_threads_sleep_unless_the_operator_says_otherwise(said: str | None, holds: str) -> None:
     """OpenMP reads that once, when torch is imported."""
     environment = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"}
     if said:
         environment["OMP_WAIT_POLICY"] = said
-    asked = [sys.executable, "-c", TELLS_HOW_THREADS_WAIT, watched]
+    asked = [sys.executable, "-c", TELLS_HOW_THREADS_WAIT]
     done = subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=50, check=False)
     assert (done.stdout.split(), done.stderr) == (["False", holds], "")
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from kvscope.app.settings import Settings
 from tests.support.live_server import FAKE
-from tests.support.over_http import bearer, finished, start, started
+from tests.support.over_http import bearer, finished, started
 from tests.support.waiting import eventually
 
 KINDS = ("run", "fork", "twin", "beam", "workload")
@@ -104,6 +104,13 @@ class Reader:
         return self.told[-1]
 
 
+def take_the_place(client: FlaskClient) -> str:
+    """A run that has it: whoever came in the example before may still be beginning, neither in line nor open."""
+    run = str(client.post("/api/runs", json={"prompt": "a b c", "max_new_tokens": 256}).json["id"])
+    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "running")
+    return run
+
+
 def ask_for(client: FlaskClient, kind: str, base: str) -> dict[str, Any]:
     """Something that stands in line, for another has the only place."""
     body: dict[str, Any]
@@ -142,7 +149,7 @@ def do(client: FlaskClient, doing: str, run: str) -> None:
 @example("workload", ["somebody comes", "stop"])
 def test_a_reader_has_an_answer_at_every_instant(app: Flask, base: str, kind: str, doings: list[str]) -> None:
     client, parts = app.test_client(), app.extensions["kvscope"]
-    blocker = start(client, max_new_tokens=256)
+    blocker = take_the_place(client)
     asked = ask_for(client, kind, base)
     reader = Reader(app, asked["id"])
     thread = Thread(target=reader.read)

@@ -1,4 +1,4 @@
-"""A pass of one row leaves a processor to others where its threads sleep between products; no other pass does."""
+"""A pass of one row leaves a processor to others; no other pass does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ PROCESSORS = 3
 @pytest.fixture(autouse=True)
 def _threads_that_sleep(monkeypatch: pytest.MonkeyPatch, one_thread_for_tiny_models: None) -> None:
     monkeypatch.setattr(threads, "_processors", lambda: PROCESSORS)
-    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     torch.set_num_threads(PROCESSORS)
 
 
@@ -81,12 +80,6 @@ def test_a_single_processor_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "_processors", lambda: 1)
     torch.set_num_threads(1)
     assert threads_of_passes(5) == [1, 1, 1]
-
-
-@pytest.mark.parametrize("policy", ["active", None])
-def test_threads_that_spin_are_all_used(monkeypatch: pytest.MonkeyPatch, policy: str | None) -> None:
-    monkeypatch.setenv("OMP_WAIT_POLICY", policy) if policy else monkeypatch.delenv("OMP_WAIT_POLICY")
-    assert threads_of_passes(5) == [3, 3, 3]
 
 
 def test_fewer_threads_than_processors_stay_as_many(monkeypatch: pytest.MonkeyPatch) -> None:

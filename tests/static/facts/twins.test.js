@@ -34,8 +34,8 @@ test("logits are compared by token, whatever their order, and only those both li
 
 test("totals and each step's rows, work and time are both runs' own", () => {
   const found = compareTwin(cached(), twinOf());
-  assert.deepEqual(found.cached, { rows: 5, ms: 30, flops: 500, read: 3000 });
-  assert.deepEqual(found.twin, { rows: 12, ms: 60, flops: 1200, read: 3000 });
+  assert.deepEqual(found.cached, { rows: 5, flops: 500, read: 3000 });
+  assert.deepEqual(found.twin, { rows: 12, flops: 1200, read: 3000 });
   assert.equal(found.again, 7);
   assert.deepEqual(
     found.steps.map(({ again }) => again),
@@ -43,6 +43,18 @@ test("totals and each step's rows, work and time are both runs' own", () => {
   );
   assert.equal(found.parting, null);
   assert.deepEqual(found.logits, { largest: 0, compared: 3, of: 3 });
+});
+
+test("times are those of the steps that nothing disturbed on either side, if they are half of them or more", () => {
+  const disturb = (run, ...steps) => {
+    for (const at of steps) run.steps[at].data.conditions = { disturbed: true, others: 0, waiting: 0.5 };
+    return run;
+  };
+  const times = (mine, its) => compareTwin(disturb(cached(), ...mine), disturb(twinOf(), ...its)).times;
+  assert.deepEqual(times([], []), { steps: 3, cached: 30, twin: 60, disturbed: false });
+  assert.deepEqual(times([1], []), { steps: 2, cached: 20, twin: 40, disturbed: false });
+  assert.deepEqual(times([1], [1]), { steps: 2, cached: 20, twin: 40, disturbed: false });
+  assert.deepEqual(times([1], [2]), { steps: 3, cached: 30, twin: 60, disturbed: true });
 });
 
 test("a growing twin is compared over the steps it has", () => {
