@@ -36,12 +36,13 @@ LINKED = ("app", "model")
 """Folders that are subpackages of `kvscope`."""
 MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
-SHEETS = ("page/page.css", "by-hand/by-hand.css", "memory/memory.css", "serving/serving.css", "gallery/gallery.css")
+PAGES = json.loads((Path(__file__).parent / "static" / "pages.json").read_text("utf-8"))
+SHEETS = tuple(page["style"] for page in PAGES)
 """Import a page's style sheets; the bundle has them with those inside."""
-OWN_PAGES = ("by-hand.js", "memory.js", "serving.js", "gallery.js")
-"""Pages beside the Stage. They are joined apart from it: what they share with it would be cut out of it into pieces,
-and the Stage opened with 2 KB more, gzipped (120.6 and 118.6, 2026-11-25)."""
-ENTRIES = ("main.js", *OWN_PAGES, *SHEETS)
+STAGE, *OWN_PAGES = (page["script"] for page in PAGES)
+"""The Stage and the pages beside it. They are joined apart from it: what they share with it would be cut out of it into
+pieces, and the Stage opened with 2 KB more, gzipped (120.6 and 118.6, 2026-11-25)."""
+ENTRIES = (STAGE, *OWN_PAGES, *SHEETS)
 """What the pages name."""
 FOR_OTHER_PAGES = ("static/embed.js",)
 """Scripts that are no module: they are shipped as they are."""

@@ -3,6 +3,7 @@
 import { Page } from "./by-hand/page.js";
 import { mountOwnPage } from "./embed/own-page.js";
 import { storageOr } from "./state/storage.js";
+import { bootstrapOf } from "./state/visit.js";
 
-const { framed, ...props } = JSON.parse(document.getElementById("bootstrap").textContent);
+const { framed, ...props } = bootstrapOf();
 mountOwnPage(Page, { framed, settings: storageOr(() => window.localStorage), props });

@@ -9,12 +9,13 @@ import { drawBars, drawLanes, drawTriangle } from "./gallery/drawing.js";
 import { pictureInWords, rowsOf, textOf } from "./gallery/picture.js";
 import { storageOr } from "./state/storage.js";
 import { preferredTheme, rememberTheme } from "./state/theme.js";
+import { bootstrapOf } from "./state/visit.js";
 import { OwnHeader } from "./ui/own-header.js";
 
 const SIDE_PX = 148;
 
 const root = document.documentElement;
-const pictures = JSON.parse(document.getElementById("pictures").textContent);
+const { pictures } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);
 const preferred = preferredTheme(settings, window.matchMedia("(prefers-color-scheme: dark)").matches);
 

@@ -4,15 +4,9 @@ import { html } from "htm/preact";
 import { render } from "preact";
 import { createEmbedHost } from "./embed/host.js";
 import { embedOfSearch } from "./embed/protocol.js";
-import { createClient } from "./log/client.js";
-import { connect } from "./log/connect.js";
-import { fileSource } from "./log/file-source.js";
-import { fetchUnder } from "./log/root.js";
-import { upload } from "./log/upload.js";
 import { App } from "./page/app.js";
 import { followAddress, readAddress } from "./state/address.js";
 import { createController } from "./state/controller.js";
-import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./state/delete-tokens.js";
 import { listenToKeys } from "./state/keyboard.js";
 import { presentOfSearch } from "./state/location.js";
 import { beginOf, rememberIntro } from "./state/newcomer.js";
@@ -22,12 +16,10 @@ import { listenToPrint } from "./state/printing.js";
 import { storageOr } from "./state/storage.js";
 import { createStore } from "./state/store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./state/theme.js";
-import { tokenOf } from "./state/token.js";
-import { visitorOf } from "./state/visitor.js";
+import { bootstrapOf, clientOf } from "./state/visit.js";
 import { createTurns } from "./turns/turns.js";
 
-const textOf = (id) => document.getElementById(id)?.textContent ?? null;
-const bootstrap = JSON.parse(textOf("bootstrap"));
+const bootstrap = bootstrapOf();
 const saved = bootstrap.session ?? null;
 const inFile = saved?.file === true;
 const embed = bootstrap.embed ? embedOfSearch(window.location.search) : null;
@@ -48,40 +40,18 @@ const store = createStore({
   reducedMotion: stillness.matches,
 });
 
-/** What is inside a page that was saved as a file. */
-function fetchFromFile() {
-  return fileSource({
-    manifest: JSON.parse(textOf("manifest")),
-    glossary: JSON.parse(textOf("glossary")),
-    textOf,
-    subtle: window.crypto.subtle,
-  });
-}
-
-/** Who asks. A page that is another's guest says nothing: it only reads what is open to everybody, and from another origin. */
 const stranger = inFile || embed !== null || window.origin === "null";
-const token = stranger ? null : tokenOf(window, settings);
-const identity = {
-  ...(stranger ? {} : { "X-KVScope-Client": visitorOf(settings, () => crypto.getRandomValues(new Uint8Array(16))) }),
-  ...(token ? { Authorization: `Bearer ${token}` } : {}),
-};
 const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-const client = createClient({
-  fetch: inFile ? fetchFromFile() : fetchUnder,
-  upload,
-  connect,
-  saved,
-  own: createOwnRuns(
-    settings,
-    bootstrap.examples.map(({ id }) => id),
-  ),
-  tokens: createDeleteTokens(settings, OF_RUNS),
-  sharings: createDeleteTokens(settings, OF_SHARED),
-  delay,
-  onWaits: (waits) => store.dispatch({ type: "waits", waits }),
-  identity: () => identity,
-});
+const client = clientOf(
+  { settings, saved, stranger },
+  {
+    own: createOwnRuns(
+      settings,
+      bootstrap.examples.map(({ id }) => id),
+    ),
+    onWaits: (waits) => store.dispatch({ type: "waits", waits }),
+  },
+);
 const controller = createController({
   store,
   client,

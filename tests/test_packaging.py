@@ -256,7 +256,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
         "kvscope/app/cli.py",
         "kvscope/model/api.py",
         "kvscope/reader/run.py",
-        "kvscope/app/templates/stage.html",
+        "kvscope/app/templates/shell.html",
     } <= names
     assert {
         f"kvscope/app/recordings/{path.name}" for path in (ROOT / "app" / "recordings").glob("*.safetensors")

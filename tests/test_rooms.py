@@ -38,6 +38,7 @@ ROOMS = {
         *(
             "model",
             "app/paths.py",
+            "app/page_table.py",
             "app/settings.py",
             "app/sparing.py",
             "app/store",

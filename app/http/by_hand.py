@@ -18,21 +18,14 @@ from kvscope.app.http.answers import Worked
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import unknown
 from kvscope.app.http.reads import Reads
-from kvscope.app.http.rendering import renderer
 from kvscope.app.http.requests import ByHandQuery, query
+from kvscope.app.http.shell import renderer
 from kvscope.app.store.gallery import Recording
 from kvscope.model.api import Refused
 from kvscope.model.by_hand.examples import EXAMPLES, MOST, Example, Matrix
 
 NUMBER = re.compile(r"[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,3})?", re.IGNORECASE | re.ASCII)
 ID = re.compile(r"[0-9]{1,3}", re.ASCII)
-PAGE = {
-    "name": "by-hand",
-    "title": "By hand",
-    "description": "A whole layer of attention and a decode step of the KV cache, small enough to check with a pencil. "
-    "Every number opens to its arithmetic, every input can be changed.",
-    "without_scripts": "These examples are worked out by a running model, and need JavaScript to be shown.",
-}
 NAMES = ("prompt", "given", "temperature")
 """Parameters that are no matrix."""
 
@@ -40,7 +33,7 @@ NAMES = ("prompt", "given", "temperature")
 def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     """The routes. The first of the recordings that opens at a head shows the same of the real model."""
     routes = Blueprint("by_hand", __name__)
-    render = renderer("own-page.html")
+    render = renderer("by-hand")
     real = next(
         (
             {"id": each.card.id, "look": each.example.look, "picture": each.card.picture}
@@ -55,8 +48,7 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
             text = "There are two: A, of two numbers a token, and B, of four."
             told = render_template("message.html", heading="There is no such example", text=text, framed=framed)
             return Response(told, 404)
-        bootstrap = {"example": example, "framed": framed, "real": real}
-        return Response(render(bootstrap=bootstrap, **PAGE))
+        return Response(render({"example": example, "framed": framed, "real": real}))
 
     @routes.get("/by-hand")
     @routes.get("/by-hand/")

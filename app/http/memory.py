@@ -16,24 +16,16 @@ from kvscope.app.http.access import MEASURES, SENDS, count, declare
 from kvscope.app.http.answers import Measured
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import describe, json_answer
-from kvscope.app.http.rendering import renderer
 from kvscope.app.http.requests import Measure, body
+from kvscope.app.http.shell import renderer
 from kvscope.app.paths import static_dir
 from kvscope.app.store.gallery import Recording
-
-PAGE = {
-    "name": "memory",
-    "title": "Memory",
-    "description": "How much memory a KV cache takes: a known model or a config.json, on GPUs of your choice. "
-    "What fits, where it stops, and the arithmetic of every number.",
-    "without_scripts": "These figures are worked out in the page, and need JavaScript.",
-}
 
 
 def blueprint(calls: Calls, limits: Limits, recorded: Sequence[Recording]) -> Blueprint:
     """The routes. Steps of the first of the recordings stand in the charts where the address names no run."""
     routes = Blueprint("memory", __name__)
-    render = renderer("own-page.html")
+    render = renderer("memory")
     models, gpus = (
         json.loads((static_dir() / "memory" / f"{name}.json").read_text("utf-8")) for name in ("models", "gpus")
     )
@@ -41,7 +33,7 @@ def blueprint(calls: Calls, limits: Limits, recorded: Sequence[Recording]) -> Bl
     known = {"models": models, "gpus": gpus, "session": session}
 
     def page(framed: bool) -> str:
-        return render(bootstrap={**known, "framed": framed}, **PAGE)
+        return render({**known, "framed": framed})
 
     @routes.get("/memory")
     @declare(SENDS)

@@ -16,7 +16,7 @@ from kvscope.app.http.access import SENDS, TELLS, declare
 from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
-from kvscope.app.http.rendering import renderer
+from kvscope.app.http.shell import renderer
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.gallery import Example
@@ -73,15 +73,12 @@ def blueprint(
 ) -> Blueprint:
     """The routes, over these parts. `shipped`: sessions that nobody has a token of."""
     routes = Blueprint("pages", __name__)
-    render, render_workload = renderer("stage.html"), serving.shell()
+    render, render_workload = renderer("stage"), renderer("serving")
     bootstrap = {
         "version": own_version(),
         "examples": [asdict(example) for example in examples],
         "limits": {**LIMITS, "keep_days": keep_days, "disk_bytes": budget.most},
     }
-
-    def page(title: str, more: dict[str, Any], **named: Any) -> str:
-        return render(title=title, bootstrap=bootstrap | more, **named)
 
     @routes.get("/")
     @declare(SENDS)
@@ -89,7 +86,7 @@ def blueprint(
         run = request.args.get("run", "")
         if run and _is_workload(runs, run):
             return redirect(url_for("serving.alone", run=run))  # the Stage shows one run, and not several at once
-        return page("KVScope", {})
+        return render(bootstrap)
 
     def saved(session: str, **more: Any) -> Response:
         try:
@@ -104,10 +101,11 @@ def blueprint(
             "oembed": url_for("oembed.oembed", url=request.url, _external=True),
         }
         told = {"session": {**opened(manifest), "shipped": session in shipped}, **more}
+        words = {"title": f"{card.title} · KVScope", "card": card, **addresses}
         if manifest.get("workload"):
-            shown = render_workload(framed="embed" in more, told=told, title=card.title, card=card, **addresses)
+            shown = render_workload(serving.started_with(framed="embed" in more, **told), **words)
         else:
-            shown = page(f"{card.title} · KVScope", told, card=card, **addresses)
+            shown = render(bootstrap | told, **words)
         response = Response(shown)
         response.headers["Cache-Control"] = "no-cache"
         return response

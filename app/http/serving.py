@@ -6,12 +6,12 @@ saved one is shown at its own address, as every session is (app.http.pages).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 from flask import Blueprint
 
 from kvscope.app.http.access import SENDS, declare
-from kvscope.app.http.rendering import renderer
+from kvscope.app.http.shell import renderer
 from kvscope.app.store.gallery import Example
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page_source import own_version
@@ -27,13 +27,6 @@ from kvscope.model.api import (
     MAX_WORKLOAD_TOKENS,
 )
 
-PAGE = {
-    "name": "serving",
-    "title": "Serving",
-    "description": "Several people ask a real model at once. Each of its passes serves all of them, and memory is "
-    "handed out in blocks of 16 tokens: watched on the engine itself.",
-    "without_scripts": "This is drawn from what a running model does, and needs JavaScript to be shown.",
-}
 LIMITS = {
     "asks": MAX_ASKS,
     "prompt_chars": MAX_PROMPT_CHARS,
@@ -50,25 +43,19 @@ LIMITS = {
 }
 
 
-def shell() -> Callable[..., str]:
-    """What renders the page. `told`: what its scripts are told besides; what else is given replaces words of PAGE."""
-    render = renderer("own-page.html")
-
-    def page(*, framed: bool, told: dict[str, object] | None = None, **named: object) -> str:
-        return render(
-            bootstrap={"version": own_version(), "limits": LIMITS, "framed": framed, **(told or {})}, **PAGE | named
-        )
-
-    return page
+def started_with(**more: Any) -> dict[str, Any]:
+    """What the page's script starts from, `more` besides."""
+    return {"version": own_version(), "limits": LIMITS, **more}
 
 
 def blueprint(example: Example | None) -> Blueprint:
     """The routes. `example`: the recorded workload that is shown where the address names none."""
     routes = Blueprint("serving", __name__)
-    render = shell()
+    render = renderer("serving")
 
     def page(framed: bool) -> str:
-        return render(framed=framed, told={"example": example.id} if example and not framed else {})
+        shown = {"example": example.id} if example and not framed else {}
+        return render(started_with(framed=framed, **shown))
 
     @routes.get("/serving")
     @declare(SENDS)

@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
+from kvscope.app.page_table import page_of, pages
 from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.travel import page_source
 from kvscope.app.travel.card import Card, card_of, card_of_workload, text_of
@@ -46,12 +47,12 @@ class SessionPage:
 
     def __init__(self, file: SessionFile) -> None:
         self._file, self._manifest, self._version = file, file.manifest, page_source.own_version()
-        self._bundle = page_source.SERVING if file.manifest.get("workload") else page_source.STAGE
+        self._page = page_of("serving" if file.manifest.get("workload") else "stage")
 
     @property
     def tag(self) -> str:
         """Changes whenever the page's text does."""
-        looks = page_source.styles(static_dir(), self._bundle.sheet, "")
+        looks = page_source.styles(static_dir(), self._page.style, "")
         shell = (templates_dir() / TEMPLATE).read_text("utf-8")
         asked = json.dumps([self._manifest["id"], self._file.level, self._version, self._code, looks, shell])
         return sha256(asked.encode()).hexdigest()[:32]
@@ -88,7 +89,8 @@ class SessionPage:
         pieces = template.generate(
             title=f"{card.title} · KVScope",
             icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
-            styles=page_source.styles(static, self._bundle.sheet, text),
+            styles=page_source.styles(static, self._page.style, text),
+            pages=[each.link for each in pages()],
             glossary=json.loads((static / "words" / "glossary.json").read_text("utf-8")),
             bootstrap={
                 "version": self._version,
@@ -99,7 +101,7 @@ class SessionPage:
             manifest=manifest,
             card=card,
             code=self._code,
-            entry=page_source.name_of(self._bundle.entry),
+            entry=page_source.name_of(self._page.script),
             parts=chain(frames, values),
             # Whoever wrote the words cannot have known it, so no markup in them could have carried it.
             nonce=sha256(json.dumps([self.tag, manifest]).encode()).hexdigest()[:NONCE_CHARS],
@@ -109,7 +111,7 @@ class SessionPage:
     @cached_property
     def _code(self) -> str:
         """The page's modules, packed."""
-        return _packed(json.dumps(page_source.modules(static_dir(), self._bundle.entry), ensure_ascii=False).encode())
+        return _packed(json.dumps(page_source.modules(static_dir(), self._page.script), ensure_ascii=False).encode())
 
     def _words(self) -> tuple[Card, str]:
         """What is said of the run to who has no JavaScript, and every text that the page may have to show."""

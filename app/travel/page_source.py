@@ -10,24 +10,12 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
 FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-mono/wght.css")
 """Style sheets under static/vendor that have nothing but the faces of the page's fonts."""
 
-
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """A page's first module, and the style sheet that imports all its others, or has them inside: a wheel's."""
-
-    entry: str
-    sheet: str
-
-
-STAGE = Bundle("main.js", "page/page.css")
-SERVING = Bundle("serving.js", "serving/serving.css")
 
 _SPECIFIER = re.compile(r"""(\b(?:from|import)\s*\(?\s*)(["'])([^"'\s]+)\2""")
 _IMPORTED = re.compile(r'@import "([^"]+)";')

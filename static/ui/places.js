@@ -6,13 +6,8 @@ import { under } from "../log/root.js";
 import { closeOutside } from "./close-outside.js";
 import { Icon } from "./icons.js";
 
-const PLACES = [
-  { id: "stage", name: "Stage", href: "/" },
-  { id: "by-hand", name: "By hand", href: "/by-hand/a" },
-  { id: "memory", name: "Memory", href: "/memory" },
-  { id: "serving", name: "Serving", href: "/serving" },
-  { id: "gallery", name: "Gallery", href: "/gallery" },
-];
+/** The table of pages (static/pages.json), as the server wrote it into this one. */
+const pagesOf = (document) => JSON.parse(document.getElementById("pages").textContent);
 
 /**
  * @param {{here: string|null, alone?: boolean, run?: string|null, folded?: boolean, children?: *}} props `here`: id of the page, null for
@@ -21,6 +16,7 @@ const PLACES = [
  */
 export function Places({ here, alone = false, run = null, folded = false, children = null }) {
   const root = useRef(null);
+  const [pages] = useState(() => pagesOf(document));
   const [open, setOpen] = useState(false);
   useEffect(() => (open ? closeOutside(root.current, () => setOpen(false)) : undefined), [open]);
   const onKeyDown = (event) => {
@@ -35,10 +31,10 @@ export function Places({ here, alone = false, run = null, folded = false, childr
       onClick=${() => setOpen(!open)}
     ><${Icon} name="menu" /><span>Pages</span></button>
     <nav class="places" id="places" aria-label="Pages" onClick=${() => setOpen(false)}>
-      ${PLACES.map(({ id, name, href }) => {
+      ${pages.map(({ id, name, address }) => {
         if (id === here) return html`<b key=${id} aria-current="page">${name}</b>${children}`;
-        const address = under(run && id === "memory" ? `${href}?run=${run}` : href);
-        return alone ? null : html`<a key=${id} href=${address}>${name}</a>`;
+        const to = under(run && id === "memory" ? `${address}?run=${run}` : address);
+        return alone ? null : html`<a key=${id} href=${to}>${name}</a>`;
       })}
     </nav>
   </div>`;

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from kvscope.app.page_table import pages
 from tests.record.__main__ import workloads
 from tests.support.runs import WORDS, share
 from tests.support.screens import DESKTOP, PHONE, violations
 from tests.support.server import Server
 from tests.support.stage import Stage
 
-PLACES = {"Stage": "", "By hand": "by-hand/a", "Memory": "memory", "Serving": "serving", "Gallery": "gallery"}
+PLACES = {page.name: page.address.removeprefix("/") for page in pages()}
 """Every page that is always there: its name and its path."""
 
 
@@ -81,5 +82,6 @@ def test_the_pages_behind_their_button_close_as_they_opened(
     expect(names).to_be_hidden()
     expect(button).to_be_focused()
     button.tap()
+    expect(names).to_be_visible()
     stage.slider.focus()
     expect(names).to_be_hidden()

@@ -54,7 +54,7 @@ def test_every_shipped_recording_opens_as_a_session_from_its_card(
     page = client.get("/gallery").text
     ids = re.findall(r'href="./s/([a-z2-7]+)"', page)
     assert len(ids) == len(set(ids)) == len(list(SHIPPED.glob("*.safetensors"))) >= 8
-    pictures = json.loads(re.search(r'id="pictures">(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+    pictures = json.loads(re.search(r'id="bootstrap">(.*?)</script>', page, re.S)[1])["pictures"]  # type: ignore[index]
     assert set(pictures) == set(ids)
     for id in ids:
         assert client.get(f"/s/{id}").status_code == 200

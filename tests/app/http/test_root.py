@@ -12,10 +12,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from kvscope.app.page_table import pages
 from kvscope.app.settings import Settings
 from tests.support.over_http import finished, share
 
-PAGES = ["/", "/memory", "/serving", "/gallery", "/by-hand/a", "/embed/memory", "/embed/serving", "/embed/by-hand/b"]
+PAGES = [*(page.address for page in pages()), "/embed/memory", "/embed/serving", "/embed/by-hand/b"]
 OTHERS = ("/oembed", "/healthz", "/readyz", "/metrics")
 FOLLOWED = re.compile(r"""(?:href|src)="([^"]*)"|": "([^"]*/static/[^"]*)\"""")
 FORGED = [
@@ -58,8 +59,8 @@ def test_what_a_page_leads_to_is_below_the_path_that_nobody_told_it_of(client: F
 def test_no_page_is_left_out(app: Flask) -> None:
     rules = {rule.rule for rule in app.url_map.iter_rules() if "GET" in (rule.methods or ())}
     told = {rule for rule in rules if rule.startswith(("/api/", "/static/")) or rule in OTHERS}
-    pages = {rule for rule in rules - told if not rule.endswith(("<session>", "/by-hand", "/by-hand/"))}
-    assert pages == {re.sub("(?<=by-hand/).", "<example>", page) for page in PAGES}
+    served = {rule for rule in rules - told if not rule.endswith(("<session>", "/by-hand", "/by-hand/"))}
+    assert served == {re.sub("(?<=by-hand/).", "<example>", page) for page in PAGES}
 
 
 def test_slashes_too_many_are_counted_as_a_browser_counts_them(client: FlaskClient) -> None:

@@ -1,0 +1,30 @@
+"""The HTML around each page: made of the table of pages, with the import map and the nonce that lets it in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flask import g, render_template
+
+from kvscope.app.http.root import root
+from kvscope.app.page_table import page_of, pages
+from kvscope.app.paths import static_dir
+
+SHELL = "shell.html"
+
+
+def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
+    """What renders the page of this id. The import map is read once."""
+    page, links = page_of(id), [each.link for each in pages()]
+    libraries = json.loads((static_dir() / "importmap.json").read_text("utf-8"))["imports"]
+
+    def render(bootstrap: Mapping[str, Any], **named: Any) -> str:
+        """`bootstrap`: what the page's script starts from. `title` replaces the window's; `card` is of a saved run."""
+        imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
+        importmap, nonce = {"imports": imports}, g.csp_nonce
+        given = {"title": page.title, "bootstrap": bootstrap, **named}
+        return render_template(template, page=page, pages=links, importmap=importmap, csp_nonce=nonce, **given)
+
+    return render

@@ -1,0 +1,51 @@
+"""The table of pages, static/pages.json.
+
+What serves, bundles, lists and tests pages reads it: app.http.shell, app.travel.page_source, hatch_build.py, and
+static/ui/places.js by way of the shell.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+
+from kvscope.app.paths import static_dir
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`address`: where it opens; `script`, `style`: below static/; `title`: of the window; `description`: what link
+    previews say; `without_scripts`: shown where JavaScript is off; `pictured`: what the picture of a saved one shows;
+    `state`: what the root element's `data-state` says until the script has changed it, for a page that has one.
+    """
+
+    id: str
+    name: str
+    address: str
+    script: str
+    style: str
+    title: str
+    description: str
+    without_scripts: str = ""
+    pictured: str = ""
+    state: str = ""
+
+    @property
+    def link(self) -> dict[str, str]:
+        """What the navigation needs of it."""
+        return {"id": self.id, "name": self.name, "address": self.address}
+
+
+@cache
+def pages() -> tuple[Page, ...]:
+    """All of them, in the navigation's order."""
+    return tuple(Page(**each) for each in json.loads((static_dir() / "pages.json").read_text("utf-8")))
+
+
+def page_of(id: str) -> Page:
+    """The page of this id. Raises LookupError where there is none."""
+    for page in pages():
+        if page.id == id:
+            return page
+    raise LookupError(f"static/pages.json has no page {id!r}.")
