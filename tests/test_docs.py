@@ -67,8 +67,8 @@ def test_every_relative_link_leads_to_a_file(document: str) -> None:
 
 
 def test_every_command_of_the_checkout_exists() -> None:
-    named = set(re.findall(r"`python -m (tests[a-z_.]*)", README))
-    assert {"tests", "tests.bench", "tests.bench.as_served"} <= named
+    named = set(re.findall(r"`python -m ((?:tests|tools)[a-z_.]*)", README))
+    assert {"tests", "tools.bench", "tools.bench.as_served"} <= named
     for module in named:
         path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module

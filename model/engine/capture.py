@@ -1,7 +1,7 @@
 """What a run's frames show of a forward pass: attention weights, the lengths of the new Q, K, V and residual rows.
 
 `Capture` collects tensors from hook points while the model runs and does the arithmetic afterwards, once for all
-layers, so that a captured step costs little more than an uncaptured one (tests/bench has the ratio).
+layers, so that a captured step costs little more than an uncaptured one (tools/bench has the ratio).
 """
 
 from __future__ import annotations

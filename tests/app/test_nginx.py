@@ -10,11 +10,11 @@ from urllib.parse import quote
 import pytest
 import requests
 
-from tests.load.floods import HALF_HEAD, flood
 from tests.support.live_server import ROOT, LiveServer
 from tests.support.nginx import AT_THE_ROOT, BELOW_A_PATH, NAME, answers, nginx_before
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
+from tools.load.floods import HALF_HEAD, flood
 
 pytestmark = pytest.mark.processes
 

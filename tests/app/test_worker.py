@@ -13,10 +13,10 @@ import pytest
 import requests
 
 from kvscope.app.arriving import HEAD_S
-from tests.load.floods import HALF_BODY, HALF_HEAD, flood, opened, threads_of
 from tests.support.live_server import LiveServer
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
+from tools.load.floods import HALF_BODY, HALF_HEAD, flood, opened, threads_of
 
 pytestmark = pytest.mark.processes
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.record.__main__ import recipes, workloads
 from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
 from tests.support.server import Server
 from tests.support.stage import Stage
+from tools.record.__main__ import recipes, workloads
 
 pytestmark = [pytest.mark.browser, pytest.mark.real]
 

@@ -10,11 +10,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kvscope.app.page_table import pages
-from tests.record.__main__ import workloads
 from tests.support.runs import WORDS, share
 from tests.support.screens import DESKTOP, PHONE, violations
 from tests.support.server import Server
 from tests.support.stage import Stage
+from tools.record.__main__ import workloads
 
 PLACES = {page.name: page.address.removeprefix("/") for page in pages()}
 """Every page that is always there: its name and its path."""

@@ -1,4 +1,4 @@
-"""Sessions with one value that no run has: their pages answer. `python -m tests.faults.numbers` opens very many."""
+"""Sessions with one value that no run has: their pages answer. `python -m tools.faults.numbers` opens very many."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import islice
 import pytest
 from playwright.sync_api import Page
 
-from tests.faults.numbers import HUNG_S, Mutant, Silences, brought, silence_of, taken
 from tests.support.server import Server
+from tools.faults.numbers import HUNG_S, Mutant, Silences, brought, silence_of, taken
 
 
 @pytest.mark.parametrize(("kind", "count"), [("run", 5), ("workload", 3)])

@@ -12,7 +12,6 @@ import requests
 from playwright.sync_api import Page, expect
 
 from kvscope.model.log import frames as codec
-from tests.record.__main__ import workloads
 from tests.support.complaints import Complaints
 from tests.support.recorded import ROOT
 from tests.support.runs import HOSTILE, Shared, export, note, share
@@ -21,6 +20,7 @@ from tests.support.server import Server
 from tests.support.stage import share_dialog
 from tests.support.traffic import Asked
 from tests.support.waiting import eventually
+from tools.record.__main__ import workloads
 
 pytestmark = [pytest.mark.browser, pytest.mark.real]
 

@@ -13,7 +13,6 @@ from playwright.sync_api import Page, Route, expect
 
 from kvscope.app.store.sessions import label_of
 from kvscope.model.log.frames import from_stream, relabel
-from tests.record.__main__ import recipes
 from tests.support.complaints import Complaints
 from tests.support.numbers import same_but_for_rounding
 from tests.support.pixels import colours
@@ -23,6 +22,7 @@ from tests.support.server import Server
 from tests.support.stage import Stage, expect_same_text, open_link, share_by_dialog, share_dialog
 from tests.support.traffic import sockets_of
 from tests.support.waiting import eventually
+from tools.record.__main__ import recipes
 
 
 def test_a_shared_moment_opens_from_its_link_in_another_browser(

@@ -9,12 +9,12 @@ import pytest
 import requests
 from playwright.sync_api import Locator, Page, expect
 
-from tests.record.__main__ import recipes
 from tests.support.complaints import Complaints
 from tests.support.runs import share
 from tests.support.screens import DESKTOP, PHONE, violations
 from tests.support.server import Server
 from tests.support.stage import Stage, open_link, share_by_dialog
+from tools.record.__main__ import recipes
 
 
 def ask_to_delete(stage: Stage) -> Locator:

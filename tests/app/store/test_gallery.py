@@ -14,9 +14,9 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import canonical, name_of
 from kvscope.app.travel.words import Share, bounds_of, bounds_of_workload
 from kvscope.model.log import frames as codec
-from tests.record import serving
-from tests.record.__main__ import Untrue, card_of, recipes, recorded_as, words_of, workloads
-from tests.record.measures import Recorded, holds, percent, render
+from tools.record import serving
+from tools.record.__main__ import Untrue, card_of, recipes, recorded_as, words_of, workloads
+from tools.record.measures import Recorded, holds, percent, render
 
 SHIPPED = sorted(Settings().recordings_dir.glob("*.safetensors"))
 

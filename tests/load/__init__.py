@@ -1,1 +1,0 @@
-"""Load and faults from outside, as commands that print their figures: `python -m tests.load --help`."""

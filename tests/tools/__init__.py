@@ -1,0 +1,1 @@
+"""Of the tools that are run by hand."""

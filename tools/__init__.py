@@ -1,0 +1,1 @@
+"""What is run by hand: benches, load, faults, recordings, snippets. None of it is shipped."""

@@ -1,0 +1,73 @@
+"""`python -m tools.bench`: how fast the engine is beside `transformers`, llama.cpp and itself, all in one run.
+
+Machines are noisy, so the contenders take turns, round after round, and every claim is a ratio taken within a round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+import torch
+
+from kvscope.model.api import WeightDtype
+from tools.bench.contenders import TITLES, Figures, contenders
+from tools.bench.llama import INSTALL
+from tools.bench.ratios import Claim, print_claims, print_table, spread
+
+PROMPT = (
+    "The animal didn't cross the street because it was too tired, and the dog that had followed it all day "
+    "from the market sat down beside it to wait for rain."
+)
+CLAIMS = (
+    Claim("captured ÷ transformers, eager, with attentions", "captured", "transformers", at_least=3.0),
+    Claim("captured ÷ llama.cpp", "captured", "llama.cpp", at_least=0.5),
+    Claim("captured ÷ uncaptured", "captured", "uncaptured", at_least=0.9),
+    Claim("captured ÷ captured, not compiled", "captured", "plain", at_least=2.0),
+    Claim("eight at once ÷ eight at once, not compiled", "eight", "eight plain", at_least=1.2),
+)
+"""Of decode tokens per second."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__)
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    parser.add_argument("--dtype", default="float32", choices=get_args(WeightDtype), help="of KVScope's weights")
+    parser.add_argument("--rounds", type=int, default=5, help="turns each contender takes")
+    parser.add_argument("--tokens", type=int, default=64, help="greedy tokens per run")
+    options = parser.parse_args()
+    entered = contenders(options.device, getattr(torch, options.dtype), PROMPT, options.tokens)
+    for contender in entered:
+        contender.run()  # the first pass of each pays for allocations
+    rounds = [{contender.name: contender.run() for contender in entered} for _ in range(options.rounds)]
+    device, threads = options.device, torch.get_num_threads()
+    where = f"{device}, {threads} threads" if device == "cpu" else torch.cuda.get_device_name(device)
+    prompt = rounds[0]["captured"].prompt_tokens
+    asked = f"{prompt}-token prompt · {options.tokens} greedy tokens"
+    print(f"\nSmolLM2-135M-Instruct · {where} · weights in {options.dtype} · {asked}")
+    absent = f"not installed: `{INSTALL}`" if device == "cpu" else "raced on the CPU only"
+    print_table(("", "tokens/s: median (min to max)", "first token, ms", "shown, B/step"), rows(rounds, absent))
+    rates = [{name: figures.decode_rate for name, figures in one.items()} for one in rounds]
+    print_claims(rates, CLAIMS)
+
+
+def rows(rounds: Sequence[dict[str, Figures]], absent: str) -> Iterator[tuple[str, ...]]:
+    """One for each contender; `absent`: why one did not take part."""
+    for name, title in TITLES.items():
+        if name not in rounds[0]:
+            yield title, absent, "–", "–"
+            continue
+        took = [one[name] for one in rounds]
+        first = statistics.median(figures.ttft_ms for figures in took)
+        wire = statistics.median(figures.wire_bytes_per_step for figures in took)
+        rates = spread([figures.decode_rate for figures in took])
+        yield title, rates, f"{first:.0f}", f"{wire:,.0f}" if wire else "–"
+
+
+if __name__ == "__main__":
+    began = time.perf_counter()
+    main()
+    print(f"\nmeasured in {time.perf_counter() - began:.0f} s")

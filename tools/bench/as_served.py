@@ -1,0 +1,192 @@
+"""`python -m tools.bench.as_served`: the engine as people have it, in a server that is started with one command.
+
+Servers that compile and that do not take turns, round after round: a run that is started on the page in Chromium and
+played there as it comes, on the same processors; and, by a server behind a proxy, eight runs at once, each with a
+viewer elsewhere. `--code FOLDER` adds an earlier checkout of this project that was installed there (`pip install -e .`
+fills its `static/vendor`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+from playwright.sync_api import Browser, sync_playwright
+
+from kvscope.model.checkpoint.fetch import fetch
+from kvscope.model.compiled.job import COMPILED, COMPILING
+from tests.support.server import ROOT, RUN_S, Server
+from tests.support.stage import Stage
+from tests.support.viewer import Viewer, kind
+from tests.support.waiting import eventually
+from tools.bench.__main__ import PROMPT
+from tools.bench.contenders import EIGHT
+from tools.bench.page import follow, serving, visit
+from tools.bench.ratios import Claim, print_claims, print_table, spread
+from tools.bench.serving_page import launched
+
+TOKENS = 96
+PATIENCE_S = 600
+LOOK_S = 0.1
+"""Each look takes a few ms of the processors that the model is loaded on."""
+MB = 1e6
+PROXY = ("--proxy", "127.0.0.1")
+ELSEWHERE = {"X-Forwarded-For": "203.0.113.7"}
+"""Where that proxy says a request comes from."""
+STEP, ARRIVAL, TOGETHER = (
+    "one run watched here: a step, ms",
+    "… and from step to step as they come to the page, ms",
+    "eight runs watched elsewhere: tokens/s",
+)
+MEASURED = (STEP, ARRIVAL, TOGETHER)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A server of the code in a folder, started so."""
+
+    name: str
+    code: Path
+    compiling: tuple[str, ...]
+
+
+NOW = (Side("not compiled", ROOT, ("--compile", "off")), Side("compiled", ROOT, ("--compile", "auto")))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Seconds from the start of the process, memory of the one that holds the model; nothing where nothing compiles.
+
+    `first_s`: from the POST of a run to its end after one token, once the model is ready.
+    """
+
+    ready_s: float
+    first_s: float
+    ready_bytes: int
+    compiled_s: float | None
+    compiled_bytes: int | None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.bench.as_served", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="turns each server takes")
+    parser.add_argument("--code", type=Path, help="folder of an earlier checkout")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    options = parser.parse_args()
+    sides = ((Side("before", options.code, ()),) if options.code else ()) + NOW
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        use_cache(Path(folder) / "cache")
+        servers: dict[str, tuple[Server, Server]] = {}
+        starts: dict[str, tuple[Start, Start]] = {}
+        for side in sides:
+            here = started(side, Path(folder) / f"{side.name}, here", "--device", options.device)
+            beside_browser, first = running.enter_context(here)
+            elsewhere = started(side, Path(folder) / f"{side.name}, elsewhere", "--device", options.device, *PROXY)
+            behind_proxy, second = running.enter_context(elsewhere)
+            servers[side.name], starts[side.name] = (beside_browser, behind_proxy), (first, second)
+        playwright = running.enter_context(sync_playwright())
+        with closing(launched(playwright)) as chromium:
+            rounds = [
+                {key: value for name, pair in servers.items() for key, value in measured(name, *pair, chromium)}
+                for _ in range(options.rounds)
+            ]
+        sizes = [f"{server.engine_bytes / MB:,.0f}" for server, _ in servers.values()]
+    print_table(("", *servers), [*start_rows(starts), ("engine's memory in the end, MB", *sizes)])
+    print_table(
+        ("median (min to max)", *servers),
+        ((what, *(spread([one[f"{what}, {name}"] for one in rounds]) for name in servers)) for what in MEASURED),
+    )
+    print_claims(rounds, [claim for name in ("before", "not compiled") for claim in claims_against(name)])
+    print(f"\nmeasured in {time.perf_counter() - began:.0f} s")
+
+
+def use_cache(folder: Path) -> None:
+    """Servers find the model there, and nothing compiled."""
+    model = fetch(lambda progress: None)
+    folder.mkdir()
+    (folder / model.name).symlink_to(model)
+    os.environ["KVSCOPE_CACHE"] = str(folder)
+
+
+@contextmanager
+def started(side: Side, folder: Path, *options: str) -> Iterator[tuple[Server, Start]]:
+    """A server once it is all that it will be. Ends the command where steps should be compiled and are not."""
+    began = time.perf_counter()
+    with serving(folder, *options, code=side.code, compiling=side.compiling) as server:
+        eventually(lambda: server.ready, PATIENCE_S, LOOK_S)
+        ready, ready_bytes = time.perf_counter(), server.engine_bytes
+        server.finished_run(PROMPT, max_new_tokens=1)
+        answered = time.perf_counter()
+        compiled = compiled_bytes = None
+        if "auto" in side.compiling:
+            said = eventually(lambda: (line := server.compiled) != COMPILING and line, PATIENCE_S, LOOK_S)
+            if said != COMPILED:
+                raise SystemExit(said)
+            compiled, compiled_bytes = time.perf_counter() - began, server.engine_bytes
+        yield server, Start(ready - began, answered - ready, ready_bytes, compiled, compiled_bytes)
+
+
+def measured(name: str, beside_browser: Server, behind_proxy: Server, chromium: Browser) -> Iterator[tuple[str, float]]:
+    """What the servers of one side come to in one round."""
+    step, arrival = watched_here(beside_browser, chromium)
+    yield f"{STEP}, {name}", step
+    yield f"{ARRIVAL}, {name}", arrival
+    yield f"{TOGETHER}, {name}", watched_elsewhere(behind_proxy)
+
+
+def watched_here(server: Server, chromium: Browser) -> tuple[float, float]:
+    """Median ms of the decode steps, by the log; mean ms from one step to the next as they come to Chromium."""
+    with visit(chromium, f"{server.url}#view=head") as page:
+        run = Stage(page, server).run(PROMPT, TOKENS)
+        follow(page)
+        arrived = page.evaluate("window.arrived")
+    steps = [step["ms"]["total"] for step in server.log(run).steps if step["phase"] == "decode"]
+    return statistics.median(steps), (arrived[-1] - arrived[0]) / (len(arrived) - 1)
+
+
+def watched_elsewhere(server: Server) -> float:
+    """Tokens a second of all runs together, from the first POST to the last frame that a viewer has."""
+    viewers = [Viewer(server.url, headers=ELSEWHERE) for _ in range(EIGHT)]
+    began = time.perf_counter()
+    for viewer in viewers:
+        body = {"prompt": PROMPT, "max_new_tokens": TOKENS, "reuse": False}
+        started = requests.post(f"{server.url}api/runs", json=body, headers=ELSEWHERE, timeout=60)
+        started.raise_for_status()
+        viewer.watch(started.json()["id"])
+    steps = sum(kind(frame) == "step" for viewer in viewers for frame in viewer.wait_for_close(RUN_S))
+    rate = steps / (time.perf_counter() - began)
+    for viewer in viewers:
+        viewer.leave()
+    return rate
+
+
+def start_rows(starts: dict[str, tuple[Start, Start]]) -> Iterator[tuple[str, ...]]:
+    for which, when in enumerate(("first start", "second start")):
+        took = [start[which] for start in starts.values()]
+        yield f"{when}: ready, s", *(f"{start.ready_s:.1f}" for start in took)
+        yield f"{when}: then a run's first token, s", *(f"{start.first_s:.2f}" for start in took)
+        yield f"{when}: compiled, s", *(f"{start.compiled_s:.1f}" if start.compiled_s else "–" for start in took)
+        yield f"{when}: engine's memory when ready, MB", *(f"{start.ready_bytes / MB:,.0f}" for start in took)
+        sizes = (f"{start.compiled_bytes / MB:,.0f}" if start.compiled_bytes else "–" for start in took)
+        yield f"{when}: engine's memory when compiled, MB", *sizes
+
+
+def claims_against(name: str) -> tuple[Claim, ...]:
+    """Of the server that compiles."""
+    return (
+        Claim(f"{STEP}: compiled ÷ {name}", f"{STEP}, compiled", f"{STEP}, {name}", at_most=0.6),
+        Claim(f"{TOGETHER}: compiled ÷ {name}", f"{TOGETHER}, compiled", f"{TOGETHER}, {name}", at_least=1.8),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""What is raced: the engine captured, uncaptured and eight runs at once, `transformers` and llama.cpp, on one file."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+
+from kvscope.model.api import RunRequest, Sampling
+from kvscope.model.checkpoint import load
+from kvscope.model.checkpoint.fetch import cache_folder, fetch
+from kvscope.model.compiled.graph import GraphedSteps
+from kvscope.model.compiled.job import compiled_steps
+from kvscope.model.engine.runner import Steps
+from kvscope.model.service import ModelService
+from tools.bench.llama import LlamaCpp, installed
+
+EIGHT = 8
+POSITIONS = 1024
+"""Room for llama.cpp's prompt and answer."""
+TITLES = {
+    "transformers": "`transformers`, eager, with attentions",
+    "llama.cpp": "llama.cpp, which shows nothing and rounds activations to 8 bits",
+    "plain": "KVScope, everything shown, not compiled",
+    "captured": "KVScope, everything shown",
+    "uncaptured": "KVScope, nothing shown",
+    "eight plain": "KVScope, everything shown, eight runs at once, not compiled",
+    "eight": "KVScope, everything shown, eight runs at once",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One run of a contender. The decode rate is over all its sequences, from the first token to the last."""
+
+    prompt_tokens: int
+    ttft_ms: float
+    decode_rate: float
+    wire_bytes_per_step: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    name: str
+    run: Callable[[], Figures]
+
+
+def contenders(device: str, dtype: torch.dtype, prompt: str, tokens: int) -> list[Contender]:
+    """Each with the model loaded; the engine's share one set of weights, kept as `dtype`."""
+    checkpoint = load(None, lambda progress: None, dtype)
+    service = ModelService(checkpoint, device)
+    service.engine.eos = frozenset()  # every run goes to its last token
+    runner = service.engine.runner
+    step: Steps | None = None
+    if device != "cpu":
+        step = GraphedSteps(runner.transformer, runner.cache, print)
+    elif dtype == torch.float32:
+        step = compiled_steps(runner.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
+    reference = load_reference(device)
+    sides = {
+        "transformers": partial(hugging_face, reference, service),
+        "plain": partial(captured, service, None, 1),
+        "captured": partial(captured, service, step, 1),
+        "uncaptured": partial(uncaptured, service, step),
+        "eight plain": partial(captured, service, None, EIGHT),
+        "eight": partial(captured, service, step, EIGHT),
+    }
+    if device == "cpu" and installed():
+        model = LlamaCpp(fetch(lambda progress: None), torch.get_num_threads(), POSITIONS)
+        sides["llama.cpp"] = partial(llama_cpp, model, service)
+    return [Contender(name, partial(sides[name], prompt, tokens)) for name in TITLES if name in sides]
+
+
+def captured(service: ModelService, step: Steps | None, runs: int, prompt: str, tokens: int) -> Figures:
+    service.engine.runner.compiled = step
+    wire = 0
+    began = time.perf_counter()
+    for number in range(runs):
+        service.start(RunRequest(f"bench-{number}", prompt, max_new_tokens=tokens))
+    first, last, steps = 0.0, 0.0, 0
+    while service.busy:
+        for frame in service.advance():
+            wire += len(frame.payload)
+            steps += frame.kind == "step"
+        last = time.perf_counter()
+        if steps and not first:
+            first = last
+    rate = runs * (tokens - 1) / (last - first)
+    return Figures(len(service.tokenizer.encode(prompt)), 1000 * (first - began), rate, wire / steps)
+
+
+def uncaptured(service: ModelService, step: Steps | None, prompt: str, tokens: int) -> Figures:
+    service.engine.runner.compiled = step
+    ids = service.tokenizer.encode(prompt)
+    began = time.perf_counter()
+    run = service.engine.admit("bench", ids, Sampling(), tokens, recorded="end")
+    service.engine.advance()
+    first = time.perf_counter()
+    while service.busy:
+        service.engine.advance()
+    assert run.step == tokens
+    return Figures(len(ids), 1000 * (first - began), (tokens - 1) / (time.perf_counter() - first), 0)
+
+
+def load_reference(device: str) -> torch.nn.Module:
+    from transformers import AutoModelForCausalLM
+
+    path = fetch(lambda progress: None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AutoModelForCausalLM.from_pretrained(
+            path.parent, gguf_file=path.name, dtype=torch.float32, attn_implementation="eager"
+        )
+    return model.to(device).eval()
+
+
+@torch.inference_mode()
+def hugging_face(model: torch.nn.Module, service: ModelService, prompt: str, tokens: int) -> Figures:
+    ids = service.tokenizer.encode(prompt)
+    feed, past, first = torch.tensor([ids], device=service.engine.runner.device), None, 0.0
+    began = time.perf_counter()
+    for _ in range(tokens):
+        out = model(feed, past_key_values=past, use_cache=True, output_attentions=True, logits_to_keep=1)
+        past, feed = out.past_key_values, out.logits[:, -1:].argmax(-1)
+        feed[0, 0].item()
+        first = first or time.perf_counter()
+    return Figures(len(ids), 1000 * (first - began), (tokens - 1) / (time.perf_counter() - first), 0)
+
+
+def llama_cpp(model: LlamaCpp, service: ModelService, prompt: str, tokens: int) -> Figures:
+    ids = service.tokenizer.encode(prompt)
+    first, rest = model.answer(ids, tokens)
+    return Figures(len(ids), 1000 * first, (tokens - 1) / rest, 0)

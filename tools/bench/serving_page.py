@@ -1,0 +1,110 @@
+"""`python -m tools.bench.serving_page`: what Serving costs two viewers who ask for fifteen answers each at once.
+
+Then what is left in memory of an hour's worth of requests. Script time is read off Chromium's trace, as in
+`tools.bench.page`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+
+from tests.support.server import Server
+from tools.bench.page import ON_PROCESSOR, WATCH, WINDOW, report, script_per_frame, serving
+
+PEOPLE = 15
+AN_HOUR = 60
+"""Workloads: somebody presses Run once a minute."""
+MB = 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.bench.serving_page", description=__doc__)
+    parser.add_argument("--workloads", type=int, default=AN_HOUR, help="how many go through before memory is told")
+    options = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        sync_playwright() as playwright,
+        serving(Path(folder) / "data") as server,
+    ):
+        server.wait_until_ready()
+        together(server, playwright)
+        memory(server, playwright, options.workloads)
+
+
+def launched(playwright: Playwright) -> Browser:
+    return playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+
+
+def opened(browser: Browser, server: Server) -> Page:
+    """Serving, asked for as many answers as one page of this bench wants."""
+    page = browser.new_context(viewport=WINDOW).new_page()
+    page.add_init_script(WATCH)
+    page.goto(f"{server.url}serving")
+    page.get_by_role("textbox", name="People").fill(str(PEOPLE))
+    page.wait_for_timeout(1000)
+    page.evaluate("window.longTasks.length = 0")
+    return page
+
+
+def ask(page: Page) -> None:
+    page.get_by_role("button", name="Run", exact=True).click()
+
+
+def answered(page: Page) -> None:
+    page.get_by_text(f"All {PEOPLE} are done").wait_for(timeout=300_000)
+
+
+def together(server: Server, playwright: Playwright) -> None:
+    """Two browsers, and the script that one of them runs while both are answered."""
+    with closing(launched(playwright)) as one, closing(launched(playwright)) as other:
+        watched, beside = opened(one, server), opened(other, server)
+
+        def act() -> None:
+            ask(beside)
+            ask(watched)
+            answered(watched)
+
+        wall, processor = script_per_frame(one, watched, act)
+        print(f"{'':46}median      95%      max   ms")
+        report(f"script per frame, two times {PEOPLE} requests", wall, watched)
+        print(f"{ON_PROCESSOR:44}{processor}")
+        answered(beside)
+        scrubbed, _ = script_per_frame(one, watched, partial(scrub, watched))
+        report("script per frame, scrubbing what was recorded", scrubbed, watched)
+
+
+def scrub(page: Page) -> None:
+    slider = page.get_by_role("slider", name="Pass", exact=True)
+    slider.focus()
+    page.keyboard.press("Home")
+    for _ in range(120):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(25)
+
+
+def memory(server: Server, playwright: Playwright, workloads: int) -> None:
+    """The engine's memory and a page's heap, before and after."""
+    with closing(launched(playwright)) as browser:
+        page = opened(browser, server)
+        session = page.context.new_cdp_session(page)
+        for number in range(workloads + 1):
+            if number:
+                page.get_by_role("button", name="Run again" if number > 1 else "Run", exact=True).click()
+                page.wait_for_timeout(500)
+                answered(page)
+            if number in (0, 1, workloads // 2, workloads):
+                session.send("HeapProfiler.collectGarbage")
+                heap = session.send("Runtime.getHeapUsage")["usedSize"] / MB
+                told = f"engine {server.engine_bytes / MB:6.0f} MB, page {heap:5.1f} MB"
+                print(f"after {number:3} workloads of {PEOPLE}: {told}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""`python -m tools.record`: the recorded runs in app/recordings, made of tools/record/recipes.toml.
+
+A run is recorded with the default model when its file is missing or was made with other settings; delete a file to
+record its run anew. Words and card are always written again, from the frames that are there. What a recipe claims of
+its run must hold, or nothing is written.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from kvscope.app.bodies import check
+from kvscope.app.engine.process import resolve
+from kvscope.app.http.requests import NewRun, new_id
+from kvscope.app.settings import DEFAULT_SERVICE, Settings
+from kvscope.app.store.sessions import SHORTEST_ID, canonical, name_of
+from kvscope.model.log import frames as codec
+from tools.record import serving
+from tools.record.measures import Recorded, holds, picture_of, render
+
+RECIPES = Path(__file__).with_name("recipes.toml")
+SETTINGS = ("prompt", "chat", "max_new_tokens", "strategy", "temperature", "top_k", "top_p", "seed")
+MAX_FILE_BYTES = 600_000
+
+
+class Untrue(Exception):
+    """A recipe says of its run what is not so."""
+
+
+def recipes() -> list[dict[str, Any]]:
+    """The recipes, in the order of their cards."""
+    listed: list[dict[str, Any]] = tomllib.loads(RECIPES.read_text("utf-8"))["run"]
+    return listed
+
+
+def workloads() -> list[dict[str, Any]]:
+    """The recipes of workloads, whose cards come after those of runs."""
+    listed: list[dict[str, Any]] = tomllib.loads(RECIPES.read_text("utf-8"))["workload"]
+    return listed
+
+
+def asked(recipe: dict[str, Any]) -> NewRun:
+    """The run that a recipe describes."""
+    return check(NewRun, {name: recipe[name] for name in SETTINGS if name in recipe})
+
+
+def words_of(recipe: dict[str, Any], run: Recorded) -> dict[str, Any]:
+    """Title, notes and what opens first, as a session has them. Raises Untrue."""
+    for note in recipe["note"]:
+        for claim in note.get("holds", []):
+            if not holds(claim, run):
+                raise Untrue(f"{recipe['name']}: not so: {claim}")
+    notes = [
+        {"step": note["step"], "layer": note.get("layer"), "head": note.get("head"), "text": render(note["text"], run)}
+        for note in recipe["note"]
+    ]
+    return {"title": recipe["title"], "notes": notes, "open": recipe["open"]}
+
+
+def card_of(order: int, recipe: dict[str, Any], run: Recorded) -> dict[str, Any]:
+    """What the gallery shows of it."""
+    return {
+        "order": order,
+        "starts": recipe.get("starts", False),
+        "shows": recipe["shows"],
+        "sentence": recipe["sentence"],
+        "picture": picture_of(recipe["picture"], recipe["open"], run),
+    }
+
+
+def joined(order: int, recipe: dict[str, Any], payloads: list[bytes]) -> bytes:
+    """The file: frames, session, card. Raises Untrue."""
+    if "requests" in recipe:
+        served = serving.RecordedWorkload(payloads)
+        words, card, created = serving.words_of(recipe, served), serving.card_of(order, recipe, served), served.open
+    else:
+        run = Recorded(payloads)
+        words, card, created = words_of(recipe, run), card_of(order, recipe, run), run.open
+    session = {"id": name_of(canonical(words), payloads)[:SHORTEST_ID], **words, "created": created["created"]}
+    entries = {"session": session, "gallery": card}
+    return codec.join(payloads, {name: json.dumps(entry, ensure_ascii=False) for name, entry in entries.items()})
+
+
+def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
+    """Whether these frames are of a run with the recipe's settings."""
+    if "requests" in recipe:
+        return serving.recorded_as(recipe, payloads)
+    wanted = asked(recipe).of("any", "nobody")
+    data = codec.header(payloads[0]).data
+    made = (data["prompt"], data["chat"], data["sampling"], data["limits"]["max_new_tokens"])
+    return made == (wanted.prompt, wanted.chat, asdict(wanted.sampling), wanted.max_new_tokens)
+
+
+class Recorder:
+    """Runs recipes on the default model, loaded when first needed."""
+
+    def __init__(self) -> None:
+        self._service: Any = None
+
+    def record(self, recipe: dict[str, Any]) -> Iterator[bytes]:
+        """The frames of a new run."""
+        self._service = self._service or resolve(DEFAULT_SERVICE)(None, "cpu", lambda progress: None)
+        if "requests" in recipe:
+            kept = self._service.workload(serving.asked(recipe).of(new_id()))
+        else:
+            run = new_id()
+            # Nobody else's: no recording begins with rows that another one left in the cache.
+            kept = self._service.start(asked(recipe).of(run, run))
+        while kept[-1].kind != "close":
+            kept += self._service.advance()
+        return (frame.payload for frame in kept)
+
+
+def main(folder: Path) -> int:
+    recorder, total = Recorder(), 0
+    for order, recipe in enumerate([*recipes(), *workloads()]):
+        path = folder / f"{recipe['name']}.safetensors"
+        kept = [frame.payload for frame in codec.split(path.read_bytes())] if path.exists() else []
+        new = not kept or not recorded_as(recipe, kept)
+        payloads = list(recorder.record(recipe)) if new else kept
+        try:
+            file = joined(order, recipe, payloads)
+        except Untrue as error:
+            print(error, file=sys.stderr)
+            return 1
+        if len(file) > MAX_FILE_BYTES:
+            print(f"{path.name} would have {len(file):,} bytes; at most {MAX_FILE_BYTES:,} ship.", file=sys.stderr)
+            return 1
+        path.write_bytes(file)
+        total += len(file)
+        print(f"{path.name}: {len(file):,} bytes, {'recorded' if new else 'frames kept'}")
+    print(f"{total:,} bytes in all")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Settings().recordings_dir))

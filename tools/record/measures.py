@@ -1,0 +1,153 @@
+"""What is said of a recorded run, read off its frames: the vocabulary of tools/record/recipes.toml.
+
+A text has measures in braces, `{weight 13 8 8 1}`; a claim is a line such as `best-head 8 1 13 8`. Tokens are named by
+their position in the run, prompt first; weights are those of the frames, within 0.004 of the model's own
+(docs/frames.md).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+from kvscope.model.companding import decompand
+from kvscope.model.log.reader import LogReader
+
+NARROW_SPACE = "\u202f"
+SHOWN_SPACE = "␣"
+"""Stands for a space at the beginning of a token in a claim."""
+
+
+class Recorded:
+    """A whole run. `attention`: weights, float32 [layers, heads, queries, keys]; `steps`: data of the step frames."""
+
+    def __init__(self, payloads: Iterable[bytes]) -> None:
+        log = LogReader(payloads)
+        self.open, self.steps, self.tokens = log.open, log.steps, log.tokens
+        self.prompt_length = log.prompt_length
+        self.shades = log.companded_run()
+        self.attention = decompand(self.shades)
+        self.top_ids = [log.top_ids(step) for step in range(len(log.steps))]
+        self.top_logits = [log.top_logits(step) for step in range(len(log.steps))]
+
+    def text(self, position: int) -> str:
+        """A token as it is written in a sentence: without the space before it, a newline as ⏎."""
+        return written(self.tokens[position]["text"])
+
+    def chance(self, step: int, rank: int) -> float:
+        """Probability of the token of this rank under softmax of the raw logits."""
+        return math.exp(float(self.top_logits[step][rank]) - self.steps[step]["log_z"])
+
+
+def written(text: str) -> str:
+    """As `Recorded.text`."""
+    return text.removeprefix(" ").replace("\n", "⏎")
+
+
+def percent(share: float) -> str:
+    """A share in whole percent, with decimals where it is near 0 or 1, so that neither is claimed; beyond, bounds."""
+    value = 100 * share
+    if value < 0.005:
+        return f"less than 0.01{NARROW_SPACE}%"
+    if value >= 99.95:
+        return f"more than 99.9{NARROW_SPACE}%"
+    digits = 1 if value >= 98.5 else 0 if value >= 0.95 else 1 if value >= 0.095 else 2
+    return f"{value:.{digits}f}{NARROW_SPACE}%"
+
+
+def _chance_of(run: Recorded, step: int, text: str) -> str:
+    ranks = [rank for rank, token in enumerate(run.steps[step]["top_tokens"]) if token["text"] == text]
+    return percent(run.chance(step, ranks[0]))
+
+
+MEASURES: dict[str, Callable[..., str]] = {
+    "heads": lambda run: str(run.open["model"]["layers"] * run.open["model"]["heads"]),
+    "prompt-tokens": lambda run: str(run.prompt_length),
+    "token": lambda run, position: run.text(position),
+    "weight": lambda run, layer, head, query, key: percent(run.attention[layer, head, query, key]),
+    # Of the token chosen: under the distribution it was drawn from, and under softmax of the raw logits.
+    "prob": lambda run, step: percent(run.steps[step]["token"]["prob"]),
+    "raw": lambda run, step: percent(run.steps[step]["token"]["raw_prob"]),
+    "candidate": lambda run, step, rank: written(run.steps[step]["top_tokens"][rank]["text"]),
+    "chance-at": lambda run, step, rank: percent(run.chance(step, rank)),
+}
+
+
+def render(text: str, run: Recorded) -> str:
+    """The text with its measures filled in. Raises KeyError, IndexError for one that the run does not have."""
+
+    def measure(match: re.Match[str]) -> str:
+        name, *arguments = match[0][1:-1].split(" ")
+        if name == "chance":
+            return _chance_of(run, int(arguments[0]), arguments[1].replace(SHOWN_SPACE, " "))
+        return MEASURES[name](run, *map(int, arguments))
+
+    return re.sub(r"\{[^{}]+\}", measure, text)
+
+
+def _best_head(run: Recorded, query: int, key: int, layer: int, head: int) -> bool:
+    """No head puts more of the query's attention on the key."""
+    return bool(run.shades[layer, head, query, key] == run.shades[:, :, query, key].max())
+
+
+def _same(run: Recorded, first: int, second: int) -> bool:
+    """The same token stands at both positions."""
+    return bool(run.tokens[first]["id"] == run.tokens[second]["id"])
+
+
+def _likeliest(run: Recorded, step: int) -> bool:
+    """The token chosen has the largest logit."""
+    return bool(run.steps[step]["token"]["id"] == run.top_ids[step][0])
+
+
+def _rises(run: Recorded, *steps: int) -> bool:
+    """The probability of the token chosen is larger at each step than at the one named before it."""
+    shares = [run.steps[step]["token"]["prob"] for step in steps]
+    return all(before < after for before, after in pairwise(shares))
+
+
+CLAIMS: dict[str, Callable[..., bool]] = {
+    "best-head": _best_head,
+    "same": _same,
+    "likeliest": _likeliest,
+    "rises": _rises,
+}
+
+
+def holds(claim: str, run: Recorded) -> bool:
+    """Whether a claim is true of the run. Raises KeyError, IndexError for one about what the run does not have."""
+    name, *arguments = claim.split(" ")
+    if name == "written":
+        first, texts = int(arguments[0]), [text.replace(SHOWN_SPACE, " ") for text in arguments[1:]]
+        return [token["text"] for token in run.tokens[first : first + len(texts)]] == texts
+    return CLAIMS[name](run, *map(int, arguments))
+
+
+def picture_of(kind: str, place: dict[str, Any], run: Recorded) -> dict[str, Any]:
+    """What a card draws: the run's tokens, and the opening head's rows up to the opening query or a chance per step.
+
+    `attention`: `shades` is base64 of U8 rows 0 … query of the head, companded, row q with q + 1 keys.
+    `chances`: `shares` is the raw probability of each token chosen, `most` that of the likeliest one.
+    """
+    if kind == "chances":
+        shares = [round(step["token"]["raw_prob"], 4) for step in run.steps]
+        most = [round(run.chance(step, 0), 4) for step in range(len(run.steps))]
+        tokens = _texts(run, len(run.tokens))
+        return {"kind": kind, "tokens": tokens, "prompt": run.prompt_length, "shares": shares, "most": most}
+    query, head = place["query"], run.shades[place["layer"], place["head"]]
+    rows = b"".join(head[row, : row + 1].tobytes() for row in range(query + 1))
+    return {
+        "kind": kind,
+        "tokens": _texts(run, query + 1),
+        "key": place["key"],
+        "shades": b64encode(rows).decode(),
+    }
+
+
+def _texts(run: Recorded, count: int) -> list[str]:
+    """Texts of the first `count` tokens."""
+    return [token["text"] for token in run.tokens[:count]]
