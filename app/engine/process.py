@@ -26,29 +26,7 @@ from kvscope.model.niceness import give_way
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam", "workload")
 CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "most_bytes", "join", "leave", "control", "set_aside", "take_up")
-CALLS = (
-    *CALLS_ABOUT_RUNS,
-    "head",
-    "block",
-    "shards",
-    "algebra",
-    "operations",
-    "candidates",
-    "lens",
-    "smaller",
-    "mask",
-    "everything",
-    "positions",
-    "losses",
-    "timing",
-    "tokens",
-    "embedding",
-    "weights",
-    "matrix",
-    "by_hand",
-    "measure",
-    "values",
-)
+"""Of the service's methods; the others answer questions (kvscope.app.http.questions)."""
 
 ENVIRONMENT = {
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
@@ -169,8 +147,6 @@ def _load(send: Sender, service: str, model: str | None, device: str, dtype: str
 
 def _answer(send: Sender, service: Service, call: Call) -> None:
     try:
-        if call.method not in CALLS:
-            raise ValueError(f"no such call: {call.method}")
         value = getattr(service, call.method)(*call.arguments)
         if call.method in CALLS_WITH_FRAMES:
             send(Frames(tuple(value)))

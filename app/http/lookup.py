@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from flask import Response, jsonify, request, url_for
 
-from kvscope.app.bodies import Bounds
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.desk import Desk, Started
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Created, Queued, Status
 from kvscope.app.http.openapi import json_answer
 from kvscope.app.http.problems import Problem, unknown
+from kvscope.app.http.questions import Steps
 from kvscope.app.store.head import Head
 from kvscope.app.store.runs import is_workload
 from kvscope.model.api import called, same_model
-from kvscope.model.log.schema import rows_of
 
 STARTED = {201: json_answer("it runs", Created, "Location"), 202: json_answer("it stands in line", Queued, "Location")}
 """What whatever starts a run answers."""
@@ -44,30 +43,6 @@ class Log(Protocol):
     def all_frames(self, run: str, after: int = -1, /) -> Iterator[bytes]:
         """Payloads of the frames after seq `after`."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The complete steps of a run that is no study. `first`: the lowest that can be asked about."""
-
-    opening: dict[str, Any]
-    chosen: list[tuple[int, int]]
-    first: int
-
-    @property
-    def bounds(self) -> Bounds:
-        """Which steps, layers and heads there are."""
-        model = self.opening["model"]
-        steps = self.first, len(self.chosen) - 1
-        return {"step": steps, "layer": (0, model["layers"] - 1), "head": (0, model["heads"] - 1)}
-
-    def rows(self, step: int) -> range:
-        """The positions whose exact values a step has: all of the prompt, also what was read from the cache, or one."""
-        return rows_of(len(self.opening["tokens"]), step)
-
-    def before(self, step: int) -> list[int]:
-        """Ids of the tokens that a step had before it."""
-        return [token["id"] for token in self.opening["tokens"]] + [token for _, token in self.chosen[:step]]
 
 
 class RunLookup:

@@ -24,7 +24,6 @@ from kvscope.model.api import (
     MAX_AT_ONCE,
     MAX_BEAM_LENGTH,
     MAX_BEAMS,
-    MAX_CANDIDATE_CHARS,
     MAX_CHUNK,
     MAX_DRAFT,
     MAX_KEPT,
@@ -40,7 +39,6 @@ from kvscope.model.api import (
     Action,
     Ask,
     Batching,
-    CacheDtype,
     Drafting,
     JoinRequest,
     Kept,
@@ -49,7 +47,6 @@ from kvscope.model.api import (
     Sampling,
     ServingSettings,
     Strategy,
-    Weights,
     WorkloadRequest,
 )
 
@@ -203,62 +200,6 @@ class Query(BaseModel):
 
 class AfterQuery(Query):
     after: int = Field(-1, ge=-1, le=MAX_SEQ, description="seq of the last frame that is known already; -1 for none")
-
-
-class StepQuery(Query):
-    step: Index = Field(description="which step; 0 is prefill")
-
-
-class HeadQuery(StepQuery):
-    layer: Index
-    head: Index
-
-
-class AlgebraQuery(HeadQuery):
-    step: Index = Field(ge=1)
-
-
-class LayerQuery(StepQuery):
-    step: Index = Field(ge=1)
-    layer: Index
-
-
-class BlockQuery(StepQuery):
-    layer: Index
-    position: Index = Field(description="which token, counted from the first of the prompt")
-
-
-class ShardsQuery(BlockQuery):
-    devices: int = Field(2, ge=2, le=MAX_ROWS, description="at most as many as the model has K/V heads")
-
-
-class SmallerQuery(Query):
-    dtype: CacheDtype
-    kv_heads: int = Field(ge=1, le=MAX_ROWS, description="of how many heads K and V are kept: a part of what there are")
-
-
-class PositionsQuery(Query):
-    layer: Index
-    head: Index
-    position: Index = Field(description="which token of the run, and where it stands first")
-    other: Index = Field(description="where it stands then")
-
-
-class MatrixQuery(Query):
-    layer: Index
-    of: Weights
-
-
-class WeightsQuery(MatrixQuery):
-    index: int = Field(ge=0, le=MAX_ROWS, description="which number of those that these weights make")
-
-
-class TimingQuery(StepQuery):
-    cache: Literal["kept", "none"] = Field("kept", description="none: all rows are computed again")
-
-
-class CandidateQuery(StepQuery):
-    text: str = Field(min_length=1, max_length=MAX_CANDIDATE_CHARS)
 
 
 class EmbeddingQuery(Query):

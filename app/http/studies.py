@@ -76,7 +76,7 @@ class StudyRoutes:
         """`POST /api/runs/<id>/beam`"""
         self._lookup.known(run)
         steps = self._lookup.steps(run)
-        asked = body(Beam, steps.bounds)
+        asked = body(Beam, steps.bounds())
         self._lookup.same_model(steps.opening)
         search = new_id()
         ids = steps.before(asked.step)

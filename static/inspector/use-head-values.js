@@ -19,7 +19,7 @@ export function useHeadValues({ run, playing, readiness, selection }, focus, cli
   const step = run.stepOfQuery(query);
   const settled = key !== null && !preview && (!playing || (locked && selection.query !== null));
   const asked = wanted && settled ? { run: run.id, step, layer, head } : null;
-  const { status, values, stored } = useModelValues({ run, readiness }, client.head, asked, "head");
+  const { status, values, stored } = useModelValues({ run, readiness }, client.ask("head"), asked, "head");
   const row = key === null ? 0 : run.rowInStep(query);
   if (status !== "unavailable") return { status, values, row, stored };
   return { status: settled ? "failed" : "idle", values, row, stored };

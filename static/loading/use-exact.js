@@ -11,7 +11,7 @@ const RETRY_MS = 2000;
 const NOT_NOW = [0, 503];
 
 /**
- * @param {(wanted: Object) => Promise<Object>} load one of the client's methods, such as `client.head`
+ * @param {(wanted: Object) => Promise<Object>} load one of the client's methods, such as `client.ask("head")`
  * @param {Object<string, string|number>|null} wanted its argument; null: nothing is wanted
  * @returns {{status: "idle"|"loading"|"ready"|"failed", values: Object|null, problem: import("../log/problem.js").Problem|null}}
  */

@@ -102,11 +102,6 @@ export function createClient({
   const at = (run, rest = "") =>
     isSaved(run) ? `${ofSession(saved.id)}${rest}` : `/api/runs/${encodeURIComponent(run)}${rest}`;
 
-  const exact = async (run, path) => {
-    const response = await request(at(run, path));
-    return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;
-  };
-
   /** Stored frames after `after`, handed on as they arrive. */
   const frames = async (run, after, onFrame, signal) => {
     await readFrames(await request(at(run, `/frames?after=${after}`), { signal }), onFrame);
@@ -137,8 +132,14 @@ export function createClient({
 
   const stored = createStored(saved, { layer: valuesOfLayer, one: valuesFrame });
 
-  /** What is stored with a saved session answers for its run; otherwise `ask` does. */
-  const answer = (name, ask) => (wanted) => (isSaved(wanted.run) && stored[name] ? stored[name](wanted) : ask(wanted));
+  /** What is stored with a saved session answers for its run; otherwise the engine does. */
+  const answerTo = async (question, { run, ...wanted }) => {
+    if (isSaved(run) && stored[question]) return stored[question]({ run, ...wanted });
+    const response = await request(at(run, `/${question}${queryOf(wanted)}`));
+    if (response.headers.get("Content-Type")?.startsWith("application/json")) return response.json();
+    return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;
+  };
+  const asks = new Map();
 
   return {
     /** @returns {Promise<Object<string, {name: string, text: string}>>} definitions by id  @throws {Problem} */
@@ -220,39 +221,15 @@ export function createClient({
       return response.json();
     },
 
-    /** Every value inside one block for one token (docs/frames.md, On demand).  @throws {Problem} */
-    block: answer("block", ({ run, step, layer, position }) =>
-      exact(run, `/block?step=${step}&layer=${layer}&position=${position}`),
-    ),
-
-    /** A layer for one token, computed on several devices (docs/frames.md, On demand).  @throws {Problem} */
-    shards: ({ run, step, layer, position, devices }) =>
-      exact(run, `/shards?step=${step}&layer=${layer}&position=${position}&devices=${devices}`),
-
-    /** The learned weights that one number in a layer is made with (docs/frames.md, On demand).  @throws {Problem} */
-    weights: ({ run, layer, of, index }) => exact(run, `/weights?layer=${layer}&of=${of}&index=${index}`),
-
     /**
-     * The same tokens with K and V stored in fewer bits, or of fewer heads (docs/frames.md, On demand).
-     *
-     * @returns {Promise<{bytes: number, per_position: number, furthest: Object, kl: number[], likeliest: Object[][]}>}
-     * @throws {Problem}
+     * @param {string} question one of those that the engine answers about a run (docs/frames.md, On demand)
+     * @returns {(wanted: Object) => Promise<any>} what asks it: of the run `run`, with the question's other parameters by
+     *   their names in the contract; tensors by name, or what JSON says. The same function each time. It throws Problem
      */
-    smaller: async ({ run, dtype, kvHeads }) =>
-      (await request(at(run, `/smaller?dtype=${dtype}&kv_heads=${kvHeads}`))).json(),
-
-    /** What a step's newest token changes of the rows before it, with the causal mask and without.  @throws {Problem} */
-    mask: async ({ run, step }) => (await request(at(run, `/mask?step=${step}`))).json(),
-
-    /** What the rows before a step's newest token left behind, and what is kept of it.  @throws {Problem} */
-    everything: async ({ run, step }) => (await request(at(run, `/everything?step=${step}`))).json(),
-
-    /** A token of the run alone at two positions.  @throws {Problem} */
-    positions: async ({ run, layer, head, position, other }) =>
-      (await request(at(run, `/positions?layer=${layer}&head=${head}&position=${position}&other=${other}`))).json(),
-
-    /** A weight matrix of a layer, each weight a shade.  @throws {Problem} */
-    matrix: ({ run, layer, of }) => exact(run, `/matrix?layer=${layer}&of=${of}`),
+    ask(question) {
+      if (!asks.has(question)) asks.set(question, (wanted) => answerTo(question, wanted));
+      return asks.get(question);
+    },
 
     /** How a prompt is cut into tokens (docs/frames.md, Of the vocabulary).  @throws {Problem} */
     tokens: (asked) => post("/api/tokens", asked),
@@ -260,44 +237,8 @@ export function createClient({
     /** A token's learned row, and those nearest to it.  @throws {Problem} */
     embedding: async ({ token }) => (await request(`/api/embedding?token=${token}`)).json(),
 
-    /** A step's forward passes timed once more, alone, with the cache or without.  @throws {Problem} */
-    timing: async ({ run, step, cache }) => (await request(at(run, `/timing?step=${step}&cache=${cache}`))).json(),
-
     /** What this machine can read and compute a second, at best.  @throws {Problem} */
     measure: () => post("/api/measure", {}),
-
-    /** What every position of the prompt says of the next token, held against the one that came.  @throws {Problem} */
-    losses: async ({ run }) => (await request(at(run, "/losses"))).json(),
-
-    /** One head's decode step with and without the cache (docs/frames.md, On demand).  @throws {Problem} */
-    algebra: ({ run, step, layer, head }) => exact(run, `/algebra?step=${step}&layer=${layer}&head=${head}`),
-
-    /**
-     * How far each of a layer's operations differs with the cache and without (docs/frames.md, On demand).
-     *
-     * @returns {Promise<{operations: {name: string, cached: boolean, old: Object, new: Object}[]}>}  @throws {Problem}
-     */
-    operations: async ({ run, step, layer }) =>
-      (await request(at(run, `/operations?step=${step}&layer=${layer}`))).json(),
-
-    /** @returns {Promise<{layers: Object[]}>} the newest row decoded after each layer  @throws {Problem} */
-    lens: answer("lens", async ({ run, step }) => (await request(at(run, `/lens?step=${step}`))).json()),
-
-    /**
-     * The tokens that a word begins with, with and without a space before it, and how a step rates them.
-     *
-     * @returns {Promise<{candidates: Object[]}>} tokens with logit, prob, rank, whole  @throws {Problem}
-     */
-    candidates: async ({ run, step, text }) =>
-      (await request(at(run, `/candidates?step=${step}&text=${encodeURIComponent(text)}`))).json(),
-
-    /**
-     * Exact values of one head at one step.
-     *
-     * @returns {Promise<Object<string, {shape: number[], data: Float32Array}>>} q, k, v, scores, weights, output
-     * @throws {Problem}
-     */
-    head: answer("head", ({ run, step, layer, head }) => exact(run, `/head?step=${step}&layer=${layer}&head=${head}`)),
 
     /**
      * A copy of a closed run that opens from its own link.
@@ -355,3 +296,9 @@ export function createClient({
 const ofSession = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 
 const fileOf = (id, kind, level) => `${ofSession(id)}.${kind}${level ? `?level=${level}` : ""}`;
+
+/** @returns {string} the parameters as an address has them: "?step=3&layer=0", "" for none */
+function queryOf(parameters) {
+  const query = new URLSearchParams(parameters).toString();
+  return query && `?${query}`;
+}

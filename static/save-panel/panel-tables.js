@@ -16,18 +16,20 @@ const nextToken = ({ run, step, whatIf }) => candidatesTable(run, step, whatIf ?
 
 /** The inspector's table is about what its view shows; some of that has to be asked for. */
 const VIEW_TABLES = {
-  model: async ({ run, step }, client) => lensTable(await client.lens({ run: run.id, step })),
+  model: async ({ run, step }, client) => lensTable(await client.ask("lens")({ run: run.id, step })),
   block: async (state, client) => {
     const { layer, query } = headFocus(state);
     const { run } = state;
-    return tensorsTable(await client.block({ run: run.id, step: run.stepOfQuery(query), layer, position: query }));
+    return tensorsTable(
+      await client.ask("block")({ run: run.id, step: run.stepOfQuery(query), layer, position: query }),
+    );
   },
   head: (state) => matrixTable(state.run, state.step, headFocus(state)),
   pair: async (state, client) => {
     const { layer, head, query, key } = headFocus(state);
     const { run } = state;
     const step = run.stepOfQuery(query);
-    return pairTable(await client.head({ run: run.id, step, layer, head }), run.rowInStep(query), key);
+    return pairTable(await client.ask("head")({ run: run.id, step, layer, head }), run.rowInStep(query), key);
   },
   tokens: nextToken,
   cache: ({ run }) => cacheTable(run),

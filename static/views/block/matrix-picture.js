@@ -22,7 +22,7 @@ function shareOf(shade) {
 export function MatrixPicture({ name, of, row, scene, state, client }) {
   const { status, values } = useModelValues(
     state,
-    client.matrix,
+    client.ask("matrix"),
     { run: scene.run.id, layer: scene.layer, of },
     "weights",
   );

@@ -64,7 +64,7 @@ function Whole({ place, scene, dispatch }) {
 function Made({ making, place, scene, state, client, onOpen }) {
   const { wanted, formula, note } = making;
   const asked = wanted && { run: scene.run.id, layer: scene.layer, ...wanted };
-  const { status, values } = useModelValues(state, client.weights, asked, "weights");
+  const { status, values } = useModelValues(state, client.ask("weights"), asked, "weights");
   if (wanted && !values) {
     return html`<p class="block-opened-formula">= ${formula}</p><p role="status">${WAITING[status] ?? WAITING.loading}</p>`;
   }

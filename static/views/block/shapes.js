@@ -1,7 +1,7 @@
 /** Shapes of a block's weight matrices, [numbers out, numbers in]. Pure. */
 
 /**
- * @param {string} of as client.matrix takes it
+ * @param {string} of as client.ask("matrix") takes it
  * @param {{heads: number, kvHeads: number, headDim: number, d: number, mlp: number}} dims
  * @returns {[number, number]}
  */

@@ -26,7 +26,7 @@ export function deviceChoices(kvHeads) {
 }
 
 /**
- * @param {Object} answer of `client.shards`
+ * @param {Object} answer of `client.ask("shards")`
  * @param {number} group query heads that read one K/V head
  * @returns {{kvHeads: number, kv: [number, number], heads: [number, number], columns: number, parameters: number,
  *   share: number}[]} by device; `kv` and `heads`: first and last; `share`: of all weights that the devices hold
@@ -48,7 +48,7 @@ export function holdings({ kv_heads: kvHeads, columns, parameters }, group) {
 }
 
 /**
- * @param {Object} answer of `client.shards`
+ * @param {Object} answer of `client.ask("shards")`
  * @param {string} half of HALVES
  * @returns {{parts: Float32Array[], bias: Float32Array|null, sum: Float32Array, change: Float32Array, difference: number}}
  *   `parts`: by device; `change`: the model's; `difference`: the largest between it and the sum

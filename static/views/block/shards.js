@@ -25,7 +25,7 @@ export function Shards({ scene, state, client }) {
   const [wanted, setWanted] = useState(2);
   const devices = choices.includes(wanted) ? wanted : 2;
   const asked = state.following || choices.length === 0 ? null : { run: run.id, step, layer, position: query, devices };
-  const { status, values } = useModelValues(state, client.shards, asked, "shards");
+  const { status, values } = useModelValues(state, client.ask("shards"), asked, "shards");
   if (choices.length === 0) {
     return html`<p>This model has one K/V head, which every query head reads: its attention is not cut by heads.</p>`;
   }

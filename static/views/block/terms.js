@@ -8,9 +8,9 @@
  * @typedef {{tensor: string, part: number|null, index: number|null, key: number|null}} Place
  * @typedef {{name: string, value: number, place?: Place}} Factor `place`: where it is a number of the block itself
  * @typedef {{factors: Factor[], value: number, group: number|null}} Term `group`: the head it belongs to
- * @typedef {{of: string, index: number}} Wanted weights, as client.weights takes them
+ * @typedef {{of: string, index: number}} Wanted weights, as client.ask("weights") takes them
  * @typedef {{formula: string, note: string, weights: string|null, matrix?: boolean, wanted: Wanted|null, terms: (learned: Object|null) => Term[]}} Making
- *   `weights`: what they are called; `matrix`: they are a row of one; `terms`: of the tensors that client.weights gave, null where nothing is wanted
+ *   `weights`: what they are called; `matrix`: they are a row of one; `terms`: of the tensors that client.ask("weights") gave, null where nothing is wanted
  */
 
 import { kvHeadOf } from "../../facts/attention.js";

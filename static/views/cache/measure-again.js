@@ -31,7 +31,7 @@ export function MeasureAgain({ run, step, ready, client }) {
     try {
       for (let take = 0; take < TAKES * SIDES.length && mine === turn.current; take++) {
         const cache = SIDES[take % SIDES.length];
-        takes.push({ cache, ...(await client.timing({ run: run.id, step, cache })) });
+        takes.push({ cache, ...(await client.ask("timing")({ run: run.id, step, cache })) });
         if (mine === turn.current) setState({ going: take + 1 < TAKES * SIDES.length, takes: [...takes], problem: "" });
       }
     } catch (problem) {

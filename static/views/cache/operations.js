@@ -50,7 +50,7 @@ export function stepOperations(model, { rows, keys }) {
 const MLP_POINTS = ["mlp.normed", "mlp.gate", "mlp.raised", "mlp.hidden", "mlp.change", "resid_out"];
 
 /**
- * @param {{name: string, old: Difference, new: Difference}[]} told as `client.operations` gives them
+ * @param {{name: string, old: Difference, new: Difference}[]} told as `client.ask("operations")` gives them
  * @param {string[]} points the hook points that are meant; of an MLP without a gate some are not there
  * @returns {{old: Difference, new: Difference}|null} the largest of them; null where nothing is computed
  * @typedef {{largest: number, size: number}} Difference

@@ -24,7 +24,7 @@ export function Smaller({ run, ready, client, dispatch }) {
     setLosses([]);
     try {
       for (const form of forms) {
-        const loss = await client.smaller({ run: run.id, ...form });
+        const loss = await client.ask("smaller")({ run: run.id, dtype: form.dtype, kv_heads: form.kvHeads });
         if (left.current) return;
         setLosses((before) => [...before, { form, loss }]);
       }

@@ -60,7 +60,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const { layer } = focus;
   const most = state.limits.compared_positions;
   const wanted = !playing && !focus.preview && keys <= most ? { run: run.id, step, layer } : null;
-  const both = useModelValues(state, client.operations, wanted, "operations");
+  const both = useModelValues(state, client.ask("operations"), wanted, "operations");
   const told = both.values?.operations ?? [];
   const old = keys - rows;
   const ours = passFlops(model, rows, keys);
@@ -146,7 +146,7 @@ function Check({ state, focus, client }) {
   const { run, step, playing } = state;
   const { layer, head } = focus;
   const wanted = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
-  const { status, values, problem } = useModelValues(state, client.algebra, wanted, "algebra");
+  const { status, values, problem } = useModelValues(state, client.ask("algebra"), wanted, "algebra");
   const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);
   const kvHead = kvHeadOf(run, head);
   return html`<h4>Is the cached value the right one? Layer ${layer}, head ${head} (KV head ${kvHead})</h4>

@@ -25,7 +25,7 @@ const MATRICES = [
   { name: "v", title: "V", source: "v_again", tone: "is-again", from: "computed again" },
 ];
 
-/** @param {{run: Object, values: Object}} props `values`: of `client.algebra` */
+/** @param {{run: Object, values: Object}} props `values`: of `client.ask("algebra")` */
 export function Twice({ run, values }) {
   const [keys, headDim] = values.k.shape;
   const [chosen, setChosen] = useState({ name: "k", position: 0, index: 0 });

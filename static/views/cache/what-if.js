@@ -17,13 +17,13 @@ export function WhatIf({ state, focus, ready, client }) {
   return html`<h4>What if nothing were masked? <${Badge} origin="measured" /></h4>
     <${Asked}
       say="With the mask a token never looks at a later one: what was computed for it stays, and can be kept. Without it every row before would change with each new token."
-      name="Run it without the mask" ready=${ready} ask=${() => client.mask({ run: run.id, step })}
+      name="Run it without the mask" ready=${ready} ask=${() => client.ask("mask")({ run: run.id, step })}
       show=${(told) => html`<${Unmasked} told=${told} run=${run} newest=${newest} />`}
     />
     <h4>What if everything blue were kept? <${Badge} origin="measured" /></h4>
     <${Asked}
       say="All that was computed for the tokens before stays as it is. Why keep K and V of it and nothing else?"
-      name="Weigh it" ready=${ready} ask=${() => client.everything({ run: run.id, step })}
+      name="Weigh it" ready=${ready} ask=${() => client.ask("everything")({ run: run.id, step })}
       show=${(told) => html`<${Everything} told=${told} before=${newest} />`}
     />
     ${
@@ -32,7 +32,7 @@ export function WhatIf({ state, focus, ready, client }) {
         <${Asked}
           key=${`${layer} ${head} ${position}`}
           say=${`${quoted(run.tokens[position])} alone in the model, at position ${position} and at position ${other}: what does its place change in head ${head} of layer ${layer}?`}
-          name="Run it at both" ready=${ready} ask=${() => client.positions({ run: run.id, layer, head, position, other })}
+          name="Run it at both" ready=${ready} ask=${() => client.ask("positions")({ run: run.id, layer, head, position, other })}
           show=${(told) => html`<${Elsewhere} told=${told} positions=${[position, other]} />`}
         />`
     }`;

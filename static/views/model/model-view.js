@@ -75,7 +75,7 @@ const NEVER = ["none", "damaged"];
 /** A live run's engine is left to its next steps; it is asked once the viewer stops to look. */
 function useLens({ run, step, readiness, playing, following }, client) {
   const busy = following || (playing && !run.close);
-  return useModelValues({ run, readiness }, client.lens, busy ? null : { run: run.id, step }, "lens");
+  return useModelValues({ run, readiness }, client.ask("lens"), busy ? null : { run: run.id, step }, "lens");
 }
 
 function headline(run, step, { rows, cached }) {

@@ -17,7 +17,7 @@ const f32 = Math.fround;
  */
 
 /**
- * @param {Object<string, {shape: number[], data: Float32Array}>} head scores, weights, v and output, as `client.head` gives them
+ * @param {Object<string, {shape: number[], data: Float32Array}>} head scores, weights, v and output, as `client.ask("head")` gives them
  * @param {{row: number, query: number}} place `row`: which of the step's rows; `query`: its position
  * @param {number} size keys of a tile
  * @returns {{first: number, steps: Step[], weights: Float32Array, output: Float32Array, unlikeWeights: number,

@@ -17,7 +17,7 @@ const WAITING = {
 /** @param {{state: Object, client: Object}} props */
 export function TrainingPass({ state, client }) {
   const { run } = state;
-  const { status, values, problem } = useModelValues(state, client.losses, { run: run.id }, "losses");
+  const { status, values, problem } = useModelValues(state, client.ask("losses"), { run: run.id }, "losses");
   if (!values) return html`<p role="status">${WAITING[status] ?? problem.message}</p>`;
   return html`<p>${summary(values)} <${Badge} origin="computed" /></p>
     <div class="training-body">

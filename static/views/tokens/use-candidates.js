@@ -14,6 +14,11 @@ export function useCandidates({ run, step, readiness }, client, text) {
   const word = text.trim();
   const { id } = run;
   const wanted = useMemo(() => (word ? { run: id, step, text: word } : null), [id, step, word]);
-  const { status, values, problem } = useModelValues({ run, readiness }, client.candidates, wanted, "candidates");
+  const { status, values, problem } = useModelValues(
+    { run, readiness },
+    client.ask("candidates"),
+    wanted,
+    "candidates",
+  );
   return { status, candidates: values?.candidates ?? [], problem };
 }

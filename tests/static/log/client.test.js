@@ -202,9 +202,9 @@ function savedClient(answer) {
 }
 
 test("all about a saved run is read from its session, all about another from the runs", async () => {
-  const { asked, client } = savedClient(() => new Response("{}"));
-  await client.lens({ run: "r1", step: 2 });
-  await client.lens({ run: "r2", step: 2 });
+  const { asked, client } = savedClient(() => Response.json({}));
+  await client.ask("lens")({ run: "r1", step: 2 });
+  await client.ask("lens")({ run: "r2", step: 2 });
   assert.deepEqual(
     asked.map(([, path]) => path),
     ["/api/sessions/abcdefghij23/lens?step=2", "/api/runs/r2/lens?step=2"],

@@ -32,7 +32,7 @@ function server({ level = "qkv", damaged = [] } = {}) {
   const fetch = async (path) => {
     asked.push(path);
     const { pathname, searchParams } = new URL(path, "http://localhost");
-    if (!pathname.endsWith("/values")) return new Response(JSON.stringify({ path }));
+    if (!pathname.endsWith("/values")) return Response.json({ path });
     const layer = Number(searchParams.get("layer"));
     if (searchParams.has("step")) {
       const step = Number(searchParams.get("step"));
@@ -57,8 +57,8 @@ const head = (step, layer = 1) => ({ run: "r1", step, layer, head: 0 });
 
 test("a head is made of one reading of its layer, whatever step and head are looked at", async () => {
   const { asked, client } = server();
-  const late = await client.head(head(2));
-  const early = await client.head(head(0));
+  const late = await client.ask("head")(head(2));
+  const early = await client.ask("head")(head(0));
   assert.deepEqual(asked, ["/api/sessions/s1/values?layer=1"]);
   assert.deepEqual(
     [late.k.shape, early.k.shape],
@@ -72,7 +72,7 @@ test("a head is made of one reading of its layer, whatever step and head are loo
 
 test("only the layers looked at last are kept", async () => {
   const { asked, client } = server();
-  for (const layer of [0, 1, 2, 0, 3, 0, 1]) await client.head(head(1, layer));
+  for (const layer of [0, 1, 2, 0, 3, 0, 1]) await client.ask("head")(head(1, layer));
   assert.deepEqual(
     asked.map((path) => Number(path.at(-1))),
     [0, 1, 2, 3, 1],
@@ -81,16 +81,16 @@ test("only the layers looked at last are kept", async () => {
 
 test("the lens is in the last layer's frame of its step", async () => {
   const { asked, client } = server();
-  assert.deepEqual(await client.lens({ run: "r1", step: 2 }), { token: { id: 2 }, layers: [] });
+  assert.deepEqual(await client.ask("lens")({ run: "r1", step: 2 }), { token: { id: 2 }, layers: [] });
   assert.deepEqual(asked, ["/api/sessions/s1/values?step=2&layer=4"]);
 });
 
 test("what is not stored is asked of the model, and other runs always are", async () => {
   const { asked, client } = server();
-  await client.lens({ run: "other", step: 1 });
-  await client.block({ run: "r1", step: 0, layer: 1, position: 1 }).catch(() => {});
+  await client.ask("lens")({ run: "other", step: 1 });
+  await client.ask("block")({ run: "r1", step: 0, layer: 1, position: 1 }).catch(() => {});
   const without = server({ level: null });
-  await without.client.lens({ run: "r1", step: 1 });
+  await without.client.ask("lens")({ run: "r1", step: 1 });
   assert.deepEqual(
     [...asked, ...without.asked],
     ["/api/runs/other/lens?step=1", "/api/sessions/s1/block?step=0&layer=1&position=1", "/api/sessions/s1/lens?step=1"],
@@ -99,7 +99,7 @@ test("what is not stored is asked of the model, and other runs always are", asyn
 
 test("a damaged part hides its own step and those that need it, and the rest still shows", async () => {
   const { client } = server({ damaged: [2, 1] });
-  assert.deepEqual((await client.head(head(1))).k.shape, [3, 1]);
-  await assert.rejects(client.head(head(2)), (problem) => problem instanceof Problem && problem.message === "damaged");
-  assert.deepEqual((await client.head(head(2, 0))).k.shape, [4, 1]);
+  assert.deepEqual((await client.ask("head")(head(1))).k.shape, [3, 1]);
+  await assert.rejects(client.ask("head")(head(2)), (problem) => problem instanceof Problem && problem.message === "damaged");
+  assert.deepEqual((await client.ask("head")(head(2, 0))).k.shape, [4, 1]);
 });
