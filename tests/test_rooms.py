@@ -55,6 +55,7 @@ ROOMS = {
             "app/worker.py",
             "app/worker_log.py",
             "app/server.py",
+            "app/options.py",
             "app/cli.py",
             "app/__main__.py",
         ),

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from kvscope.app.cli import Size, main
+from kvscope.app.cli import main
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -218,13 +218,3 @@ def test_an_operator_lists_and_deletes_what_is_stored(tmp_path: Path) -> None:
         figures = dict(line.rsplit(maxsplit=1) for line in kvscope(*data, "stats").output.splitlines())
         assert (figures["runs"], figures["sessions"], figures["bytes of sessions"]) == ("1", "0", "0")
         assert int(figures["bytes on the disk"].replace(",", "")) > int(figures["bytes of runs"].replace(",", ""))
-
-
-@pytest.mark.parametrize(("said", "size"), [("0", 0), ("500MB", 500_000_000), ("1.5 gb", 1_500_000_000), ("7", 7)])
-def test_a_size_is_read_as_it_is_said(said: str, size: int) -> None:
-    assert Size().convert(said, None, None) == size
-
-
-def test_a_size_that_is_none_is_refused() -> None:
-    for said in ("-1", "10GiB", "lots"):
-        assert "such as 500MB or 10GB" in kvscope("--max-disk", said).output
