@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -186,6 +186,12 @@ def _serve(settings: Settings) -> None:
 @main.command()
 @click.argument("prompt")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
+@click.option(
+    "--figures",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write attention.html, cache.html and time.html to: figures that open without a network.",
+)
 @click.option("--chat", is_flag=True, help="Wrap the prompt in the model's chat template.")
 @click.option("--max-new-tokens", default=32, type=int)
 @click.option("--strategy", default="greedy", type=click.Choice(["greedy", "sample"]))
@@ -202,6 +208,7 @@ def run(
     /,
     prompt: str,
     out: Path,
+    figures: Path | None,
     model: str | None,
     device: str | None,
     dtype: str | None,
@@ -212,12 +219,17 @@ def run(
     from kvscope.app.engine.capture import capture
     from kvscope.app.http.requests import NewRun, new_id
     from kvscope.model.api import Refused
+    from kvscope.reader.errors import CannotRead
+    from kvscope.reader.figure_files import CannotWrite, folder_for_figures, write_figures
 
     try:
         request = check(NewRun, {"prompt": prompt, **fields}).of(new_id(), owner="")
         chosen = model or settings.model, device or settings.device, dtype or settings.dtype
-        capture(settings.service, *chosen, request, out)
-    except Refused as refused:
+        with folder_for_figures(figures) if figures else nullcontext():
+            capture(settings.service, *chosen, request, out)
+            if figures:
+                click.echo(f"{figures}: {', '.join(write_figures(out, figures))}", err=True)
+    except (Refused, CannotRead, CannotWrite) as refused:
         raise WrongUse(str(refused)) from None
     except OSError as error:
         raise WrongUse(f"{out} cannot be written: {error.strerror}.") from None

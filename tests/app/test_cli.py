@@ -19,6 +19,7 @@ from kvscope.app.travel.importing import read_file
 from kvscope.model.log.frames import header, relabel, split
 from tests.support.live_server import FAKE, ROOT
 from tests.support.stored import log_of, run_of
+from tests.support.tiny_files import write_folder
 from tests.support.waiting import eventually
 
 RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
@@ -68,6 +69,7 @@ def test_run_keeps_weights_as_it_is_told(
         (["run", "abc", "--out", "OUT", "--max-new-tokens", "257"], "max_new_tokens must be from 1 to 256"),
         (["run", "abc", "--out", "OUT", "--model", "refused"], "truncated"),
         (["run", "abc", "--out", "OUT/below"], "No such file"),
+        (["run", "abc", "--out", "OUT", "--figures", "OUT/below"], "out/below cannot be written: No such file"),
         (["run", "abc"], "--out"),
         (["--port", "65536"], "65535"),
         (["--dtype", "float16"], "'float16' is not one of 'float32', 'bfloat16'"),
@@ -85,8 +87,23 @@ def test_what_the_user_got_wrong_is_one_message_and_exit_code_2(
     assert "Traceback" not in result.stderr
 
 
+def test_run_writes_figures_of_what_it_ran(tmp_path: Path) -> None:
+    """With a model of its own kind: the fake's frames are not all that a reader asks for."""
+    write_folder(tmp_path / "model", "llama")
+    out, figures = tmp_path / "figures" / "f.safetensors", tmp_path / "figures"
+    words = ["run", "abc", "--out", str(out), "--max-new-tokens", "3", "--model", str(tmp_path / "model")]
+    result = CliRunner().invoke(main, [*words, "--figures", str(figures)])
+    assert result.exit_code == 0, result.output
+    assert f"{figures}: attention.html, cache.html, plotly.min.js, time.html\n" in result.stderr
+    assert {path.name for path in figures.iterdir()} == {
+        *("f.safetensors", "attention.html", "cache.html", "plotly.min.js", "time.html")
+    }
+    assert "amber: step 2 (decode)" in (figures / "attention.html").read_text("utf-8")
+
+
 def test_a_refused_run_leaves_no_file_behind(tmp_path: Path) -> None:
-    assert kvscope("run", "abc", "--out", str(tmp_path / "new"), "--model", "refused").exit_code == 2
+    refused = "run", "abc", "--out", str(tmp_path / "new"), "--figures", str(tmp_path / "figures")
+    assert kvscope(*refused, "--model", "refused").exit_code == 2
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "old").write_bytes(b"kept")
     assert kvscope("run", "abc", "--out", str(tmp_path / "old"), "--model", "refused").exit_code == 2
