@@ -20,6 +20,7 @@ from kvscope.app.options import (
     size_of,
 )
 from kvscope.app.settings import (
+    DATABASE_URL_FORM,
     DEFAULT_HUNG_AFTER_S,
     DEFAULT_KEEP_RUNS_DAYS,
     DEFAULT_MAX_DISK_BYTES,
@@ -76,6 +77,15 @@ class WrongUse(click.ClickException):
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of runs and sessions.  [default: the user's data folder]",
+)
+@click.option(
+    "--database",
+    "database_url",
+    metavar="URL",
+    envvar="DATABASE_URL",
+    show_envvar=True,
+    help=f"PostgreSQL to store in, in place of a file in that folder: {DATABASE_URL_FORM}. "
+    "Others on the machine see what a command line says, and not the environment.",
 )
 @click.option(
     "--keep-runs",
@@ -151,7 +161,6 @@ class WrongUse(click.ClickException):
     help="Start the engine again after so many seconds without a sign of life; 0 never.",
 )
 @limit_options
-@click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
 @click.pass_context
@@ -160,8 +169,8 @@ def main(
 ) -> None:
     """Watch a transformer work: every layer, every head, every byte of KV cache.
 
-    Without a command, serves the page. The first line printed is its URL. Runs and sessions are stored in the data
-    folder, or in the PostgreSQL database that the environment names as DATABASE_URL.
+    Without a command, serves the page. The first line printed is its URL. Before a command,
+    --data and --database say where its runs and sessions are.
     """
     if token_file is not None:
         token = token_file.read_text("utf-8").strip()

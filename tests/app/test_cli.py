@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
 from kvscope.app.cli import main
+from kvscope.app.store.database import FILE
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -134,7 +135,7 @@ def test_models_says_what_can_be_loaded() -> None:
 
 def test_help_names_every_public_option() -> None:
     text = kvscope("--help").stdout
-    for option in ("--host", "--port", "--model", "--device", "--dtype", "--data", "--open"):
+    for option in ("--host", "--port", "--model", "--device", "--dtype", "--data", "--database", "--open"):
         assert option in text
     assert "--service" not in text
 
@@ -146,6 +147,27 @@ def test_the_url_is_the_first_line_printed(tmp_path: Path) -> None:
         assert process.stdout.readline().startswith("http://127.0.0.1:")
         process.terminate()
         eventually(lambda: process.poll() is not None)
+
+
+@pytest.mark.parametrize("as_option", [True, False])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("--port 0", "stats", "backup FILE", "restore FILE", "export a --out f.html"),
+        *("runs list", "runs delete a", "sessions list", "sessions delete a"),
+    ],
+)
+def test_every_command_looks_into_the_database_that_is_named_and_keeps_its_password(
+    kept: Path, tmp_path: Path, command: str, as_option: bool
+) -> None:
+    with RunLog(kept):
+        (tmp_path / "file").write_bytes((kept / FILE).read_bytes())
+    url = "postgresql://me:secret@localhost:1/none"
+    words = [*(("--database", url) if as_option else ()), *command.replace("FILE", str(tmp_path / "file")).split()]
+    result = CliRunner().invoke(main, ["--data", str(kept), *words], env={"DATABASE_URL": None if as_option else url})
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "The database postgresql://me:***@localhost:1/none cannot be used: " in result.stderr
+    assert "secret" not in result.stderr
 
 
 @pytest.fixture
