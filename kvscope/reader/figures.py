@@ -1,4 +1,4 @@
-"""Plotly figures of a run, for notebooks. Each says in its title whether its numbers were measured or computed.
+"""Plotly figures of a run. Each says in its title whether its numbers were measured or computed.
 
 Colours mean what they mean on the page: blue was there before, amber is computed in the step, green is the output.
 Plotly takes every text for HTML, so all text of a token or a model is escaped (`shown`, `plain`).
