@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from ipaddress import ip_network
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
+from kvscope.app.options import (
+    TOKEN,
+    Size,
+    check_frame_ancestors,
+    check_networks,
+    check_token,
+    limit_options,
+    size_of,
+)
 from kvscope.app.settings import (
+    DATABASE_URL_FORM,
     DEFAULT_HUNG_AFTER_S,
     DEFAULT_KEEP_RUNS_DAYS,
     DEFAULT_MAX_DISK_BYTES,
@@ -35,84 +44,13 @@ org/name                the same, from the Hugging Face hub
 
 Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, GPT-2."""
 
-
 DTYPES = click.Choice(get_args(WeightDtype))
-TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
-"""What an address can have after its #."""
 
 
 class WrongUse(click.ClickException):
     """Something the user can put right: one line, exit code 2."""
 
     exit_code = 2
-
-
-class Size(click.ParamType[int]):
-    """A number of bytes, such as 500MB or 10GB; powers of 1000, as disks are sold."""
-
-    name = "size"
-    powers: ClassVar[dict[str, int]] = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-
-    def convert(self, value: str | int, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        """Its bytes."""
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
-        if found is None:
-            self.fail("a size such as 500MB or 10GB, or 0.", parameter, context)
-        return int(float(found[1]) * self.powers[found[2] or ""])
-
-
-def size_of(size: int) -> str:
-    """As `--max-disk` takes it and a person reads it."""
-    power = next(power for power in reversed(Size.powers.values()) if size >= power or power == 1)
-    unit = next(unit for unit, each in Size.powers.items() if each == power) or "bytes"
-    return f"{size / power:.3g}{'' if unit != 'bytes' else ' '}{unit}"
-
-
-def _frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
-        raise click.BadParameter("sources of a Content-Security-Policy, a space between them.")
-    return value
-
-
-def _token(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not re.fullmatch(TOKEN, value):
-        raise click.BadParameter("a token has 8 to 200 letters, digits, or characters of -._~ .")
-    return value
-
-
-def _networks(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    for value in values:
-        try:
-            ip_network(value)
-        except ValueError:
-            raise click.BadParameter(f"{value!r} is no address and no network such as 10.0.0.0/8.") from None
-    return values
-
-
-def _limits(command: Callable[..., None]) -> Callable[..., None]:
-    """An option for each limit, with the default of its field."""
-    limits: dict[str, tuple[str, click.ParamType[Any], str]] = {
-        "max_open_runs": ("N", click.IntRange(1), "Runs that are computed at a time; more stand in line."),
-        "max_waiting": ("N", click.IntRange(0), "Runs that may stand in line."),
-        "max_waiting_by_client": ("N", click.IntRange(0), "Runs of one client that may stand in line."),
-        "runs_per_minute": ("N", click.IntRange(0), "Runs that one client may start in a minute; 0 is no limit."),
-        "shares_per_minute": ("N", click.IntRange(0), "Runs that one client may share in a minute."),
-        "imports_per_minute": ("N", click.IntRange(0), "Files that one client may bring back in a minute."),
-        "reads_per_minute": (
-            "N",
-            click.IntRange(0),
-            "Answers (exact values and such) computed for one client in a minute.",
-        ),
-        "bytes_per_minute": ("SIZE", Size(), "What is stored for one client in a minute."),
-        "clients_per_address": ("N", click.IntRange(1), "As many clients' shares one address may have."),
-    }
-    for name, (metavar, kind, words) in reversed(limits.items()):
-        default = Settings.__dataclass_fields__[name].default
-        stated = size_of(int(str(default))) if isinstance(kind, Size) else default
-        command = click.option(
-            f"--{name.replace('_', '-')}", name, metavar=metavar, default=stated, type=kind, help=words
-        )(command)
-    return command
 
 
 @click.group(
@@ -141,6 +79,15 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
     help="Folder of runs and sessions.  [default: the user's data folder]",
 )
 @click.option(
+    "--database",
+    "database_url",
+    metavar="URL",
+    envvar="DATABASE_URL",
+    show_envvar=True,
+    help=f"PostgreSQL to store in, in place of a file in that folder: {DATABASE_URL_FORM}. "
+    "Others on the machine see what a command line says, and not the environment.",
+)
+@click.option(
     "--keep-runs",
     "keep_runs_days",
     metavar="DAYS",
@@ -159,14 +106,14 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--frame-ancestors",
     default="*",
-    callback=_frame_ancestors,
+    callback=check_frame_ancestors,
     metavar="SOURCES",
     help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
 )
 @click.option(
     "--token",
     envvar="KVSCOPE_TOKEN",
-    callback=_token,
+    callback=check_token,
     show_envvar=True,
     help="A word that is asked for before a run is started, steered, shared or imported; viewing stays open.",
 )
@@ -186,7 +133,7 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
     "--proxy",
     "proxies",
     multiple=True,
-    callback=_networks,
+    callback=check_networks,
     metavar="ADDRESS",
     help="A reverse proxy, or a network of them, whose X-Forwarded-For, -Host, -Proto and -Prefix are believed; "
     "once per proxy.",
@@ -213,8 +160,7 @@ def _limits(command: Callable[..., None]) -> Callable[..., None]:
     type=click.IntRange(0),
     help="Start the engine again after so many seconds without a sign of life; 0 never.",
 )
-@_limits
-@click.option("--database", "database_url", envvar="DATABASE_URL", hidden=True)
+@limit_options
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
 @click.pass_context
@@ -223,8 +169,8 @@ def main(
 ) -> None:
     """Watch a transformer work: every layer, every head, every byte of KV cache.
 
-    Without a command, serves the page. The first line printed is its URL. Runs and sessions are stored in the data
-    folder, or in the PostgreSQL database that the environment names as DATABASE_URL.
+    Without a command, serves the page. The first line printed is its URL. Before a command,
+    --data and --database say where its runs and sessions are.
     """
     if token_file is not None:
         token = token_file.read_text("utf-8").strip()
@@ -249,6 +195,12 @@ def _serve(settings: Settings) -> None:
 @main.command()
 @click.argument("prompt")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
+@click.option(
+    "--figures",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write attention.html, cache.html and time.html to: figures that open without a network.",
+)
 @click.option("--chat", is_flag=True, help="Wrap the prompt in the model's chat template.")
 @click.option("--max-new-tokens", default=32, type=int)
 @click.option("--strategy", default="greedy", type=click.Choice(["greedy", "sample"]))
@@ -265,6 +217,7 @@ def run(
     /,
     prompt: str,
     out: Path,
+    figures: Path | None,
     model: str | None,
     device: str | None,
     dtype: str | None,
@@ -275,12 +228,17 @@ def run(
     from kvscope.app.engine.capture import capture
     from kvscope.app.http.requests import NewRun, new_id
     from kvscope.model.api import Refused
+    from kvscope.reader.errors import CannotRead
+    from kvscope.reader.figure_files import CannotWrite, folder_for_figures, write_figures
 
     try:
         request = check(NewRun, {"prompt": prompt, **fields}).of(new_id(), owner="")
         chosen = model or settings.model, device or settings.device, dtype or settings.dtype
-        capture(settings.service, *chosen, request, out)
-    except Refused as refused:
+        with folder_for_figures(figures) if figures else nullcontext():
+            capture(settings.service, *chosen, request, out)
+            if figures:
+                click.echo(f"{figures}: {', '.join(write_figures(out, figures))}", err=True)
+    except (Refused, CannotRead, CannotWrite) as refused:
         raise WrongUse(str(refused)) from None
     except OSError as error:
         raise WrongUse(f"{out} cannot be written: {error.strerror}.") from None

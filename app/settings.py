@@ -10,6 +10,7 @@ from pathlib import Path
 import platformdirs
 
 DEFAULT_SERVICE = "kvscope.model.service:load_service"
+DATABASE_URL_FORM = "postgresql://user:password@host/name"
 DEFAULT_KEEP_RUNS_DAYS = 90
 MAX_KEEP_RUNS_DAYS = 36_500
 DEFAULT_HUNG_AFTER_S = 4
@@ -46,7 +47,7 @@ class Settings:
     """Whether steps are compiled, which makes them faster: auto or off."""
     open_browser: bool = False
     service: str = DEFAULT_SERVICE
-    database_url: str | None = None
+    database_url: str | None = field(default=None, repr=False)
     """The PostgreSQL to store in; None for an SQLite file in the data folder."""
     keep_runs_days: int = DEFAULT_KEEP_RUNS_DAYS
     """A run that nobody shared is forgotten so many days after it was begun; 0 for never."""
@@ -59,7 +60,7 @@ class Settings:
     """Names by which the server answers, beside localhost and every address."""
     proxies: tuple[str, ...] = ()
     """Addresses and networks of the proxies whose X-Forwarded-For, -Host and -Proto are believed."""
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     """What who starts, steers, shares or imports a run must have; None for nothing."""
     max_open_runs: int = 16
     max_viewers: int = DEFAULT_VIEWERS

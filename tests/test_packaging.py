@@ -304,6 +304,10 @@ def test_constraints_pin_public_versions_and_nothing_local() -> None:
         assert not line.startswith(GPU_LIBRARIES), line
 
 
+def test_figures_need_the_one_install_command_and_no_extra() -> None:
+    assert {"plotly", "nbformat"} <= {Requirement(text).name for text in PROJECT["dependencies"]}
+
+
 def test_everything_required_is_pinned_within_its_range() -> None:
     """What the project asks for, and what that asks for in turn as far as it is installed here."""
     pins = {canonicalize_name(name): version for name, version in (line.split("==") for line in PINS)}

@@ -1,6 +1,7 @@
 """Everything that is stored, as one file, and back again: the same from and to SQLite and PostgreSQL.
 
 A backup is an SQLite database with all tables, as they were at one moment, though a server may be at work.
+SQLite's own `VACUUM INTO` would be one more way beside `_copy`, which PostgreSQL and every restore need all the same.
 """
 
 from __future__ import annotations

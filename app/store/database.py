@@ -1,4 +1,4 @@
-"""Where runs and sessions are stored: an SQLite file in the data folder, or the PostgreSQL that DATABASE_URL names.
+"""Where runs and sessions are stored: an SQLite file in the data folder, or a PostgreSQL.
 
 Its schema is made and brought up to date by the migrations in app/store/migrations, under a lock, whenever it is
 opened. What goes wrong with a database leaves this folder as StoreError: every connection is had from `reading` or
@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from kvscope.app.settings import DATABASE_URL_FORM
 from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.spare import with_spare
 
@@ -47,7 +48,7 @@ LOG_BYTES = 4 * 1024 * 1024
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its database."""
 CONNECT_S = 5
-"""How long to wait for a PostgreSQL that does not answer at all, unless DATABASE_URL has a `connect_timeout`."""
+"""How long to wait for a PostgreSQL that does not answer at all, unless its address has a `connect_timeout`."""
 
 
 @contextmanager
@@ -100,16 +101,16 @@ def _synced(connection: sa.Connection, lasting: bool) -> Iterator[None]:
 def connect(folder: Path, url: str | None = None) -> sa.Engine:
     """The database at `url`, or the file in `folder`, which is made if need be; its schema is the newest.
 
-    Raises StoreError.
+    Raises StoreError, in whose message the password of `url` is not.
     """
-    return with_spare(folder, lambda: _connect(folder, url))
+    return with_spare(folder, lambda: _connect(folder, _parsed(url) if url else None))
 
 
-def _connect(folder: Path, url: str | None) -> sa.Engine:
-    place = _hidden(url) if url else f"The data folder {folder}"
+def _connect(folder: Path, address: sa.URL | None) -> sa.Engine:
+    place = f"The database {_shown(address)}" if address else f"The data folder {folder}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        engine = _engine(folder, url)
+        engine = _postgresql(address) if address else _sqlite(folder)
     except (OSError, ArgumentError, NoSuchModuleError) as error:
         raise StoreError(f"{place} cannot be used: {reason_of(error)}.") from None
     try:
@@ -148,7 +149,7 @@ def _wait_for_lock(connection: sa.Connection, lock: int) -> None:
     deadline = time.monotonic() + TAKE_OVER_S
     while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(lock))):
         if time.monotonic() > deadline:
-            raise StoreError("The database that DATABASE_URL names is in use by another KVScope.")
+            raise StoreError("The database is in use by another KVScope.")
         time.sleep(0.05)
 
 
@@ -173,32 +174,43 @@ def _told_of(error: Exception) -> str:
     return "it does not answer" if name == "OperationalError" else re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
 
 
-def _engine(folder: Path, url: str | None) -> sa.Engine:
-    if not url:
-        if not (folder / FILE).exists():
-            (folder / FILE).touch()
-        # "rw" does not make a file: one that was deleted must not come back empty.
-        place = f"file:{quote(str(folder / FILE))}"
-        engine = sa.create_engine(sa.URL.create("sqlite", database=place, query={"mode": "rw", "uri": "true"}))
-        sa.event.listen(engine, "connect", _set_pragmas)
-        _notice_deletion(engine, folder / FILE)
-        return engine
-    parsed = sa.make_url(url)
-    if parsed.drivername not in POSTGRESQL:
-        raise ArgumentError("DATABASE_URL must begin with postgresql://")
-    if "connect_timeout" not in parsed.query:
-        parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_S)})
+def _sqlite(folder: Path) -> sa.Engine:
+    if not (folder / FILE).exists():
+        (folder / FILE).touch()
+    # "rw" does not make a file: one that was deleted must not come back empty.
+    place = f"file:{quote(str(folder / FILE))}"
+    engine = sa.create_engine(sa.URL.create("sqlite", database=place, query={"mode": "rw", "uri": "true"}))
+    sa.event.listen(engine, "connect", _set_pragmas)
+    _notice_deletion(engine, folder / FILE)
+    return engine
+
+
+def _postgresql(address: sa.URL) -> sa.Engine:
+    if "connect_timeout" not in address.query:
+        address = address.update_query_dict({"connect_timeout": str(CONNECT_S)})
     try:
         from kvscope.app.store.postgresql import PatientConnection
 
-        parsed = parsed.set(drivername="postgresql+psycopg")
-        engine = sa.create_engine(parsed, pool_pre_ping=True, pool_timeout=FREE_S)
+        engine = sa.create_engine(address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_timeout=FREE_S)
     except ImportError:
         raise ArgumentError("PostgreSQL needs one more package: pip install 'kvscope[postgresql]'") from None
     sa.event.listen(
         engine, "do_connect", lambda _dialect, _record, args, named: PatientConnection.connect(*args, **named)
     )
     return engine
+
+
+def _parsed(url: str) -> sa.URL:
+    """Raises StoreError, with nothing of `url` in its message: any part of what cannot be read may be the password."""
+    try:
+        address = sa.make_url(url)
+        # Of a password with an @ in it, what follows the @ passes for the host, and the host is shown.
+        if address.drivername in POSTGRESQL and "@" not in f"{address.host}{address.database}":
+            return address
+    except (ArgumentError, ValueError):
+        pass
+    must = f"must be like {DATABASE_URL_FORM}, with %40 for an @ in the password"
+    raise StoreError(f"The database's address, from --database or DATABASE_URL, {must}.")
 
 
 class _Deleted(OSError):
@@ -229,12 +241,9 @@ def is_key(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
-def _hidden(url: str) -> str:
-    """What to call a database in a message, without its password."""
-    try:
-        return f"The database {sa.make_url(url).render_as_string(hide_password=True)}"
-    except ArgumentError:
-        return "The database at DATABASE_URL"
+def _shown(address: sa.URL) -> str:
+    """What to call a database in a message: a password may also be among what follows the `?`."""
+    return address.set(query={}).render_as_string(hide_password=True)
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:

@@ -1,4 +1,4 @@
-"""Plotly figures of a run, for notebooks. Each says in its title whether its numbers were measured or computed.
+"""Plotly figures of a run. Each says in its title whether its numbers were measured or computed.
 
 Colours mean what they mean on the page: blue was there before, amber is computed in the step, green is the output.
 Plotly takes every text for HTML, so all text of a token or a model is escaped (`shown`, `plain`).
@@ -12,12 +12,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from kvscope.app.travel.palette import light
+from kvscope.model.log.reader import LogReader
 from kvscope.reader.errors import CannotRead, NotThere
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-    from kvscope.reader.run import Run
 
 PAGE = light()
 INK, MUTED, LINE, CACHED, COMPUTED, OUTPUT = (
@@ -36,21 +35,22 @@ PARTS_OF_TIME = (
 )
 
 
-def figure(run: Run, kind: str, **where: int | None) -> go.Figure:
-    """The figure of that kind; `where`: step, layer and head, for "attention" alone. Raises CannotRead, NotThere."""
+def figure(log: LogReader, kind: str, **where: int | None) -> go.Figure:
+    """The figure of that kind; `where`: step, layer and head, for "attention" alone, which needs all three.
+
+    Raises CannotRead, NotThere, and what the log raises.
+    """
     if kind not in KINDS:
         raise CannotRead(f"There is no figure {kind!r}: there are {', '.join(KINDS)}.")
     if kind != "attention" and any(value is not None for value in where.values()):
         raise CannotRead(f"The figure {kind!r} shows the whole run: it takes no step, layer or head.")
-    try:
-        import plotly.graph_objects  # noqa: F401
-    except ImportError:
-        raise CannotRead('Figures need Plotly, which is not installed: pip install "kvscope[notebook]".') from None
-    drawn: go.Figure = KINDS[kind](run, **where) if kind == "attention" else KINDS[kind](run)
+    if not log.steps:
+        raise NotThere("This has no complete step, and figures are drawn of the steps of a run.")
+    drawn: go.Figure = KINDS[kind](log, **where) if kind == "attention" else KINDS[kind](log)
     return drawn
 
 
-def attention(run: Run, step: int | None, layer: int | None, head: int | None) -> go.Figure:
+def attention(log: LogReader, step: int, layer: int, head: int) -> go.Figure:
     """Where every token up to a step looks, in one head: rows of the step amber, of earlier steps grey.
 
     Colours go by the root of the weight, as on the page, so that small weights are seen.
@@ -58,20 +58,15 @@ def attention(run: Run, step: int | None, layer: int | None, head: int | None) -
     import numpy as np
     import plotly.graph_objects as go
 
-    if step is None or layer is None or head is None:
-        shown_first = run.opening()
-        step, layer, head = (
-            given if given is not None else first for given, first in zip((step, layer, head), shown_first, strict=True)
-        )
-    newest = run.positions(step)
-    labels = [f"{at} {shown(token)}" for at, token in enumerate(run.log.tokens[: newest.stop])]
+    newest = log.rows(step)
+    labels = [f"{at} {shown(token)}" for at, token in enumerate(log.tokens[: newest.stop])]
     weights = np.full((newest.stop, newest.stop), np.nan, np.float32)
     for each in range(step + 1):
-        rows = run.positions(each)
-        weights[rows.start : rows.stop, : rows.stop] = run.attention(each, layer, head)
+        rows = log.rows(each)
+        weights[rows.start : rows.stop, : rows.stop] = log.attention(each, layer, head)
     weights[np.triu_indices(newest.stop, 1)] = np.nan
     at = np.arange(newest.stop)[:, None]
-    earlier = (run.log.reused <= at) & (at < newest.start)
+    earlier = (log.reused <= at) & (at < newest.start)
     figure = go.Figure()
     for name, its, colours in (("earlier steps", earlier, GREYS), ("this step", at >= newest.start, AMBERS)):
         if its.any():
@@ -88,13 +83,13 @@ def attention(run: Run, step: int | None, layer: int | None, head: int | None) -
                 hoverongaps=False,
                 hovertemplate="%{y} → %{x}<br>weight %{z:.4f}<extra></extra>",
             )
-    phase = run.steps[step]["phase"]
+    phase = log.steps[step]["phase"]
     told = f"amber: step {step} ({phase})" + ("; grey: rows of earlier steps" if step else "")
-    told += f"; rows 0 to {run.log.reused - 1} were read from the cache" if run.log.reused else ""
+    told += f"; rows 0 to {log.reused - 1} were read from the cache" if log.reused else ""
     _titled(
         figure,
         f"Where each token looks: layer {layer}, head {head}",
-        f"computed by {plain(run.model['name'])}, kept within 0.004 · {told}",
+        f"computed by {plain(log.open['model']['name'])}, kept within 0.004 · {told}",
     )
     size = min(LARGEST_PX, max(SMALLEST_PX, CELL_PX * newest.stop))
     figure.update_layout(width=size + 260, height=size + 250)
@@ -104,12 +99,12 @@ def attention(run: Run, step: int | None, layer: int | None, head: int | None) -
     return figure
 
 
-def cache(run: Run) -> go.Figure:
+def cache(log: LogReader) -> go.Figure:
     """Bytes of K and V that the run held after each step, and those that the step wrote."""
     import plotly.graph_objects as go
 
-    kv = [step["kv"] for step in run.steps]
-    labels = _step_labels(run)
+    kv = [step["kv"] for step in log.steps]
+    labels = _step_labels(log)
     written = [each["bytes_written"] for each in kv]
     before = [each["bytes_used"] - each["bytes_written"] for each in kv]
     positions = [each["positions"] for each in kv]
@@ -144,11 +139,11 @@ def cache(run: Run) -> go.Figure:
     return figure
 
 
-def time(run: Run) -> go.Figure:
+def time(log: LogReader) -> go.Figure:
     """Wall time of each step by part: prefill on a scale of its own, as it takes many times what a token does."""
     from plotly.subplots import make_subplots
 
-    steps, labels = run.steps, _step_labels(run)
+    steps, labels = log.steps, _step_labels(log)
     decodes = len(steps) > 1
     figure = make_subplots(
         1,
@@ -175,7 +170,7 @@ def time(run: Run) -> go.Figure:
     if decodes:
         mean = sum(step["ms"]["total"] for step in steps[1:]) / (len(steps) - 1)
         told += f", then {mean:,.1f} ms a token ({1000 / mean:,.1f} tokens/s) on average"
-    _titled(figure, "Time of each step", f"measured by a clock on {plain(run.model['device'])} · {told}")
+    _titled(figure, "Time of each step", f"measured by a clock on {plain(log.open['model']['device'])} · {told}")
     figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
     figure.update_xaxes(type="category")
     figure.update_yaxes(rangemode="tozero", ticksuffix=" ms")
@@ -183,17 +178,17 @@ def time(run: Run) -> go.Figure:
     return figure
 
 
-def lens(run: Run) -> go.Figure:
+def lens(log: LogReader) -> go.Figure:
     """The probability of each chosen token, had the model stopped after each layer (logit lens)."""
     import plotly.graph_objects as go
 
-    if run.level == "attention":
+    if log.values_level is None:
         raise NotThere(
             "No exact values are stored with this run, and the lens is made of them: "
             'share the run with values "qkv" or "block" and open the session.'
         )
-    answers = [run.log.lens(step)["layers"] for step in range(len(run.steps))]
-    labels = _step_labels(run)
+    answers = [log.lens(step)["layers"] for step in range(len(log.steps))]
+    labels = _step_labels(log)
     layers = [answer["layer"] for answer in answers[0]]
     by_layer = list(zip(*answers, strict=True))
     figure = go.Figure(
@@ -212,7 +207,7 @@ def lens(run: Run) -> go.Figure:
     _titled(
         figure,
         "What the model would have said after each layer",
-        f"computed by {plain(run.model['name'])}: probability of the token that each step chose",
+        f"computed by {plain(log.open['model']['name'])}: probability of the token that each step chose",
     )
     figure.update_layout(height=max(SMALLEST_PX, CELL_PX * len(layers) + 200))
     figure.update_xaxes(title="step, and the token it chose", type="category")
@@ -250,8 +245,8 @@ def _guess(answer: dict[str, Any]) -> str:
     return f"rank {answer['chosen']['rank'] + 1:,} · likeliest: {shown(best)} ({best['prob']:.4f})"
 
 
-def _step_labels(run: Run) -> list[str]:
-    return [f"{number} {shown(step['token'])}" for number, step in enumerate(run.steps)]
+def _step_labels(log: LogReader) -> list[str]:
+    return [f"{number} {shown(step['token'])}" for number, step in enumerate(log.steps)]
 
 
 def _by_root(colours: Iterable[str]) -> list[tuple[float, str]]:

@@ -138,12 +138,17 @@ class Run:
         """A Plotly figure: "attention" of a head at a step, both as `opening` has them unless said; the KV "cache" and
         the "time" of all steps; the "lens", what each layer would have said, where exact values are stored.
 
-        Raises CannotRead without Plotly (pip install "kvscope[notebook]"), or for another kind.
+        Raises CannotRead for another kind, and NotThere where the run has nothing to draw it of.
         """
         from kvscope.reader import figures
 
+        if kind == "attention" and None in (step, layer, head):
+            first = self.opening()
+            step, layer, head = (
+                shown if said is None else said for said, shown in zip((step, layer, head), first, strict=True)
+            )
         with _asking():
-            return figures.figure(self, kind, step=step, layer=layer, head=head)
+            return figures.figure(self.log, kind, step=step, layer=layer, head=head)
 
     def _repr_html_(self) -> str:
         """The run itself, in a notebook's cell."""

@@ -11,7 +11,8 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from kvscope.app.cli import Size, main
+from kvscope.app.cli import main
+from kvscope.app.store.database import FILE
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -19,6 +20,7 @@ from kvscope.app.travel.importing import read_file
 from kvscope.model.log.frames import header, relabel, split
 from tests.support.live_server import FAKE, ROOT
 from tests.support.stored import log_of, run_of
+from tests.support.tiny_files import write_folder
 from tests.support.waiting import eventually
 
 RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
@@ -68,6 +70,7 @@ def test_run_keeps_weights_as_it_is_told(
         (["run", "abc", "--out", "OUT", "--max-new-tokens", "257"], "max_new_tokens must be from 1 to 256"),
         (["run", "abc", "--out", "OUT", "--model", "refused"], "truncated"),
         (["run", "abc", "--out", "OUT/below"], "No such file"),
+        (["run", "abc", "--out", "OUT", "--figures", "OUT/below"], "out/below cannot be written: No such file"),
         (["run", "abc"], "--out"),
         (["--port", "65536"], "65535"),
         (["--dtype", "float16"], "'float16' is not one of 'float32', 'bfloat16'"),
@@ -85,8 +88,23 @@ def test_what_the_user_got_wrong_is_one_message_and_exit_code_2(
     assert "Traceback" not in result.stderr
 
 
+def test_run_writes_figures_of_what_it_ran(tmp_path: Path) -> None:
+    """With a model of its own kind: the fake's frames are not all that a reader asks for."""
+    write_folder(tmp_path / "model", "llama")
+    out, figures = tmp_path / "figures" / "f.safetensors", tmp_path / "figures"
+    words = ["run", "abc", "--out", str(out), "--max-new-tokens", "3", "--model", str(tmp_path / "model")]
+    result = CliRunner().invoke(main, [*words, "--figures", str(figures)])
+    assert result.exit_code == 0, result.output
+    assert f"{figures}: attention.html, cache.html, plotly.min.js, time.html\n" in result.stderr
+    assert {path.name for path in figures.iterdir()} == {
+        *("f.safetensors", "attention.html", "cache.html", "plotly.min.js", "time.html")
+    }
+    assert "amber: step 2 (decode)" in (figures / "attention.html").read_text("utf-8")
+
+
 def test_a_refused_run_leaves_no_file_behind(tmp_path: Path) -> None:
-    assert kvscope("run", "abc", "--out", str(tmp_path / "new"), "--model", "refused").exit_code == 2
+    refused = "run", "abc", "--out", str(tmp_path / "new"), "--figures", str(tmp_path / "figures")
+    assert kvscope(*refused, "--model", "refused").exit_code == 2
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "old").write_bytes(b"kept")
     assert kvscope("run", "abc", "--out", str(tmp_path / "old"), "--model", "refused").exit_code == 2
@@ -117,7 +135,7 @@ def test_models_says_what_can_be_loaded() -> None:
 
 def test_help_names_every_public_option() -> None:
     text = kvscope("--help").stdout
-    for option in ("--host", "--port", "--model", "--device", "--dtype", "--data", "--open"):
+    for option in ("--host", "--port", "--model", "--device", "--dtype", "--data", "--database", "--open"):
         assert option in text
     assert "--service" not in text
 
@@ -129,6 +147,27 @@ def test_the_url_is_the_first_line_printed(tmp_path: Path) -> None:
         assert process.stdout.readline().startswith("http://127.0.0.1:")
         process.terminate()
         eventually(lambda: process.poll() is not None)
+
+
+@pytest.mark.parametrize("as_option", [True, False])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("--port 0", "stats", "backup FILE", "restore FILE", "export a --out f.html"),
+        *("runs list", "runs delete a", "sessions list", "sessions delete a"),
+    ],
+)
+def test_every_command_looks_into_the_database_that_is_named_and_keeps_its_password(
+    kept: Path, tmp_path: Path, command: str, as_option: bool
+) -> None:
+    with RunLog(kept):
+        (tmp_path / "file").write_bytes((kept / FILE).read_bytes())
+    url = "postgresql://me:secret@localhost:1/none"
+    words = [*(("--database", url) if as_option else ()), *command.replace("FILE", str(tmp_path / "file")).split()]
+    result = CliRunner().invoke(main, ["--data", str(kept), *words], env={"DATABASE_URL": None if as_option else url})
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "The database postgresql://me:***@localhost:1/none cannot be used: " in result.stderr
+    assert "secret" not in result.stderr
 
 
 @pytest.fixture
@@ -218,13 +257,3 @@ def test_an_operator_lists_and_deletes_what_is_stored(tmp_path: Path) -> None:
         figures = dict(line.rsplit(maxsplit=1) for line in kvscope(*data, "stats").output.splitlines())
         assert (figures["runs"], figures["sessions"], figures["bytes of sessions"]) == ("1", "0", "0")
         assert int(figures["bytes on the disk"].replace(",", "")) > int(figures["bytes of runs"].replace(",", ""))
-
-
-@pytest.mark.parametrize(("said", "size"), [("0", 0), ("500MB", 500_000_000), ("1.5 gb", 1_500_000_000), ("7", 7)])
-def test_a_size_is_read_as_it_is_said(said: str, size: int) -> None:
-    assert Size().convert(said, None, None) == size
-
-
-def test_a_size_that_is_none_is_refused() -> None:
-    for said in ("-1", "10GiB", "lots"):
-        assert "such as 500MB or 10GB" in kvscope("--max-disk", said).output

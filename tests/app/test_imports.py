@@ -44,8 +44,8 @@ def loaded_by(code: str) -> set[str]:
         *("http.live", "http.runs", "http.sessions", "http.files", "http.pages"),
     ],
 )
-def test_the_web_process_loads_no_tensor_library(module: str) -> None:
-    assert not loaded_by(f"import kvscope.app.{module}").intersection(TENSORS)
+def test_the_web_process_loads_no_library_of_tensors_or_figures(module: str) -> None:
+    assert not loaded_by(f"import kvscope.app.{module}").intersection({*TENSORS, "plotly"})
 
 
 def test_an_application_without_recordings_to_store_loads_no_tensor_library(tmp_path: Path) -> None:

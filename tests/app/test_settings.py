@@ -8,7 +8,7 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from kvscope.app.settings import default_data_dir
+from kvscope.app.settings import Settings, default_data_dir
 
 
 @pytest.fixture
@@ -32,3 +32,7 @@ def test_data_of_an_earlier_version_is_found_on_macos(monkeypatch: pytest.Monkey
     monkeypatch.setattr("platformdirs.PlatformDirs", MacOS)
     (home / ".local" / "share" / "kvscope").mkdir(parents=True)
     assert default_data_dir() == home / ".local" / "share" / "kvscope"
+
+
+def test_settings_that_are_printed_have_no_secrets() -> None:
+    assert "secret" not in repr(Settings(database_url="postgresql://me:secret@host/name", token="secret-word"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 import kvscope
 from kvscope.model.log.frames import join, relabel, split
 from kvscope.reader.figures import KINDS, plain, shown
-from tests.support.recorded import CAPITAL
+from tests.support.recorded import CAPITAL, SERVING
 
 
 @pytest.fixture(scope="module")
@@ -111,15 +110,11 @@ def test_another_figure_or_a_place_that_is_not_taken_is_refused(run: kvscope.Run
         run.figure("cache", step=1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_without_plotly_a_sentence_says_how_to_get_it(
-    run: kvscope.Run, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
-    with pytest.raises(kvscope.CannotRead, match=r'^Figures need Plotly, .*: pip install "kvscope\[notebook\]"\.$'):
-        run.figure(kind)
-    assert run.attention(0, 0, 0).shape == (37, 37)
+def test_a_workload_has_no_steps_to_draw() -> None:
+    workload = kvscope.open(SERVING)
+    for kind in ("cache", "time", "lens"):
+        with pytest.raises(kvscope.NotThere, match=r"^This has no complete step, .*\.$"):
+            workload.figure(kind)
 
 
 def token(text: str, special: bool = False) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def test_an_id_is_looked_up_where_the_command_line_looks(kept: Kept, monkeypatch
     monkeypatch.setattr(opening, "default_data_dir", lambda: kept.folder)
     assert kvscope.open(kept.session).level == "qkv"
     monkeypatch.setenv("DATABASE_URL", "mysql://elsewhere")
-    assert "DATABASE_URL must begin with postgresql://" in refusal(kept.session)
+    assert "DATABASE_URL, must be like postgresql://" in refusal(kept.session)
     assert kvscope.open(kept.session, data=kept.folder).level == "qkv"
 
 

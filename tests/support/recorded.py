@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CAPITAL = ROOT / "app" / "recordings" / "capital.safetensors"
 CODE = ROOT / "app" / "recordings" / "code.safetensors"
+SERVING = ROOT / "app" / "recordings" / "serving.safetensors"
 OLD = ROOT / "tests" / "fixtures" / "sessions" / "v1.safetensors"
 
 

@@ -213,14 +213,13 @@ def test_a_backup_that_fails_leaves_the_earlier_one(
     assert file.read_bytes() == before
 
 
-def command(*words: str, **environment: str) -> Result:
-    return CliRunner().invoke(main, [*words], env=environment)
+def command(*words: str) -> Result:
+    return CliRunner().invoke(main, [*words])
 
 
 def test_the_commands_say_what_they_did(place: Place, tmp_path: Path) -> None:
     file, (folder, url) = str(tmp_path / "backup"), place
-    environment = {"DATABASE_URL": url} if url else {}
-    done = command("--data", str(folder), "backup", file, **environment)
+    done = command("--data", str(folder), *(("--database", url) if url else ()), "backup", file)
     assert (done.exit_code, done.output) == (0, f"{file} has 4 runs and 2 saved sessions.\n")
     done = command("--data", str(tmp_path / "second"), "restore", file)
     assert (done.exit_code, done.output) == (0, "There are 4 runs and 2 saved sessions now.\n")

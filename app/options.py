@@ -1,0 +1,86 @@
+"""What options of the command line take and how it is checked; and the limits, each an option made of its setting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from ipaddress import ip_network
+from typing import Any, ClassVar
+
+import click
+
+from kvscope.app.settings import Settings
+
+TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
+"""What an address can have after its #."""
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes, such as 500MB or 10GB; powers of 1000, as disks are sold."""
+
+    name = "size"
+    powers: ClassVar[dict[str, int]] = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+    def convert(self, value: str | int, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        """Its bytes. Raises BadParameter."""
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
+        if found is None:
+            self.fail("a size such as 500MB or 10GB, or 0.", parameter, context)
+        return int(float(found[1]) * self.powers[found[2] or ""])
+
+
+def size_of(size: int) -> str:
+    """As `--max-disk` takes it and a person reads it."""
+    power = next(power for power in reversed(Size.powers.values()) if size >= power or power == 1)
+    unit = next(unit for unit, each in Size.powers.items() if each == power) or "bytes"
+    return f"{size / power:.3g}{'' if unit != 'bytes' else ' '}{unit}"
+
+
+def check_frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """The value. Raises BadParameter for what would be more than one directive."""
+    if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
+        raise click.BadParameter("sources of a Content-Security-Policy, a space between them.")
+    return value
+
+
+def check_token(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """The value. Raises BadParameter for what an address could not have."""
+    if value is not None and not re.fullmatch(TOKEN, value):
+        raise click.BadParameter("a token has 8 to 200 letters, digits, or characters of -._~ .")
+    return value
+
+
+def check_networks(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """The values. Raises BadParameter for the first that is neither an address nor a network."""
+    for value in values:
+        try:
+            ip_network(value)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is no address and no network such as 10.0.0.0/8.") from None
+    return values
+
+
+def limit_options(command: Callable[..., None]) -> Callable[..., None]:
+    """An option for each limit, with the default of its field."""
+    limits: dict[str, tuple[str, click.ParamType[Any], str]] = {
+        "max_open_runs": ("N", click.IntRange(1), "Runs that are computed at a time; more stand in line."),
+        "max_waiting": ("N", click.IntRange(0), "Runs that may stand in line."),
+        "max_waiting_by_client": ("N", click.IntRange(0), "Runs of one client that may stand in line."),
+        "runs_per_minute": ("N", click.IntRange(0), "Runs that one client may start in a minute; 0 is no limit."),
+        "shares_per_minute": ("N", click.IntRange(0), "Runs that one client may share in a minute."),
+        "imports_per_minute": ("N", click.IntRange(0), "Files that one client may bring back in a minute."),
+        "reads_per_minute": (
+            "N",
+            click.IntRange(0),
+            "Answers (exact values and such) computed for one client in a minute.",
+        ),
+        "bytes_per_minute": ("SIZE", Size(), "What is stored for one client in a minute."),
+        "clients_per_address": ("N", click.IntRange(1), "As many clients' shares one address may have."),
+    }
+    for name, (metavar, kind, words) in reversed(limits.items()):
+        default = Settings.__dataclass_fields__[name].default
+        stated = size_of(int(str(default))) if isinstance(kind, Size) else default
+        command = click.option(
+            f"--{name.replace('_', '-')}", name, metavar=metavar, default=stated, type=kind, help=words
+        )(command)
+    return command
