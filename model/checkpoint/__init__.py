@@ -47,7 +47,7 @@ class Checkpoint:
     stored: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.tokenizer.rows = self.config.vocab  # the one fact that a tokenizer needs of the weights beside it
+        self.tokenizer.fit(self.config.vocab, self.source)
 
 
 def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> Checkpoint:

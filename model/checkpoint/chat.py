@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
@@ -12,12 +13,17 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kvscope.model.api import Refused
 
 _PROBE = ({"role": "user", "content": "Hello"},)
 _LONGEST_REASON = 300
+_SECONDS = 0.5
+"""Of a processor, for one conversation; a template takes thousandths of one."""
+_LARGEST = 10_000_000
+"""Characters or items that one multiplication may make, and the largest power."""
 
 
 class ChatTemplate:
@@ -48,7 +54,11 @@ class ChatTemplate:
         source = _without_tools(self._source)
         given = {"messages": list(messages), "tools": None, "documents": None, "add_generation_prompt": True}
         try:
-            return _environment().from_string(source).render(**self._names, **given)
+            text = _environment().template(source).render(**self._names, **given)
+            text.encode()
+            return text
+        except UnicodeEncodeError:
+            raise _unavailable("The model's chat template writes half a character (a lone surrogate)") from None
         except jinja2.TemplateSyntaxError as error:
             raise _unavailable(f"The model's chat template cannot be read: {error.message}") from None
         except Exception as error:
@@ -86,9 +96,49 @@ class _Generation(Extension):
         return nodes.Scope(parser.parse_statements(("name:endgeneration",), drop_needle=True), lineno=line)
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
-    extensions = [loopcontrols, _Generation]
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
+class _Bounded(ImmutableSandboxedEnvironment):
+    """A sandbox that ends, too: neither loops nor macros go on for long, and nothing is multiplied without bound."""
+
+    intercepted_binops = frozenset(("*", "**"))
+
+    def __init__(self, **options: Any):
+        super().__init__(**options)
+        self._until = time.thread_time() + _SECONDS  # which does not pass while others compute
+
+    def template(self, source: str) -> jinja2.Template:
+        """Compile, with a look at the clock in every round of every loop."""
+        tree = self.parse(source)
+        for loop in tree.find_all(nodes.For):
+            look = nodes.Call(nodes.EnvironmentAttribute("in_time"), [], [], None, None, lineno=loop.lineno)
+            if loop.test is None:
+                loop.body.insert(0, nodes.ExprStmt(look, lineno=loop.lineno))
+            else:
+                loop.test = nodes.And(look, loop.test, lineno=loop.lineno)
+        return jinja2.Template.from_code(self, self.compile(tree), self.make_globals(None))
+
+    def in_time(self) -> bool:
+        """Raises TemplateRuntimeError where the time is up."""
+        if time.thread_time() > self._until:
+            raise jinja2.TemplateRuntimeError(f"it takes longer than {_SECONDS:g} seconds, as if it had no end")
+        return True
+
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
+        __self.in_time()
+        return super().call(__context, __obj, *args, **kwargs)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        if operator == "**":
+            much = abs(right) > 64 or abs(left) > _LARGEST
+        else:
+            many = [len(each) if hasattr(each, "__len__") else each for each in (left, right)]
+            much = many != [left, right] and many[0] * many[1] > _LARGEST
+        if much:
+            raise jinja2.TemplateRuntimeError(f"it makes something too large with {operator}")
+        return super().call_binop(context, operator, left, right)
+
+
+def _environment() -> _Bounded:
+    environment = _Bounded(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _Generation])
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise
     environment.globals["strftime_now"] = lambda format: datetime.now().strftime(format)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +142,7 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
     def real(key: str, default: float | None = None) -> float:
         value = own.get(key, default)
         if not isinstance(value, float) or not 0 < value < math.inf:
-            raise Malformed(f"is corrupted: its {arch}.{key} is {value!r}, not a positive number")
+            raise Malformed(f"is corrupted: its {arch}.{key} is {value!r}, not a positive number of a float type")
         return value
 
     if own.get("expert_count"):
@@ -152,19 +152,28 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
             raise Malformed(f"sets {arch}.{key} to {value!r}, which may change what it computes and is not supported")
     rms = arch != "gpt2"
     heads, d = whole("attention.head_count"), whole("embedding_length")
-    head_dim = whole("attention.key_length", d // heads or None)
-    if whole("rope.dimension_count", head_dim) != head_dim or whole("attention.value_length", head_dim) != head_dim:
-        raise Malformed("rotates only a part of each head or has values of another width, which is not supported")
+    if heads > d:
+        raise Malformed(f"is corrupted: its {arch}.attention.head_count is {heads}, for a width of {d}")
+    head_dim = whole("attention.key_length", d // heads)
+    for key in ("rope.dimension_count", "attention.value_length"):
+        if (told := whole(key, head_dim)) != head_dim:
+            raise Malformed(f"sets {arch}.{key} to {told}; only the width of a head, {head_dim}, is supported")
     kv_heads = whole("attention.head_count_kv", heads)
     if heads % kv_heads or head_dim % 2:
         raise Malformed(f"is corrupted: {heads} heads of width {head_dim} cannot share {kv_heads} K/V heads")
     embed = tensors.get("token_embd.weight")
     if embed is None or len(embed.shape) != 2:
         raise Malformed("is incomplete: it has no token embedding (token_embd.weight)")
+    if isinstance(tokens := meta.get("tokenizer.ggml.tokens"), list) and len(tokens) != embed.shape[0]:
+        raise Malformed(
+            f"contradicts itself: it has {len(tokens):,} tokens (tokenizer.ggml.tokens) and an embedding"
+            f" (token_embd.weight) of {embed.shape[0]:,} rows"
+        )
     layers, context = whole("block_count"), whole("context_length")
     if f"blk.{layers - 1}.attn_norm.weight" not in tensors:
         raise Malformed(f"is incomplete: it announces {layers} layers, but has no tensors for layer {layers - 1}")
-    scaling = _rope_scaling(own, tensors, decode, real) if rms else None
+    scaling = _rope_scaling(own, tensors, decode, real, whole, head_dim) if rms else None
+    window = whole("attention.sliding_window") if own.get("attention.sliding_window") else None  # 0 is for none
     if _SHORT in tensors:
         context = min(context, whole("rope.scaling.original_context_length", context))
     return ModelConfig(
@@ -183,12 +192,13 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
         positions="rotary" if rms else "learned",
         rope_theta=real("rope.freq_base", 10000.0),
         rope_scaling=scaling,
-        qkv_bias="blk.0.attn_qkv.bias" in tensors or "blk.0.attn_q.bias" in tensors,
-        out_bias="blk.0.attn_output.bias" in tensors,
-        mlp_bias="blk.0.ffn_down.bias" in tensors,
-        qk_norm="blk.0.attn_q_norm.weight" in tensors,
+        # GPT-2 has its biases and Qwen3 its norms in any case, other families only as here; llama.cpp holds to it too.
+        qkv_bias=not rms or "blk.0.attn_q.bias" in tensors,
+        out_bias=not rms or "blk.0.attn_output.bias" in tensors,
+        mlp_bias=not rms or "blk.0.ffn_down.bias" in tensors,
+        qk_norm=arch == "qwen3",
         tied="output.weight" not in tensors,
-        window=own.get("attention.sliding_window") or None,
+        window=window,
     )
 
 
@@ -206,6 +216,8 @@ def _rope_scaling(
     tensors: dict[str, TensorInfo],
     decode: Callable[[TensorInfo], np.ndarray],
     real: Callable[[str, float | None], float],
+    whole: Callable[[str, int | None], int],
+    head_dim: int,
 ) -> Scaling | None:
     """As llama.cpp reads it: a factor without a type is linear, and divisors come in a tensor beside the keys."""
     kind = own.get("rope.scaling.type", "linear")
@@ -214,20 +226,33 @@ def _rope_scaling(
     if kind not in ("none", "linear", "yarn", "longrope"):
         raise Malformed(f"scales its positions by {kind!r}, which is not supported")
     attention = real("rope.scaling.attn_factor", real("rope.scaling.yarn_attn_factor", 1.0))
-    stored = next((tensors[name] for name in (_SHORT, _DIVISORS) if name in tensors), None)
-    if stored is not None:
+    there = [name for name in (_SHORT, _LONG, _DIVISORS) if name in tensors]
+    for name in there:
+        if tensors[name].shape != (head_dim // 2,):
+            raise Malformed(
+                f"is corrupted: the tensor {name!r} has shape {list(tensors[name].shape)}, not {[head_dim // 2]}"
+            )
+        if name != _DIVISORS and kind != "longrope":
+            raise Malformed(f"has the tensor {name!r}, but its rope.scaling.type is {kind!r} and not 'longrope'")
+    if there and there[0] != _LONG:
+        stored = tensors[there[0]]
+        divisors = decode(stored)
+        if not (np.isfinite(divisors).all() and divisors.all()):
+            raise Malformed(f"is corrupted: the tensor {stored.name!r} holds values that are zero, NaN or infinite")
         if kind == "yarn" or (kind == "linear" and factor != 1):
             raise Malformed(
                 f"scales its positions by {kind!r} and by the tensor {stored.name!r}: which of them counts?"
             )
-        return {"rope_type": "divisors", "divisors": decode(stored).tolist(), "attention_factor": attention}
+        return {"rope_type": "divisors", "divisors": divisors.tolist(), "attention_factor": attention}
     if kind == "longrope":
         raise Malformed(f"is incomplete: it scales its positions by 'longrope', but has no tensor {_SHORT!r}")
+    if kind == "yarn" and factor < 1:
+        raise Malformed(f"scales its positions by 'yarn' and a factor of {factor}; only 1 and more is supported")
     if kind == "yarn" and factor > 1:
         return {
             "rope_type": "yarn",
             "factor": factor,
-            "original_max_position_embeddings": own.get("rope.scaling.original_context_length", own["context_length"]),
+            "original_max_position_embeddings": whole("rope.scaling.original_context_length", own["context_length"]),
             "beta_fast": real("rope.scaling.yarn_beta_fast", 32.0),
             "beta_slow": real("rope.scaling.yarn_beta_slow", 1.0),
             "truncate": True,
@@ -238,7 +263,7 @@ def _rope_scaling(
 
 def _check_tensors(header: Header, config: ModelConfig) -> None:
     """Every part there with its shape, and no tensor that would be silently ignored. Raises Malformed."""
-    known = {_DIVISORS, _SHORT, _LONG}
+    known = {_DIVISORS, _SHORT, _LONG} if config.arch == "llama" else set()  # the one that llama.cpp has them for
     for slot in slots(config):
         for part, rows in slot.parts:
             name = file_name(part)
@@ -246,10 +271,11 @@ def _check_tensors(header: Header, config: ModelConfig) -> None:
             info = header.tensors.get(name)
             if info is None:
                 raise Malformed(f"is incomplete: the tensor {name!r} is missing")
-            if info.shape != (rows, *slot.shape[1:]):
-                raise Malformed(
-                    f"is corrupted: the tensor {name!r} has shape {list(info.shape)}, not {[rows, *slot.shape[1:]]}"
-                )
+            wanted = (rows, *slot.shape[1:])
+            if info.shape[-len(wanted) :] == wanted and set(info.shape[: -len(wanted)]) == {1}:
+                header.tensors[name] = info = replace(info, shape=wanted)  # a file may pad shapes with ones
+            if info.shape != wanted:
+                raise Malformed(f"is corrupted: the tensor {name!r} has shape {list(info.shape)}, not {list(wanted)}")
     if unknown := sorted(header.tensors.keys() - known):
         raise Malformed(
             f"holds tensors that its architecture {config.arch!r} does not have here, such as {unknown[0]!r}"
@@ -265,7 +291,7 @@ class _Reader:
     def read(self, part: str, out: torch.Tensor) -> None:
         info = self._tensors[file_name(part)]
         target = out.numpy()
-        _decode(info, target.reshape(len(target), -1))
+        _decode(info, target.reshape(-1, target.shape[-1]))
         if (ordered := self._in_order(part, target)) is not target:
             target[:] = ordered
 

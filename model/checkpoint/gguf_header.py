@@ -105,17 +105,24 @@ def read_header(data: mmap.mmap | bytes) -> Header:
     metadata: dict[str, Any] = {}
     for _ in range(key_count):
         key = cursor.string()
+        if key in metadata:
+            raise Malformed(f"is corrupted: it sets {key} twice")
         metadata[key] = cursor.value(cursor.value_type())
     described = [cursor.tensor() for _ in range(tensor_count)]
     alignment = metadata.get("general.alignment", _DEFAULT_ALIGNMENT)
-    if not isinstance(alignment, int) or alignment <= 0 or alignment % 8:
-        raise Malformed(f"is corrupted: its alignment is {alignment!r}")
+    if type(alignment) is not int or alignment < 1 or alignment & (alignment - 1):
+        raise Malformed(f"is corrupted: its general.alignment is {alignment!r}, not a power of two")
     data_start = -(-cursor.at // alignment) * alignment
     tensors: dict[str, TensorInfo] = {}
+    free = 0
     for name, kind, shape, offset in described:
         if name in tensors:
             raise Malformed(f"is corrupted: it lists the tensor {name!r} twice")
+        if offset != free:
+            # Tensors follow each other without a gap: another offset is that of other bytes.
+            raise Malformed(f"is corrupted: it has the tensor {name!r} at byte {offset:,} of its data, not at {free:,}")
         tensors[name] = _located(name, kind, shape, data_start + offset, data)
+        free = -(-(offset + tensors[name].bytes) // alignment) * alignment
     return Header(metadata, tensors)
 
 

@@ -18,7 +18,11 @@ def read_whole(path: Path) -> tuple[Header, tuple[Path, ...]]:
     """
     own = read_header(mapped(path))
     files = _files(path, own)
-    whole, *others = (own if part == path else read_header(mapped(part)) for part in files)
+    headers = [own if part == path else read_header(mapped(part)) for part in files]
+    for number, (part, header) in enumerate(zip(files, headers, strict=True)):
+        if len(files) > 1 and (told := header.metadata.get(_NUMBER)) != number:
+            raise Malformed(f"was renamed, or a part beside it: the {_NUMBER} of {part.name} is {told!r}, not {number}")
+    whole, *others = headers
     for number, other in enumerate(others, 2):
         if twice := whole.tensors.keys() & other.tensors.keys():
             raise Malformed(f"is corrupted: its part {number} has the tensor {min(twice)!r} again")
@@ -29,9 +33,13 @@ def read_whole(path: Path) -> tuple[Header, tuple[Path, ...]]:
 def _files(path: Path, header: Header) -> tuple[Path, ...]:
     """The files of the model that `path` is a part of; itself where it is a whole one."""
     count = header.metadata.get(_COUNT, 1)
-    if not isinstance(count, int) or count <= 1:
+    number = header.metadata.get(_NUMBER, 0)
+    for key, value in ((_COUNT, count), (_NUMBER, number)):
+        if type(value) is not int:
+            raise Malformed(f"is corrupted: its {key} is {value!r}, not a whole number")
+    if count <= 1:
         return (path,)
-    number, named = header.metadata.get(_NUMBER, 0), _PART.fullmatch(path.name)
+    named = _PART.fullmatch(path.name)
     which = f"is part {number + 1} of {count}"
     if named is None or int(named["count"]) != count:
         raise Malformed(f"{which}, and was renamed: parts are called NAME-00001-of-{count:05}.gguf and so on")

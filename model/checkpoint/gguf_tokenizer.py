@@ -6,6 +6,7 @@ GGUF names a pre-tokenizer instead of describing it (model/checkpoint/pre_tokeni
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import Any
 
 import tokenizers
@@ -90,16 +91,35 @@ class _Fields:
     def __init__(self, metadata: dict[str, Any], file: str) -> None:
         self._metadata, self.file = metadata, file
         # An empty token is called so by llama.cpp as well.
-        self.tokens: list[str] = [name or f"[EMPTY_{at}]" for at, name in enumerate(self("tokens", list) or [])]
-        self.kinds: list[int] | None = self("token_type", list)
-        if not self.tokens or (self.kinds is not None and len(self.kinds) != len(self.tokens)):
-            raise self.refuse("is incomplete: its vocabulary or its token types are missing")
+        named = self.several("tokens", str) or []
+        self.tokens: list[str] = [name or f"[EMPTY_{at}]" for at, name in enumerate(named)]
+        if not self.tokens:
+            raise self.refuse("is incomplete: its vocabulary (tokenizer.ggml.tokens) is missing")
+        if len(set(self.tokens)) != len(self.tokens):
+            twice = Counter(self.tokens).most_common(1)[0][0]
+            raise self.refuse(f"is corrupted: the token {twice!r} is in its vocabulary twice")
+        self.kinds: list[int] | None = self.one_each("token_type", int)
 
     def __call__(self, name: str, kind: type, default: Any = None) -> Any:
         value = self._metadata.get(f"tokenizer.ggml.{name}", default)
         if value is not None and not isinstance(value, kind):
             raise self.refuse(f"is corrupted: its tokenizer.ggml.{name} is not of type {kind.__name__}")
         return value
+
+    def several(self, name: str, kind: type) -> list[Any] | None:
+        """A list whose elements are all of one type."""
+        values = self(name, list)
+        if (other := next((each for each in values or () if type(each) is not kind), None)) is not None:
+            raise self.refuse(f"is corrupted: its tokenizer.ggml.{name} has {other!r}, not of type {kind.__name__}")
+        return values
+
+    def one_each(self, name: str, kind: type) -> list[Any] | None:
+        """A list with an element for each token."""
+        values = self.several(name, kind)
+        if values is not None and len(values) != len(self.tokens):
+            fault = f"its tokenizer.ggml.{name} has {len(values):,} values for {len(self.tokens):,} tokens"
+            raise self.refuse(f"contradicts itself: {fault}")
+        return values
 
     def found_as_written(self) -> list[AddedToken]:
         """The tokens that a text may name: no rule cuts them."""
@@ -132,19 +152,21 @@ class _Fields:
 
 
 def _byte_level_bpe(fields: _Fields) -> tokenizers.Tokenizer:
-    merges, pre = fields("merges", list), fields("pre", str)
+    merges, pre = fields.several("merges", str), fields("pre", str)
     if merges is None:
         raise fields.refuse("is incomplete: its merges are missing")
+    if (odd := next((each for each in merges if " " not in each[1:-1]), None)) is not None:
+        raise fields.refuse(f"is corrupted: its tokenizer.ggml.merges has {odd!r}, which are not two tokens")
     if pre is None or pre == "default":
         log.warning(
-            "%s does not say how its tokenizer cuts words (tokenizer.ggml.pre); as llama.cpp does then", fields.file
+            "%s does not say how its tokenizer cuts words (tokenizer.ggml.pre): it is cut as llama.cpp does then"
+            " ('default'), which may differ from how the model was trained",
+            fields.file,
         )
         pre = "default"
     if pre not in PATTERNS:
         raise fields.refuse(f"cuts words in a way, {pre!r}, that is not supported; {', '.join(sorted(PATTERNS))} are")
     vocab = {token: index for index, token in enumerate(fields.tokens)}
-    if len(vocab) != len(fields.tokens):
-        raise fields.refuse("is corrupted: a token of its vocabulary is there twice")
     try:
         pairs = [tuple(merge.split(" ", 1)) for merge in merges]
         bpe = models.BPE(vocab=vocab, merges=pairs, ignore_merges=pre in WHOLE_WORDS)
@@ -159,9 +181,10 @@ def _byte_level_bpe(fields: _Fields) -> tokenizers.Tokenizer:
 
 
 def _sentencepiece(fields: _Fields) -> tokenizers.Tokenizer:
-    scores = fields("scores", list)
-    if scores is None or len(scores) != len(fields.tokens) or fields.kinds is None:
-        raise fields.refuse("is incomplete: the scores or the kinds of its SentencePiece vocabulary are missing")
+    scores = fields.one_each("scores", float)
+    if scores is None or fields.kinds is None:
+        what = "scores" if scores is None else "token_type"
+        raise fields.refuse(f"is incomplete: its SentencePiece vocabulary has no tokenizer.ggml.{what}")
     prefix, unknown = fields("add_space_prefix", bool, True), fields("unknown_token_id", int, 0)
     if not 0 <= unknown < len(fields.tokens):
         raise fields.refuse(f"is corrupted: its tokenizer.ggml.unknown_token_id is {unknown}")

@@ -18,7 +18,7 @@ from kvscope.model.checkpoint.fetch import sha256_of
 from kvscope.model.checkpoint.hf_config import config_from_hf
 from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
 from kvscope.model.checkpoint.layout import fill, slots
-from kvscope.model.checkpoint.recognise import what_is_here
+from kvscope.model.checkpoint.recognise import other_format, what_is_here
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
 from kvscope.model.linear import name_of
@@ -112,6 +112,8 @@ def read_json(path: Path, folder: str) -> dict[str, Any]:
 
 
 def _weight_files(folder: Path, name: str) -> list[Path]:
+    if (folder / _SINGLE).is_file():  # also where there is an index beside it, as in transformers
+        return [folder / _SINGLE]
     if (folder / _INDEX).is_file():
         shards = read_json(folder / _INDEX, name).get("weight_map")
         if not isinstance(shards, dict) or not shards:
@@ -119,11 +121,12 @@ def _weight_files(folder: Path, name: str) -> list[Path]:
         files = []
         for shard in sorted(set(map(str, shards.values()))):
             if Path(shard).name != shard or not (folder / shard).is_file():
-                raise Refused("model", f"The folder {name} is incomplete: {shard} is missing.")
+                raise Refused("model", f"The folder {name} is incomplete: {shard}, which {_INDEX} names, is missing.")
             files.append(folder / shard)
         return files
-    if (folder / _SINGLE).is_file():
-        return [folder / _SINGLE]
+    if others := sorted(path.name for path in folder.glob("*.safetensors") if path.is_file()):
+        found = f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''}"
+        raise Refused("model", f"The folder {name} has {found}, but neither {_SINGLE} nor {_INDEX}, which names parts.")
     if any(next(folder.glob(pattern), None) for pattern in _PICKLES):
         why = "only pickled ones, which can run any code and are never read; convert them to safetensors"
         raise Refused("model", f"The folder {name} has no safetensors weights, {why}.")
@@ -143,10 +146,17 @@ class _Tensors:
             try:
                 handle = stack.enter_context(safe_open(path, framework="pt"))
             except (SafetensorError, OSError) as error:
-                raise Refused("model", f"{path.name} of {source} is truncated or corrupted ({error}).") from None
+                what = other_format(path) or f"is truncated or corrupted ({error})"
+                raise Refused("model", f"{path.name} of {source} {what}.") from None
+            if twice := sorted(self._handles.keys() & set(handle.keys())):
+                first = self._handles[twice[0]][1].name
+                fault = f"{first} and {path.name} both have the tensor {twice[0]!r}"
+                raise Refused("model", f"The folder {source} is corrupted: {fault}.")
             self._handles |= dict.fromkeys(handle.keys(), (handle, path))
         base = "transformer." if config.arch == "gpt2" else "model."
-        self._base = base if any(key.startswith(base) for key in self._handles) else ""
+        self._base = ""  # a model that was saved without its head has no prefix
+        if self._name("embed.weight") not in self._handles:
+            self._base = base
 
     @property
     def has_another_head(self) -> bool:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import AddedToken
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
 
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint.pre_tokenizers import PATTERNS
 from kvscope.model.checkpoint.sentencepiece_bpe import NotSupported, put_around, read_pieces, tokenizer_of
-from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_fallback, byte_level, end_ids
+from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_fallback, byte_level, end_ids, failed_inside
 
 _NAMES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _END = "<|endoftext|>"
@@ -23,6 +24,20 @@ _CLASS_NAMES = {
 }
 """Special tokens of the classes in `transformers` 5 where a folder does not name its own."""
 _JSON, _PIECES = "tokenizer.json", "tokenizer.model"
+
+
+def _subclasses(base: Any) -> frozenset[str]:
+    return frozenset(each.__name__ for each in base.__subclasses__())
+
+
+_PARTS = {
+    "normalizer": _subclasses(normalizers.Normalizer),
+    "pre_tokenizer": _subclasses(pre_tokenizers.PreTokenizer),
+    "model": _subclasses(models.Model),
+    "post_processor": _subclasses(processors.PostProcessor),
+    "decoder": _subclasses(decoders.Decoder),
+}
+"""The parts of a tokenizer.json that have a type, and the types that the library has; its own message has neither."""
 
 
 def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
@@ -47,8 +62,10 @@ def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
     else:
         raise Refused(
             "model",
-            f"{_JSON} of {name} is of a kind that is not supported: neither byte-level nor byte fallback.",
+            f"{_JSON} of {name} is of a kind that is not supported: its decoder is neither ByteLevel nor ByteFallback"
+            f" but {', '.join(sorted(kinds)) or 'missing'}.",
         )
+    inner.encode_special_tokens = config.get("split_special_tokens") is True
     inner.no_truncation()
     inner.no_padding()
     names = _special_names(folder, config, tokenizer_class, name)
@@ -79,11 +96,15 @@ def _from_json(
     path: Path, name: str, tokenizer_class: str, config: dict[str, Any]
 ) -> tuple[tokenizers.Tokenizer, set[str]]:
     """The tokenizer, and the types of its decoder's steps."""
+    raw = _optional(path, name)
+    if (fault := _fault(raw)) is not None:
+        raise Refused("model", f"{path.name} of {name} cannot be read: its {fault}.")
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
         _as_class(raw, tokenizer_class, config)
         return tokenizers.Tokenizer.from_str(json.dumps(raw)), _kinds(raw)
-    except Exception as error:  # The library raises bare Exception for a file that is not what it should be.
+    except BaseException as error:
+        if not failed_inside(error):
+            raise
         raise Refused("model", f"{path.name} of {name} cannot be read: {error}.") from None
 
 
@@ -101,6 +122,8 @@ def _as_class(raw: dict[str, Any], tokenizer_class: str, config: dict[str, Any])
 
     GPT2Tokenizer keeps the file's other steps (`transformers` drops them): SmolLM2 sets digits apart with one.
     """
+    if isinstance(raw.get("model"), dict):
+        raw["model"]["dropout"] = None  # for training: a text would be cut in another way each time
     prefix = config.get("add_prefix_space")
     if tokenizer_class == "LlamaTokenizer" and "ByteLevel" not in _kinds(raw):
         scheme = "never" if prefix is False else "always" if config.get("legacy") else "first"
@@ -117,6 +140,45 @@ def _as_class(raw: dict[str, Any], tokenizer_class: str, config: dict[str, Any])
                 step["add_prefix_space"] = bool(prefix)
 
 
+def _fault(raw: dict[str, Any]) -> str | None:
+    """What cannot be read of a tokenizer.json, of what the library refuses without naming it."""
+    for part, allowed in _PARTS.items():
+        whole = raw.get(part)
+        if not isinstance(whole, dict) and (whole is not None or part == "model"):
+            return f"{part} is {whole!r}, not an object"
+        for step in _all_steps(whole):
+            if (kind := step.get("type")) is not None and kind not in allowed:
+                return f"{part} has the type {kind!r}; {', '.join(sorted(allowed))} can be read"
+    model = raw["model"]
+    if model.get("type", "BPE") != "BPE":
+        return None
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.get(key):
+            return f"model has {key} = {model[key]!r}, which is not supported"
+    vocab, merges = model.get("vocab"), model.get("merges")
+    if not isinstance(vocab, dict) or not isinstance(merges, list):
+        return f"model has no {'merges' if isinstance(vocab, dict) else 'vocab'} of the form that a BPE has"
+    for token, number in vocab.items():
+        if type(number) is not int or not 0 <= number < 1 << 32:
+            return f"model.vocab gives {token!r} the id {number!r}, not a whole number"
+    kind = type(merges[0]) if merges else str
+    for merge in merges:
+        two = merge.split(" ") if kind is str and isinstance(merge, str) else merge
+        if type(merge) is not kind or not isinstance(two, list) or len(two) != 2:
+            return f"model.merges has {merge!r}; all have to be of the form 'a b', or all of the form ['a', 'b']"
+    return None
+
+
+def _all_steps(part: Any) -> Iterator[dict[str, Any]]:
+    """A part of a tokenizer.json and the steps in it, however deep."""
+    if isinstance(part, dict):
+        yield part
+        for value in part.values():
+            for each in value if isinstance(value, list) else ():
+                if isinstance(each, dict):
+                    yield from _all_steps(each)
+
+
 def _steps(raw: dict[str, Any], part: str, several: str) -> list[dict[str, Any]]:
     """The steps of a part of a tokenizer.json, which may be one alone, or none."""
     whole = raw.get(part) or {}
@@ -130,6 +192,8 @@ def _special_names(folder: Path, config: dict[str, Any], tokenizer_class: str, n
     """
     told: dict[str, Any] = dict(_CLASS_NAMES.get(tokenizer_class, {}))
     told |= {key: value for key, value in config.items() if key.endswith("_token") and not key.startswith("add_")}
+    if isinstance(extra := config.get("extra_special_tokens"), dict):
+        told |= extra
     if "added_tokens_decoder" not in config:
         told |= _optional(folder / "special_tokens_map.json", name)
     ordered = {**dict.fromkeys(_NAMES), **{key: told[key] for key in told if key.endswith("_token")}}
@@ -152,7 +216,7 @@ def _declared_tokens(folder: Path, config: dict[str, Any], name: str) -> list[tu
     }
     decoder = config.get("added_tokens_decoder")
     for number, entry in decoder.items() if isinstance(decoder, dict) else ():
-        if str(number).isdigit() and (token := _token(entry, special=bool(_flag(entry, "special")))) is not None:
+        if str(number).isdecimal() and (token := _token(entry, special=bool(_flag(entry, "special")))) is not None:
             found[int(number)] = token
     return sorted(found.items(), key=lambda item: item[0])
 
@@ -172,8 +236,11 @@ def _add_tokens(
             inner.add_tokens([special.get(token.content, token)])
             there.add(token.content)
         if (got := inner.token_to_id(token.content)) != number:
-            message = f"The files of {name} contradict each other: {token.content!r} is token {number} in one, {got} in"
-            raise Refused("model", f"{message} another.")
+            raise Refused(
+                "model",
+                f"The files of {name} contradict each other: {token.content!r} is token {number} by added_tokens.json"
+                f" or tokenizer_config.json (added_tokens_decoder), and {got} by the vocabulary.",
+            )
     inner.add_special_tokens([token for token in (*special.values(), *extra) if token.content not in there])
 
 

@@ -41,8 +41,20 @@ def what_it_is(path: Path) -> str | None:
         return f"is a safetensors file: {_WHOLE_FOLDER}"
     if start.lstrip()[:1] == b"{":
         return f"is a JSON file: {_WHOLE_FOLDER}"
-    known = next((words for magic, words in _BEGINNINGS if start.lstrip().startswith(magic)), None)
-    return known or "is not a GGUF file: it does not begin with the letters GGUF"
+    return _known(start) or "is not a GGUF file: it does not begin with the letters GGUF"
+
+
+def other_format(path: Path) -> str | None:
+    """What a file is that was to be safetensors, to complete the sentence "<file> …"; None where nothing tells."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        start = file.read(64)
+    return None if start[_HEADER_LENGTH : _HEADER_LENGTH + 1] == b"{" else _known(start)
+
+
+def _known(start: bytes) -> str | None:
+    return next((words for magic, words in _BEGINNINGS if start.lstrip().startswith(magic)), None)
 
 
 def what_is_here(folder: Path) -> str | None:

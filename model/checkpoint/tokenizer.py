@@ -31,7 +31,13 @@ def end_ids(inner: tokenizers.Tokenizer, declared: set[int]) -> tuple[int, ...]:
     """The declared end tokens, and those that by their names end a turn of a conversation; sorted."""
     special = inner.get_added_tokens_decoder()
     turns = {token for token, added in special.items() if added.special and added.content in _END_OF_TURN}
-    return tuple(sorted(turns | {token for token in declared if 0 <= token < inner.get_vocab_size()}))
+    # By name: where ids have gaps, the last of them is beyond the number of names.
+    return tuple(sorted(turns | {token for token in declared if token >= 0 and inner.id_to_token(token) is not None}))
+
+
+def failed_inside(error: BaseException) -> bool:
+    """Whether it is the library's: it raises bare Exceptions, and what its Rust code panics with is not even one."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 class Tokenizer:
@@ -48,7 +54,21 @@ class Tokenizer:
         self._template = ChatTemplate(extras.chat_template, extras.special_names)
         self.eos = extras.eos
         self.rows: int | None = None
-        """Rows of the model's embedding: ids from there on are refused. None where no model is known."""
+        """Rows of the model's embedding: ids from there on are refused. None where no model is known: see `fit`."""
+
+    def fit(self, rows: int, source: str) -> None:
+        """Be the tokenizer of a model whose embedding has so many rows. `source` names the model in messages.
+
+        Raises Refused("model") where every text would be refused: what is put around it has no row, or fails.
+        """
+        self.rows = rows
+        around = self._ids("", special=False, field="model")
+        if (beyond := next((token for token in around if token >= rows), None)) is not None:
+            message = (
+                f"The tokenizer of {source} puts the token {self._name(beyond)!r} (id {beyond:,}) around every text,"
+                f" for which the model has learned nothing: its embedding has {rows:,} rows."
+            )
+            raise Refused("model", message, limit=rows - 1)
 
     @property
     def vocab(self) -> int:
@@ -68,15 +88,26 @@ class Tokenizer:
         returns does, and none is added. A byte that the vocabulary has no token for is left out: SmolLM2 lacks some
         control characters, and F1 and F2, with which the characters from U+40000 on begin.
         """
-        ids = self._inner.encode(text, add_special_tokens=not special).ids
+        ids = self._ids(text, special=special, field=field)
         if self.rows is not None and (beyond := next((token for token in ids if token >= self.rows), None)) is not None:
-            name = self.token_bytes(beyond).decode("utf-8", "replace")
             message = (
-                f"{field} has the token {name[:80]!r} (id {beyond:,}), for which this model has learned nothing: its"
-                f" embedding has {self.rows:,} rows. Leave it out."
+                f"{field} has the token {self._name(beyond)!r} (id {beyond:,}), for which this model has learned"
+                f" nothing: its embedding has {self.rows:,} rows. Leave it out."
             )
             raise Refused(field, message, limit=self.rows - 1)
         return ids
+
+    def _ids(self, text: str, *, special: bool, field: str) -> list[int]:
+        """As the library has them. Raises Refused, naming `field`, where it cannot cut the text."""
+        try:
+            return list(self._inner.encode(text, add_special_tokens=not special).ids)
+        except BaseException as error:
+            if not failed_inside(error):
+                raise
+            raise Refused(field, f"The model's tokenizer cannot cut a text: {error}.") from None
+
+    def _name(self, token: int) -> str:
+        return self.token_bytes(token).decode("utf-8", "replace")[:80]
 
     def token_bytes(self, token: int) -> bytes:
         """A token's bytes, not always valid UTF-8 alone; of a special token, its name. Empty for an unnamed id."""

@@ -36,6 +36,27 @@ def write_tokenizer(folder: Path, words: Sequence[str] = ()) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
 
 
+def write_pieces(folder: Path, **changes: Any) -> Path:
+    """A small tokenizer.model in `folder`, which is returned, made as Llama 2's was."""
+    from sentencepiece import SentencePieceTrainer
+
+    settings = {
+        "input": str(Path(__file__).parents[2] / "README.md"),
+        "model_prefix": str(folder / "tokenizer"),
+        "vocab_size": 600,
+        "model_type": "bpe",
+        "byte_fallback": True,
+        "normalization_rule_name": "identity",
+        "remove_extra_whitespaces": False,
+        "split_digits": True,
+        "max_sentence_length": 20_000,
+        "minloglevel": 2,
+    }
+    SentencePieceTrainer.train(**(settings | changes))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<s>", "eos_token": "</s>"}))
+    return folder
+
+
 def write_folder(
     folder: Path,
     arch: str,

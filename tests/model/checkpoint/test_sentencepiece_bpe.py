@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+from sentencepiece import SentencePieceProcessor
 
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
 from kvscope.model.checkpoint.sentencepiece_bpe import BYTE, CONTROL, USER_DEFINED, read_pieces
 from tests.support.live_server import ROOT
+from tests.support.tiny_files import write_pieces
 
 TEXTS = ["hello", " lead", "trail ", "two  spaces", "tab\tx", "line\n\nbreak", "naïve 😀 你好", "12345", "a", " ", "  "]
 
 
-def train(folder: Path, **changes: Any) -> Path:
-    """A folder with a small tokenizer.model, made as Llama 2's was."""
-    settings = {
-        "input": str(ROOT / "README.md"),
-        "model_prefix": str(folder / "tokenizer"),
-        "vocab_size": 600,
-        "model_type": "bpe",
-        "byte_fallback": True,
-        "normalization_rule_name": "identity",
-        "remove_extra_whitespaces": False,
-        "split_digits": True,
-        "max_sentence_length": 20_000,
-        "minloglevel": 2,
-    }
-    SentencePieceTrainer.train(**(settings | changes))
-    (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<s>", "eos_token": "</s>"}))
-    return folder
-
-
 @pytest.fixture(scope="module", params=[True, False], ids=["a space first", "as it is"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train(tmp_path_factory.mktemp("pieces"), add_dummy_prefix=request.param)
+    return write_pieces(tmp_path_factory.mktemp("pieces"), add_dummy_prefix=request.param)
 
 
 def test_a_folder_with_pieces_alone_cuts_texts_as_sentencepiece_does(folder: Path) -> None:
@@ -103,7 +84,7 @@ def test_tokens_are_shown_as_what_they_stand_for(folder: Path) -> None:
 
 
 def test_a_piece_of_the_users_own_is_one_token(tmp_path: Path) -> None:
-    folder = train(tmp_path, user_defined_symbols=["<tool>"])
+    folder = write_pieces(tmp_path, user_defined_symbols=["<tool>"])
     pieces = read_pieces(folder / "tokenizer.model")
     kinds = dict(zip(pieces.names, pieces.kinds, strict=True))
     assert (kinds["<tool>"], kinds["<s>"], kinds["<0x41>"]) == (USER_DEFINED, CONTROL, BYTE)
@@ -121,7 +102,7 @@ def test_a_piece_of_the_users_own_is_one_token(tmp_path: Path) -> None:
 )
 def test_pieces_of_another_kind_are_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(Refused, match=said):
-        tokenizer_from_hf(train(tmp_path, **changes), "a")
+        tokenizer_from_hf(write_pieces(tmp_path, **changes), "a")
 
 
 def test_a_file_of_no_pieces_is_refused(tmp_path: Path) -> None:

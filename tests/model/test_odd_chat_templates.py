@@ -1,0 +1,110 @@
+"""Chat templates that use what is unknown, refuse a conversation, or have no end: they lay out what `transformers` lays
+out, or are refused in a sentence that says why, and soon.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from transformers.utils.chat_template_utils import render_jinja_template
+
+from kvscope.model.api import Refused
+from kvscope.model.checkpoint.chat import ChatTemplate
+
+ASKED = [{"role": "user", "content": "Hi"}]
+WITH_SYSTEM = [{"role": "system", "content": "Be brief"}, *ASKED]
+LONGEST_S = 2.0
+"""Of a processor's time, which does not pass while others compute; a template has half a second of it."""
+NAMED = [{"name": "tool_use", "template": "tools"}, {"name": "default", "template": "one {{ messages[0].content }}"}]
+EACH = "{% for i in range(99999) %}"
+END = "{% endfor %}"
+SAME: dict[str, tuple[str, list[dict[str, str]]]] = {
+    "an unknown variable": ("a{{ foo }}b{{ enable_thinking is defined }}", ASKED),
+    "the generation prompt": (
+        "{% if add_generation_prompt %}go{% endif %}{{ continue_final_message is defined }}",
+        ASKED,
+    ),
+    "tools and documents": ("{{ tools }}{{ documents }}{{ custom_tools is defined }}", ASKED),
+    "a namespace": (
+        "{% set n = namespace(a=1) %}{% for m in messages %}{% set n.a = n.a + 1 %}{% endfor %}{{ n.a }}",
+        ASKED,
+    ),
+    "what a loop knows": (
+        "{% for m in messages %}{{ loop.last }}{{ loop.length }}{{ loop.previtem }}{{ loop.cycle(1, 2) }}{% endfor %}",
+        WITH_SYSTEM,
+    ),
+    "a loop with a condition": (
+        "{% for m in messages if m.role == 'user' %}{{ loop.index }}{{ loop.length }}{% else %}none{% endfor %}",
+        WITH_SYSTEM,
+    ),
+    "a loop that calls itself": (
+        "{% for m in messages recursive %}{{ m.role }}{{ loop([]) }}{% endfor %}",
+        WITH_SYSTEM,
+    ),
+    "a macro": ("{% macro say(m, n) %}{{ m.role * n }}{% endmacro %}{{ say(messages[0], 2) }}", ASKED),
+    "arithmetic": ("{{ 3 * 4 }}{{ [1] * 2 }}{{ 2 ** 10 }}{{ 'ab' * 3 }}{{ 2 * 0.5 }}", ASKED),
+    "backwards": ("{% for m in messages[::-1] %}{{ m.role }}{% endfor %}", WITH_SYSTEM),
+    "grouped": ("{% for k, v in messages | groupby('role') %}{{ k }}{{ v | length }}{% endfor %}", WITH_SYSTEM),
+    "content in parts, which it is not": (
+        "{{ messages[0].content[0].text }}{% for c in messages[0].content %}{{ c.type }}{% endfor %}x",
+        ASKED,
+    ),
+    "nothing": ("", ASKED),
+}
+REFUSED: dict[str, tuple[Any, list[dict[str, str]], str]] = {
+    "none": (None, ASKED, "This model has no chat template"),
+    "a number": (7, ASKED, "not a text but of type int"),
+    "several, none of them the default": ([NAMED[0]], ASKED, "('tool_use'), and none is named 'default'"),
+    "a list of nothing": ([], ASKED, "(none), and none is named 'default'"),
+    "an unknown filter": ("{{ messages | frob }}", ASKED, "cannot be read: No filter named 'frob'"),
+    "an unknown test": ("{{ 1 is frob }}", ASKED, "cannot be read: No test named 'frob'"),
+    "an unknown tag": ("{% frob %}", ASKED, "cannot be read: Encountered unknown tag 'frob'"),
+    "an unknown function": ("{{ frob(1) }}", ASKED, "failed: 'frob' is undefined"),
+    "something of an unknown variable": ("{{ foo.bar }}", ASKED, "failed: 'foo' is undefined"),
+    "another file": ("{% include 'x' %}", ASKED, "failed: no loader"),
+    "the system role": (
+        "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}x",
+        WITH_SYSTEM,
+        "failed: System role not supported",
+    ),
+    "half a character": ("{{ '\\ud800' }}", ASKED, "writes half a character"),
+    "loops within loops": (EACH * 3 + END * 3, ASKED, "longer than 0.5 seconds"),
+    "loops whose conditions never hold": (
+        EACH + EACH.replace(" %}", " if i < 0 %}") + END * 2,
+        ASKED,
+        "longer than 0.5",
+    ),
+    "a macro that doubles": (
+        "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
+        ASKED,
+        "longer than 0.5 seconds",
+    ),
+    "a macro without an end": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", ASKED, "recursion depth"),
+    "a text of 100 GB": ("{{ 'a' * 10 * 10000000000 }}", ASKED, "something too large with *"),
+    "a number of a billion digits": ("{{ 10 ** 1000000000 }}", ASKED, "something too large with **"),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_template_lays_out_what_transformers_does(name: str) -> None:
+    source, messages = SAME[name]
+    theirs, _ = render_jinja_template([messages], chat_template=source, add_generation_prompt=True)
+    assert ChatTemplate(source, {}).render(messages) == theirs[0]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_template_that_cannot_be_used_says_why(name: str) -> None:
+    source, messages, said = REFUSED[name]
+    began = time.thread_time()
+    with pytest.raises(Refused) as caught:
+        ChatTemplate(source, {}).render(messages)
+    assert time.thread_time() - began < LONGEST_S
+    assert caught.value.field == "chat"
+    assert said in str(caught.value)
+    assert str(caught.value).endswith("Without chat, a plain prompt works.")
+
+
+def test_of_several_templates_the_default_one_counts() -> None:
+    assert ChatTemplate(NAMED, {}).render(ASKED) == "one Hi"
