@@ -59,6 +59,21 @@ class ModelConfig:
             raise ValueError(f"rotary positions need an even head_dim, not {self.head_dim}")
 
     @property
+    def gated(self) -> bool:
+        """Whether the MLP multiplies with a gate, and so has three matrices in place of two."""
+        return self.mlp == "swiglu"
+
+    @property
+    def activation(self) -> str | None:
+        """What bends the numbers inside the MLP: "silu", or "gelu_tanh", GELU by tanh; None without one."""
+        return {"swiglu": "silu", "gelu": "gelu_tanh"}.get(self.mlp)
+
+    @property
+    def windows(self) -> list[int | None] | None:
+        """The sliding window of each layer; None where no layer has one."""
+        return None if self.window is None else [self.window] * self.layers
+
+    @property
     def group(self) -> int:
         """Query heads per K/V head (1: MHA; heads: MQA; between: GQA)."""
         return self.heads // self.kv_heads

@@ -146,7 +146,7 @@ class MLP(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.gated = config.mlp == "swiglu"
+        self.gated = config.gated
         self.norm = make_norm(config, config.d)
         if self.gated:
             self.gate_up = Linear(config.d, 2 * config.d_mlp, bias=config.mlp_bias)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from kvscope.model.config import ARCHITECTURES
+
 ROOT = Path(__file__).resolve().parent.parent
 Imports = dict[str, set[str]]
 """By file, the files that it imports, as paths below the repository."""
@@ -190,6 +192,22 @@ def test_no_imports_go_in_a_circle(part: str) -> None:
         tuple(TopologicalSorter(imports_of(part, ast.walk)).static_order())
     except CycleError as error:
         pytest.fail(" → ".join(error.args[1]))
+
+
+ARCH = re.compile(rf"""\barch\b|["']({"|".join(name for name in ARCHITECTURES if name != "by hand")})["']""")
+"""The field by its name, or a value of it."""
+KNOW_ARCH = {"static/log/model.js", "model/api.py"}
+"""Where the model object of an old log is completed (docs/frames.md)."""
+
+
+def test_nothing_that_shows_a_model_goes_by_the_name_of_its_architecture() -> None:
+    """Its log says what it is. Who reads configurations and checkpoints, or writes logs, has the names from there."""
+    told = ("model/config.py", "model/checkpoint/", "model/by_hand/", "static/memory/config.js")
+    told += ("model/log/schema.py", "model/service/info.py")
+    shown = {path for part in ROOMS for path in imports_of(part) if not path.startswith(told)}
+    knowing = {path for path in shown if ARCH.search((ROOT / path).read_text("utf-8"))}
+    assert len(shown) > 400
+    assert knowing == KNOW_ARCH
 
 
 def test_what_tests_share_is_in_support() -> None:

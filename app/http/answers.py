@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from kvscope.app.travel.words import NoteText, Title, View
 from kvscope.model.api import ValueLevel
+from kvscope.model.log.schema import Model
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
@@ -27,16 +28,6 @@ class Problem(TypedDict):
     detail: str
     field: NotRequired[str]
     limit: NotRequired[Any]
-
-
-class Model(TypedDict):
-    """The model object of docs/frames.md."""
-
-    name: str
-    sha256: str
-    layers: Positive
-    heads: Positive
-    vocab: Positive
 
 
 class Token(TypedDict):

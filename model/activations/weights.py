@@ -65,7 +65,6 @@ def part_of(transformer: Transformer, layer: int, of: str) -> Part:
     config = transformer.config
     block: Any = transformer.blocks[layer]
     heads, kv_heads = config.heads * config.head_dim, config.kv_heads * config.head_dim
-    gated = config.mlp == "swiglu"
     places: dict[str, tuple[Any, int, int | None]] = {
         "attn.norm": (block.attn.norm, 0, None),
         "attn.q": (block.attn.qkv, 0, heads),
@@ -73,10 +72,10 @@ def part_of(transformer: Transformer, layer: int, of: str) -> Part:
         "attn.v": (block.attn.qkv, heads + kv_heads, None),
         "attn.out": (block.attn.out, 0, None),
         "mlp.norm": (block.mlp.norm, 0, None),
-        "mlp.up": (block.mlp.gate_up, config.d_mlp, None) if gated else (block.mlp.up, 0, None),
+        "mlp.up": (block.mlp.gate_up, config.d_mlp, None) if config.gated else (block.mlp.up, 0, None),
         "mlp.down": (block.mlp.down, 0, None),
     }
-    if gated:
+    if config.gated:
         places["mlp.gate"] = (block.mlp.gate_up, 0, config.d_mlp)
     if config.qk_norm:
         places |= {"attn.q_norm": (block.attn.q_norm, 0, None), "attn.k_norm": (block.attn.k_norm, 0, None)}

@@ -60,7 +60,7 @@ def _block(config: ModelConfig, prefix: str) -> Iterator[Slot]:
     if config.mlp == "none":
         return
     yield from _norm(config, f"{prefix}mlp.norm")
-    if config.mlp == "swiglu":
+    if config.gated:
         gate_up = (("gate", config.d_mlp), ("up", config.d_mlp))
         yield from _linear(f"{prefix}mlp.", "gate_up", gate_up, config.d, config.mlp_bias)
     else:

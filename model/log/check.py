@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import TYPE_CHECKING
 
+from kvscope.model.api import completed
 from kvscope.model.log.check_serving import ServingCheck, tokens_of
 from kvscope.model.log.frames import MAX_FRAME_BYTES, VALUES, VERSION
 from kvscope.model.log.schema import (
@@ -120,6 +121,8 @@ class LogCheck:
             raise BadFile(where, "opens a study of another run; only runs and workloads can be kept")
         if data.model.heads % data.model.kv_heads:
             raise BadFile(f"{where}.data.model.heads", "is no multiple of kv_heads")
+        if data.model.windows is not None and len(data.model.windows) != data.model.layers:
+            raise BadFile(f"{where}.data.model.windows", "are not one for each layer")
         if data.reused >= len(data.tokens):
             raise BadFile(f"{where}.data.reused", f"is {data.reused}; a prompt's last token is computed in any case")
         self.opening, self._sizes = data, data.model.sizes
@@ -224,6 +227,7 @@ class ValuesCheck:
 
     def __init__(self, log: LogCheck) -> None:
         self._log, self._layers = log, log.opening.model.layers
+        self._gated = completed(log.opening.model.model_dump())["gated"]
         self._next = 0
         self.level = ""
 
@@ -245,6 +249,9 @@ class ValuesCheck:
             raise BadFile(where, "is of another place or level")
         arrays = {name: array(payload, tensor) for name, tensor in found.tensors.items()}
         check_tensors(data.tensors, arrays, {**self._log.opening.model.sizes, "T": len(rows)}, where)
+        if data.level == "block" and ("mlp.gate" in arrays) != self._gated:
+            said = "is missing" if self._gated else "is of a gate that the model does not have"
+            raise BadFile(f"{where}: tensor 'mlp.gate'", said)
         self._next += 1
 
     def finish(self) -> None:

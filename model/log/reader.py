@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from kvscope.model.api import completed
 from kvscope.model.companding import decompand
 from kvscope.model.log import frames as codec
 from kvscope.model.log.frames import VALUES, BadFrame, Header
@@ -45,7 +46,7 @@ class LogReader:
         self.run = ""
         """Id of the run."""
         self.open: dict[str, Any] = {}
-        """Data of the `open` frame."""
+        """Data of the `open` frame; its `model` is complete, also where the log is older than a field of it."""
         self.reused = 0
         """Rows of the prompt that were read from the cache: no step of this log computed them."""
         self.steps: list[dict[str, Any]] = []
@@ -87,7 +88,7 @@ class LogReader:
         if seq and header.run != self.run:
             raise BadFrame(f"frame {seq} is of another run")
         if header.kind == "open":
-            self.run, self.open = header.run, data
+            self.run, self.open = header.run, {**data, "model": completed(data["model"])}
             self._prompt_length, self._layers, self._heads = (
                 len(data["tokens"]),
                 int(data["model"]["layers"]),

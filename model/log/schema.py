@@ -119,6 +119,8 @@ class Weights(Data):
 
 
 class Model(Data):
+    """The model that made a log (docs/frames.md). What is missing or null is not said by an older log."""
+
     name: Name
     sha256: Name
     arch: Name
@@ -130,9 +132,16 @@ class Model(Data):
     d_mlp: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
     vocab: Vocabulary
     context: Positive
+    norm: Literal["rms", "layer"] | None = None
+    gated: bool | None = None
+    activation: Literal["silu", "gelu_tanh"] | None = None
+    positions: Literal["rotary", "learned", "none"] | None = None
+    qk_norm: bool | None = None
+    windows: Annotated[list[Positive | None], Field(max_length=MOST_LAYERS)] | None = None
+    tied: bool | None = None
     dtype: Name
     element_bytes: Annotated[int, Field(ge=1, le=16)]
-    weight_dtype: Name = "float32"
+    weight_dtype: Name | None = None
     weight_bytes: Natural
     weights: Weights | None = None
     parameters: Natural

@@ -9,6 +9,12 @@ from kvscope.model.linear import COMPUTED, name_of
 from kvscope.model.transformer import Transformer
 from kvscope.model.weights import weights_held
 
+_OF_CONFIG = (
+    *("arch", "layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab", "context"),
+    *("norm", "gated", "activation", "positions", "qk_norm", "windows", "tied"),
+)
+"""What the configuration says of it, by the same names."""
+
 
 def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> dict[str, Any]:
     """The `model` object of an `open` frame."""
@@ -16,15 +22,7 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
     return {
         "name": checkpoint.name,
         "sha256": checkpoint.sha256,
-        "arch": config.arch,
-        "layers": config.layers,
-        "heads": config.heads,
-        "kv_heads": config.kv_heads,
-        "head_dim": config.head_dim,
-        "d": config.d,
-        "d_mlp": config.d_mlp,
-        "vocab": config.vocab,
-        "context": config.context,
+        **{name: getattr(config, name) for name in _OF_CONFIG},
         "dtype": name_of(COMPUTED),
         "element_bytes": COMPUTED.itemsize,
         "weight_dtype": name_of(transformer.weight_dtype),

@@ -3,7 +3,6 @@
  * (docs/frames.md, Bytes of weights). Each with its format; what was read in two formats is not compared. Pure.
  */
 
-import { weightDtype } from "./dtypes.js";
 import { bytesShort, listed } from "./format.js";
 
 /** @typedef {Record<string, number>} ByFormat bytes, by "float32", "4-bit groups" and so on */
@@ -45,7 +44,7 @@ export function weightsOf(model) {
   const { stored, held } = model.weights ?? {};
   return {
     stored: stored && totalOf(stored) ? bytesIn(stored) : null,
-    held: held ? heldIn(held) : `${bytesShort(model.weight_bytes)} in ${weightDtype(model)}`,
+    held: held ? heldIn(held) : `${bytesShort(model.weight_bytes)} in ${model.weight_dtype}`,
   };
 }
 
@@ -64,7 +63,7 @@ function heldIn(held) {
  */
 export function readAs(data, model) {
   if (data.weights_read) return formatOf(data.weights_read);
-  return data.bytes_read / data.ms.chunks.length < model.weight_bytes / 2 ? GROUPS : weightDtype(model);
+  return data.bytes_read / data.ms.chunks.length < model.weight_bytes / 2 ? GROUPS : model.weight_dtype;
 }
 
 /** @returns {string} the same with its bytes, where the log says them */

@@ -4,6 +4,8 @@
  * A frame is one safetensors buffer: u64 little-endian header length, JSON header, tensor bytes.
  */
 
+import { completed } from "./model.js";
+
 const HEADER_LENGTH_BYTES = 8;
 const STREAM_LENGTH_BYTES = 4;
 
@@ -82,7 +84,7 @@ function aligned(bytes, at, count, type) {
 }
 
 /**
- * Read one frame.
+ * Read one frame. The model that an `open` frame describes is complete, however old the log is.
  *
  * @param {Uint8Array|ArrayBuffer} payload
  * @returns {{kind: string, seq: number, run: string, data: Object, tensors: Object}}
@@ -91,13 +93,10 @@ function aligned(bytes, at, count, type) {
 export function decodeFrame(payload) {
   const { metadata, tensors } = decodeSafetensors(asBytes(payload));
   if (metadata.v !== SCHEMA_VERSION) throw new RangeError(`frame: schema version ${metadata.v}, not ${SCHEMA_VERSION}`);
-  return {
-    kind: metadata.kind,
-    seq: Number(metadata.seq),
-    run: metadata.run,
-    data: JSON.parse(metadata.data),
-    tensors,
-  };
+  const { kind, run } = metadata;
+  const data = JSON.parse(metadata.data);
+  if (kind === "open") data.model = completed(data.model);
+  return { kind, seq: Number(metadata.seq), run, data, tensors };
 }
 
 export function asBytes(payload) {

@@ -9,6 +9,8 @@
  * [kv_heads, rows, head_dim] of the rows that the step computed, and at level "block" the vectors of each row.
  */
 
+import { ACTIVATIONS } from "./activations.js";
+
 /** What each level can answer. */
 const ANSWERS = { qkv: ["head", "lens"], block: ["head", "lens", "block"] };
 
@@ -105,7 +107,7 @@ export function blockOf(frames, position) {
     "mlp.normed": flat(vector("mlp.normed")),
     ...(gate && { "mlp.gate": flat(gate) }),
     "mlp.raised": flat(vector("mlp.raised")),
-    "mlp.hidden": flat(gate ? swiglu(gate, vector("mlp.raised")) : gelu(vector("mlp.raised"))),
+    "mlp.hidden": flat(gate ? swiglu(gate, vector("mlp.raised")) : vector("mlp.raised").map(gelu)),
     "mlp.change": flat(vector("mlp.change")),
     resid_out: flat(sum(middle, vector("mlp.change"))),
     "cache.k": { shape: [kvHeads, keys, width], data: stack(cache.k) },
@@ -183,16 +185,12 @@ function turnedBack(turned, rope, position) {
   return found;
 }
 
-/** silu(gate) × up (arXiv:2002.05202) */
+/** silu(gate) × up */
 function swiglu(gate, up) {
-  return gate.map((value, i) => (value / (1 + Math.exp(-value))) * up[i]);
+  return gate.map((x, i) => x * ACTIVATIONS.silu.share(x) * up[i]);
 }
 
-/** GELU by tanh (arXiv:1606.08415, §2), as GPT-2 has it */
-function gelu(values) {
-  const c = Math.sqrt(2 / Math.PI);
-  return values.map((x) => 0.5 * x * (1 + Math.tanh(c * (x + 0.044715 * x ** 3))));
-}
+const gelu = (x) => x * ACTIVATIONS.gelu_tanh.share(x);
 
 function sum(a, b) {
   return a.map((value, i) => value + b[i]);

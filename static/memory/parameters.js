@@ -7,7 +7,7 @@
  *
  * @typedef {Object} Model
  * @property {string} name
- * @property {string} family the `model_type` that its layers are those of
+ * @property {string} [family] the `model_type` that its layers are those of
  * @property {number} layers
  * @property {number} d width of a row
  * @property {number} heads
@@ -28,7 +28,7 @@
  * @property {number} [kv_shared] so many of the last layers use the K and V of earlier ones
  * @property {{inputs: number, rank: number, vocab: number, width: number}} [altup] rows of each token for each layer, and
  *   residual streams side by side (Gemma 3n)
- * @property {import("./families.js").Layer} [layer] what of a layer is not a size, where that is not the family's own
+ * @property {import("./families.js").Layer} [layer] what of a layer is not a size, where that is not the family's own, or no family is named
  */
 
 import { constant, joined, opened, term } from "./arithmetic.js";

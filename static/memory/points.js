@@ -38,10 +38,12 @@ export function lengthsOf(steps) {
 
 /**
  * @param {Object} model of an `open` frame
- * @returns {import("./parameters.js").Model} its shape for the formulas of cache and attention, which need nothing else
+ * @returns {import("./parameters.js").Model} its shape for the formulas of cache and attention, which need nothing else. Its
+ *   engine keeps and multiplies also what a window then hides
  */
-export function shapeOf({ name, arch, layers, d, heads, kv_heads, head_dim, d_mlp, vocab, context }) {
+export function shapeOf({ name, layers, d, heads, kv_heads, head_dim, d_mlp, vocab, context, tied, ...kind }) {
   const sizes = { layers, d, heads, kv_heads, head_dim, d_mlp, vocab, context };
-  const family = arch === "gpt2" ? "gpt2" : "llama";
-  return { name, family, ...sizes, tied: true, window: null, mla: null, moe: null };
+  const { gated, qk_norm } = kind;
+  const layer = { gated, norms: 2, centred: kind.norm === "layer", qk_norm, positions: kind.positions === "learned" };
+  return { name, ...sizes, layer, tied, window: null, mla: null, moe: null };
 }

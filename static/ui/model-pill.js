@@ -1,7 +1,7 @@
 /** The model that answers, or how far its loading is. */
 
 import { html } from "htm/preact";
-import { shortDtype, weightDtype } from "../facts/dtypes.js";
+import { shortDtype } from "../facts/dtypes.js";
 import { bytesShort, counted } from "../facts/format.js";
 import { weightsOf } from "../facts/weights.js";
 
@@ -26,7 +26,7 @@ function Ready({ model, before = "", compiled = "", compiling = false }) {
     counted(model.layers, "layer"),
     `${counted(model.heads, "head")} / ${model.kv_heads} KV`,
     shortDtype(model.dtype),
-    weightDtype(model) !== model.dtype && `${shortDtype(weightDtype(model))} weights`,
+    model.weight_dtype !== model.dtype && `${shortDtype(model.weight_dtype)} weights`,
     model.device.toUpperCase(),
   ].filter(Boolean);
   const { stored, held } = weightsOf(model);

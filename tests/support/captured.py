@@ -8,6 +8,9 @@ import numpy as np
 
 from kvscope.model.engine.capture import CapturedRows
 
+SAID_LATER = ("norm", "gated", "activation", "positions", "qk_norm", "windows", "tied", "weight_dtype")
+"""Fields of the `model` object that the first logs do not have."""
+
 
 def described(layers: int = 2, heads: int = 4, kv_heads: int = 2, vocab: int = 259) -> dict[str, Any]:
     """The `model` object of an `open` frame."""
@@ -23,6 +26,13 @@ def described(layers: int = 2, heads: int = 4, kv_heads: int = 2, vocab: int = 2
         "d_mlp": 20,
         "vocab": vocab,
         "context": 2048,
+        "norm": "rms",
+        "gated": True,
+        "activation": "silu",
+        "positions": "rotary",
+        "qk_norm": False,
+        "windows": None,
+        "tied": True,
         "dtype": "float32",
         "element_bytes": 4,
         "weight_dtype": "float32",

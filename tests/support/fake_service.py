@@ -84,7 +84,21 @@ class FakeService:
             "d": 12,
             "d_mlp": 16,
             "vocab": VOCAB,
+            "context": 1024,
+            "norm": "rms",
+            "gated": True,
+            "activation": "silu",
+            "positions": "rotary",
+            "qk_norm": False,
+            "windows": None,
+            "tied": True,
+            "dtype": "float32",
+            "element_bytes": 4,
             "weight_dtype": dtype,
+            "weight_bytes": 4000,
+            "parameters": 1000,
+            "device": "cpu",
+            "eos": [0],
         }
         self._delay, self._layer_bytes = delay, layer_bytes
         self._runs: dict[str, FakeRun] = {}

@@ -2,6 +2,7 @@
 
 import { kvHeadOf, readersOf } from "../../facts/attention.js";
 import { counted, fixed, quoted, significant } from "../../facts/format.js";
+import { ACTIVATIONS } from "../../log/activations.js";
 import { lineOf } from "./scene.js";
 
 /**
@@ -111,7 +112,7 @@ function sum(scene, place, name, [row, change]) {
 function norm(scene, place, from) {
   const x = scene.values[from].data;
   const title = vector(scene, place, `The ${row(scene)} after the norm`);
-  if (!scene.dims.rotary) {
+  if (scene.dims.centred) {
     const mean = x.reduce((total, value) => total + value, 0) / x.length;
     const spread = Math.sqrt(x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length);
     return {
@@ -194,17 +195,16 @@ function mixed(scene, place) {
   };
 }
 
-/** SwiGLU (arXiv:2002.05202): silu(gate) × up, silu(x) = x / (1 + e^−x). GPT-2: gelu(up). */
 function hidden(scene, place) {
   const up = at(scene, "mlp.raised", place);
   const facts = vector(scene, place, "Inside the MLP");
-  if (!scene.dims.gated) return { ...facts, notes: [`= gelu(${significant(up)})`] };
+  const { called, share } = ACTIVATIONS[scene.dims.activation];
+  if (!scene.dims.gated) return { ...facts, notes: [`= ${called}(${significant(up)})`] };
   const gate = at(scene, "mlp.gate", place);
+  const bent = significant(gate * share(gate));
   return {
     ...facts,
-    notes: [
-      `= silu(${significant(gate)}) × ${significant(up)} = ${significant(gate / (1 + Math.exp(-gate)))} × ${significant(up)}`,
-    ],
+    notes: [`= ${called}(${significant(gate)}) × ${significant(up)} = ${bent} × ${significant(up)}`],
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { shortDtype, weightDtype, weightElementBytes } from "../../facts/dtypes.js";
+import { shortDtype, weightElementBytes } from "../../facts/dtypes.js";
 import { bytes, counted, integer, percent, significant, withExponent } from "../../facts/format.js";
 import { NOT_STORED } from "../../facts/saved-session.js";
 import { useModelValues } from "../../loading/use-model-values.js";
@@ -134,9 +134,9 @@ function Factor({ factor: { name, value, place }, scene, onOpen }) {
 /** Why terms that are added here, exactly, and the model's own sum differ. */
 function whyApart(making, { run }) {
   const { model } = run.open;
-  const rounds = making.matrix && weightDtype(model) !== model.dtype;
+  const rounds = making.matrix && model.weight_dtype !== model.dtype;
   return rounds
-    ? `it rounds what it multiplies with weights to ${shortDtype(weightDtype(model))}`
+    ? `it rounds what it multiplies with weights to ${shortDtype(model.weight_dtype)}`
     : "it adds in 32 bits";
 }
 
@@ -153,7 +153,7 @@ function Learned({ making, scene, state, client }) {
   const { model } = scene.run.open;
   const each = weightElementBytes(model);
   return html`<p>
-      ${making.weights} ${integer(columns)} numbers in, ${integer(rows)} out; stored as [${integer(rows)} × ${integer(columns)}] · ${weightDtype(model)} · ${bytes(rows * columns * each)}; one row of it: ${bytes(columns * each)}
+      ${making.weights} ${integer(columns)} numbers in, ${integer(rows)} out; stored as [${integer(rows)} × ${integer(columns)}] · ${model.weight_dtype} · ${bytes(rows * columns * each)}; one row of it: ${bytes(columns * each)}
       ${" "}<button type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? "Hide" : "See"} all of ${making.weights}</button>
     </p>
     ${shown && html`<${MatrixPicture} name=${making.weights} of=${making.wanted.of} row=${making.wanted.index} scene=${scene} state=${state} client=${client} />`}`;

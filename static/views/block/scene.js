@@ -9,7 +9,7 @@ import { weightOf } from "../../log/companding.js";
  *   the log holds is shown
  */
 export function blockScene(run, { layer, query }, values) {
-  const { heads, kv_heads: kvHeads, head_dim: headDim, d, d_mlp: mlp, arch } = run.open.model;
+  const { heads, kv_heads: kvHeads, head_dim: headDim, d, d_mlp: mlp, ...kind } = run.open.model;
   const step = run.stepOfQuery(query);
   const prefill = step === 0;
   return {
@@ -31,10 +31,15 @@ export function blockScene(run, { layer, query }, values) {
       headDim,
       d,
       mlp,
-      gated: values ? "mlp.gate" in values : arch !== "gpt2",
-      rotary: arch !== "gpt2",
-      /** q and k of each head have a norm of their own (Qwen3, arXiv:2505.09388). */
-      headNorms: arch === "qwen3",
+      gated: kind.gated,
+      activation: kind.activation,
+      rotary: kind.positions === "rotary",
+      /** Norms take the mean off first: LayerNorm (arXiv:1607.06450), not RMSNorm. */
+      centred: kind.norm === "layer",
+      /** q and k of each head have a norm of their own (arXiv:2505.09388). */
+      headNorms: kind.qk_norm,
+      /** How many keys a query sees at most, itself among them; null: all. */
+      window: kind.windows?.[layer] ?? null,
     },
   };
 }

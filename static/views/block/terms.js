@@ -2,8 +2,7 @@
  * What one number inside a block is made of, term by term, with the learned weights that made it. Pure.
  *
  * Operations that read other tokens (scores, shares) are a pair's own view; all others are here. Formulas: RMSNorm
- * arXiv:1910.07467 (4), rotary positions arXiv:2104.09864 §3.2.2, SwiGLU arXiv:2002.05202, GELU arXiv:1606.08415 (the form
- * with tanh).
+ * arXiv:1910.07467 (4), rotary positions arXiv:2104.09864 §3.2.2.
  *
  * @typedef {{tensor: string, part: number|null, index: number|null, key: number|null}} Place
  * @typedef {{name: string, value: number, place?: Place}} Factor `place`: where it is a number of the block itself
@@ -14,6 +13,7 @@
  */
 
 import { kvHeadOf } from "../../facts/attention.js";
+import { ACTIVATIONS } from "../../log/activations.js";
 import { lineOf } from "./scene.js";
 
 const place = (tensor, index, part = null, key = null) => ({ tensor, part, index, key });
@@ -59,7 +59,7 @@ export function makingOf(scene, at) {
   if (tensor in LINEAR) return linear(scene, at);
   if (tensor === "attn.scores") return score(scene, at);
   if (tensor === "attn.mixed") return mixed(scene, at);
-  if (tensor === "mlp.hidden") return dims.gated ? gated(scene, at) : curved(scene, at);
+  if (tensor === "mlp.hidden") return bent(scene, at);
   return null;
 }
 
@@ -112,7 +112,7 @@ function linear(scene, { tensor, part, index }) {
 function norm(scene, { part, index }, [of, from]) {
   const { dims, values } = scene;
   const x = part === null ? values[from].data : lineOf(values[from], part);
-  const centred = !dims.rotary;
+  const { centred } = dims;
   const mean = centred ? x.reduce((total, value) => total + value, 0) / x.length : 0;
   const square = x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length;
   return {
@@ -204,27 +204,16 @@ function mixed(scene, { part: head, index }) {
   };
 }
 
-function gated(scene, { index }) {
-  const [gate, up] = ["mlp.gate", "mlp.raised"].map((name) => scene.values[name].data[index]);
+function bent({ values, dims }, { index }) {
+  const activation = ACTIVATIONS[dims.activation];
+  const factor = (name, tensor) => ({ name, value: values[tensor].data[index], place: place(tensor, index) });
+  const x = dims.gated ? factor("gate", "mlp.gate") : factor("x", "mlp.raised");
+  const share = { name: activation.shareName(x.name), value: activation.share(x.value) };
+  const formula = activation.formula(x.name);
   return {
-    ...{ formula: "gate ÷ (1 + e^−gate) × up", note: "SwiGLU", weights: null, wanted: null },
-    terms: () => [
-      product(
-        { name: "gate", value: gate, place: place("mlp.gate", index) },
-        { name: "1 ÷ (1 + e^−gate)", value: 1 / (1 + Math.exp(-gate)) },
-        { name: "up", value: up, place: place("mlp.raised", index) },
-      ),
-    ],
-  };
-}
-
-function curved(scene, { index }) {
-  const x = scene.values["mlp.raised"].data[index];
-  const share = 0.5 * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
-  return {
-    ...{ formula: "x × ½(1 + tanh(√(2÷π)(x + 0.044715 x³)))", note: "GELU", weights: null, wanted: null },
-    terms: () => [
-      product({ name: "x", value: x, place: place("mlp.raised", index) }, { name: "its share", value: share }),
-    ],
+    formula: dims.gated ? `${formula} × up` : formula,
+    note: dims.gated ? activation.gated : activation.name,
+    ...{ weights: null, wanted: null },
+    terms: () => [product(x, share, ...(dims.gated ? [factor("up", "mlp.raised")] : []))],
   };
 }

@@ -2,6 +2,7 @@
 
 import { counted, fixed, integer, percent, quoted, significant } from "../../facts/format.js";
 import { passesInWords } from "../../facts/passes.js";
+import { ACTIVATIONS } from "../../log/activations.js";
 import { deltas } from "./scene.js";
 
 /**
@@ -112,8 +113,9 @@ function shelfText({ layer, prefill, dims, positions, rows, stood }) {
  * @returns {Object<string, {lines: string[], title: string, weights: boolean}>} `weights`: learned numbers take part
  */
 export function chips({ dims, query }) {
-  const { d, heads, kvHeads, headDim, mlp, gated, rotary } = dims;
-  const norm = rotary ? "RMSNorm" : "LayerNorm";
+  const { d, heads, kvHeads, headDim, mlp, gated, rotary, centred } = dims;
+  const norm = centred ? "LayerNorm" : "RMSNorm";
+  const { called, means } = ACTIVATIONS[dims.activation];
   const times = (name, from, to) => ({
     lines: [`× ${name}`, `${from}×${to}`],
     title: `${name}: ${integer(from)} × ${integer(to)} learned weights, the same for every token`,
@@ -141,8 +143,8 @@ export function chips({ dims, query }) {
     wdown: times("W_down", mlp, d),
     softmax: { lines: ["→"], title: "softmax over each row of scores", weights: false },
     activation: {
-      lines: [gated ? "silu(gate) × up" : "gelu"],
-      title: gated ? "silu(x) = x ÷ (1 + e^−x), number by number" : "gelu, number by number",
+      lines: [gated ? `${called}(gate) × up` : called],
+      title: `${means}, number by number`,
       weights: false,
     },
     ...(rotary ? { ropeQ: rope, ropeK: rope } : {}),
@@ -153,7 +155,8 @@ export function chips({ dims, query }) {
 export function sentence(scene) {
   const { run, query, rows, prefill, layer, dims, positions, stood } = scene;
   const name = quoted(run.tokens[query]);
-  const keys = counted(query + 1, "key");
+  const seen = Math.min(query + 1, dims.window ?? query + 1);
+  const keys = counted(seen, "key");
   const measured = deltas(scene);
   const delta = measured
     ? `Attention changes the row by ${percent(measured.attention.share, 0)} of its length, the MLP by ` +
@@ -163,8 +166,8 @@ export function sentence(scene) {
     return {
       strong: `One query, ${keys}, ${dims.heads === 1 ? "once: there is one head" : `${dims.heads} times: once per head`}.`,
       text:
-        `${name} makes its own Q, K and V. Its K and V join the ${integer(query)} already on the shelf; its Q reads all ` +
-        `${integer(query + 1)} and is thrown away: no later token asks for it.`,
+        `${name} makes its own Q, K and V. Its K and V join the ${integer(query)} already on the shelf; its Q reads ` +
+        `${seen <= query ? "the newest" : "all"} ${integer(seen)} and is thrown away: no later token asks for it.`,
       cached: `${counted(query, "column")} of K and V reused`,
       computed: "1 computed",
       delta,
@@ -178,7 +181,7 @@ export function sentence(scene) {
         : `Prefill: ${integer(rows)} rows go through layer ${layer} ${passesInWords(run)}.`,
     text:
       `This is the row of ${name}, number ${integer(query + 1)} of ${integer(positions)}. ` +
-      (query ? `It may read itself and the ${integer(query)} before it` : "It may read only itself") +
+      (seen > 1 ? `It may read itself and the ${integer(seen - 1)} before it` : "It may read only itself") +
       (later ? `; the ${integer(later)} after it ${later === 1 ? "is" : "are"} hidden from it.` : "."),
     cached: stood ? `${counted(stood, "column")} of K and V reused, from an earlier run` : "Nothing reused yet",
     computed: `${counted(rows, "column")} of K and V computed, and kept`,

@@ -3,10 +3,7 @@
  * products. Norms, softmax and activations are left out: they are a few operations per number. Pure.
  */
 
-/** Matrices in the MLP: gate, up and down, or up and down where nothing is gated (GPT-2). */
-function mlpMatrices({ arch }) {
-  return arch === "gpt2" ? 2 : 3;
-}
+import { matricesOf } from "../../log/model.js";
 
 /**
  * One layer's operations for `rows` new rows that end with `keys` keys.
@@ -15,14 +12,14 @@ function mlpMatrices({ arch }) {
  * @returns {{q: number, kv: number, scores: number, mix: number, out: number, mlp: number}} FLOPs
  */
 export function layerFlops(model, rows, keys) {
-  const { d, d_mlp: dMlp, heads, kv_heads: kvHeads, head_dim: headDim } = model;
+  const { d, heads, kv_heads: kvHeads, head_dim: headDim } = model;
   return {
     q: 2 * rows * d * heads * headDim,
     kv: 2 * rows * d * 2 * kvHeads * headDim,
     scores: 2 * rows * heads * headDim * keys,
     mix: 2 * rows * heads * headDim * keys,
     out: 2 * rows * heads * headDim * d,
-    mlp: 2 * rows * mlpMatrices(model) * d * dMlp,
+    mlp: 2 * rows * matricesOf(model).mlp,
   };
 }
 

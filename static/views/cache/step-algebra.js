@@ -9,6 +9,7 @@ import { kvHeadOf } from "../../facts/attention.js";
 import { counted, integer, quoted, short } from "../../facts/format.js";
 import { small } from "../../facts/small-numbers.js";
 import { useModelValues } from "../../loading/use-model-values.js";
+import { ACTIVATIONS } from "../../log/activations.js";
 import { Badge } from "../../ui/badge.js";
 import { algebraFacts } from "./algebra.js";
 import { passFlops } from "./flops.js";
@@ -109,7 +110,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
           ? html` <span class="check-good">✓</span> The engine counted the same: ${integer(engine)} FLOP in this step.`
           : html` The engine counted ${integer(engine)} FLOP in this step, this table ${integer(ours)}.`
       }
-      ${" "}Norms, softmax and the SiLU are a few operations per number and not counted.
+      ${" "}Norms, softmax and the ${ACTIVATIONS[model.activation].name} are a few operations per number and not counted.
     </p>`;
 }
 

@@ -33,7 +33,7 @@ export function WhatIf({ state, focus, ready, client }) {
           key=${`${layer} ${head} ${position}`}
           say=${`${quoted(run.tokens[position])} alone in the model, at position ${position} and at position ${other}: what does its place change in head ${head} of layer ${layer}?`}
           name="Run it at both" ready=${ready} ask=${() => client.ask("positions")({ run: run.id, layer, head, position, other })}
-          show=${(told) => html`<${Elsewhere} told=${told} positions=${[position, other]} />`}
+          show=${(told) => html`<${Elsewhere} told=${told} rotary=${run.open.model.positions === "rotary"} positions=${[position, other]} />`}
         />`
     }`;
 }
@@ -103,6 +103,8 @@ function likeliest({ likeliest: token }) {
   return `${quoted(token)} (${percent(token.prob, 0)})`;
 }
 
+/** Where nothing is turned, q asks and k is kept as it was made. */
+const BEFORE_ROPE = ["attn.q", "attn.k"];
 const NAMES = {
   "attn.q": "q, before RoPE",
   "attn.q_rot": "q, as it asks",
@@ -112,16 +114,16 @@ const NAMES = {
 };
 const DIAL = 84;
 
-function Elsewhere({ told, positions }) {
-  const turns = told.changes["attn.v"] === 0;
+function Elsewhere({ told, rotary, positions }) {
+  const names = Object.entries(NAMES).filter(([name]) => rotary || !BEFORE_ROPE.includes(name));
   return html`<p class="sheet-say" role="status">
-      ${turns ? "q and k turn, v does not: a place decides who is looked at, not what is taken from them." : "This model adds positions to the row itself, so all three change."}
+      ${rotary ? "q and k turn, v does not: a place decides who is looked at, not what is taken from them." : "This model adds positions to the row itself, so all three change."}
     </p>
     <div class="elsewhere">
       <table class="numbers" aria-label="What the place changes">
         <thead><tr><td></td><th scope="col">difference ÷ length</th></tr></thead>
         <tbody>
-          ${Object.entries(NAMES).map(
+          ${names.map(
             ([name, words]) => html`<tr key=${name}>
               <th scope="row">${words}</th><td>${told.changes[name] === 0 ? "0" : percent(told.changes[name])}</td>
             </tr>`,

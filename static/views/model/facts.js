@@ -4,10 +4,11 @@
  */
 
 import { weightElementBytes } from "../../facts/dtypes.js";
+import { matricesOf } from "../../log/model.js";
 
 /**
- * Parameters of each part. The matrices follow from the shapes (Llama: Touvron et al. 2023, section 2.2; GPT-2: Radford
- * et al. 2019); norm gains and biases of the blocks are what is then left of the total that the loaded tensors have.
+ * Parameters of each part. The matrices follow from the shapes; norm gains and biases of the blocks are what is then left of
+ * the total that the loaded tensors have.
  *
  * @param {Object} model of the `open` frame
  * @returns {{embedding: number, positions: number, attention: number, mlp: number, small: number, block: number,
@@ -18,17 +19,12 @@ import { weightElementBytes } from "../../facts/dtypes.js";
  *   take, the embedding with the positions; matrices and the embedding may be kept smaller than the rest.
  */
 export function partsOf(model) {
-  const { arch, layers, heads, kv_heads, head_dim, d, d_mlp, vocab, context, parameters } = model;
-  const gpt2 = arch === "gpt2";
-  const attention = 2 * d * heads * head_dim + 2 * d * kv_heads * head_dim;
-  const mlp = (gpt2 ? 2 : 3) * d * d_mlp;
+  const { layers, d, vocab, parameters, tied } = model;
+  const { attention, mlp, positions } = matricesOf(model);
   const embedding = vocab * d;
-  const positions = gpt2 ? context * d : 0;
-  const norm = gpt2 ? 2 * d : d;
-  const left = parameters - embedding - positions - norm - layers * (attention + mlp);
-  const tied = left < vocab * d;
+  const norm = model.norm === "layer" ? 2 * d : d;
   const head = tied ? 0 : vocab * d;
-  const blocks = layers * (attention + mlp) + left - head;
+  const blocks = parameters - embedding - positions - norm - head;
   const block = blocks / layers;
   const small = block - attention - mlp;
   const [each, own] = [model.element_bytes, weightElementBytes(model)];

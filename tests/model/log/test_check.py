@@ -24,7 +24,7 @@ from kvscope.model.log.recorder import Recorder
 from kvscope.model.log.schema import FRAMES, LONGEST_MS, FrameData, Model, check_tensors, read_data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
-from tests.support.captured import captured, described
+from tests.support.captured import SAID_LATER, captured, described
 from tests.support.changed_logs import changed, checked, fields_of, refusal, run_of, with_field, without_field
 from tests.support.tiny import ARCHS, tiny_checkpoint, tiny_tokenizer
 
@@ -179,7 +179,7 @@ def test_a_log_from_before_the_additions_is_taken(log: list[bytes]) -> None:
         if "ms" in kept:
             kept["ms"] = {name: value for name, value in kept["ms"].items() if name != "layers"}
         if "model" in kept:
-            kept["model"] = {name: value for name, value in kept["model"].items() if name != "weight_dtype"}
+            kept["model"] = {name: value for name, value in kept["model"].items() if name not in SAID_LATER}
         return {**kept, "newer": {"than": ["this"]}}
 
     checked([changed(payload, older, lambda arrays: arrays.pop("q_norm", None)) for payload in log])
@@ -347,12 +347,36 @@ def test_exact_values_that_are_wrong_are_named(log: list[bytes], values: list[by
             f"values[step 0, layer 0]: tensor {name!r} has a value that is not a finite number."
         )
         said = said_of(without_tensor(values[0], name))
-        optional = name in ("mlp.gate", "rope")
-        assert said == (None if optional else f"values[step 0, layer 0]: tensor {name!r} is missing.")
+        assert said == (None if name == "rope" else f"values[step 0, layer 0]: tensor {name!r} is missing.")
     for changes, place in (({"level": "all"}, ".data.level"), ({"window": 0}, ".data.window"), ({"step": 1}, "")):
         said = said_of(relabel(values[0], "r", 0, changes).payload)
         assert said is not None
         assert said.startswith(f"values[step 0, layer 0]{place} ")
+
+
+def test_exact_values_have_a_gate_where_the_model_has_one(log: list[bytes], values: list[bytes]) -> None:
+    """Whoever draws the block goes by what the log says of its model, or an older one is taken to say."""
+    ungated, older = with_field(log[0], ("model", "gated"), False), without_field(log[0], ("model", "gated"))
+    gateless = without_tensor(values[0], "mlp.gate")
+    for opening, payload in ((log[0], gateless), (older, gateless), (ungated, values[0])):
+        check = ValuesCheck(checked([opening, *log[1:]]))
+        with pytest.raises(BadFile, match=r"tensor 'mlp\.gate' is (missing|of a gate that)"):
+            check.take(payload)
+    ValuesCheck(checked([older, *log[1:]])).take(values[0])
+    ValuesCheck(checked([ungated, *log[1:]])).take(gateless)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "says"),
+    [
+        ("windows", [4], "are not one for each layer"),
+        ("windows", [4, 0], "is refused"),
+        ("norm", "none", "is refused"),
+        ("activation", "relu", "is refused"),
+    ],
+)
+def test_what_a_log_says_of_its_model_can_be_drawn(log: list[bytes], name: str, wrong: Any, says: str) -> None:
+    assert says in str(refusal(log, 0, with_field(log[0], ("model", name), wrong)))
 
 
 def test_the_last_layers_exact_values_have_the_lens(log: list[bytes], values: list[bytes]) -> None:

@@ -34,7 +34,7 @@ def log_of(shape: tuple[int, int, int, int], steps: int, chunks: tuple[int, ...]
     """
     layers, heads, kv_heads, prompt = shape
     opening = {"prompt": "ab", "tokens": [token(65 + at % 26) for at in range(prompt)]}
-    made = [encode("r", 0, "open", {**opening, "model": {"layers": layers, "heads": heads, "kv_heads": kv_heads}})]
+    made = [encode("r", 0, "open", {**opening, "model": described(layers, heads, kv_heads)})]
     recorder = Recorder("r", described(layers, heads, kv_heads), tiny_tokenizer(), 1.0, seq=1)
     recorded: list[list[CapturedRows]] = []
     for step in range(steps):

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { bytesIn, formatOf, oneFormat, readAlike, readAs, weightsOf } from "../../../static/facts/weights.js";
 
 const GROUPS = { "4-bit groups": 66_355_200, "8-bit groups": 30_081_024 };
-const MODEL = { dtype: "float32", element_bytes: 4, weight_bytes: 538_060_032 };
+const MODEL = { dtype: "float32", weight_dtype: "float32", element_bytes: 4, weight_bytes: 538_060_032 };
 const step = (weights_read, bytes_read = 0, chunks = [1]) => ({ data: { weights_read, bytes_read, ms: { chunks } } });
 
 test("bytes stand with their format, of which too small a part is not named", () => {

@@ -100,7 +100,6 @@ test("heads are measured over the rows that were computed", () => {
 });
 
 test("an opened layer counts the columns that stood there", () => {
-  Object.assign(run.open.model, { d: 32, d_mlp: 64, arch: "llama" });
   const scene = blockScene(run, { layer: 1, query: 3 }, null);
   assert.deepEqual([scene.rows, scene.stood, scene.positions], [2, 2, 4]);
   const said = sentence(scene);

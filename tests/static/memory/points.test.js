@@ -12,6 +12,7 @@ import {
 import { lengthsOf, pointsOf, shapeOf } from "../../../static/memory/points.js";
 import { requestBytes } from "../../../static/memory/sizes.js";
 import { timePerToken, timeToFirstToken } from "../../../static/memory/speed.js";
+import { LIKE_LLAMA } from "../support/made-run.js";
 import { gpuOf, modelOf, small } from "./known.js";
 
 const step = (number, position, changes = {}) => ({
@@ -57,7 +58,7 @@ test("cache and pairs after each step are on the curves of their formulas", () =
 
 test("the shape of a run's model is enough for its curves", () => {
   const { name: _name, context: _context, ...sizes } = modelOf("smollm2-135m");
-  const shape = shapeOf({ ...sizes, name: "SmolLM2", arch: "llama", context: 8192 });
+  const shape = shapeOf({ ...LIKE_LLAMA, ...sizes, name: "SmolLM2", context: 8192 });
   assert.equal(cacheCurve(shape, { dtype: "fp32" }, 26).y.at(-1), 26 * 46_080);
   assert.equal(attentionFlops(shape, 2), 3 * pairCost(shape));
 });

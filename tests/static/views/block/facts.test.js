@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { completed } from "../../../../static/log/model.js";
 import { valueAt, valueFacts } from "../../../../static/views/block/facts.js";
 import { blockScene, deltas, strongestKey, weightOutside } from "../../../../static/views/block/scene.js";
+import { makingOf } from "../../../../static/views/block/terms.js";
 import { captions, chips, sentence } from "../../../../static/views/block/words.js";
 import { madeBlock } from "../../support/made-block.js";
-import { madeRun } from "../../support/made-run.js";
+import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../support/made-run.js";
 
+const SIZES = { layers: 2, heads: 4, kv_heads: 2, head_dim: 8, d: 32, d_mlp: 64, vocab: 100, context: 64, parameters: 1 };
 const SHAPE = { heads: 4, kvHeads: 2, headDim: 8 };
 const WORDS = ["The", " cat", " sat", " on", " the"];
 
-function made({ query = 4, exact = true, arch = "llama" } = {}) {
+function made({ query = 4, exact = true, kind = {} } = {}) {
   const run = madeRun({
     words: WORDS,
     promptLength: 3,
@@ -17,8 +20,8 @@ function made({ query = 4, exact = true, arch = "llama" } = {}) {
     ...SHAPE,
     row: (_l, head, at) => new Array(at + 1).fill(0).map((_, key) => (key === head % (at + 1) ? 255 : 0)),
   });
-  Object.assign(run.open.model, { d: 32, d_mlp: 64, arch });
-  const gated = arch !== "gpt2";
+  Object.assign(run.open.model, kind);
+  const { gated } = run.open.model;
   return blockScene(run, { layer: 1, query }, exact ? madeBlock({ ...SHAPE, keys: query + 1, gated }) : null);
 }
 
@@ -73,7 +76,7 @@ describe("one value of a block", () => {
     const { notes } = valueFacts(scene, place("mlp.hidden", { index: 9 }));
     const factor = number(/\) × \S+ = (\S+) ×/.exec(notes[0])[1]);
     assert.ok(Math.abs(factor - gate / (1 + Math.exp(-gate))) < 0.005, notes[0]);
-    assert.match(valueFacts(made({ arch: "gpt2" }), place("mlp.hidden", { index: 9 })).notes[0], /^= gelu\(/);
+    assert.match(valueFacts(made({ kind: LIKE_GPT2 }), place("mlp.hidden", { index: 9 })).notes[0], /^= gelu\(/);
   });
 
   test("every tensor tells a value of its own", () => {
@@ -146,7 +149,42 @@ describe("a block as a whole", () => {
     assert.equal(captions(made()).resid_in[1].text, "[1 × 32]");
     assert.deepEqual(chips(scene).wk.lines, ["× W_K", "32×16"]);
     assert.deepEqual(chips(scene).wdown.lines, ["× W_down", "64×32"]);
-    assert.equal(chips(made({ arch: "gpt2" })).ropeQ, undefined);
-    assert.deepEqual(chips(made({ arch: "gpt2" })).norm1.lines, ["LayerNorm"]);
+  });
+
+  test("what a model is decides by itself what is drawn, in any combination", () => {
+    assert.equal(chips(made({ kind: { positions: "learned" } })).ropeQ, undefined);
+    assert.deepEqual(chips(made({ kind: { positions: "learned" } })).norm1.lines, ["RMSNorm"]);
+    const centred = made({ kind: { norm: "layer" } });
+    assert.deepEqual([chips(centred).norm1.lines, chips(centred).ropeQ.lines[0]], [["LayerNorm"], "RoPE"]);
+    assert.match(valueFacts(centred, place("attn.normed", { index: 3 })).notes[0], /^LayerNorm/);
+    assert.match(makingOf(centred, place("attn.normed", { index: 3 })).note, /^LayerNorm/);
+    assert.deepEqual(chips(made({ kind: LIKE_GPT2 })).activation.lines, ["gelu"]);
+    const gelu = made({ kind: { activation: "gelu_tanh" } });
+    assert.deepEqual(chips(gelu).activation.lines, ["gelu(gate) × up"]);
+    assert.match(valueFacts(gelu, place("mlp.hidden", { index: 9 })).notes[0], /^= gelu\(\S+\) × /);
+    assert.equal(makingOf(gelu, place("mlp.hidden", { index: 9 })).note, "GEGLU");
+    assert.equal(makingOf(made({ kind: { qk_norm: true } }), place("attn.q", { part: 0, index: 1 })), null);
+  });
+
+  test("a log that does not say what its model is, is drawn as the models of its time are", () => {
+    const drawn = (arch) => {
+      const old = Object.fromEntries(Object.keys(LIKE_LLAMA).map((name) => [name, undefined]));
+      const scene = made({ kind: completed({ ...old, ...SIZES, arch }) });
+      const { norm1, ropeQ, activation } = chips(scene);
+      const { headNorms, gated } = scene.dims;
+      return [norm1.lines[0], Boolean(ropeQ), activation.lines[0], gated, headNorms];
+    };
+    for (const arch of ["llama", "mistral", "qwen2"])
+      assert.deepEqual(drawn(arch), ["RMSNorm", true, "silu(gate) × up", true, false], arch);
+    assert.deepEqual(drawn("qwen3"), ["RMSNorm", true, "silu(gate) × up", true, true]);
+    assert.deepEqual(drawn("gpt2"), ["LayerNorm", false, "gelu", false, false]);
+  });
+
+  test("a query sees no more than its layer's window", () => {
+    const windows = [null, 3];
+    assert.match(sentence(made({ kind: { windows } })).strong, /^One query, 3 keys/);
+    assert.match(sentence(made({ kind: { windows } })).text, /its Q reads the newest 3 and is thrown away/);
+    assert.match(sentence(made({ kind: { windows: [3, null] } })).text, /its Q reads all 5/);
+    assert.match(sentence(made({ query: 2, kind: { windows: [2, 2] } })).text, /itself and the 1 before it/);
   });
 });

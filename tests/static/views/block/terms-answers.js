@@ -7,6 +7,7 @@
 
 import { readFileSync } from "node:fs";
 import { decodeSafetensors } from "../../../../static/log/frames.js";
+import { blockScene } from "../../../../static/views/block/scene.js";
 import { makingOf } from "../../../../static/views/block/terms.js";
 
 const decoded = (text) => decodeSafetensors(new Uint8Array(Buffer.from(text, "base64"))).tensors;
@@ -26,12 +27,9 @@ function answer(scene, { at, learned }) {
   };
 }
 
-/** As scene.js makes it, without a run. */
+/** The scene of a run that has this model, whose prompt ends with the row. */
 function sceneOf(model, query, layer, values) {
-  const { heads, kv_heads: kvHeads, head_dim: headDim, d, d_mlp: mlp, arch } = model;
-  const gpt2 = arch === "gpt2";
-  return {
-    ...{ query, layer, values, exact: true, run: { heads, kvHeads } },
-    dims: { heads, kvHeads, headDim, d, mlp, gated: !gpt2, rotary: !gpt2, headNorms: arch === "qwen3" },
-  };
+  const { heads, kv_heads: kvHeads } = model;
+  const run = { open: { model }, heads, kvHeads, reused: 0, prefillRows: query + 1, promptLength: query + 1, stepOfQuery: () => 0 };
+  return blockScene(run, { layer, query }, values);
 }

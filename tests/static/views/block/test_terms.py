@@ -12,12 +12,13 @@ from safetensors.torch import load
 
 from kvscope.model.activations.answers import block_values
 from kvscope.model.activations.weights import weight_row
+from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.checkpoint import load as load_checkpoint
-from kvscope.model.config import ModelConfig
 from kvscope.model.engine.engine import Engine
+from kvscope.model.service.info import describe
 from kvscope.model.transformer import Transformer
 from tests.support.node import answer_of
-from tests.support.tiny import prompt, tiny_engine
+from tests.support.tiny import prompt, tiny_checkpoint, tiny_engine
 
 SCRIPT = Path(__file__).parent / "terms-answers.js"
 CELLS, BLOCKS = 200, 8
@@ -52,9 +53,8 @@ def cells(engine: Engine, ids: list[int], count: int) -> list[dict[str, Any]]:
     return found
 
 
-def answered(config: ModelConfig, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    model = {"heads": config.heads, "kv_heads": config.kv_heads, "head_dim": config.head_dim, "d": config.d}
-    model |= {"d_mlp": config.d_mlp, "arch": config.arch}
+def answered(model: dict[str, Any], found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`model`: as a log describes it."""
     places = list({(each["layer"], each["query"]): each["values"] for each in found}.items())
     blocks = [
         {"model": model, "query": query, "layer": layer, "values": b64encode(values).decode()}
@@ -70,13 +70,14 @@ def answered(config: ModelConfig, found: list[dict[str, Any]]) -> list[dict[str,
     return answers
 
 
-def furthest(transformer: Transformer, found: list[dict[str, Any]]) -> float:
+def furthest(checkpoint: Checkpoint, transformer: Transformer, found: list[dict[str, Any]]) -> float:
     """The largest difference between terms and number, in shares of the sum of the absolute terms."""
-    for cell, answer in zip(found, answered(transformer.config, found), strict=True):
+    model = describe(checkpoint, transformer, "cpu")
+    for cell, answer in zip(found, answered(model, found), strict=True):
         if wanted := answer.get("wanted"):
             row = weight_row(transformer, cell["layer"], wanted["of"], wanted["index"])
             cell["learned"] = b64encode(row).decode()
-    answers = answered(transformer.config, found)
+    answers = answered(model, found)
     return max(
         abs(answer["sum"] - cell["is"]) / max(answer["size"], 1e-12)
         for cell, answer in zip(found, answers, strict=True)
@@ -92,7 +93,7 @@ def test_the_terms_of_random_numbers_add_up(arch: str) -> None:
     expected -= {"mlp.gate"} if arch == "gpt2" else set()
     expected -= set() if arch == "qwen3" else {"attn.q_raw", "attn.k_raw"}
     assert named == expected
-    assert furthest(engine.transformer, found) < 1e-5
+    assert furthest(tiny_checkpoint(arch), engine.transformer, found) < 1e-5
 
 
 @pytest.mark.real
@@ -101,4 +102,4 @@ def test_the_terms_of_random_numbers_of_the_default_model_add_up() -> None:
     checkpoint = load_checkpoint(None, lambda _: None)
     transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
     ids = checkpoint.tokenizer.encode("The animal didn't cross the street because it was too tired")
-    assert furthest(transformer, cells(Engine(transformer, capacity=256), ids, CELLS)) < 1e-5
+    assert furthest(checkpoint, transformer, cells(Engine(transformer, capacity=256), ids, CELLS)) < 1e-5

@@ -6,7 +6,7 @@ import { layerFlops, passFlops } from "../../../../static/views/cache/flops.js";
 import { differencesOf, stepOperations } from "../../../../static/views/cache/operations.js";
 
 /** SmolLM2-135M, and the FLOPs its engine counted for prefill of 11 tokens and for the third step after it. */
-const SMOL = { arch: "llama", layers: 30, heads: 9, kv_heads: 3, head_dim: 64, d: 576, d_mlp: 1536, vocab: 49152 };
+const SMOL = { gated: true, layers: 30, heads: 9, kv_heads: 3, head_dim: 64, d: 576, d_mlp: 1536, vocab: 49152 };
 
 test("a pass's work is the engine's own count", () => {
   assert.equal(passFlops(SMOL, 1, 14), 269_927_424);
@@ -55,7 +55,7 @@ test("every hook point of a layer belongs to an operation", () => {
 });
 
 test("an MLP without a gate has two matrices", () => {
-  assert.equal(layerFlops({ ...SMOL, arch: "gpt2" }, 1, 1).mlp * 3, layerFlops(SMOL, 1, 1).mlp * 2);
+  assert.equal(layerFlops({ ...SMOL, gated: false }, 1, 1).mlp * 3, layerFlops(SMOL, 1, 1).mlp * 2);
 });
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });

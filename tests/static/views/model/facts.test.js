@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bestGuesses, flowOf, partsOf } from "../../../../static/views/model/facts.js";
-import { madeRun } from "../../support/made-run.js";
+import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 
 const SMOLLM2 = {
-  arch: "llama",
+  ...LIKE_LLAMA,
   layers: 30,
   heads: 9,
   kv_heads: 3,
@@ -27,7 +27,7 @@ test("the parts of SmolLM2-135M, as its tensors have them", () => {
 
 test("GPT-2 has learned positions, two MLP matrices and biases (124,439,808 parameters)", () => {
   const gpt2 = {
-    arch: "gpt2",
+    ...LIKE_GPT2,
     layers: 12,
     heads: 12,
     kv_heads: 12,
@@ -44,18 +44,17 @@ test("GPT-2 has learned positions, two MLP matrices and biases (124,439,808 para
   assert.equal(parts.small, 4 * 768 + 3 * 768 + 768 + 3072 + 768);
 });
 
-test("an LM head of its own is told from a tied one", () => {
-  const untied = { ...SMOLLM2, parameters: SMOLLM2.parameters + 49152 * 576 };
+test("an LM head of its own is a part", () => {
+  const untied = { ...SMOLLM2, tied: false, parameters: SMOLLM2.parameters + 49152 * 576 };
   const parts = partsOf(untied);
   assert.deepEqual([parts.tied, parts.head, parts.small], [false, 49152 * 576, 2 * 576]);
 });
 
 test("matrices and the embedding may be kept in fewer bytes than norms, biases and positions", () => {
-  const usual = { ...SMOLLM2, dtype: "float32", element_bytes: 4 };
   const [norms, blocks] = [2 * 576, 30 * (884_736 + 2_654_208)];
-  const before = partsOf(usual).bytes; // of a log that does not say it
+  const before = partsOf(SMOLLM2).bytes;
   assert.deepEqual(before, { embedding: 4 * 28_311_552, blocks: 4 * (blocks + 30 * norms), norm: 4 * 576, head: 0 });
-  const halved = partsOf({ ...usual, weight_dtype: "bfloat16" }).bytes;
+  const halved = partsOf({ ...SMOLLM2, weight_dtype: "bfloat16" }).bytes;
   const expected = { embedding: 2 * 28_311_552, blocks: 2 * blocks + 4 * 30 * norms, norm: 4 * 576, head: 0 };
   assert.deepEqual(halved, expected);
 });

@@ -1,0 +1,28 @@
+/**
+ * What bends the numbers inside an MLP, by the `activation` of a model: each is x times a share of it. Pure.
+ *
+ * @typedef {Object} Activation
+ * @property {string} name
+ * @property {string} called as a function
+ * @property {string} gated what an MLP is called whose gate it bends
+ * @property {string} means
+ * @property {(x: string) => string} formula
+ * @property {(x: string) => string} shareName
+ * @property {(x: number) => number} share
+ */
+
+/** @type {Object<string, Activation>} SwiGLU: arXiv:2002.05202; GELU: arXiv:1606.08415, §2, the form with tanh */
+export const ACTIVATIONS = {
+  silu: {
+    ...{ name: "SiLU", called: "silu", gated: "SwiGLU", means: "silu(x) = x ÷ (1 + e^−x)" },
+    formula: (x) => `${x} ÷ (1 + e^−${x})`,
+    shareName: (x) => `1 ÷ (1 + e^−${x})`,
+    share: (x) => 1 / (1 + Math.exp(-x)),
+  },
+  gelu_tanh: {
+    ...{ name: "GELU", called: "gelu", gated: "GEGLU", means: "gelu" },
+    formula: (x) => `${x} × ½(1 + tanh(√(2÷π)(${x} + 0.044715 ${x}³)))`,
+    shareName: () => "its share",
+    share: (x) => 0.5 * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  },
+};
