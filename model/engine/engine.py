@@ -182,8 +182,6 @@ class Engine:
         run = self.scheduler.runs.get(key)
         if run is None or run.ready or run.recorded != "rows" or run.caching != "kept":
             return False
-        if run.fed != (len(run.ids) - 1 if run.step else run.reused):
-            return False
         self.scheduler.end(key)
         return True
 

@@ -28,6 +28,11 @@ class Spent:
     cost: Cost = field(default_factory=Cost)
     conditions: list[Conditions] = field(default_factory=list)
 
+    @property
+    def begun(self) -> bool:
+        """Whether a pass of the step has been made."""
+        return bool(self.chunk_ms)
+
     def timing(self, sample_ms: float) -> Timing:
         """The times of the step, now that choosing its token took `sample_ms`."""
         chunks = tuple(self.chunk_ms)
@@ -77,7 +82,10 @@ class Run:
 
     @property
     def ready(self) -> bool:
-        return not self.paused or self.single_steps > 0
+        """Whether the next pass has rows of it. A run is paused between two steps: one that has begun is ended first,
+        or half of it would keep the run from giving way (`Engine.set_aside`).
+        """
+        return not self.paused or self.single_steps > 0 or self.spent.begun
 
     @property
     def fed(self) -> int:

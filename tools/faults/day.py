@@ -34,6 +34,7 @@ from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
 SERVICE = "tests.support.tiny_service:load_service"
+IN_VAIN, LONGEST_LINE_S = "stood in line in vain", 120.0
 LOOK_S = 2.0
 LOADING_S = 600.0
 DRIFT = 0.05
@@ -135,8 +136,13 @@ class Visitor:
             return None
         made: dict[str, Any] = answer.json()
         self._visits.done["started, in line at first" if answer.status_code == 202 else "started"] += 1
+        asked = time.monotonic()
         while self._ask("GET", f"api/runs/{made['id']}").status_code == 202:
-            self._over.wait(0.3)
+            if self._over.wait(0.3):
+                return None
+            if time.monotonic() > asked + LONGEST_LINE_S:
+                self._visits.done[IN_VAIN] += 1
+                return None
         return made
 
     def _ended(self, run: str) -> bool:
@@ -228,6 +234,7 @@ class Day:
         """What should not have been, in a line each."""
         answers = [status for status in self.visits.statuses if status >= 500 and status not in (503, 507)]
         found = [f"answers of status {status}" for status in answers]
+        found += [f"{vain} stood in line for {LONGEST_LINE_S:g} s"] if (vain := self.visits.done[IN_VAIN]) else []
         found += ["a traceback in the log"] if "Traceback" in self.log else []
         found += [f"{name} grows" for name, (*_, too_far) in self.drifts.items() if too_far]
         over = self.most - self.budget - STEP_BYTES

@@ -274,6 +274,29 @@ class TestControl:
         assert len(steps(advance_all(made), "a")) == 2
         assert not made.busy
 
+    def test_a_run_paused_in_the_middle_of_a_step_ends_it_and_can_then_give_way(self) -> None:
+        made = tiny_engine(prefill_chunk=16)
+        run = made.admit("a", prompt(40), GREEDY, 6)
+        made.advance()
+        run.paused = True
+        assert not made.set_aside("a")
+        assert len(steps(advance_all(made), "a")) == 1
+        assert (made.busy, run.step) == (False, 1)
+        assert made.set_aside("a")
+        check_cache(made)
+
+    def test_a_run_paused_before_its_first_pass_can_give_way(self) -> None:
+        made = tiny_engine()
+        parent = made.admit("a", prompt(20), GREEDY, 6)
+        advance_all(made)
+        for key, run in (
+            ("new", made.admit("new", prompt(40, 1), GREEDY, 6)),
+            ("fork", made.fork("fork", parent.ids[:22], 20, GREEDY, 6)),
+        ):
+            run.paused = True
+            assert made.set_aside(key), key
+        check_cache(made)
+
     def test_stop_in_the_middle_of_prefill_keeps_what_was_computed(self) -> None:
         made = tiny_engine(prefill_chunk=16)
         made.admit("a", prompt(40), GREEDY, 6)
