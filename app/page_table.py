@@ -1,7 +1,7 @@
 """The table of pages, static/pages.json.
 
 What serves, bundles, lists and tests pages reads it: app.http.shell, app.travel.page_source, hatch_build.py, and
-static/ui/places.js by way of the shell.
+static/shared/ui/places.js by way of the shell.
 """
 
 from __future__ import annotations

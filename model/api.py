@@ -462,8 +462,8 @@ def completed(model: Mapping[str, Any]) -> dict[str, Any]:
     """The `model` object of an `open` frame, also where the log is older than some of its fields (docs/frames.md).
 
     The one place in Python that goes by the name of an architecture: what a log does not say is what the models of its
-    time were. static/log/model.js does the same for the page. Raises KeyError where a field is missing that every log
-    has.
+    time were. static/shared/log/model.js does the same for the page. Raises KeyError where a field is missing that
+    every log has.
     """
     gpt2 = model["arch"] == "gpt2"
     older = {

@@ -3,14 +3,14 @@
 import { html } from "htm/preact";
 import { render } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
-import { inkOn, ramp } from "./draw/colours.js";
-import { readTheme } from "./draw/theme.js";
 import { drawBars, drawLanes, drawTriangle } from "./gallery/drawing.js";
 import { pictureInWords, rowsOf, textOf } from "./gallery/picture.js";
-import { storageOr } from "./state/storage.js";
-import { preferredTheme, rememberTheme } from "./state/theme.js";
-import { bootstrapOf } from "./state/visit.js";
-import { OwnHeader } from "./ui/own-header.js";
+import { inkOn, ramp } from "./shared/draw/colours.js";
+import { readTheme } from "./shared/draw/theme.js";
+import { storageOr } from "./shared/state/storage.js";
+import { preferredTheme, rememberTheme } from "./shared/state/theme.js";
+import { bootstrapOf } from "./shared/state/visit.js";
+import { OwnHeader } from "./shared/ui/own-header.js";
 
 const SIDE_PX = 148;
 

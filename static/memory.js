@@ -2,8 +2,8 @@
 
 import { mountOwnPage } from "./embed/own-page.js";
 import { Page } from "./memory/page/page.js";
-import { storageOr } from "./state/storage.js";
-import { bootstrapOf, identityOf } from "./state/visit.js";
+import { storageOr } from "./shared/state/storage.js";
+import { bootstrapOf, identityOf } from "./shared/state/visit.js";
 
 const { framed, ...known } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);

@@ -269,7 +269,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     looks = [wheel.read(sheet).decode() for sheet in sheets]
     assert not any("@import" in look for look in looks)
     assert all(name in look for name, look in zip(KNOWN_BY, looks, strict=True))
-    views = {path.stem for path in (STATIC / "views").glob("*/*-view.js")}
+    views = {path.stem for path in (STATIC / "stage" / "views").glob("*/*-view.js")}
     assert views <= {Path(name).stem.rpartition("-")[0] for name in chunks}
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"kvscope"}
     assert not [name for name in names if not tools.isdisjoint(Path(name).parts)]

@@ -70,26 +70,13 @@ ROOMS = {
         *("kvscope/__init__.py", "kvscope/__main__.py"),
     ),
     "static": (
-        *("static/draw", "static/log", "static/turns", "static/facts", "static/state", "static/loading"),
-        *("static/words", "static/ui", "static/gallery", "static/gallery.js", "static/map"),
-        *("static/look-here", "static/vocabulary", "static/next-token", "static/kv-cache", "static/time"),
-        "static/views",
-        *(
-            "static/inspector",
-            "static/save-panel",
-            "static/files",
-            "static/embed.js",
-            "static/embed",
-            "static/share",
-            "static/timeline",
-            "static/by-hand",
-            "static/by-hand.js",
-            "static/memory",
-            "static/memory.js",
-            "static/serving",
-            "static/serving.js",
-        ),
-        *("static/prompt", "static/intro", "static/page", "static/main.js"),
+        *(f"static/shared/{room}" for room in ("draw", "log", "turns", "facts", "state", "loading", "words", "ui")),
+        *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here"),
+        *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
+        *("static/stage/save-panel", "static/shared/files", "static/embed.js", "static/embed", "static/shared/share"),
+        *("static/stage/timeline", "static/by-hand", "static/by-hand.js", "static/memory", "static/memory.js"),
+        *("static/serving", "static/serving.js", "static/stage/prompt", "static/stage/intro", "static/stage/page"),
+        "static/main.js",
     ),
 }
 
@@ -196,7 +183,7 @@ def test_no_imports_go_in_a_circle(part: str) -> None:
 
 ARCH = re.compile(rf"""\barch\b|["']({"|".join(name for name in ARCHITECTURES if name != "by hand")})["']""")
 """The field by its name, or a value of it."""
-KNOW_ARCH = {"static/log/model.js", "model/api.py"}
+KNOW_ARCH = {"static/shared/log/model.js", "model/api.py"}
 """Where the model object of an old log is completed (docs/frames.md)."""
 
 

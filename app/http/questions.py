@@ -2,7 +2,8 @@
 
 A question is a method of the service (kvscope.model.service.questions) and a route below the log's address, both of its
 name. Of what stands here are made the routes (log.py), the checks of what is asked and their messages, the published
-document (openapi.py); the page asks any of them by name (static/log/client.js). What is answered is in answers.py.
+document (openapi.py); the page asks any of them by name (static/shared/log/client.js). Types of answers are in
+answers.py.
 """
 
 from __future__ import annotations

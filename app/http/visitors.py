@@ -14,7 +14,7 @@ from flask import Request
 
 CLIENT_HEADER = "X-KVScope-Client"
 TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
-"""As the page makes it (static/state/visitor.js)."""
+"""As the page makes it (static/shared/state/visitor.js)."""
 HOUSEHOLD_BITS = 64
 """Of an IPv6 address: what one household or class has as its own, with every address below it."""
 

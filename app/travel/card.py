@@ -38,7 +38,7 @@ class Card:
 
 
 def _place(note: dict[str, Any]) -> str:
-    """As static/facts/saved-session.js says it: "step 3, layer 13, head 8"."""
+    """As static/shared/facts/saved-session.js says it: "step 3, layer 13, head 8"."""
     return ", ".join(f"{name} {note[name]}" for name in ("step", "layer", "head") if note[name] is not None)
 
 

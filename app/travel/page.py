@@ -91,7 +91,7 @@ class SessionPage:
             icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
             styles=page_source.styles(static, self._page.style, text),
             pages=[each.link for each in pages()],
-            glossary=json.loads((static / "words" / "glossary.json").read_text("utf-8")),
+            glossary=json.loads((static / "shared" / "words" / "glossary.json").read_text("utf-8")),
             bootstrap={
                 "version": self._version,
                 "examples": [],

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from kvscope.app.paths import static_dir
 
-SHEET = "page/base.css"
+SHEET = "shared/ui/base.css"
 
 
 @cache

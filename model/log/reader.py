@@ -3,7 +3,7 @@
     run = LogReader(frame.payload for frame in split(Path("session.safetensors").read_bytes()))
     run.attention(step=3, layer=13, head=8)
 
-The page does the same in static/log/run.js.
+The page does the same in static/shared/log/run.js.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 /** What is said elsewhere of these examples and is not so, and which of their numbers were chosen here. */
 
 import { html } from "htm/preact";
-import { under } from "../log/root.js";
+import { under } from "../shared/log/root.js";
 import { misprintOf, misprintsOf } from "./misprints.js";
 import { cellText } from "./numbers.js";
 import { numberIn, sayCell, workingOf } from "./table.js";

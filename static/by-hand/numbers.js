@@ -1,6 +1,6 @@
 /** How numbers of a worked example are written: three decimals, as long as they have room. Pure. */
 
-import { fixed, integer, withExponent } from "../facts/format.js";
+import { fixed, integer, withExponent } from "../shared/facts/format.js";
 
 export const DECIMALS = 3;
 const LONGEST = 1_000;

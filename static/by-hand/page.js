@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { ShareAddress } from "../embed/share-address.js";
-import { under } from "../log/root.js";
-import { OwnHeader } from "../ui/own-header.js";
+import { under } from "../shared/log/root.js";
+import { OwnHeader } from "../shared/ui/own-header.js";
 import { Inputs } from "./inputs.js";
 import { Matrix, Title } from "./matrix.js";
 import { Misprints } from "./misprint-card.js";

@@ -1,7 +1,7 @@
 /** How many rows are multiplied by W_Q, W_K and W_V in this step, with the cache and without: counted off the two passes. */
 
 import { html } from "htm/preact";
-import { withExponent } from "../facts/format.js";
+import { withExponent } from "../shared/facts/format.js";
 
 const LETTERS = ["Q", "K", "V"];
 

@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { readTheme } from "../draw/theme.js";
-import { percent } from "../facts/format.js";
 import { drawTriangle } from "../gallery/drawing.js";
 import { pictureInWords, rowsOf } from "../gallery/picture.js";
-import { under } from "../log/root.js";
+import { readTheme } from "../shared/draw/theme.js";
+import { percent } from "../shared/facts/format.js";
+import { under } from "../shared/log/root.js";
 
 const SIDE_PX = 108;
 const FULL = 255;

@@ -1,7 +1,7 @@
 /** The state of the page: what was changed, what the engine gave for it, what is in sight. It is in the address, too. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { fetchUnder } from "../log/root.js";
+import { fetchUnder } from "../shared/log/root.js";
 import { matrixWith, readSearch, searchOf } from "./address.js";
 import { typedNumber } from "./numbers.js";
 import { hiddenIn } from "./predict.js";

@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { linkTo } from "../log/root.js";
-import { momentInWords } from "../state/moment.js";
-import { SPEEDS } from "../state/player.js";
-import { VIEWS, viewName } from "../state/views.js";
-import { Copied } from "../ui/copied.js";
+import { linkTo } from "../shared/log/root.js";
+import { momentInWords } from "../shared/state/moment.js";
+import { SPEEDS } from "../shared/state/player.js";
+import { VIEWS, viewName } from "../shared/state/views.js";
+import { Copied } from "../shared/ui/copied.js";
 import { EMBED_THEMES, HIDEABLE } from "./protocol.js";
 import { embedAddress, HOSTS, PLAIN, snippet } from "./snippets.js";
 

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Fetched } from "../ui/fetched.js";
+import { Fetched } from "../shared/ui/fetched.js";
 
 /** Few embed. */
 const BUILDER = async () => (await import("./builder.js")).EmbedBuilder;

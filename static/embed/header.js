@@ -1,8 +1,8 @@
 /** What an embed has in place of the page's header: the run's title and the way out, by link and by keyboard. */
 
 import { html } from "htm/preact";
-import { under } from "../log/root.js";
-import { addressOf } from "../state/address.js";
+import { under } from "../shared/log/root.js";
+import { addressOf } from "../shared/state/address.js";
 
 const START = "embed-start";
 const END = "embed-end";

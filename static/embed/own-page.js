@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { embeddedTheme, preferredTheme, rememberTheme } from "../state/theme.js";
+import { embeddedTheme, preferredTheme, rememberTheme } from "../shared/state/theme.js";
 import { embedOfSearch } from "./protocol.js";
 import { tellHeight } from "./tell-height.js";
 

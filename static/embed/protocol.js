@@ -1,8 +1,8 @@
 /** What an embed's address asks for, and what it and the page around it may say to each other (docs/embed.md). Pure. */
 
-import { PROPERTIES } from "../state/location.js";
-import { SPEEDS } from "../state/player.js";
-import { THEMES } from "../state/theme.js";
+import { PROPERTIES } from "../shared/state/location.js";
+import { SPEEDS } from "../shared/state/player.js";
+import { THEMES } from "../shared/state/theme.js";
 
 /** Parts of the page that an embed can be without. */
 export const HIDEABLE = ["prompt", "controls", "header", "notes"];

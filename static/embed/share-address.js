@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
-import { linkTo } from "../log/root.js";
-import { Copied } from "../ui/copied.js";
+import { linkTo } from "../shared/log/root.js";
+import { Copied } from "../shared/ui/copied.js";
 import { snippet } from "./snippets.js";
 
 const WIDTH_PX = 900;

@@ -1,6 +1,6 @@
 /** What a card of the gallery draws of its run, as docs/sessions.md has it. Pure. */
 
-import { integer, percent } from "../facts/format.js";
+import { integer, percent } from "../shared/facts/format.js";
 
 /** A card has room for this many tokens; of a longer text the last ones are shown. */
 const MOST_TOKENS = 30;

@@ -3,7 +3,7 @@
  * is told there. Pure.
  */
 
-import { counted, integer } from "../facts/format.js";
+import { counted, integer } from "../shared/facts/format.js";
 import { letterOf } from "./owners.js";
 import { arrivalOf, lengthsOf, newTokensOf, promptOf, SYSTEM } from "./prompts.js";
 
@@ -164,7 +164,7 @@ export function withRequest(asked, at, name, text) {
 /**
  * @param {Asked} asked
  * @param {Limits} limits
- * @returns {{system: string, requests: Object[], settings: import("../log/workload.js").Settings}|{problem: Problem}} what is
+ * @returns {{system: string, requests: Object[], settings: import("../shared/log/workload.js").Settings}|{problem: Problem}} what is
  *   posted, but for its rounds; or what is wrong with the first that cannot be
  */
 export function understood(asked, limits) {

@@ -1,6 +1,6 @@
 /** The block pool after a pass: whose each block is, how full, what the pass wrote, and what is wasted. Pure. */
 
-import { listed } from "../facts/format.js";
+import { listed } from "../shared/facts/format.js";
 import { chosenOf, runningOf } from "./measures.js";
 
 const KEPT_STATES = ["done", "cancelled"];
@@ -58,7 +58,7 @@ function within(at, blockSize, first, end) {
  * Which blocks are drawn: all that the workload has touched so far, and free ones after them, as many as it may hold in
  * all. Those of other people are counted.
  *
- * @param {import("../log/workload.js").Round} round
+ * @param {import("../shared/log/workload.js").Round} round
  * @param {Object} pass
  * @param {Set<number>} everTouched by any pass of the round
  * @returns {number[]} their ids in order; it only grows with the round, so that no cell moves
@@ -143,7 +143,7 @@ export function sharedBlocks(cells) {
 /**
  * The newest copy of a block up to a pass: somebody was to write to a block that was not theirs alone.
  *
- * @param {import("../log/workload.js").Round} round
+ * @param {import("../shared/log/workload.js").Round} round
  * @param {{what: string, request: number, pass: number|null}[]} events of it
  * @param {number} number of the pass
  * @returns {{request: number, from: number, to: number}|null}

@@ -3,13 +3,13 @@
  * machine; a time is told beside them, and no cause is given for it that was not counted. Pure.
  */
 
-import { disturbanceOfAll } from "../facts/conditions.js";
-import { counted, integer, listed } from "../facts/format.js";
-import { formatOf } from "../facts/weights.js";
+import { disturbanceOfAll } from "../shared/facts/conditions.js";
+import { counted, integer, listed } from "../shared/facts/format.js";
+import { formatOf } from "../shared/facts/weights.js";
 import { doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
 
-/** @typedef {{round: import("../log/workload.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round, and what it is called */
+/** @typedef {{round: import("../shared/log/workload.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round, and what it is called */
 
 /** Passes with rows of the workload. */
 const served = ({ round }) => round.passes.filter(({ members }) => members.length);

@@ -3,7 +3,7 @@
  * the list. Pure.
  */
 
-import { fixed, integer, percent } from "../facts/format.js";
+import { fixed, integer, percent } from "../shared/facts/format.js";
 import { wasteOver } from "./blocks.js";
 import {
   batchingSays,
@@ -49,7 +49,7 @@ const inPercent = (value) => percent(value, 0);
 
 /**
  * @typedef {Object} Facts of one round
- * @property {import("../log/workload.js").Round} round
+ * @property {import("../shared/log/workload.js").Round} round
  * @property {import("./measures.js").Answer[]} answers
  * @property {Object[]} requests
  * @property {number} blockSize
@@ -77,7 +77,7 @@ const inPercent = (value) => percent(value, 0);
  *
  * @typedef {Facts & {name: string, values: (number|null)[]}} Side a round, what it is called, and a value per figure
  *
- * @typedef {{system: string, requests: Object[], settings: import("../log/workload.js").Settings}} Posted
+ * @typedef {{system: string, requests: Object[], settings: import("../shared/log/workload.js").Settings}} Posted
  */
 
 /** @type {Figure} */
@@ -334,7 +334,7 @@ export function roundName(rounds, number) {
  * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
  * @property {number} of how many rounds there are to be
  *
- * @param {import("../log/workload.js").Workload} log
+ * @param {import("../shared/log/workload.js").Workload} log
  * @returns {Result|null} null where the log is no experiment
  */
 export function resultOf(log) {

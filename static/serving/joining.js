@@ -1,12 +1,12 @@
 /** Why somebody waits, and why somebody shares nothing: from what the log says of the passes, no guesses. Pure. */
 
-import { counted, integer } from "../facts/format.js";
+import { counted, integer } from "../shared/facts/format.js";
 import { runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
 
 /**
  * @param {Object|undefined} event `waits` of a request, which older logs lack
- * @param {import("../log/workload.js").Settings} settings of the round
+ * @param {import("../shared/log/workload.js").Settings} settings of the round
  * @param {Object} pass the one that the request did not join
  * @returns {string} the reason, after a colon; "" where nothing in the log tells it
  */
@@ -28,7 +28,7 @@ function whyByRule({ batching, at_once }, { members }) {
 }
 
 /**
- * @param {import("../log/workload.js").Round} round
+ * @param {import("../shared/log/workload.js").Round} round
  * @param {number} number of the pass that a request joined with nothing shared
  * @param {number} request
  * @returns {string} why not
@@ -47,7 +47,7 @@ export function whyNothingShared({ passes, settings }, number, request) {
 }
 
 /**
- * @param {import("../log/workload.js").Round} round
+ * @param {import("../shared/log/workload.js").Round} round
  * @param {Object} pass after which no block stands in the tables of two who are being answered
  * @param {import("./measures.js").Answer[]} answers
  * @param {number} blockSize

@@ -27,7 +27,7 @@ export function nowOf(round) {
 }
 
 /**
- * @param {import("../log/workload.js").Round} round
+ * @param {import("../shared/log/workload.js").Round} round
  * @param {import("./measures.js").Answer[]} answers
  * @returns {Lane[]} one per request
  */

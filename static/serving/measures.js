@@ -160,7 +160,7 @@ export function longestPrompt(requests) {
  * The longest that anybody else waited for their next token while a prompt was being read.
  *
  * @param {Answer[]} answers
- * @param {import("../log/workload.js").Round} round
+ * @param {import("../shared/log/workload.js").Round} round
  * @param {number} reader whose prompt
  * @returns {{ms: number, from: number, to: number, requests: number[]}|null} `requests`: who waited over that stretch; null
  *   where nobody did

@@ -1,12 +1,12 @@
 /** How what is in sight was asked otherwise than the page's fields say now. Pure. */
 
-import { counted } from "../facts/format.js";
+import { counted } from "../shared/facts/format.js";
 import { askedOf } from "./asked.js";
 
 /**
  * @param {import("./asked.js").Asked} asked as the fields stand
- * @param {import("../log/workload.js").Workload} log
- * @param {import("../log/workload.js").Round} round of it
+ * @param {import("../shared/log/workload.js").Workload} log
+ * @param {import("../shared/log/workload.js").Round} round of it
  * @returns {string[]} what differs, as it is in the round: "4 people", "at most 1 at once"; whoever joined is no difference
  */
 export function otherSettings(asked, { study, begunWith }, { settings }) {

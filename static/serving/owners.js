@@ -1,6 +1,6 @@
 /** Whose something is: a letter and a hue per request, the same everywhere on the page. Pure. */
 
-import { listed } from "../facts/format.js";
+import { listed } from "../shared/facts/format.js";
 
 /** So many hues are told apart (serving.css has them); after that they come again, and the letter tells. */
 export const HUES = 12;

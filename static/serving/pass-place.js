@@ -1,11 +1,11 @@
 /** Which pass it is for a reader: counted from 1 in each round. Logs and addresses count from 0 through all rounds. Pure. */
 
-import { integer } from "../facts/format.js";
+import { integer } from "../shared/facts/format.js";
 import { roundName } from "./experiments.js";
 import { placeOf } from "./measures.js";
 
 /**
- * @param {import("../log/workload.js").Workload|null} log
+ * @param {import("../shared/log/workload.js").Workload|null} log
  * @param {number} number of the pass in the log
  * @returns {{place: string, passes: string, where: string}} `where`: " in round “on”" where there are several rounds; a pass that is not
  *   there yet is at "…"

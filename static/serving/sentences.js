@@ -1,6 +1,6 @@
 /** What a pass did and what happened, in words; every number is the log's. Pure. */
 
-import { counted, fixed, integer, listed } from "../facts/format.js";
+import { counted, fixed, integer, listed } from "../shared/facts/format.js";
 import { whyNothingShared, whyWaits } from "./joining.js";
 import { chosenOf, doneMs, endOf, tokensPerSecond } from "./measures.js";
 import { letterOf, lettersOf } from "./owners.js";
@@ -64,7 +64,7 @@ export function setBackBefore({ events }, number) {
 /**
  * What happened up to a pass, newest first.
  *
- * @param {import("../log/workload.js").Round} round
+ * @param {import("../shared/log/workload.js").Round} round
  * @param {Object[]} requests as they were asked
  * @param {import("./tally.js").Tally} tally of the round
  * @param {number|null} upTo number of a pass; null: to the end of the round

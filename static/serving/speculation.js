@@ -3,8 +3,8 @@
  * guesses, which are the same on any machine; times are second. Pure.
  */
 
-import { fixed, integer, percent } from "../facts/format.js";
-import { median } from "../time/facts.js";
+import { fixed, integer, percent } from "../shared/facts/format.js";
+import { median } from "../stage/time/facts.js";
 import { afterFirst, guesses, tokensPerPass } from "./measures.js";
 import { NEW, REPEATED } from "./prompts.js";
 

@@ -1,6 +1,6 @@
 /** What a round has come to so far. Each of its passes is folded in once, as it comes, however long the round gets. */
 
-import { disturbance } from "../facts/conditions.js";
+import { disturbance } from "../shared/facts/conditions.js";
 import { chosenOf, endOf, rowsOf, tokensOut } from "./measures.js";
 
 /**
@@ -50,7 +50,7 @@ export class Tally {
   /**
    * Take what is new of a round.
    *
-   * @param {import("../log/workload.js").Round} round the same one each time
+   * @param {import("../shared/log/workload.js").Round} round the same one each time
    * @param {{arrives_ms: number}[]} requests
    */
   take(round, requests) {

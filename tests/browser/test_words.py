@@ -16,7 +16,7 @@ from kvscope.model.log import frames as codec
 from tests.support.server import ROOT, Log, Server
 from tests.support.stage import Stage
 
-GLOSSARY = json.loads((ROOT / "static" / "words" / "glossary.json").read_text("utf-8"))
+GLOSSARY = json.loads((ROOT / "static" / "shared" / "words" / "glossary.json").read_text("utf-8"))
 PLACE = "#step=3&layer=13&head=8&query=8&key=1&view=head"
 
 

@@ -7,7 +7,7 @@ const TEMPLATES = new URL("../../templates/", import.meta.url);
 /** An attribute, an address or a request that begins at the host's root. A proxy may have put the server below a path. */
 const ROOTED = /\b(?:href|src|action)=(?:\$\{)?["'`]\/|\b(?:fetch|assign|open|URL)\(["'`]\/|\burl\(["']?\/(?!\/)/;
 /** The modules whose paths are handed to whoever makes addresses of them. */
-const PATHS = ["log/client.js"];
+const PATHS = ["shared/log/client.js"];
 
 const filesIn = (folder, kind) =>
   readdirSync(folder, { recursive: true, encoding: "utf-8" })
@@ -16,7 +16,7 @@ const filesIn = (folder, kind) =>
 
 const rooted = ({ name, lines }) => lines.filter((line) => ROOTED.test(line)).map((line) => `${name}: ${line.trim()}`);
 
-test("no module, style sheet or template has an address that begins at the host's root: static/log/root.js, app/http/root.py", () => {
+test("no module, style sheet or template has an address that begins at the host's root: static/shared/log/root.js, app/http/root.py", () => {
   const files = [...filesIn(STATIC, /\.(?:js|css)$/), ...filesIn(TEMPLATES, /\.html$/)];
   assert.ok(files.length > 200);
   assert.deepEqual(files.flatMap(rooted), []);

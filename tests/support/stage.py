@@ -59,7 +59,7 @@ PAINTED = """async (frames) => {
 }"""
 FRAMES = "async (count) => { for (let i = 0; i < count; i += 1) await new Promise(requestAnimationFrame); }"
 STILL_FRAMES = 16
-"""In each frame at least one of the page's parts is shown (static/turns/turns.js), and a slice of a painting."""
+"""In each frame at least one of the page's parts is shown (static/shared/turns/turns.js), and a slice of a painting."""
 PNG_START = b"\x89PNG\r\n\x1a\n"
 
 

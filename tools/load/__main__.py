@@ -21,7 +21,14 @@ from tools.load.keeping import kept
 PAGES = ["/healthz", "/"]
 FOR_S = 8.0
 CLASS = 40
-FILES_OF_A_PAGE = ["/", "/static/main.js", "/static/log/client.js", "/readyz", "/static/page/app.js", "/healthz"]
+FILES_OF_A_PAGE = [
+    "/",
+    "/static/main.js",
+    "/static/shared/log/client.js",
+    "/readyz",
+    "/static/stage/page/app.js",
+    "/healthz",
+]
 
 
 def flooded(first: bytes, count: int) -> Callable[[LiveServer], Iterator[str]]:

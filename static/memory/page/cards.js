@@ -1,7 +1,7 @@
 /** What the numbers come out at: bytes, what fits, how fast it could be. Each opens to its arithmetic. */
 
 import { html } from "htm/preact";
-import { integer, milliseconds } from "../../facts/format.js";
+import { integer, milliseconds } from "../../shared/facts/format.js";
 import { expected } from "../curves.js";
 import { fits, mostRequests, mostTokens, roomForCache, usedBytes } from "../fits.js";
 import { batchBytes, cacheBytesPerToken, layerBytesPerToken, requestBytes, weightBytes } from "../sizes.js";

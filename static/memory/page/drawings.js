@@ -1,6 +1,6 @@
 /** The curves and points as Plotly's traces, in the page's colours. Texts have no markup but `<br>` (plotly.js says why). */
 
-import { integer, milliseconds, short, significant } from "../../facts/format.js";
+import { integer, milliseconds, short, significant } from "../../shared/facts/format.js";
 
 const SIZE = 9;
 

@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { shortDtype } from "../../facts/dtypes.js";
-import { bytesShort, integer, short } from "../../facts/format.js";
+import { shortDtype } from "../../shared/facts/dtypes.js";
+import { bytesShort, integer, short } from "../../shared/facts/format.js";
 import { attentionCurve, attentionFlops, cacheCurve, pairCost } from "../curves.js";
 import { lengthsOf, shapeOf } from "../points.js";
 import { requestBytes } from "../sizes.js";

@@ -1,7 +1,7 @@
 /** What this machine can do, asked of the engine. */
 
-import { problemOf } from "../../log/problem.js";
-import { fetchUnder } from "../../log/root.js";
+import { problemOf } from "../../shared/log/problem.js";
+import { fetchUnder } from "../../shared/log/root.js";
 
 /**
  * @param {Object<string, string>} identity headers that say who asks

@@ -1,7 +1,7 @@
 /** Around the numbers: other numbers of KV heads, figures that are printed otherwise, where the sizes are from. */
 
 import { html } from "htm/preact";
-import { bytes, bytesShort, integer, percent } from "../../facts/format.js";
+import { bytes, bytesShort, integer, percent } from "../../shared/facts/format.js";
 import { variants } from "../heads.js";
 import { misprints, shareOf } from "../printed.js";
 import { Working } from "./opened.js";

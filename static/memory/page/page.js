@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { ShareAddress } from "../../embed/share-address.js";
-import { bytesShort, integer } from "../../facts/format.js";
-import { under } from "../../log/root.js";
-import { OwnHeader } from "../../ui/own-header.js";
-import { useMeasured } from "../../ui/use-measured.js";
+import { bytesShort, integer } from "../../shared/facts/format.js";
+import { under } from "../../shared/log/root.js";
+import { OwnHeader } from "../../shared/ui/own-header.js";
+import { useMeasured } from "../../shared/ui/use-measured.js";
 import { cacheBytesPerToken } from "../sizes.js";
 import { Bytes, Fits, Speed } from "./cards.js";
 import { Lengths } from "./length-cards.js";

@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { disturbance } from "../../facts/conditions.js";
-import { keptAs } from "../../facts/dtypes.js";
-import { integer, milliseconds, percent, short, significant } from "../../facts/format.js";
-import { oneFormat } from "../../facts/weights.js";
+import { disturbance } from "../../shared/facts/conditions.js";
+import { keptAs } from "../../shared/facts/dtypes.js";
+import { integer, milliseconds, percent, short, significant } from "../../shared/facts/format.js";
+import { oneFormat } from "../../shared/facts/weights.js";
 import { expected, roof } from "../curves.js";
 import { pointsOf } from "../points.js";
 import { attainable } from "../speed.js";

@@ -1,6 +1,6 @@
 /** How the calculator writes its numbers. Pure. */
 
-import { bytesShort, integer, milliseconds, short, significant } from "../../facts/format.js";
+import { bytesShort, integer, milliseconds, short, significant } from "../../shared/facts/format.js";
 
 const SHORT_FROM = 1e12;
 

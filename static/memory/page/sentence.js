@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { integer } from "../../facts/format.js";
+import { integer } from "../../shared/facts/format.js";
 import { DTYPES, withoutBetween } from "../asked.js";
 
 const CUSTOM = "";

@@ -1,7 +1,7 @@
 /** The two numbers that fill a card, to be slid: people and tokens. Each notch is an eighth of a doubling. */
 
 import { html } from "htm/preact";
-import { integer } from "../../facts/format.js";
+import { integer } from "../../shared/facts/format.js";
 
 const NOTCHES = 8;
 /** Doublings up to which a slider goes; the field takes more. */

@@ -1,9 +1,9 @@
 /** The steps of a real run: those of its log so far, then each as it comes. */
 
 import { useEffect, useState } from "preact/hooks";
-import { decodeFrame, FrameSplitter } from "../../log/frames.js";
-import { problemOf } from "../../log/problem.js";
-import { fetchUnder } from "../../log/root.js";
+import { decodeFrame, FrameSplitter } from "../../shared/log/frames.js";
+import { problemOf } from "../../shared/log/problem.js";
+import { fetchUnder } from "../../shared/log/root.js";
 
 /** How often a run that goes on is asked for again. */
 const AGAIN_MS = 1_500;

@@ -1,7 +1,7 @@
 /** Whether it fits, where it stops, and the memory as a bar: the first thing to be seen. */
 
 import { html } from "htm/preact";
-import { bytesShort, counted, integer } from "../../facts/format.js";
+import { bytesShort, counted, integer } from "../../shared/facts/format.js";
 import { barOf } from "../bar.js";
 import { mostRequests, mostTokens } from "../fits.js";
 

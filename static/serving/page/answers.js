@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { integer } from "../../facts/format.js";
-import { proseOf, readable } from "../../facts/prose.js";
+import { integer } from "../../shared/facts/format.js";
+import { proseOf, readable } from "../../shared/facts/prose.js";
 import { standing, stateOf, whatHappened } from "../sentences.js";
 import { Owner } from "./owner.js";
 

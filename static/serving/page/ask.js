@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
-import { counted } from "../../facts/format.js";
+import { counted } from "../../shared/facts/format.js";
 import { boundsOf, PRESETS } from "../asked.js";
 import { fault } from "./ask-fault.js";
 import { RequestList } from "./request-list.js";

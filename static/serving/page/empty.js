@@ -1,8 +1,8 @@
 /** Before anything ran here: a recorded workload, or what this page will show; and one button. */
 
 import { html } from "htm/preact";
-import { counted } from "../../facts/format.js";
-import { under } from "../../log/root.js";
+import { counted } from "../../shared/facts/format.js";
+import { under } from "../../shared/log/root.js";
 import { PRESETS } from "../asked.js";
 
 /** What is in sight is not this server's doing, and how to have it do the same. @param {{state: Object}} props */

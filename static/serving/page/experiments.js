@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { counted, integer } from "../../facts/format.js";
-import { Badge } from "../../ui/badge.js";
-import { Chart } from "../../ui/chart.js";
+import { counted, integer } from "../../shared/facts/format.js";
+import { Badge } from "../../shared/ui/badge.js";
+import { Chart } from "../../shared/ui/chart.js";
 import { EXPERIMENTS } from "../experiments.js";
 import { letterOf } from "../owners.js";
 import { Slope } from "./slope.js";

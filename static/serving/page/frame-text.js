@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { snippet } from "../../embed/snippets.js";
-import { linkTo } from "../../log/root.js";
-import { Copied } from "../../ui/copied.js";
+import { linkTo } from "../../shared/log/root.js";
+import { Copied } from "../../shared/ui/copied.js";
 
 export const FRAME = { width: 900, height: 640 };
 

@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { integer } from "../../facts/format.js";
-import { Memo } from "../../ui/memo.js";
+import { integer } from "../../shared/facts/format.js";
+import { Memo } from "../../shared/ui/memo.js";
 import { ownerClass } from "../owners.js";
 import { whatHappened } from "../sentences.js";
 

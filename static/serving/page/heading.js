@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { ShareAddress } from "../../embed/share-address.js";
-import { SaveFileButton } from "../../files/save-file.js";
-import { under } from "../../log/root.js";
-import { DeleteSharedButton } from "../../share/delete-shared-button.js";
+import { SaveFileButton } from "../../shared/files/save-file.js";
+import { under } from "../../shared/log/root.js";
+import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
 import { passCount } from "../pass-place.js";
 import { KeepButton } from "./keep.js";
 

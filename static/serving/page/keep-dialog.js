@@ -2,16 +2,16 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { integer } from "../../facts/format.js";
-import { Sharing } from "../../share/share-dialog.js";
-import { titleFrom } from "../../share/sharing.js";
+import { integer } from "../../shared/facts/format.js";
+import { Sharing } from "../../shared/share/share-dialog.js";
+import { titleFrom } from "../../shared/share/sharing.js";
 import { passCount, passPlace } from "../pass-place.js";
 import { FrameText } from "./frame-text.js";
 
 /**
  * What is typed is kept while the dialog is closed, so that notes can be written on several passes.
  *
- * @param {{log: import("../../log/workload.js").Workload, pass: number, opened: number, limits: Object, client: Object}} props `opened`: how
+ * @param {{log: import("../../shared/log/workload.js").Workload, pass: number, opened: number, limits: Object, client: Object}} props `opened`: how
  *   often it was asked for
  */
 export function KeepDialog({ log, pass, opened, limits, client }) {

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { Fetched } from "../../ui/fetched.js";
+import { Fetched } from "../../shared/ui/fetched.js";
 
 const DIALOG = async () => (await import("./keep-dialog.js")).KeepDialog;
 
@@ -12,7 +12,7 @@ function refusalOf(log) {
   return log.passes.length ? null : "This run ended before its first pass: there is nothing to show";
 }
 
-/** @param {{log: import("../../log/workload.js").Workload, pass: number, limits: Object, client: Object}} props `pass`: in sight */
+/** @param {{log: import("../../shared/log/workload.js").Workload, pass: number, limits: Object, client: Object}} props `pass`: in sight */
 export function KeepButton({ log, pass, limits, client }) {
   const [opened, setOpened] = useState(0);
   const refusal = refusalOf(log);

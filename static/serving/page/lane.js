@@ -1,7 +1,7 @@
 /** One request's lane: waiting, reading its prompt, a tick for each token, how it ended. */
 
 import { html } from "htm/preact";
-import { integer } from "../../facts/format.js";
+import { integer } from "../../shared/facts/format.js";
 import { ownerClass } from "../owners.js";
 
 const CHARACTER_PX = 7;

@@ -1,7 +1,7 @@
 /** What is being waited for, and what went wrong with the log in sight. */
 
 import { html } from "htm/preact";
-import { counted } from "../../facts/format.js";
+import { counted } from "../../shared/facts/format.js";
 
 const ENDED = {
   stopped: "This run was stopped: it goes no further than here.",

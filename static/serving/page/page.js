@@ -2,13 +2,13 @@
 
 import { html } from "htm/preact";
 import { useEffect, useMemo } from "preact/hooks";
-import { OpenFile } from "../../files/open-file.js";
-import { Later } from "../../turns/later.js";
-import { createTurns } from "../../turns/turns.js";
-import { ModelOfRun, ModelPill } from "../../ui/model-pill.js";
-import { OwnHeader } from "../../ui/own-header.js";
-import { Glossary } from "../../words/term.js";
-import { useGlossary } from "../../words/use-glossary.js";
+import { OpenFile } from "../../shared/files/open-file.js";
+import { Later } from "../../shared/turns/later.js";
+import { createTurns } from "../../shared/turns/turns.js";
+import { ModelOfRun, ModelPill } from "../../shared/ui/model-pill.js";
+import { OwnHeader } from "../../shared/ui/own-header.js";
+import { Glossary } from "../../shared/words/term.js";
+import { useGlossary } from "../../shared/words/use-glossary.js";
 import { Ask } from "./ask.js";
 import { Empty, Recorded } from "./empty.js";
 import { Experiments } from "./experiments.js";

@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { bytesShort, counted, integer, percent } from "../../facts/format.js";
-import { Memo } from "../../ui/memo.js";
-import { useSize } from "../../ui/use-size.js";
-import { Term } from "../../words/term.js";
+import { bytesShort, counted, integer, percent } from "../../shared/facts/format.js";
+import { Memo } from "../../shared/ui/memo.js";
+import { useSize } from "../../shared/ui/use-size.js";
+import { Term } from "../../shared/words/term.js";
 import {
   blocksOf,
   drawnBlocks,

@@ -1,11 +1,11 @@
 /** The pass in sight: which rows went in together, the weights that were read once, the tokens that came out. */
 
 import { html } from "htm/preact";
-import { originOfTimes } from "../../facts/conditions.js";
-import { bytesShort, counted, integer } from "../../facts/format.js";
-import { formatOf, totalOf } from "../../facts/weights.js";
-import { Badge } from "../../ui/badge.js";
-import { Token } from "../../ui/token.js";
+import { originOfTimes } from "../../shared/facts/conditions.js";
+import { bytesShort, counted, integer } from "../../shared/facts/format.js";
+import { formatOf, totalOf } from "../../shared/facts/weights.js";
+import { Badge } from "../../shared/ui/badge.js";
+import { Token } from "../../shared/ui/token.js";
 import { chosenOf, rowsOf, tokensOut } from "../measures.js";
 import { ownerClass } from "../owners.js";
 import { Owner } from "./owner.js";

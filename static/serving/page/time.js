@@ -2,12 +2,12 @@
 
 import { html } from "htm/preact";
 import { useMemo, useRef } from "preact/hooks";
-import { originOfTimes } from "../../facts/conditions.js";
-import { counted, fixed, integer, percent } from "../../facts/format.js";
-import { Badge } from "../../ui/badge.js";
-import { Memo } from "../../ui/memo.js";
-import { pointInside, useSize } from "../../ui/use-size.js";
-import { Term } from "../../words/term.js";
+import { originOfTimes } from "../../shared/facts/conditions.js";
+import { counted, fixed, integer, percent } from "../../shared/facts/format.js";
+import { Badge } from "../../shared/ui/badge.js";
+import { Memo } from "../../shared/ui/memo.js";
+import { pointInside, useSize } from "../../shared/ui/use-size.js";
+import { Term } from "../../shared/words/term.js";
 import { roundName } from "../experiments.js";
 import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsWords, steadyLanes } from "../lanes.js";
 import { busyOf, doneMs, endOf, rowsReadIn } from "../measures.js";

@@ -1,14 +1,14 @@
 /** Which pass is shown: back, play, on, a slider over its round; the newest while more come; the rounds, where there are several. */
 
 import { html } from "htm/preact";
-import { integer } from "../../facts/format.js";
-import { Icon } from "../../ui/icons.js";
+import { integer } from "../../shared/facts/format.js";
+import { Icon } from "../../shared/ui/icons.js";
 import { experimentOf, roundName } from "../experiments.js";
 import { passAt } from "../lanes.js";
 import { placeOf } from "../measures.js";
 import { SPEEDS } from "../player.js";
 
-/** @param {{log: import("../../log/workload.js").Workload, pass: Object, playing: Object}} props */
+/** @param {{log: import("../../shared/log/workload.js").Workload, pass: Object, playing: Object}} props */
 export function Transport({ log, pass, playing: { player, live, dispatch } }) {
   const going = player.mode === "playing";
   const round = log.rounds[pass.round];

@@ -1,7 +1,7 @@
 /** The player over a log's passes: its clock, its keys, and the pass in the address. */
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
-import { isTaken } from "../../state/keyboard.js";
+import { isTaken } from "../../shared/state/keyboard.js";
 import { openingPass, passOfHash, played, playerAt, shownPass } from "../player.js";
 
 const ADDRESS_MS = 250;
@@ -9,7 +9,7 @@ const ADDRESS_MS = 250;
 const READ_SHARE = 0.6;
 
 /**
- * @param {import("../../log/workload.js").Workload|null} log
+ * @param {import("../../shared/log/workload.js").Workload|null} log
  * @param {{framed: boolean, saved?: Object|null, plays?: boolean, leaving?: boolean}} how `framed`: the address is another page's to
  *   write; `saved`: its session may say where it opens; `plays`: from its start, unless somebody wants things to stand still;
  *   `leaving`: the address is already that of another log, which is awaited

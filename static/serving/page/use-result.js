@@ -1,14 +1,14 @@
 /** What an experiment came to, also while another log is in sight. */
 
 import { useMemo, useRef } from "preact/hooks";
-import { useLog } from "../../loading/use-log.js";
+import { useLog } from "../../shared/loading/use-log.js";
 import { resultOf } from "../experiments.js";
 import { makeLog } from "./use-serving.js";
 
 /**
  * @param {Object} client
  * @param {string|null} id of the experiment's log
- * @param {import("../../log/workload.js").Workload|null} inSight
+ * @param {import("../../shared/log/workload.js").Workload|null} inSight
  * @returns {import("../experiments.js").Result|null}
  */
 export function useResult(client, id, inSight) {

@@ -1,9 +1,9 @@
 /** The state of the page: what is asked, the log in sight, the model, what is wrong. The log's id is in the address. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useLog } from "../../loading/use-log.js";
-import { Workload } from "../../log/workload.js";
-import { createReadiness } from "../../state/readiness.js";
+import { useLog } from "../../shared/loading/use-log.js";
+import { Workload } from "../../shared/log/workload.js";
+import { createReadiness } from "../../shared/state/readiness.js";
 import { askedOf, FIRST, problemOf, understood, withField, withRequest } from "../asked.js";
 import { bodyOf, experimentOf } from "../experiments.js";
 

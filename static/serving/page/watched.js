@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { originOfTimes } from "../../facts/conditions.js";
-import { integer, listed } from "../../facts/format.js";
-import { Badge } from "../../ui/badge.js";
-import { InTurn } from "../../ui/in-turn.js";
-import { Memo } from "../../ui/memo.js";
+import { originOfTimes } from "../../shared/facts/conditions.js";
+import { integer, listed } from "../../shared/facts/format.js";
+import { Badge } from "../../shared/ui/badge.js";
+import { InTurn } from "../../shared/ui/in-turn.js";
+import { Memo } from "../../shared/ui/memo.js";
 import { endOf, placeOf, runningOf } from "../measures.js";
 import { otherSettings } from "../other-settings.js";
 import { howItWent, setBackBefore, whatItDid } from "../sentences.js";
@@ -22,7 +22,7 @@ import { Transport } from "./transport.js";
 const [MEMORY, TIME, BELOW] = [[Pool], [Time], [ThisPass, Happened]];
 
 /**
- * @param {{watched: {log: import("../../log/workload.js").Workload}, playing: Object, state: Object, limits: Object, framed: boolean}}
+ * @param {{watched: {log: import("../../shared/log/workload.js").Workload}, playing: Object, state: Object, limits: Object, framed: boolean}}
  *   props `watched` is new with every frame
  */
 export function Watched({ watched, playing, state, limits, framed }) {

@@ -16,7 +16,7 @@ from kvscope.app.paths import static_dir
 from kvscope.model.log.frames import from_stream
 from tests.support.over_http import finished, share
 
-SHEET = "page/base.css"
+SHEET = "shared/ui/base.css"
 SMALL = "icon.svg"
 TEXTS = ["main.js", SHEET, "words/glossary.json", "vendor/preact/dist/preact.mjs"]
 DECODERS = {"br": brotli.decompress, "gzip": gzip.decompress}

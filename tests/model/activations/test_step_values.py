@@ -46,7 +46,7 @@ def all_values(made: ModelService, log: list[Frame], level: ValueLevel) -> list[
 
 
 def page_answers(questions: list[dict[str, Any]]) -> list[dict[str, np.ndarray]]:
-    script = str(ROOT / "tests/static/log/stored-answers.js")
+    script = str(ROOT / "tests/static/shared/log/stored-answers.js")
     lines = "".join(json.dumps(question) + "\n" for question in questions)
     done = subprocess.run([*node(), script], input=lines, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,112 @@
+/**
+ * What a page that is a file of its own has in place of a server: the same answers, from the parts inside the page.
+ *
+ * Each part is in base64, in an element of its own, and those of the log are deflated; their bytes are compared with the manifest's SHA-256 when
+ * they are read, wherever the browser can do that.
+ */
+
+const NOT_INSIDE = { title: "Not in this file", detail: "What was asked for is not in this file.", status: 409 };
+
+/**
+ * @param {Object} parts
+ * @param {{id: string, parts: {seq: number, bytes: number, sha256: string}[], values?: Object}} parts.manifest
+ * @param {Object} parts.glossary
+ * @param {(id: string) => string|null} parts.textOf the text of an element; null where there is none
+ * @param {SubtleCrypto|undefined} parts.subtle absent where a page was not sent safely: then nothing can be checked
+ * @returns {Function} in place of the browser's `fetch`
+ */
+export function fileSource({ manifest, glossary, textOf, subtle }) {
+  const base = `/api/sessions/${manifest.id}`;
+
+  const checked = async (id, unpack, { sha256 }, name) => {
+    const text = textOf(id);
+    const bytes = text === null ? null : await unpack(text).catch(() => null);
+    if (bytes === null || (subtle && hex(await subtle.digest("SHA-256", bytes)) !== sha256)) throw damaged(name);
+    return bytes;
+  };
+  const part = (wanted) => checked(`part-${wanted.seq}`, inflated, wanted, `parts[${wanted.seq}]`);
+  const valuesPart = (wanted) => {
+    const { step, layer } = wanted;
+    return checked(
+      `values-${step}-${layer}`,
+      async (text) => decoded(text),
+      wanted,
+      `values[step ${step}, layer ${layer}]`,
+    );
+  };
+
+  const values = async (query) => {
+    const layer = Number(query.get("layer"));
+    const ofLayer = manifest.values.parts.filter((wanted) => wanted.layer === layer);
+    if (!query.has("step")) return streamed(ofLayer, valuesPart);
+    const wanted = ofLayer.find(({ step }) => step === Number(query.get("step")));
+    return wanted ? new Response(await valuesPart(wanted)) : json(NOT_INSIDE, NOT_INSIDE.status);
+  };
+
+  return async (path) => {
+    const { pathname, searchParams } = new URL(path, "http://file");
+    try {
+      if (pathname === "/static/shared/words/glossary.json") return json(glossary);
+      if (pathname === base) return json(manifest);
+      if (pathname === `${base}/frames`) {
+        return await streamed(manifest.parts.slice(Number(searchParams.get("after") ?? -1) + 1), part);
+      }
+      if (pathname === `${base}/values` && manifest.values) return await values(searchParams);
+    } catch (problem) {
+      if (problem.status) return json(problem, problem.status);
+      throw problem;
+    }
+    return json(NOT_INSIDE, NOT_INSIDE.status);
+  };
+}
+
+/**
+ * The parts as a stream of frames. As the server does it: damage is said where nothing was sent yet, and cuts off what was.
+ *
+ * @param {Object[]} wanted
+ * @param {(wanted: Object) => Promise<Uint8Array>} read
+ */
+async function streamed(wanted, read) {
+  const first = wanted.length ? framed(await read(wanted[0])) : null;
+  let at = 0;
+  return new Response(
+    new ReadableStream({
+      async pull(controller) {
+        if (at >= wanted.length) return controller.close();
+        controller.enqueue(at === 0 ? first : framed(await read(wanted[at])));
+        at += 1;
+      },
+    }),
+  );
+}
+
+/** @returns {Uint8Array<ArrayBuffer>}  @throws {DOMException} where the text is not base64 */
+function decoded(text) {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+/** @param {string} text base64 of a zlib stream  @returns {Promise<Uint8Array>} @throws {TypeError} where it is not one */
+async function inflated(text) {
+  const stream = new Blob([decoded(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** @returns {Uint8Array} a frame as it is in a stream: its length as unsigned 32-bit little-endian, then its bytes */
+function framed(payload) {
+  const bytes = new Uint8Array(4 + payload.byteLength);
+  new DataView(bytes.buffer).setUint32(0, payload.byteLength, true);
+  bytes.set(payload, 4);
+  return bytes;
+}
+
+function hex(buffer) {
+  return Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function damaged(field) {
+  return { title: "This file is damaged", detail: `A part of it is not what was saved: ${field}.`, status: 500, field };
+}
+
+function json(value, status = 200) {
+  return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
+}

@@ -1,0 +1,35 @@
+/**
+ * Which row and cell the inspector is about: what is locked, what follows the newest row, what is only hovered. Pure.
+ */
+
+import { topKeys } from "../../shared/facts/attention.js";
+import { isAwaited } from "../../shared/state/settled.js";
+
+/**
+ * @param {Object} state of the store, with a run that has a step or is awaited; `step` -1: its prefill is on its way
+ * @returns {{layer: number, head: number, newest: number, query: number, key: number|null, locked: boolean, preview: boolean}}
+ *   `locked`: a key was chosen by click; `preview`: another head is under the pointer, with one of its cells;
+ *   `newest`: last row in sight; `key` is null while the run is awaited: nothing can be chosen yet
+ */
+export function headFocus({ run, step, selection, hover }) {
+  const newest = run.lastQueryOfStep(Math.max(0, step));
+  if (isAwaited({ run, step })) {
+    return {
+      layer: selection.layer,
+      head: selection.head,
+      newest,
+      query: newest,
+      key: null,
+      locked: false,
+      preview: false,
+    };
+  }
+  const preview = hover?.head !== undefined && (hover.layer !== selection.layer || hover.head !== selection.head);
+  const layer = preview ? hover.layer : selection.layer;
+  const head = preview ? hover.head : selection.head;
+  const query = Math.min((preview ? hover.query : null) ?? selection.query ?? newest, newest);
+  const locked = selection.key !== null && selection.key <= query && !preview;
+  const meant = preview ? hover.key : locked ? selection.key : undefined;
+  const key = meant <= query ? meant : topKeys(run.row(layer, head, query), 1)[0].key;
+  return { layer, head, newest, query, key, locked, preview };
+}

@@ -1,0 +1,55 @@
+/** The inspector: one of the zooms, or a panel opened large, under the path that leads to the others. */
+
+import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
+import { isAwaited, whenReached, whenSettled } from "../../shared/state/settled.js";
+import { ZOOMS } from "../../shared/state/views.js";
+import { Prefilling } from "../../shared/ui/prefilling.js";
+import { Breadcrumb } from "./breadcrumb.js";
+import { headFocus } from "./focus.js";
+import { Lock } from "./lock.js";
+import { useEntry } from "./use-entry.js";
+import { useHeadValues } from "./use-head-values.js";
+import { useView } from "./use-view.js";
+
+/** Views of one layer. */
+const IN_LAYER = ["block", "head", "pair"];
+
+export function Inspector(props) {
+  const { run } = props.state;
+  return html`<section class="inspector" aria-label="Inspector">
+    ${
+      run?.shows
+        ? html`<${View} ...${props} />`
+        : html`<p class="empty">With the first step of a run, this shows where each head looks.</p>`
+    }
+  </section>`;
+}
+
+/**
+ * A head's places stand before its first step; the other views are about values, and come with them. A zoom into a layer
+ * shows a step once its sweep has reached that layer, what is about all of them once it is over. A walk through the layers
+ * the model view shows as far as it has come.
+ */
+function View({ state: now, ...parts }) {
+  const ref = useRef(null);
+  const inLayer = IN_LAYER.includes(now.selection.view) || (now.layerStop && now.selection.view === "model");
+  const state = inLayer ? whenReached(now) : whenSettled(now);
+  const awaited = isAwaited(state);
+  const { view, entered, Shown, failed } = useView({ view: state.selection.view, entered: state.entered });
+  // A whole page of arithmetic must not change under a pointer that only crosses the map.
+  const focus = headFocus(view === "pair" ? { ...state, hover: null } : state);
+  const exact = useHeadValues(state, focus, parts.client, view === "head" || view === "pair");
+  useEntry(ref, view, entered);
+  return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} dispatch=${parts.dispatch} />
+    ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
+    ${failed && html`<p class="empty" role="alert">This view could not be loaded: the server does not answer.</p>`}
+    ${Shown && awaited && view !== "head" && html`<div class="empty"><p>This comes with the first step.</p>${state.run.awaited && html`<${Prefilling} run=${state.run} />`}</div>`}
+    ${
+      Shown &&
+      (!awaited || view === "head") &&
+      html`<div class=${`view view-${view}`} key=${view} ref=${ref} data-depth=${ZOOMS.indexOf(view)}>
+        <${Shown} state=${state} sight=${now.step} focus=${focus} exact=${exact} ...${parts} />
+      </div>`
+    }`;
+}

@@ -1,0 +1,110 @@
+/** The picture of the moment in sight: columns of tokens, or the two stairs of rows. */
+
+import { html } from "htm/preact";
+import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { bareLabel, counted } from "../../shared/facts/format.js";
+import { rowsWithoutCache } from "../../shared/facts/twins.js";
+import { Surface } from "../../shared/ui/surface.js";
+import { useRatio, useSize } from "../../shared/ui/use-size.js";
+import { useTheme } from "../../shared/ui/use-theme.js";
+import { normRanges } from "../map/scene.js";
+import { mapShades } from "../map/shades.js";
+import { drawStairs, stairsGeometry } from "../views/cache/stairs-lines.js";
+import { paintColumns } from "./columns.js";
+import { meanWeights, stairsOf } from "./facts.js";
+import { introGeometry } from "./geometry.js";
+import { drawMoment } from "./scene.js";
+
+const LABEL_CHARS = 14;
+const LINE_PX = 26;
+/** Tokens of the answer whose steps are shown. */
+const DECODED = 2;
+
+/**
+ * @param {{run: Object, look: Object|null, moment: string, progress: number, text: Object, said: string}} props of a run
+ *   with its first step; `text`: a ref to the sentence
+ */
+export function Columns({ text, said, ...shown }) {
+  const [ref, size] = useSize();
+  const anchors = useAnchors(ref, text, size, shown.run);
+  return html`<div class="intro-picture" role="img" aria-label=${said} ref=${ref}>
+    ${size && html`<${Drawing} size=${size} anchors=${anchors} ...${shown} />`}
+  </div>`;
+}
+
+/** @returns {number[]|null} where each token of the prompt stands above the picture; null where it takes more than two lines */
+function useAnchors(ref, text, size, run) {
+  const [anchors, setAnchors] = useState(null);
+  useLayoutEffect(() => {
+    if (!size || !text.current) return;
+    const { left } = ref.current.getBoundingClientRect();
+    const boxes = Array.from(text.current.children)
+      .slice(0, run.promptLength)
+      .map((piece) => piece.getBoundingClientRect());
+    const high = boxes[boxes.length - 1]?.bottom - boxes[0]?.top;
+    const fits = boxes.length === run.promptLength && !run.open.chat && high < 2.2 * boxes[0].height;
+    setAnchors(fits ? boxes.map((box) => box.left + box.width / 2 - left) : null);
+  }, [size, run]);
+  return anchors;
+}
+
+function Drawing({ run, look, moment, progress, size, anchors }) {
+  const theme = useTheme();
+  const ratio = useRatio();
+  const { promptLength, layers } = run;
+  const most = promptLength + DECODED;
+  const count = Math.min(run.positions, most);
+  const geometry = useMemo(() => introGeometry(size, { positions: most, layers }), [size, run]);
+  const shades = useMemo(() => mapShades(run, normRanges(run)), [run]);
+  const images = useMemo(
+    () => paintColumns(run, shades, { geometry, theme, ratio, count }),
+    [run, shades, geometry, theme, ratio, count],
+  );
+  const names = useMemo(() => run.tokens.slice(0, most).map((token) => bareLabel(token, LABEL_CHARS)), [run, count]);
+  const weights = useMemo(() => layerWeights(run), [run]);
+  const draw = useCallback(
+    (context) => drawMoment(context, moment, progress, { run, look, anchors, weights, names, geometry, images, theme }),
+    [moment, progress, run, look, anchors, weights, names, geometry, images, theme],
+  );
+  return html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`;
+}
+
+/** Each row's of each layer, worked out once. */
+function layerWeights(run) {
+  const known = new Map();
+  return (layer, query) => {
+    const place = `${layer} ${query}`;
+    if (!known.has(place)) known.set(place, meanWeights(run, layer, query));
+    return known.get(place);
+  };
+}
+
+/** @param {{run: Object, progress: number}} props of a run that has ended */
+export function Rows({ run, progress }) {
+  const stairs = useMemo(() => stairsOf(run), [run, run.steps.length]);
+  const { cached, without } = rowsWithoutCache(run);
+  const shown = Math.ceil(run.steps.length * Math.min(1, progress / 0.7));
+  return html`<div class="intro-rows">
+    <${Stairs} title="With the cache" rows=${cached} lines=${stairs.with} shown=${shown} said="blue: read from the cache" />
+    <${Stairs} title="Without" rows=${without} lines=${stairs.without} shown=${shown} said="hatched: computed again" />
+  </div>`;
+}
+
+function Stairs({ title, rows, lines, shown, said }) {
+  const [ref, size] = useSize();
+  const theme = useTheme();
+  const ratio = useRatio();
+  const positions = Math.max(...lines.map(({ reused, again, fresh }) => reused + again + fresh));
+  const geometry = useMemo(
+    () => size && stairsGeometry({ steps: lines.length, positions }, size, LINE_PX),
+    [lines, positions, size],
+  );
+  const draw = useCallback(
+    (context) => drawStairs(context, lines.slice(0, shown), { theme }, geometry),
+    [lines, shown, theme, geometry],
+  );
+  return html`<figure>
+    <figcaption><b>${title}: ${counted(rows, "column")} computed</b> <span>${said}</span></figcaption>
+    <div ref=${ref}>${size && html`<${Surface} width=${size.width} height=${geometry.height} ratio=${ratio} draw=${draw} />`}</div>
+  </figure>`;
+}

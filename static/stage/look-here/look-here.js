@@ -1,0 +1,84 @@
+/**
+ * Heads worth seeing in this run, found by measurement: one line of buttons over the map. While it plays they are of what
+ * has been played. The line is always there: the map under it would be made again with its size.
+ */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { percent } from "../../shared/facts/format.js";
+import { knownStep } from "../../shared/state/settled.js";
+import { useHint } from "../../shared/words/hint.js";
+import { useHeadsWorthSeeing } from "./use-heads-worth-seeing.js";
+
+export function LookHere({ state, dispatch }) {
+  const { run, step, selection } = state;
+  const positions = positionsKnown(state);
+  const { items, measured } = useHeadsWorthSeeing(run, positions);
+  const show = (item) => {
+    if (item.query !== null && item.query > run.lastQueryOfStep(step)) {
+      dispatch({ type: "seek", step: run.stepOfQuery(item.query) });
+    }
+    dispatch({
+      type: "select",
+      selection: { layer: item.layer, head: item.head, query: item.query, key: item.key, view: "head" },
+    });
+  };
+
+  return html`<section class="look-here" aria-label="Look here">
+    <h2>Look here</h2>
+    ${
+      items.length
+        ? html`<ul>
+            ${items.map(
+              (item) => html`<li key=${item.kind}>
+              <${Item} item=${item} current=${isCurrent(item, selection)} onShow=${() => show(item)} />
+            </li>`,
+            )}
+          </ul>`
+        : html`<p>${emptyText(run, positions, measured)}</p>`
+    }
+  </section>`;
+}
+
+function Item({ item, current, onShow }) {
+  const hint = useMemo(() => ({ title: NAMES[item.kind], text: item.sentence }), [item]);
+  const { props } = useHint(hint);
+  return html`<button
+    type="button" class="look" aria-current=${current ? "true" : undefined} onClick=${onShow} ...${props}
+  >
+    <span class="look-title">${item.title}</span>
+    <span class="look-place">L${item.layer} h${item.head}</span>
+    <b>${percent(item.share, 0)}</b>
+  </button>`;
+}
+
+const NAMES = {
+  first: "Rests on the first token",
+  before: "Reads the token just before",
+  repeat: "Looks at what came next last time",
+  link: "Strongest link between two tokens",
+};
+
+/** How many rows of attention may be spoken of. */
+function positionsKnown(state) {
+  const { run } = state;
+  const known = knownStep(state);
+  return run && known >= 0 ? Math.min(run.positions, run.lastQueryOfStep(known) + 1) : 0;
+}
+
+function emptyText(run, positions, measured) {
+  if (!positions) {
+    return run?.close && !run.steps.length
+      ? "Nothing can be measured: the run ended before its first step."
+      : "Heads that do something special are listed here, once the prompt has gone through.";
+  }
+  return measured
+    ? "Nothing stands out yet: with a few more tokens, heads that do something special are listed here."
+    : "Measuring every head …";
+}
+
+function isCurrent(item, { layer, head, query, key }) {
+  return (
+    item.layer === layer && item.head === head && item.query === query && (item.query === null || item.key === key)
+  );
+}

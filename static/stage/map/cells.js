@@ -1,0 +1,257 @@
+/**
+ * The map's cells. Pure: (data, scales, size) → pixels.
+ *
+ * A step is painted once, at rest, a layer or a part of one at a time; `drawMap` puts it on the canvas and leaves out what
+ * has not been computed yet.
+ */
+
+import { fill, paintHollow, paintLane, repeatLine } from "../../shared/draw/pixels.js";
+import { columnOf, halfOf, rowOf, stripOf } from "./geometry.js";
+
+/** The newest column is never thinner than this, or it would be lost among hundreds. */
+export const LEAST_NEW_PX = 3;
+/** Of 256, for the outline of what was read from the cache. */
+export const READ_SHADE = 200;
+
+/** @returns {{width: number, height: number}} of the map in device pixels */
+export function mapSize({ geometry, ratio }) {
+  return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };
+}
+
+/** @returns {number} into how many parts a step is painted: layers, and in prefill of each its rows and each of its heads */
+export function mapParts(view) {
+  return view.prefill ? view.layers * (1 + view.heads) : view.layers;
+}
+
+/**
+ * Paint one part over whatever was there.
+ *
+ * @param {{data: Uint32Array, width: number, height: number}} target of the map's size
+ * @param {Object} view from mapView
+ * @param {number} part below `mapParts(view)`, the first layer's first
+ * @param {{shades: Object, theme: Object}} scales `shades` from mapShades
+ * @param {{geometry: Object, ratio: number}} size `ratio`: device pixels per CSS pixel
+ * @returns {{y0: number, y1: number}} the device pixel rows that hold it
+ */
+export function paintMapPart(target, view, part, scales, { geometry, ratio }) {
+  if (!view.prefill) return paintDecodeLayer(target, view, scales, boxesOf(geometry, ratio, part));
+  const layer = Math.floor(part / (1 + view.heads));
+  const head = (part % (1 + view.heads)) - 1;
+  const boxes = boxesOf(geometry, ratio, layer);
+  if (head >= 0) {
+    const strip = boxes.strip(head);
+    clear(target, strip);
+    paintTriangle(target, view, layer, head, strip, scales.theme);
+    return strip;
+  }
+  const { residual, upper, lower } = boxes;
+  clear(target, residual);
+  paintHollow(target, { ...residual, capacity: view.columns }, view.firstQuery, scales.theme.hollow);
+  paintResidual(target, view, residual, scales, boxes);
+  clear(target, { ...upper, y1: lower.y1 });
+  paintShelf(target, view, upper, "k", scales, boxes);
+  paintShelf(target, view, lower, "v", scales, boxes);
+  paintReadLanes(target, view, boxes, scales);
+  return residual;
+}
+
+/** Where a layer is, in device pixels. `upper` and `lower`: its shelf's K and its V. */
+function boxesOf(geometry, ratio, layer) {
+  const row = rowOf(geometry, layer);
+  const half = halfOf(row);
+  const device = (columns, { y0, y1 }) => ({
+    x0: Math.round(columns.x0 * ratio),
+    x1: Math.round(columns.x1 * ratio),
+    y0: Math.round(y0 * ratio),
+    y1: Math.round(y1 * ratio),
+  });
+  return {
+    layer,
+    ratio,
+    residual: device(geometry.residual, row),
+    upper: device(geometry.cache, { y0: row.y0, y1: half }),
+    lower: device(geometry.cache, { y0: half, y1: row.y1 }),
+    strip: (head) => device(stripOf(geometry, head), row),
+  };
+}
+
+/** One query: nothing in a row changes from top to bottom but K to V. So one line of pixels is painted, and repeated. */
+function paintDecodeLayer(target, view, scales, boxes) {
+  const { residual, upper, lower, layer } = boxes;
+  const { y0, y1 } = residual;
+  const lineOf = (box, top = y0) => ({ ...box, y0: top, y1: top + 1 });
+  clear(target, { x0: residual.x0, x1: upper.x1, y0, y1: y0 + 1 });
+  paintResidual(target, view, lineOf(residual), scales, boxes);
+  for (let head = 0; head < view.heads; head++) {
+    const shades = view.row(layer, head, view.positions - 1);
+    const { packed: colours } = scales.theme.attentionNow;
+    paintLane(target, { ...lineOf(boxes.strip(head)), capacity: view.positions, shades, colours });
+  }
+  paintShelf(target, view, lineOf(upper), "k", scales, boxes);
+  repeatLine(target, residual.x0, upper.x1, y0, y1);
+  // What was not kept has its outline all around; the newest cell, which may be wider than its place, stands over it.
+  paintHollow(target, { ...residual, capacity: view.columns }, view.firstQuery, scales.theme.hollow);
+  paintNewResidual(target, view, residual, scales, boxes);
+  if (lower.y1 > lower.y0) {
+    paintShelf(target, view, lineOf(lower, lower.y0), "v", scales, boxes);
+    repeatLine(target, lower.x0, lower.x1, lower.y0, lower.y1);
+  }
+  paintReadLanes(target, view, boxes, scales);
+  return residual;
+}
+
+/** Paint a layer of a step that is not complete yet: its places, with nothing in them. As `paintMapPart`. */
+export function paintWaitingLayer(target, view, layer, { theme }, { geometry, ratio }) {
+  const { residual, upper, lower, strip } = boxesOf(geometry, ratio, layer);
+  const strips = Array.from({ length: view.heads }, (_, head) => strip(head));
+  for (const { x0, y0, x1, y1 } of [residual, ...strips, upper, lower]) fill(target, x0, y0, x1, y1, theme.track);
+  return residual;
+}
+
+function clear(target, { x0, y0, x1, y1 }) {
+  fill(target, x0, y0, x1, y1, 0);
+}
+
+function paintResidual(target, view, box, scales, boxes) {
+  const pitch = (box.x1 - box.x0) / view.columns;
+  fill(target, Math.round(box.x0 + view.positions * pitch), box.y0, box.x1, box.y1, scales.theme.track);
+  paintNewResidual(target, view, box, scales, boxes);
+}
+
+function paintNewResidual(target, view, box, { shades, theme }, { layer, ratio }) {
+  paintNew(target, box, {
+    capacity: view.columns,
+    shades: shades.residual(layer, view.positions),
+    firstNew: view.firstQuery,
+    group: 1,
+    theme,
+    ratio,
+  });
+}
+
+/** @param {"k"|"v"} kind */
+function paintShelf(target, view, box, kind, { shades, theme }, { layer, ratio }) {
+  const { kvHeads, positions, columns, firstQuery } = view;
+  const pitch = (box.x1 - box.x0) / columns;
+  fill(
+    target,
+    Math.round(box.x0 + positions * pitch),
+    box.y0,
+    Math.round(box.x0 + Math.min(columns, view.reserved) * pitch),
+    box.y1,
+    theme.reserved,
+  );
+  const lane = { capacity: columns * kvHeads, group: kvHeads, shades: shades[kind](layer, positions) };
+  const firstNew = firstQuery * kvHeads;
+  const old = lane.shades.subarray(0, firstNew);
+  const { packed: colours } = kind === "k" ? theme.cachedK : theme.cachedV;
+  const from = view.reused * kvHeads;
+  if (old.length > from)
+    paintLane(target, { ...box, ...lane, from, shades: old, gather: shades.gathers[kind][layer], colours });
+  paintNew(target, box, { ...lane, firstNew, theme, ratio });
+}
+
+function paintReadLanes(target, view, { upper, lower }, { theme }) {
+  const count = Math.min(view.reused, view.firstQuery);
+  paintRead(target, { ...upper, capacity: view.columns }, count, theme.cachedK.packed);
+  paintRead(target, { ...lower, capacity: view.columns }, count, theme.cachedV.packed);
+}
+
+/** Cells that an earlier run left in the cache: there, but how long what is in them is the log does not say. */
+export function paintRead(target, lane, count, colours) {
+  if (count) paintHollow(target, lane, count, colours[READ_SHADE]);
+}
+
+/** The cells of this step in a lane, as dark as their lengths. */
+export function paintNew(target, box, { capacity, shades, firstNew, group, theme, ratio }) {
+  const lane = { ...box, capacity, group };
+  const width = ((box.x1 - box.x0) / capacity) * (shades.length - firstNew);
+  if (width >= LEAST_NEW_PX * ratio) {
+    paintLane(target, { ...lane, shades, colours: theme.computedCell.packed, from: firstNew });
+    return;
+  }
+  const newest = shades.subarray(firstNew).reduce((most, value) => Math.max(most, value), 0);
+  const right = Math.round(box.x0 + (shades.length * (box.x1 - box.x0)) / capacity);
+  fill(
+    target,
+    Math.max(box.x0, right - LEAST_NEW_PX * ratio),
+    box.y0,
+    right,
+    box.y1,
+    theme.computedCell.packed[newest],
+  );
+}
+
+/** Prefill: all rows, newest at the bottom, keys left to right; what is masked or was read stays unpainted. */
+export function paintTriangle(target, view, layer, head, box, theme) {
+  const { positions, firstQuery } = view;
+  const colours = theme.attentionNow.packed;
+  const height = box.y1 - box.y0;
+  for (let y = 0; y < height; y++) {
+    const first = Math.floor((y * positions) / height);
+    const last = Math.max(first + 1, Math.ceil(((y + 1) * positions) / height));
+    if (last <= firstQuery) continue;
+    const shades = largest(view, layer, head, Math.max(first, firstQuery), Math.min(positions, last));
+    paintLane(target, { ...box, y0: box.y0 + y, y1: box.y0 + y + 1, capacity: positions, shades, colours });
+  }
+}
+
+/** The largest weight per key over some query rows. */
+function largest(view, layer, head, first, last) {
+  if (last - first === 1) return view.row(layer, head, first);
+  const shades = new Uint8Array(last);
+  for (let query = first; query < last; query++) {
+    const row = view.row(layer, head, query);
+    for (let key = 0; key < row.length; key++) if (row[key] > shades[key]) shades[key] = row[key];
+  }
+  return shades;
+}
+
+/**
+ * Put a painted step on a canvas as far as it has been computed; above that there are the places of what is to come.
+ *
+ * @param {CanvasRenderingContext2D} context in CSS pixels
+ * @param {CanvasImageSource} painted the step at rest
+ * @param {{view: Object, reveal: number, theme: Object}} state `reveal`: layers of this step shown, 0…layers
+ */
+export function drawMap(context, painted, { view, reveal, theme }, { geometry }) {
+  context.clearRect(0, 0, geometry.width, geometry.height);
+  context.drawImage(painted, 0, 0, geometry.width, geometry.height);
+  if (reveal >= view.layers) return;
+  const edge = geometry.bottom - reveal * geometry.rowPitch;
+  for (const group of ["residual", "cache"]) {
+    const last = columnOf(geometry, group, view.positions - 1).x1;
+    const x = Math.min(columnOf(geometry, group, view.firstQuery).x0, last - LEAST_NEW_PX);
+    context.clearRect(x, geometry.top, last - x, edge - geometry.top);
+    drawToCome(context, x, last, edge, theme, geometry);
+  }
+  const { x0, x1 } = geometry.attention;
+  context.clearRect(x0, geometry.top, x1 - x0, edge - geometry.top);
+  drawEmptyRows(context, Math.ceil(reveal), theme, geometry);
+  context.fillStyle = theme.computed;
+  context.fillRect(geometry.residual.x0, edge - 1, geometry.cache.x1 - geometry.residual.x0, 1.5);
+}
+
+/** Where this step's cells will be. */
+function drawToCome(context, x0, x1, edge, { computed }, { top }) {
+  if (edge - top < 2) return;
+  context.save();
+  context.strokeStyle = computed;
+  context.globalAlpha = 0.7;
+  context.lineWidth = 1;
+  context.setLineDash([2, 2]);
+  context.strokeRect(x0 + 0.5, top + 0.5, Math.max(1, x1 - x0 - 1), edge - top - 1);
+  context.restore();
+}
+
+/** A line per head and layer that has no weights yet. */
+function drawEmptyRows(context, first, { line }, geometry) {
+  context.fillStyle = line;
+  for (let layer = first; layer < geometry.layers; layer++) {
+    const { y0, y1 } = rowOf(geometry, layer);
+    for (let head = 0; head < geometry.heads; head++) {
+      const { x0, x1 } = stripOf(geometry, head);
+      context.fillRect(x0, Math.round((y0 + y1) / 2), x1 - x0, 1);
+    }
+  }
+}

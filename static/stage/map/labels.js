@@ -1,0 +1,206 @@
+/** Everything written or outlined on the map: titles, layers, heads, tokens, the selection. SVG over the canvas. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { labelled } from "../../shared/draw/labels.js";
+import { kvHeadOf } from "../../shared/facts/attention.js";
+import { counted, percent, tokenLabel } from "../../shared/facts/format.js";
+import { Term } from "../../shared/words/term.js";
+import { columnOf, rowOf, stripOf } from "./geometry.js";
+
+const LEAST_LABEL_PX = 10.5;
+const LEAST_LAYER_PX = 13;
+const HEAD_NAME_PX = 14;
+const HALF_NAME_PX = 3;
+const TILT_DEGREES = 62;
+/** How far a tilted label reaches to the right with each character; one that would leave the map hangs straight down. */
+const CHARACTER_REACH_PX = 3.4;
+/** Width of a character, to leave out a subtitle that has no room. */
+const SUBTITLE_CHARACTER_PX = 6;
+
+/** @param {Object} props `covered`: {y0, y1} of a card over the map, or null */
+export function MapLabels({ geometry, run, step, view, selection, hover, complete, covered }) {
+  const { prefill } = view;
+  // A step changes only what is written under the columns.
+  const titles = useMemo(() => html`<${Titles} geometry=${geometry} prefill=${prefill} />`, [geometry, prefill]);
+  const rows = useMemo(
+    () => html`
+      ${selection.layer !== null && html`<${RowMark} geometry=${geometry} layer=${selection.layer} />`}
+      <${LayerNames} geometry=${geometry} selected=${selection.layer} hovered=${hover?.layer} covered=${covered} />
+      <${HeadNames} geometry=${geometry} selected=${selection.head} hovered=${hover?.head} />
+    `,
+    [geometry, selection.layer, selection.head, hover?.layer, hover?.head, covered],
+  );
+  return html`${titles}<svg class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
+    ${rows}
+    <${ColumnNames}
+      group="residual" geometry=${geometry} run=${run} view=${view}
+      marked=${[hover?.query ?? selection.query]}
+    />
+    <${ColumnNames}
+      group="cache" geometry=${geometry} run=${run} view=${view} marked=${[hover?.key ?? selection.key]}
+    />
+    <${Marks} geometry=${geometry} run=${run} view=${view} selection=${selection} hover=${hover} />
+    ${complete && html`<${Output} geometry=${geometry} view=${view} token=${run.steps[step].data.token} />`}
+  </svg>`;
+}
+
+/** HTML, not SVG: their terms open definitions. */
+function Titles({ geometry, prefill }) {
+  const heads = counted(geometry.heads, "head");
+  const titles = [
+    {
+      group: "residual",
+      term: "residual-stream",
+      title: "Columns",
+      subtitle: "residual stream: not kept",
+      short: "not kept",
+    },
+    {
+      group: "attention",
+      term: "attention",
+      title: "Attention",
+      subtitle: prefill ? `${heads} look back, a triangle each` : `${heads} look back: not kept`,
+      short: `${heads} look back`,
+    },
+    { group: "cache", term: "kv-cache", title: "KV cache", subtitle: "kept: K above V", short: "K above V" },
+  ];
+  return titles.map(({ group, term, title, subtitle, short }) => {
+    const { x0, x1 } = geometry[group];
+    const fits = (text) => x1 - x0 > text.length * SUBTITLE_CHARACTER_PX;
+    const line = [subtitle, short].find(fits);
+    return html`<div key=${group} class="map-head-words" style=${`left:${x0}px;width:${x1 - x0}px`}>
+      <h2 class="map-title"><${Term} id=${term}>${title}<//></h2>
+      ${line && html`<p class="map-subtitle">${line}</p>`}
+    </div>`;
+  });
+}
+
+function RowMark({ geometry, layer }) {
+  const { y0, y1 } = rowOf(geometry, layer);
+  return html`<rect
+    class="map-row-mark" x=${geometry.residual.x0 - 3} y=${y0 - 1}
+    width=${geometry.cache.x1 - geometry.residual.x0 + 6} height=${y1 - y0 + 2} rx="2"
+  />`;
+}
+
+function LayerNames({ geometry, selected, hovered, covered }) {
+  const every = geometry.layers <= 12 && geometry.rowPitch >= LEAST_LAYER_PX ? 1 : 5;
+  const marked = [selected, hovered].filter((layer) => layer !== undefined && layer !== null);
+  const near = (layer) =>
+    !marked.includes(layer) && marked.some((other) => Math.abs(other - layer) * geometry.rowPitch < LEAST_LAYER_PX);
+  const names = Array.from({ length: geometry.layers }, (_, layer) => layer).filter(
+    (layer) => marked.includes(layer) || ((layer % every === 0 || layer === geometry.layers - 1) && !near(layer)),
+  );
+  return names.map((layer) => {
+    const { y0, y1 } = rowOf(geometry, layer);
+    if (covered && y1 > covered.y0 - HALF_NAME_PX && y0 < covered.y1 + HALF_NAME_PX) return null;
+    return html`<text
+      class=${`map-layer ${marked.includes(layer) ? "is-marked" : ""}`} x=${geometry.residual.x0 - 7}
+      y=${(y0 + y1) / 2 + 4}
+    >L${layer}</text>`;
+  });
+}
+
+function HeadNames({ geometry, selected, hovered }) {
+  const every = Math.ceil(HEAD_NAME_PX / geometry.headPitch);
+  return Array.from({ length: geometry.heads }, (_, head) => head)
+    .filter((head) => head % every === 0 || head === selected || head === hovered)
+    .map((head) => {
+      const { x0, x1 } = stripOf(geometry, head);
+      const marked = head === selected || head === hovered;
+      return html`<text
+        class=${`map-head ${marked ? "is-marked" : ""}`} x=${(x0 + x1) / 2} y=${geometry.bottom + 14}
+      >${geometry.headPitch > 20 ? `h${head}` : head}</text>`;
+    });
+}
+
+function ColumnNames({ group, geometry, run, view, marked }) {
+  const pitch = (geometry[group].x1 - geometry[group].x0) / geometry.columns;
+  const newest = view.positions - 1;
+  const names = labelled({ count: view.positions, pitch, leastPx: LEAST_LABEL_PX, always: [newest, ...marked] });
+  return names.map(({ position, named }) => {
+    const { x0, x1 } = columnOf(geometry, group, position);
+    const [x, y] = [(x0 + x1) / 2 - 2, geometry.bottom + 9];
+    const kind = !named
+      ? "is-position"
+      : position >= view.firstQuery
+        ? "is-computed"
+        : position < run.promptLength
+          ? "is-cached"
+          : "is-output";
+    const whole = named ? tokenLabel(run.tokens[position], 9) : String(position);
+    const fits = x + whole.length * CHARACTER_REACH_PX <= geometry.width;
+    const label = fits || !named ? whole : tokenLabel(run.tokens[position], 8);
+    return html`<text
+      class=${`map-token ${kind} ${marked.includes(position) ? "is-marked" : ""}`}
+      transform=${`translate(${x} ${y}) rotate(${fits ? TILT_DEGREES : 90})`}
+    >${label}</text>`;
+  });
+}
+
+/** The selected head, what it reads, and whatever is hovered anywhere on the page. */
+function Marks({ geometry, run, view, selection, hover }) {
+  const places = [
+    ...(selection.layer === null ? [] : [{ place: selection, kind: "is-selected" }]),
+    ...(hover ? [{ place: hover, kind: "is-hovered" }] : []),
+  ];
+  return places.map(({ place, kind }) => {
+    const layer = place.layer ?? selection.layer;
+    const row = rowOf(geometry, layer);
+    const kvHead = place.kvHead ?? kvHeadOf(run, place.head ?? selection.head);
+    const has = (position) => position !== undefined && position !== null && position < view.positions;
+    return html`
+      ${
+        place.head !== undefined &&
+        html`<${Outline}
+        class=${kind} box=${{ ...stripOf(geometry, place.head), ...row }} grow=${1.5}
+      />`
+      }
+      ${
+        has(place.query) &&
+        html`<${Outline}
+        class=${kind} box=${{ ...columnOf(geometry, "residual", place.query), ...row }} grow=${0.5}
+      />`
+      }
+      ${
+        has(place.key) &&
+        html`<${Outline}
+        class=${kind} box=${{ ...kvCell(geometry, place.key, kvHead), ...row }} grow=${1}
+      />`
+      }
+    `;
+  });
+}
+
+function kvCell(geometry, position, kvHead) {
+  const { x0, x1 } = columnOf(geometry, "cache", position);
+  const pitch = (x1 - x0) / geometry.kvHeads;
+  return { x0: x0 + kvHead * pitch, x1: x0 + (kvHead + 1) * pitch };
+}
+
+const LEAST_OUTLINE_PX = 3;
+
+function Outline({ box, grow, class: kind }) {
+  const width = Math.max(LEAST_OUTLINE_PX, box.x1 - box.x0);
+  return html`<rect
+    class=${`map-outline ${kind}`} x=${(box.x0 + box.x1 - width) / 2 - grow} y=${box.y0 - grow}
+    width=${width + 2 * grow} height=${box.y1 - box.y0 + 2 * grow}
+  />`;
+}
+
+/** What leaves the top of the newest column: the token this step chose. */
+function Output({ geometry, view, token }) {
+  const { x0, x1 } = columnOf(geometry, "residual", view.positions - 1);
+  const bare = geometry.compact || token.prob === null;
+  const label = bare
+    ? tokenLabel(token, geometry.compact ? 8 : 10)
+    : `${tokenLabel(token, 10)} ${percent(token.prob, 0)}`;
+  const x = (x0 + x1) / 2;
+  const rightHalf = x > (geometry.residual.x0 + geometry.residual.x1) / 2;
+  return html`<path class="map-output-arrow" d=${`M${x} ${geometry.top - 2} V${geometry.top - 8} m-3 3 l3 -4 l3 4`} />
+    <text
+      class="map-output" x=${x + (rightHalf ? -6 : 6)} y=${geometry.top - 5}
+      text-anchor=${rightHalf ? "end" : "start"}
+    >${label}</text>`;
+}

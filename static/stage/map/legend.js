@@ -1,0 +1,44 @@
+/** What the map's colours mean: four words; the scales of the cells while the legend is pointed at or focused. */
+
+import { html } from "htm/preact";
+import { gradient } from "../../shared/draw/theme.js";
+
+/**
+ * There is room for four words. The model's weights are only marks in the lens, so their word gives way.
+ *
+ * @param {{geometry: Object, ranges: Object|null, theme: Object, reused: number}} props `reused`: rows that were read from the cache
+ */
+export function MapLegend({ geometry, ranges, theme, reused }) {
+  const { x0, x1 } = geometry.attention;
+  const place = geometry.compact ? "" : `left:${x0}px;top:${geometry.bottom + 24}px;width:${x1 - x0 + 24}px`;
+  return html`<div class=${`map-legend ${geometry.compact ? "is-below" : ""}`} style=${place}>
+    <span class="swatch swatch-cached">cached or input</span>
+    <span class="swatch swatch-hollow">not kept</span>
+    <span class="swatch swatch-computed">computed now</span>
+    ${
+      reused > 0
+        ? html`<span class="swatch swatch-read">from an earlier run</span>`
+        : html`<span class="swatch swatch-weights">model weights</span>`
+    }
+    <div class="legend-scales">
+      <span class="scale"><i style=${`background:${gradient(theme.attentionNow.css)}`}></i>weight 0 → 1 (√)</span>
+      <div class="legend-more" role="presentation">
+        <p>Lengths of vectors, on logarithmic scales</p>
+        <${Norm} name="column" range=${ranges?.residual} colours=${theme.computedCell.css} />
+        <${Norm} name="k" range=${ranges?.k} colours=${theme.cachedK.css} />
+        <${Norm} name="v" range=${ranges?.v} colours=${theme.cachedV.css} />
+      </div>
+    </div>
+  </div>`;
+}
+
+function Norm({ name, range, colours }) {
+  return html`<span class="scale scale-short">
+    ${name} ${range && brief(range.low)}<i style=${`background:${gradient(colours)}`}></i>${range && brief(range.high)}
+  </span>`;
+}
+
+/** Ends of a scale have two significant digits already. */
+function brief(value) {
+  return value >= 1000 ? `${value / 1000}k` : String(value);
+}

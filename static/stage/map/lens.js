@@ -1,0 +1,156 @@
+/** The lens over the map: a card that opens at the layer that is being followed, what is written on it, and its drawing. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo } from "preact/hooks";
+import { timed } from "../../shared/facts/conditions.js";
+import { counted, quoted } from "../../shared/facts/format.js";
+import { Surface } from "../../shared/ui/surface.js";
+import { usePainting } from "../../shared/ui/use-painting.js";
+import { lensParts, lensSize, paintLensPart } from "./lens-cells.js";
+import { drawLens } from "./lens-way.js";
+import { threadsOf } from "./threads.js";
+
+/** What two whole headings between the dots and the shelf need. */
+const BOTH_PX = 260;
+/** Lower lanes than this have no room for a name. */
+const LEAST_LANE_PX = 9;
+/** Between the column and the weights that follow it there is room for "MLP". */
+const MLP_PX = 44;
+const LEAST_ABOVE_PX = 26;
+const ABOVE_BESIDE_PX = 10;
+
+/**
+ * @param {Object} props
+ * @param {Object} props.run
+ * @param {number} props.step
+ * @param {Object} props.lens from lensGeometry
+ * @param {Object} props.legs from legsAt
+ * @param {Object} props.view from mapView
+ * @param {Object} props.geometry from mapGeometry
+ * @param {Object} props.shades from mapShades
+ * @param {{low: number, high: number}|null} props.range of Q's lengths
+ * @param {Object} props.theme
+ * @param {number} props.ratio device pixels per CSS pixel
+ * @param {{head: number, query: number|null, key: number|null}} props.marked
+ * @param {number} props.reader the row whose threads and Q are shown
+ */
+export function Lens({ run, step, lens, legs, view, geometry, shades, range, theme, ratio, marked, reader }) {
+  const { card, row } = lens;
+  const picture = useMemo(
+    () => ({
+      ...lensSize(lens, ratio),
+      parts: lensParts(view),
+      paint: (target, part) => paintLensPart(target, view, part, { shades, theme }, { lens, geometry, ratio }),
+      continues: null,
+    }),
+    [view, lens, geometry, shades, theme, ratio],
+  );
+  const { image, painted } = usePainting(picture);
+  const read = useMemo(() => {
+    const pitch = (geometry.cache.x1 - geometry.cache.x0) / geometry.columns;
+    return threadsOf(run, { layer: lens.layer, query: reader, firstQuery: view.firstQuery, pitch });
+  }, [run, lens, view, geometry, reader]);
+  const draw = useCallback(
+    (context) => {
+      context.save();
+      context.translate(-card.x0, -card.y0);
+      const lengthOfQ = (head) => run.qNorm(lens.layer, head, reader);
+      drawLens(context, image, { lens, geometry, view, threads: read.threads, legs, marked, lengthOfQ, range, theme });
+      context.restore();
+    },
+    [image, painted, lens, geometry, view, read, legs, marked.head, marked.query, marked.key, range, theme],
+  );
+  const words = useMemo(
+    () =>
+      html`<${Words} run=${run} step=${step} lens=${lens} view=${view} geometry=${geometry} most=${read.most} reader=${reader} />`,
+    [run, step, lens, view, geometry, read, reader],
+  );
+  const top = card.y0 + (row.y0 - card.y0) * (1 - legs.open);
+  const bottom = card.y1 + (row.y1 - card.y1) * (1 - legs.open);
+  const width = card.x1 - card.x0;
+  return html`<${Above} lens=${lens} geometry=${geometry} />
+    <div
+      class="map-lens" role="img" aria-label=${sentence(run, view, lens)}
+      style=${`left:${card.x0}px;top:${top}px;width:${width}px;height:${bottom - top}px`}
+    >
+      <div class="map-lens-inside" style=${`top:${card.y0 - top}px;height:${card.y1 - card.y0}px`}>
+        <${Surface} width=${width} height=${card.y1 - card.y0} ratio=${ratio} draw=${draw} />
+        ${words}
+      </div>
+    </div>`;
+}
+
+/** @returns {string} what the lens shows, in words */
+function sentence(run, view, { layer }) {
+  const who =
+    view.positions - view.firstQuery > 1
+      ? `${view.firstQuery === 0 ? "all " : ""}${counted(view.positions - view.firstQuery, "token")}`
+      : quoted(run.tokens[view.positions - 1]);
+  return `Layer ${layer} opened: ${counted(view.heads, "head")} of ${who} read K and V of ${counted(view.positions, "token")}`;
+}
+
+function Above({ lens, geometry }) {
+  const { layers, top, attention, compact } = geometry;
+  const [first, last] = [lens.layer + 1, layers - 1];
+  if (first > last || lens.card.y0 - top < LEAST_ABOVE_PX) return null;
+  const which = first === last ? `layer ${last}` : `layers ${first} to ${last}`;
+  const [from, to] = [attention.x0 - ABOVE_BESIDE_PX, attention.x1 + ABOVE_BESIDE_PX].map(Math.round);
+  const middle = Math.round((top + lens.card.y0) / 2);
+  return html`<p class="map-lens-above" style=${`left:${from}px;width:${to - from}px;top:${middle - 9}px`}>
+    <span>${compact ? "not computed yet" : `${which}: not computed yet`}</span>
+  </p>`;
+}
+
+function Words({ run, step, lens, view, geometry, most, reader }) {
+  const { card, inside, compact, dots, weights, shelf, tick, mlp, column } = lens;
+  const { x0: left, y0: top } = card;
+  const title = 15;
+  const gutter = (geometry.residual.x0 - left) / 2;
+  const middle = (inside.y0 + inside.y1) / 2 - top;
+  const ms = run.steps[step].data.ms.layers?.[lens.layer];
+  return html`<svg class="map-labels lens-words" width=${card.x1 - left} height=${card.y1 - top} aria-hidden="true">
+    ${
+      compact
+        ? html`<text class="lens-layer is-compact" x=${gutter} y=${middle + 5}>L${lens.layer}</text>`
+        : html`<text class="lens-muted is-middle" x=${gutter} y=${middle - 6}>Layer</text>
+          <text class="lens-layer" x=${gutter} y=${middle + 13}>${lens.layer}</text>`
+    }
+    ${
+      !compact &&
+      ms > 0 &&
+      html`<text class="lens-muted" x=${geometry.residual.x0 - left} y=${title}>took ${timed(ms, run.steps[step].data)}</text>`
+    }
+    ${
+      tick - column.x1 >= MLP_PX &&
+      html`<text class="lens-muted" x=${column.x1 - left + 5} y=${mlp - top + 4}>MLP</text>`
+    }
+    <text class="lens-asks" x=${tick - left + 5} y=${inside.y1 - top - 1}>${compact ? "Q" : "Q asks"}</text>
+    <text class="lens-asks" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact || shelf.x0 - dots.x < BOTH_PX ? "weights" : "attention weights"}</text>
+    <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${whichThreads(run, { view, most, reader, compact })}</text>
+    <text class=${view.firstQuery === 0 ? "lens-asks" : "lens-kept"} x=${shelf.x0 - left} y=${title}>
+      K and V${compact ? "" : ` of ${counted(view.positions, "token")}`}
+    </text>
+    <${LaneNames} lens=${lens} view=${view} />
+  </svg>`;
+}
+
+/** Of which row, where several are computed at once; and how many, where not all have room. */
+function whichThreads(run, { view, most, reader, compact }) {
+  if (compact) return most === null ? "" : `top ${most}`;
+  const of = view.positions - view.firstQuery > 1 ? ` of ${quoted(run.tokens[reader])}` : "";
+  const which = most === null ? "" : `: strongest ${most}`;
+  return of || which ? `threads${of}${which}` : "";
+}
+
+function LaneNames({ lens, view }) {
+  const { y0, y1 } = lens.laneOf(0, "K");
+  if (y1 - y0 < LEAST_LANE_PX) return null;
+  return Array.from({ length: view.kvHeads }, (_, kvHead) =>
+    ["K", "V"].map((kind) => {
+      const lane = lens.laneOf(kvHead, kind);
+      return html`<text
+        class="lens-muted" x=${lens.shelf.x1 - lens.card.x0 + 5} y=${(lane.y0 + lane.y1) / 2 - lens.card.y0 + 4}
+      >${kind}</text>`;
+    }),
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * What the map shows of one step of a run. Pure: reads the run, changes nothing.
+ */
+
+import { robustRange } from "../../shared/draw/scales.js";
+
+/**
+ * How many columns the map has room for: 1, 2, 3, 4, 6, 8, 12, 16, … blocks of the paged cache. So the layout stands
+ * still from one step to the next but for a few times in a run, and is the same live and in replay.
+ *
+ * @param {number} positions in sight
+ * @param {number} blockSize positions per block
+ */
+export function columnsFor(positions, blockSize) {
+  let [blocks, next] = [1, 2];
+  while (blocks * blockSize < positions) [blocks, next] = [next, next === 2 ? 3 : blocks * 2];
+  return blocks * blockSize;
+}
+
+/** @returns {Object} as `mapView` of the first step will be, as far as that is known before it is complete; nothing to read */
+export function waitingView(run) {
+  return {
+    layers: run.layers,
+    heads: run.heads,
+    kvHeads: run.kvHeads,
+    columns: columnsFor(run.promptLength, run.open.block_size),
+    positions: run.promptLength,
+    firstQuery: run.reused,
+    reused: run.reused,
+    prefill: true,
+    reserved: 0,
+  };
+}
+
+/**
+ * @param {Object} run
+ * @param {number} step index of a complete step
+ * @returns {Object} shape, and readers of the step's values. `firstQuery`: the first row that this step computed; without a
+ *   cache that is the first of all, at every step. `reused`: rows that no step of the run computed
+ */
+export function mapView(run, step) {
+  const { data, firstQuery, rows } = run.steps[step];
+  return {
+    layers: run.layers,
+    heads: run.heads,
+    kvHeads: run.kvHeads,
+    columns: columnsFor(firstQuery + rows, run.open.block_size),
+    positions: firstQuery + rows,
+    firstQuery: run.open.study?.cache === "none" ? 0 : firstQuery,
+    reused: run.reused,
+    prefill: data.phase === "prefill",
+    reserved: data.kv.blocks * run.open.block_size,
+    row: (layer, head, query) => run.row(layer, head, query),
+  };
+}
+
+/** So many of a long prompt's rows, evenly spread, are enough for a scale. */
+const ROWS_FOR_A_SCALE = 16;
+
+/**
+ * Scales of the lengths that stay, from the prompt's rows alone, so that they stand still while the run grows.
+ *
+ * @returns {{residual: {low, high}, k: {low, high}, v: {low, high}}}
+ */
+export function normRanges(run) {
+  return {
+    residual: residualRange(run),
+    k: robustRange(promptValues(run, run.kvHeads, (layer, head, row) => run.kNorm(layer, head, row))),
+    v: robustRange(promptValues(run, run.kvHeads, (layer, head, row) => run.vNorm(layer, head, row))),
+  };
+}
+
+/** @returns {boolean} whether the log has the lengths of Q */
+export function hasQueries(run) {
+  return run.qNorm(0, 0, run.reused) !== null;
+}
+
+/** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; apart, because Q is only seen in the lens */
+export function queryRange(run) {
+  return robustRange(promptValues(run, run.heads, (layer, head, row) => run.qNorm(layer, head, row)));
+}
+
+/** @returns {{low, high}} scale of the residual rows' lengths, as in `normRanges` */
+export function residualRange(run) {
+  return robustRange(promptValues(run, 1, (layer, _, position) => run.residualNorm(layer, position)));
+}
+
+function promptValues(run, heads, read) {
+  const { rows: computed, firstQuery } = run.steps[0];
+  const every = Math.ceil(computed / ROWS_FOR_A_SCALE);
+  const rows = Math.ceil(computed / every);
+  const values = new Float64Array(run.layers * heads * rows);
+  let at = 0;
+  for (let layer = 0; layer < run.layers; layer++) {
+    for (let head = 0; head < heads; head++)
+      for (let row = 0; row < rows; row++) values[at++] = read(layer, head, firstQuery + row * every);
+  }
+  return values;
+}

@@ -1,0 +1,49 @@
+/**
+ * The map's lengths as shades, each worked out once: what a step shows of older positions is what the step before
+ * showed, and a logarithm for every cell of a long run at every step is what painting would mostly consist of.
+ */
+
+import { gatherOnce } from "../../shared/draw/pixels.js";
+import { logScale, shade } from "../../shared/draw/scales.js";
+
+/**
+ * @param {Object} run
+ * @param {{residual: {low, high}, k: {low, high}, v: {low, high}}} ranges
+ * @returns {{residual: Function, k: Function, v: Function, gathers: Object}} each (layer, positions) → Uint8Array of the
+ *   first `positions` positions; K and V have a shade per K/V head, all those of one position together. Valid until the next
+ *   call with the same layer. `gathers`: of `k` and `v`, by layer, what gathers the shades of a thin lane
+ */
+export function mapShades(run, ranges) {
+  const { layers, kvHeads } = run;
+  const everyLayer = () => Array.from({ length: layers }, gatherOnce);
+  return {
+    gathers: { k: everyLayer(), v: everyLayer() },
+    residual: residualShades(run, ranges.residual),
+    k: grown(layers, kvHeads, ranges.k, (layer, head, position) => run.kNorm(layer, head, position)),
+    v: grown(layers, kvHeads, ranges.v, (layer, head, position) => run.vNorm(layer, head, position)),
+  };
+}
+
+/** @returns {Function} as `mapShades(…).residual` */
+export function residualShades(run, range) {
+  return grown(run.layers, 1, range, (layer, _, position) => run.residualNorm(layer, position));
+}
+
+/** Shades by layer, worked out as far as they have been asked for. */
+function grown(layers, heads, range, read) {
+  const scale = logScale(range);
+  const lines = Array.from({ length: layers }, () => ({ shades: new Uint8Array(64 * heads), known: 0 }));
+  return (layer, positions) => {
+    const line = lines[layer];
+    if (positions * heads > line.shades.length) {
+      const more = new Uint8Array(Math.max(2 * line.shades.length, positions * heads));
+      more.set(line.shades);
+      line.shades = more;
+    }
+    for (; line.known < positions; line.known++) {
+      for (let head = 0; head < heads; head++)
+        line.shades[line.known * heads + head] = shade(scale(read(layer, head, line.known)));
+    }
+    return line.shades.subarray(0, positions * heads);
+  };
+}

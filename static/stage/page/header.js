@@ -1,0 +1,99 @@
+/** Name, recorded runs or the title of a saved one, the model and how far its loading is, theme, large type, help. */
+
+import { html } from "htm/preact";
+import { EmbedButton } from "../../embed/button.js";
+import { OpenFile } from "../../shared/files/open-file.js";
+import { SaveFileButton } from "../../shared/files/save-file.js";
+import { under } from "../../shared/log/root.js";
+import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
+import { openHelp } from "../../shared/state/keyboard.js";
+import { momentOf } from "../../shared/state/moment.js";
+import { Icon } from "../../shared/ui/icons.js";
+import { ModelOfRun, ModelPill } from "../../shared/ui/model-pill.js";
+import { Places } from "../../shared/ui/places.js";
+import { ThemeButton } from "../../shared/ui/theme-button.js";
+
+const GALLERY = "/gallery";
+const TOUR = "tour";
+
+export function Header({ state, dispatch, controller, client }) {
+  return html`
+    <header class="header">
+      <h1 class="wordmark">KV<span>Scope</span></h1>
+      ${
+        state.run?.saved
+          ? html`${!state.sandboxed && !state.file && html`<${Places} here=${null} folded />`}
+              <${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
+          : html`<${Places} here="stage" alone=${state.file} run=${state.run?.id}>
+                ${state.run && html`<button type="button" onClick=${() => toIntro(dispatch)}>Tour</button>`}
+              <//>
+              <div class="openers">
+                <${Recorded} state=${state} dispatch=${dispatch} controller=${controller} />
+                ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
+              </div>`
+      }
+      <div class="header-end">
+        ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
+        <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
+        <button
+          class="icon-button present-button"
+          type="button"
+          aria-label="Large type"
+          title="Large type, for a projector"
+          aria-pressed=${state.present}
+          onClick=${() => dispatch({ type: "present", present: !state.present })}
+        >
+          <${Icon} name="present" />
+        </button>
+        <button
+          class="icon-button" type="button" aria-label="Help" title="Keys and glossary"
+          onClick=${() => openHelp(dispatch)}
+        >?</button>
+      </div>
+    </header>
+  `;
+}
+
+/** The first thirty seconds, of the run in sight. */
+function toIntro(dispatch) {
+  dispatch({ type: "select", selection: { view: "intro" } });
+  dispatch({ type: "moment", moment: 0 });
+}
+
+/** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */
+function Saved({ saved, moment, alone, client }) {
+  const { id, title, shipped } = saved;
+  return html`
+    <div class="saved" role="group" aria-label="Shared run">
+      <h2 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
+      ${
+        alone &&
+        html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
+          <${SaveFileButton} id=${id} client=${client} />
+          ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`
+      }
+    </div>
+  `;
+}
+
+function Recorded({ state, dispatch, controller }) {
+  if (state.examples.length === 0) return null;
+  const shown = state.examples.some(({ id }) => id === state.run?.id);
+  const onChange = ({ target }) => {
+    if (target.value === GALLERY) window.location.assign(under(GALLERY));
+    else if (target.value === TOUR) toIntro(dispatch);
+    else controller.visit(target.value);
+  };
+  return html`
+    <label class="recorded">
+      <span>Recorded runs</span>
+      <${Icon} name="list" />
+      <select onChange=${onChange} value=${shown ? state.run.id : ""}>
+        <option value="" disabled hidden>choose one</option>
+        ${state.examples.map(({ id, title }) => html`<option key=${id} value=${id}>${title}</option>`)}
+        ${state.run && html`<option value=${TOUR}>Tour: thirty seconds of this run</option>`}
+        <option value=${GALLERY}>More, in the gallery…</option>
+      </select>
+    </label>
+  `;
+}

@@ -1,0 +1,154 @@
+/** A prompt of one's own, and the settings of its run in one place. It lies over the stage, which stays as it is. */
+
+import { html } from "htm/preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { highOf, NUMBERS } from "../../shared/log/run-request.js";
+import { isAsking } from "../../shared/state/asking.js";
+import { Fetched } from "../../shared/ui/fetched.js";
+import { Icon } from "../../shared/ui/icons.js";
+import { Term } from "../../shared/words/term.js";
+import { PromptField } from "./prompt-field.js";
+
+const AS_TYPED = async () => (await import("../vocabulary/as-typed.js")).AsTyped;
+
+export function OwnPrompt(props) {
+  return isAsking(props.state) && html`<${Sheet} ...${props} />`;
+}
+
+function Sheet({ state, dispatch, controller, client }) {
+  const close = () => {
+    dispatch({ type: "ask", asking: false });
+    document.getElementById("ask")?.focus();
+  };
+  return html`<div class="own-prompt">
+    <${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} client=${client} onClose=${state.run && close}>
+      <${Settings} state=${state} dispatch=${dispatch} />
+    <//>
+  </div>`;
+}
+
+/**
+ * @param {{state: Object, dispatch: Function, controller: Object, client: Object, onClose: null|(() => void), children?: *}} props `onClose`:
+ *   null where there is nothing to go back to; `children`: what stands between the prompt and the buttons
+ */
+export function PromptForm({ state, dispatch, controller, client, onClose, children = null }) {
+  const field = useRef(null);
+  const opened = useRef(state.prompt);
+  // At once: whoever asks by a key types on.
+  useLayoutEffect(() => {
+    field.current.focus();
+    field.current.select();
+  }, []);
+  // What is typed takes the place of the old prompt, but not of one's own. A press sets the caret after it has set the focus.
+  const onFocus = () => requestAnimationFrame(() => field.current?.value === opened.current && field.current.select());
+  const submit = (event) => {
+    event.preventDefault();
+    controller.submit();
+  };
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape" || !onClose) return;
+    event.stopPropagation();
+    onClose();
+  };
+  const { held, opening } = state;
+  return html`<form aria-label="New run" onSubmit=${submit} onKeyDown=${onKeyDown} novalidate>
+    <${PromptField}
+      state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
+      placeholder="Begin a sentence, and the model goes on with it" field=${field} onFocus=${onFocus}
+    />
+    <${Fetched} of=${AS_TYPED} state=${state} client=${client} />
+    ${children}
+    <div class="own-prompt-actions">
+      <button class="run-button" type="submit"><${Icon} name="play" />${held || opening ? "Waiting…" : "Run"}</button>
+      ${onClose && html`<button class="other-button" type="button" onClick=${onClose}>Cancel</button>`}
+    </div>
+  </form>`;
+}
+
+export function Settings({ state, dispatch }) {
+  const { sampling, problem, limits } = state;
+  const greedy = sampling.strategy === "greedy";
+  const values = { ...sampling, max_new_tokens: state.maxNewTokens };
+  const onSampling = (patch) => dispatch({ type: "sampling", patch });
+  // Whoever gives a temperature wants the token drawn with it.
+  const onNumber = ({ name, drawn }, value) =>
+    name === "max_new_tokens"
+      ? dispatch({ type: "settings", patch: { maxNewTokens: value } })
+      : onSampling({ [name]: value, ...(drawn && { strategy: "sample" }) });
+  return html`
+    <div class="settings">
+      <label>
+        <input
+          type="checkbox"
+          checked=${state.chat}
+          onChange=${(event) => dispatch({ type: "settings", patch: { chat: event.target.checked } })}
+        />
+        <${Term} id="chat-template" stop=${false}>chat<//>
+      </label>
+      <label title="Tokens that an earlier run of yours began with are read from its KV cache, and only the rest is computed">
+        <input
+          type="checkbox"
+          checked=${state.reuse}
+          onChange=${(event) => dispatch({ type: "settings", patch: { reuse: event.target.checked } })}
+        />
+        reuse the cache
+      </label>
+      <label>
+        <${Term} id="greedy" stop=${false}>choose<//>
+        <select value=${sampling.strategy} onChange=${(event) => onSampling({ strategy: event.target.value })}>
+          <option value="greedy">greedy</option>
+          <option value="sample">sample</option>
+        </select>
+      </label>
+      ${NUMBERS.map((setting) => {
+        const { name, label, term, low, step, width, drawn, title } = setting;
+        return html`
+          <${NumberSetting}
+            key=${name}
+            label=${label}
+            term=${term}
+            title=${drawn && greedy ? "Greedy choice does not use it; a change of it has the token drawn instead" : title}
+            idle=${drawn && greedy}
+            min=${low}
+            max=${highOf(setting, limits)}
+            step=${step}
+            width=${width}
+            value=${values[name]}
+            bad=${problem?.field === name}
+            onChange=${(value) => onNumber(setting, value)}
+          />
+        `;
+      })}
+    </div>
+  `;
+}
+
+/**
+ * A number that is taken when the field is left or Enter is pressed; text that is no number changes nothing. What is being
+ * typed is kept until then, whatever else on the page is rendered meanwhile.
+ */
+function NumberSetting({ label, term, title, min, max, step, width, value, idle, bad, onChange }) {
+  const [typed, setTyped] = useState(null);
+  useEffect(() => setTyped(null), [value]);
+  const take = (event) => {
+    const number = event.target.valueAsNumber;
+    if (Number.isFinite(number)) onChange(number);
+    else setTyped(null);
+  };
+  return html`
+    <label class=${idle ? "is-idle" : ""} title=${title}>
+      ${term ? html`<${Term} id=${term} stop=${false}>${label}<//>` : label}
+      <input
+        type="number"
+        style=${{ width: `${width + 1.6}ch` }}
+        min=${min}
+        max=${max}
+        step=${step}
+        value=${typed ?? value}
+        aria-invalid=${bad}
+        onInput=${(event) => setTyped(event.target.value)}
+        onChange=${take}
+      />
+    </label>
+  `;
+}

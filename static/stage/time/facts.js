@@ -1,0 +1,92 @@
+/** Measured times of a run's steps. Pure. */
+
+import { undisturbed } from "../../shared/facts/conditions.js";
+
+/** @returns {number} the middle value, or the mean of the two middle ones; NaN of nothing */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/**
+ * @param {Object} run
+ * @param {number} step the step in sight; only what had been measured by then counts
+ * @returns {{prefill: {ms: number, tokens: number, perToken: number},
+ *   decode: null|{here: number|null, median: number, perSecond: number, steps: number[], of: number, disturbed: boolean},
+ *   parts: {name: string, ms: number}[], total: number, batch: number}}
+ *   ms throughout; `median`: of the `of` steps that nothing disturbed, or of all where every one was; `tokens`: those of the prompt that were computed; `parts`: what the step in sight spent its time on, out of `total`
+ */
+export function timeFacts(run, step) {
+  const first = run.steps[0].data.ms.total;
+  const { data } = run.steps[step];
+  const decoded = run.steps.slice(1, step + 1);
+  const steps = decoded.map((one) => one.data.ms.total);
+  const quiet = quietOf(decoded);
+  const middle = median(quiet.steps.map((one) => one.data.ms.total));
+  const { forward, capture, sample, total } = data.ms;
+  return {
+    prefill: {
+      ms: first,
+      tokens: run.prefillRows,
+      perToken: first / run.prefillRows,
+    },
+    decode: steps.length
+      ? {
+          here: step > 0 ? total : null,
+          median: middle,
+          perSecond: 1000 / middle,
+          steps,
+          of: quiet.steps.length,
+          disturbed: quiet.disturbed,
+        }
+      : null,
+    parts: [
+      { name: "forward", ms: forward },
+      { name: "capture", ms: capture },
+      { name: "sample", ms: sample },
+    ],
+    total,
+    batch: data.batch,
+  };
+}
+
+/** @returns {{steps: Object[], disturbed: boolean}} the steps that nothing disturbed; all of them where each was */
+function quietOf(steps) {
+  const quiet = undisturbed(steps);
+  return quiet.length ? { steps: quiet, disturbed: false } : { steps, disturbed: steps.length > 0 };
+}
+
+/**
+ * A phase's typical step: what went in, what it cost, and how much arithmetic each byte read was good for.
+ *
+ * @param {Object} run
+ * @param {"prefill"|"decode"} phase decode: the median over its steps, each figure for itself
+ * @returns {null|{steps: number, disturbed: boolean, rows: number, ms: number, msTotal: number, msPerToken: number, flops: number, read: number,
+ *   flopsPerToken: number, readPerToken: number, intensity: number, flopsPerSecond: number, bytesPerSecond: number}}
+ *   `ms`: the forward passes alone, which is what flops and read are about; `msTotal`: the whole step; null when there is no such step
+ */
+export function phaseFacts(run, phase) {
+  const { steps, disturbed } = quietOf(phase === "prefill" ? run.steps.slice(0, 1) : run.steps.slice(1));
+  if (!steps.length) return null;
+  const middle = (of) => median(steps.map(of));
+  const rows = middle(({ data, rows }) => data.rows_computed ?? rows);
+  const ms = middle(({ data }) => data.ms.forward);
+  const flops = middle(({ data }) => data.flops);
+  const read = middle(({ data }) => data.bytes_read);
+  return {
+    steps: steps.length,
+    disturbed,
+    rows,
+    ms,
+    msTotal: middle(({ data }) => data.ms.total),
+    msPerToken: ms / rows,
+    flops,
+    read,
+    flopsPerToken: flops / rows,
+    readPerToken: read / rows,
+    intensity: flops / read,
+    flopsPerSecond: (1000 * flops) / ms,
+    bytesPerSecond: (1000 * read) / ms,
+  };
+}

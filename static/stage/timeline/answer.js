@@ -1,0 +1,143 @@
+/** The prompt and its answer as one reads them, with what is being computed marked; or, on demand, token by token with times. */
+
+import { html } from "htm/preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ending } from "../../shared/facts/endings.js";
+import { counted, integer, tokenLabel } from "../../shared/facts/format.js";
+import { sentenceOf } from "../../shared/facts/prose.js";
+import { notedSteps } from "../../shared/facts/saved-session.js";
+import { knownStep } from "../../shared/state/settled.js";
+import { useGradually } from "../../shared/turns/later.js";
+import { Memo } from "../../shared/ui/memo.js";
+import { aboutWord, kindOf, timeOf, typeOf } from "./words.js";
+
+/** Tokens of a prompt that are rendered in one frame. */
+const TOKENS_AT_ONCE = 80;
+const NO_BREAK = 24;
+/** The text has whole lines; a part of a pixel more is no line. */
+const ROUNDING_PX = 2;
+/** What stands under the tokens. */
+const KEY = [
+  ["number", "position"],
+  ["ms", "step that read it"],
+  ["%", "how likely it was"],
+];
+
+export function Answer({ state, dispatch, split }) {
+  const { run, step, settled } = state;
+  const text = useRef(null);
+  const [whole, setWhole] = useState(false);
+  const isCut = useCut(text, [run, step, run?.steps.length, split, whole]);
+  useEffect(() => setWhole(false), [run]);
+  useLayoutEffect(() => {
+    if (text.current) keepInSight(text.current);
+  }, [step, settled, run?.steps.length, split, whole]);
+  if (!run?.open)
+    return html`<p class="answer" data-type="large">${state.opening ? "Waiting for the first frame…" : ""}</p>`;
+  const hidesPrompt = state.embed?.hide.includes("prompt") ?? false;
+  const onClick = ({ target }) => {
+    // A click that ends the selecting of text is no wish to go there.
+    const at = window.getSelection()?.isCollapsed ? target.closest("[data-step]")?.dataset.step : undefined;
+    if (at !== undefined) dispatch({ type: "seek", step: Number(at) });
+  };
+  return html`<div class="answer-frame">
+    <div
+      class=${`answer${split ? " is-split" : ""}${whole ? " is-whole" : ""}`} data-type=${typeOf(run)} dir="auto" tabindex="0" ref=${text}
+      role="group" aria-label="Prompt and answer" onClick=${onClick}
+    >
+      ${!hidesPrompt && html`<${Prompt} run=${run} split=${split} isNow=${step === 0} isSwept=${settled < 0} />`}
+      <${Words} state=${state} split=${split} />
+    </div>
+    ${
+      (isCut || whole) &&
+      html`<button
+        class="answer-more" type="button" aria-label="All of the text" title=${whole ? "Show two lines" : "Show all of the text"} aria-expanded=${whole}
+        onClick=${() => setWhole(!whole)}
+      >${whole ? "▴" : "▾"}</button>`
+    }
+    ${split && html`<p class="answer-key">${KEY.map(([sign, meaning], i) => html`${i > 0 && " · "}<b>${sign}</b> ${meaning}`)}</p>`}
+  </div>`;
+}
+
+/** @returns {boolean} whether a text has more lines than are shown of it */
+function useCut(text, changes) {
+  const [isCut, setCut] = useState(false);
+  useLayoutEffect(() => {
+    const element = text.current;
+    if (!element) return undefined;
+    const look = () => setCut(element.scrollHeight > element.clientHeight + ROUNDING_PX);
+    const resized = new ResizeObserver(look);
+    resized.observe(element);
+    look();
+    return () => resized.disconnect();
+  }, changes);
+  return isCut;
+}
+
+/** Hundreds of tokens that never change, so they are rendered once per run, and not in one frame. */
+function Prompt({ run, split, isNow, isSwept }) {
+  const count = useGradually(run.promptLength, { first: TOKENS_AT_ONCE, more: TOKENS_AT_ONCE, of: run });
+  const { prompt } = useMemo(() => sentenceOf(run), [run]);
+  const template = run.open.chat && !split;
+  const pieces = split ? run.tokens.slice(0, run.promptLength) : prompt;
+  const parts = Array.from(
+    { length: Math.ceil(Math.min(count, pieces.length) / TOKENS_AT_ONCE) },
+    (_, part) =>
+      html`<${Memo} of=${PromptPart} key=${part} run=${run} pieces=${pieces} begin=${part * TOKENS_AT_ONCE} split=${split} />`,
+  );
+  const rows = run.awaited ? `${integer(run.partialRows)} of ${integer(run.prefillRows)} rows computed` : null;
+  return html`<span
+    class=${`prompt${isNow ? " is-now" : ""}${isSwept ? " is-swept" : ""}`} role="group" aria-label=${`Prompt, ${counted(run.promptLength, "token")}`} title=${rows}
+    >${parts}${template && html`${" "}<small class="answer-aside">with the chat template ${counted(run.promptLength, "token")}</small>${" "}`}</span
+  >`;
+}
+
+function PromptPart({ run, pieces, begin, split }) {
+  return pieces.slice(begin, begin + TOKENS_AT_ONCE).map((piece, i) => {
+    const position = begin + i;
+    const read = (split ? position : (piece.position ?? run.reused)) < run.reused;
+    if (!split) return html`<span key=${position} class=${read ? "is-read" : ""} data-step="0">${piece.text}</span>`;
+    const token = run.tokens[position];
+    return html`<span key=${position} class=${`word${token.special ? " is-special" : ""}${read ? " is-read" : ""}`} data-step="0" title=${`position ${position}, id ${token.id}`}
+      ><bdi class="token">${tokenLabel(token, NO_BREAK)}</bdi><small>${position}</small></span
+    >`;
+  });
+}
+
+/** A word per token chosen. One that has not come yet is not there. A click leads to the step that chose it. */
+function Words({ state, split }) {
+  const { run, step } = state;
+  const { steps } = run;
+  const known = knownStep(state);
+  const noted = useMemo(() => notedSteps(run.saved?.notes ?? []), [run]);
+  const pieces = useMemo(() => sentenceOf(run).answer, [run, run.tokens.length]);
+  const shown = steps.slice(0, known + 1);
+  const goesOn = shown.length < steps.length || !run.close;
+  return html`<span class="words" role="group" aria-label="Answer"
+    >${shown.map(({ data: { token } }, index) => {
+      const isNoted = noted.includes(index);
+      return html`<${Memo}
+        of=${Word} key=${index} text=${split ? tokenLabel(token, NO_BREAK) : pieces[index]} kind=${kindOf(index, step)} split=${split}
+        step=${index} forced=${Boolean(token.forced)} noted=${isNoted} about=${aboutWord(steps, index, known, isNoted)}
+        time=${split ? timeOf(steps, index, known) : null}
+      />`;
+    })}</span
+  >${goesOn && html`<i class="caret" aria-hidden="true"></i>`}${!goesOn && html`${" "}<small class="answer-aside ending">${ending(run.close)}</small>`}`;
+}
+
+function Word({ text, kind, split, step, forced, noted, about, time }) {
+  const classes = `word is-${kind}${forced ? " is-given" : ""}${noted ? " is-noted" : ""}`;
+  if (!split) return html`<span class=${classes} data-step=${step} title=${about}>${text}</span>`;
+  return html`<span class=${classes} data-step=${step} title=${about}><bdi class="token">${text}</bdi><small>${time}</small></span>`;
+}
+
+/** Scrolls the text itself, never the page, so that what is computed now, or else its end, can be seen. */
+function keepInSight(text) {
+  const words = text.querySelectorAll(".is-now, .is-new");
+  const word = words[words.length - 1];
+  if (!word) return;
+  const bounds = text.getBoundingClientRect();
+  const { top, bottom } = word.getBoundingClientRect();
+  if (bottom > bounds.bottom) text.scrollTop += bottom - bounds.bottom + 2;
+  else if (top < bounds.top) text.scrollTop -= bounds.top - top + 2;
+}

@@ -1,0 +1,59 @@
+/** The run's steps as a slider whose segments they are, and how far the one in sight has come. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo } from "preact/hooks";
+import { counted } from "../../shared/facts/format.js";
+import { notedSteps } from "../../shared/facts/saved-session.js";
+import { Surface } from "../../shared/ui/surface.js";
+import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
+import { useTheme } from "../../shared/ui/use-theme.js";
+import { drawSegments, segmentsGeometry, stepAt } from "./segments.js";
+
+const HEIGHT_PX = 28;
+
+export function StepsBar({ state, dispatch }) {
+  const { run, step, reveal } = state;
+  const [ref, size] = useSize();
+  const theme = useTheme();
+  const ratio = useRatio();
+  const width = size?.width ?? 0;
+  const recorded = run?.steps.length ?? 0;
+  const last = Math.max(0, recorded - 1);
+  const count = Math.max(1, run?.close ? recorded : (run?.open?.limits.max_new_tokens ?? recorded));
+  const geometry = useMemo(() => segmentsGeometry(count, width), [count, width]);
+  const noted = useMemo(() => notedSteps(run?.saved?.notes ?? []), [run]);
+  const share = shareOf(run, reveal);
+  const label = run?.open ? `prefill · ${counted(run.prefillRows, "token")}` : "";
+  const draw = useCallback(
+    (context) =>
+      drawSegments(context, { step, share, recorded, noted, label }, { geometry, theme }, { width, height: HEIGHT_PX }),
+    [step, share, recorded, noted, label, geometry, theme, width],
+  );
+  const seek = (to) => dispatch({ type: "seek", step: Math.min(to, last) });
+  const onPointer = (event) => {
+    if (!(event.buttons & 1)) return;
+    if (event.type === "pointerdown") event.currentTarget.setPointerCapture(event.pointerId);
+    const to = Math.min(stepAt(geometry, pointInside(event).x), last);
+    if (to !== step || event.type === "pointerdown") seek(to);
+  };
+  return html`<div class="steps-bar" ref=${ref} onPointerDown=${onPointer} onPointerMove=${onPointer}>
+      <input
+        type="range" aria-label="Step" aria-valuetext=${`Step ${step} of ${last}`} min="0" max=${last} step="1" value=${step}
+        onInput=${({ target }) => seek(target.valueAsNumber)}
+      />
+      ${width > 0 && html`<${Surface} width=${width} height=${HEIGHT_PX} ratio=${ratio} draw=${draw} />`}
+    </div>
+    <output class="steps-place" aria-label="Step and layer" aria-live=${state.layerStop ? "polite" : "off"}>${placeOf(state)}</output>`;
+}
+
+/** Of the layers of the step in sight; while the first is awaited, of the prompt's rows. */
+function shareOf(run, reveal) {
+  if (!run?.steps.length) return run?.promptLength ? run.partialRows / run.prefillRows : 0;
+  return run.layers ? Math.min(1, reveal / run.layers) : 1;
+}
+
+function placeOf({ run, step, reveal, layerStop }) {
+  if (!run?.steps.length) return "";
+  const layer = layerStop ? layerStop - 1 : reveal < run.layers ? Math.floor(reveal) : null;
+  return layer === null ? `Step ${step}` : `Step ${step}, layer ${layer}`;
+}

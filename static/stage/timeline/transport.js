@@ -1,0 +1,58 @@
+/** Play, pause, step, layer, speed. */
+
+import { html } from "htm/preact";
+import { SPEEDS } from "../../shared/state/player.js";
+import { Icon } from "../../shared/ui/icons.js";
+
+const SPEED_LABELS = { 0.25: "¼×", 0.5: "½×" };
+
+export function Transport({ state, controller }) {
+  return html`
+    <div class="transport" role="group" aria-label="Playback">
+      <${Button} name="Previous step" icon="previous" onClick=${controller.previous} />
+      ${
+        state.playing
+          ? html`<${Button} key="play" name="Pause" icon="pause" onClick=${controller.pause} kind="play" />`
+          : html`<${Button} key="play" name="Play" icon="play" onClick=${controller.play} kind="play" />`
+      }
+      <${Button} name="Next step" icon="next" onClick=${controller.next} />
+    </div>
+  `;
+}
+
+export function LayerWalk({ dispatch }) {
+  const walk = (change) => () => dispatch({ type: "walk", change });
+  return html`<span class="layer-walk" role="group" aria-label="Layer by layer">
+    <${Button} name="Previous layer" icon="layerDown" keys="," onClick=${walk(-1)} />
+    <${Button} name="Next layer" icon="layerUp" keys="." onClick=${walk(1)} />
+  </span>`;
+}
+
+/** Of a run that still grows. */
+export function Live({ state, controller }) {
+  const { run, following } = state;
+  if (!run?.grows) return null;
+  return html`<span class="live" role="group" aria-label="This run">
+    <button class="other-button is-quiet" type="button" aria-pressed=${following} onClick=${controller.follow} title="Stay at the newest step">
+      Live
+    </button>
+    <button class="other-button is-quiet" type="button" onClick=${controller.stop} title="Generate no further">Stop</button>
+  </span>`;
+}
+
+export function Speed({ state, dispatch }) {
+  return html`<select
+    class="speed" aria-label="Speed" value=${String(state.speed)}
+    onChange=${(event) => dispatch({ type: "speed", speed: Number(event.target.value) })}
+  >
+    ${SPEEDS.map((value) => html`<option key=${value} value=${String(value)}>${SPEED_LABELS[value] ?? `${value}×`}</option>`)}
+  </select>`;
+}
+
+/** @param {{name: string, icon: string, kind?: string, keys?: string, onClick: Function}} props `keys`: what does the same */
+function Button({ name, icon, kind = "", keys = null, onClick }) {
+  const title = keys ? `${name} (${keys})` : name;
+  return html`
+    <button class=${kind} type="button" aria-label=${name} title=${title} onClick=${onClick}><${Icon} name=${icon} /></button>
+  `;
+}

@@ -1,0 +1,87 @@
+/** Zoom "block": one layer drawn flat for one row, every operation with its shape and real values. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../../shared/facts/saved-session.js";
+import { useModelValues } from "../../../shared/loading/use-model-values.js";
+import { Badge } from "../../../shared/ui/badge.js";
+import { Fetched } from "../../../shared/ui/fetched.js";
+import { Fold } from "../../../shared/ui/fold.js";
+import { BlockControls } from "./controls.js";
+import { BlockDrawing } from "./drawing.js";
+import { BlockNumbers } from "./numbers.js";
+import { blockScene } from "./scene.js";
+import { sentence } from "./words.js";
+
+const SHARDS = async () => (await import("./shards.js")).Shards;
+const OPENED = async () => (await import("./opened.js")).Opened;
+
+export function BlockView({ state, focus, dispatch, client }) {
+  const { run, selection } = state;
+  const layer = selection.layer;
+  const query = Math.min(selection.query ?? focus.newest, focus.newest);
+  const { scene, status, stored } = useScene({ state, client, layer, query });
+  const [centre, setCentre] = useState(null);
+  const around = centre?.query === scene.query ? centre.position : (selection.key ?? scene.query);
+  const [opened, setOpened] = useState(null);
+  const onMove = useCallback((position) => setCentre({ query: scene.query, position }), [scene.query]);
+  return html`
+    <${BlockControls} run=${run} scene=${scene} newest=${focus.newest} locked=${selection.query !== null} dispatch=${dispatch} />
+    <${Note} status=${status} stored=${stored} />
+    <${BlockDrawing}
+      scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover}
+      opened=${opened} onOpen=${setOpened} dispatch=${dispatch}
+    />
+    ${
+      opened &&
+      scene.exact &&
+      opened.tensor in scene.values &&
+      html`<${Fetched}
+        of=${OPENED} place=${opened} scene=${scene} state=${state} client=${client} onOpen=${setOpened} onClose=${() => setOpened(null)} dispatch=${dispatch}
+      />`
+    }
+    <${Sentence} scene=${scene} />
+    <${BlockNumbers} scene=${scene} />
+    <${Fold} class="block-shards" name="The same layer on two devices" of=${SHARDS} scene=${scene} state=${state} client=${client} />
+  `;
+}
+
+/**
+ * The exact values of a row in a layer. While they are on their way the drawing has what the log has: the values of another
+ * layer or step under the name of this one would be wrong. A run that is still being made is not asked: its next token would
+ * have to wait.
+ */
+function useScene({ state, client, layer, query }) {
+  const { run, following } = state;
+  const step = run.stepOfQuery(query);
+  const wanted = following ? null : { run: run.id, step, layer, position: query };
+  const { status, values, stored } = useModelValues(state, client.ask("block"), wanted, "block");
+  const scene = useMemo(() => blockScene(run, { layer, query }, values), [run, layer, query, values]);
+  return { scene, status, stored };
+}
+
+const NOTES = {
+  unavailable:
+    "The exact values come from the model, which is not ready. Until then: the attention weights in the run's log.",
+  none: `Here are the shapes, and the attention weights of the run's log. All other values are ${NOT_STORED}. ${TO_GET_THEM}`,
+  damaged: `The exact values are ${DAMAGED}. Shown are the attention weights in the run's log.`,
+  failed: "The model did not give the exact values. Shown are the attention weights in the run's log.",
+  idle: "While tokens are being made the model is left alone. Pause to see every value; shown are the weights in the log.",
+};
+
+const STORED =
+  "These values are stored with this session. Q, K and V are exact, with scores, weights and mixes computed from them here; the others are rounded to 16 bits.";
+
+/** Where the values come from, wherever that is not the model itself. */
+function Note({ status, stored }) {
+  const note = stored && status === "ready" ? STORED : NOTES[status];
+  return note ? html`<p class="block-note" role="status">${note}</p>` : null;
+}
+
+function Sentence({ scene }) {
+  const { strong, text, cached, computed, delta } = sentence(scene);
+  return html`<p class="block-sentence">
+    <b>${strong}</b> ${text} <b class="word-cached">${cached}</b>, <b class="word-computed">${computed}</b>. ${delta}${" "}
+    <${Badge} origin="computed" />
+  </p>`;
+}

@@ -1,0 +1,172 @@
+/** One layer drawn flat: ribbons under a canvas of values, words over it, and what is under the pointer or the cursor. */
+
+import { html } from "htm/preact";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { readersOf } from "../../../shared/facts/attention.js";
+import { imageOf, Surface } from "../../../shared/ui/surface.js";
+import { Tooltip } from "../../../shared/ui/tooltip.js";
+import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+import { hitBlock } from "./draw/boxes.js";
+import { clipOf, drawBlock, paintBlock } from "./draw/cells.js";
+import { placedColumns } from "./draw/columns.js";
+import { tallGeometry } from "./draw/tall.js";
+import { foldedGeometry, wideGeometry } from "./draw/wide.js";
+import { valueFacts } from "./facts.js";
+import { BlockHeads } from "./heads.js";
+import { BlockWords } from "./labels.js";
+import { BlockLegend } from "./legend.js";
+import { BlockMarks } from "./marks.js";
+import { BlockRibbons } from "./ribbons.js";
+import { placeUnder, useCursor } from "./use-cursor.js";
+
+/** Narrower than this the second half goes under the first; still narrower, the flow goes down instead of across. */
+const WIDE_FROM_PX = 1030;
+const FOLDED_FROM_PX = 740;
+
+export function BlockDrawing(props) {
+  const [ref, size] = useSize();
+  return html`<div class="block-room">
+    <div class="block-probe" ref=${ref}></div>
+    ${size && html`<${Drawing} ...${props} size=${size} />`}
+  </div>`;
+}
+
+function useGeometry({ dims, positions, query }, size, centre) {
+  const { heads, kvHeads, headDim, d, mlp, gated, rotary } = dims;
+  return useMemo(() => {
+    const { width } = size;
+    const layout = width >= WIDE_FROM_PX ? wideGeometry : width >= FOLDED_FROM_PX ? foldedGeometry : tallGeometry;
+    return layout({
+      ...size,
+      dims: { heads, kvHeads, headDim, d, mlp, gated, rotary },
+      keys: { count: positions, own: query, centre },
+    });
+  }, [size, heads, kvHeads, headDim, d, mlp, gated, rotary, positions, query, centre]);
+}
+
+function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, dispatch }) {
+  const theme = useTheme();
+  const ratio = useRatio();
+  const geometry = useGeometry(scene, size, centre);
+  const { values } = scene;
+  const clips = useMemo(
+    () => Object.fromEntries(Object.entries(values).map(([name, { data }]) => [name, clipOf(data)])),
+    [values],
+  );
+  const image = useMemo(
+    () => imageOf(paintBlock(values, { theme, clips }, { geometry, ratio })),
+    [values, theme, clips, geometry, ratio],
+  );
+  const masked = useMemo(() => maskedSpan(geometry, scene), [geometry, scene]);
+  const draw = useCallback(
+    (context) => drawBlock(context, image, { geometry, masked, theme }),
+    [image, geometry, masked, theme],
+  );
+
+  // Made once per drawing: a pointer that moves changes only the marks.
+  const under = useMemo(() => html`<${BlockRibbons} geometry=${geometry} scene=${scene} />`, [geometry, scene]);
+  const over = useMemo(
+    () => html`<${BlockWords} geometry=${geometry} scene=${scene} />
+      <${BlockHeads} geometry=${geometry} scene=${scene} dispatch=${dispatch} />`,
+    [geometry, scene, dispatch],
+  );
+  const legend = useMemo(
+    () =>
+      html`<${BlockLegend} scene=${scene} waiting=${waiting} geometry=${geometry} theme=${theme} onMove=${onMove} />`,
+    [scene, waiting, geometry, theme, onMove],
+  );
+
+  useEffect(() => () => dispatch({ type: "hover", hover: null }), [dispatch]);
+  const [pointer, setPointer] = useState(null);
+  const cursor = useCursor(scene, geometry);
+  const pointed = pointer ? hitBlock(geometry, pointer.x, pointer.y) : cursor.place;
+  // Of the number that is opened the panel says all, and has its place there.
+  const facts = pointed && !samePlace(pointed, opened) && valueFacts(scene, pointed);
+
+  const onPointerMove = (event) => {
+    const at = pointInside(event);
+    const place = hitBlock(geometry, at.x, at.y);
+    setPointer(place ? at : null);
+    lightUp(placeOnMap(scene, place), hover, dispatch);
+  };
+  const onPointerLeave = ({ pointerType }) => {
+    if (pointerType === "touch") return; // a finger leaves as soon as it has pointed
+    setPointer(null);
+    lightUp(null, hover, dispatch);
+  };
+  const onClick = (event) => {
+    const at = pointInside(event);
+    const place = hitBlock(geometry, at.x, at.y);
+    if (place) cursor.put(place);
+    if (place) go(place);
+  };
+  const go = (place) => {
+    const selection = chosenBy(scene, place);
+    if (selection) dispatch({ type: "select", selection });
+    else if (place.key === null) onOpen(place);
+  };
+  const onKeyDown = (event) => {
+    if (event.key === "Enter" && cursor.place) go(cursor.place);
+    else cursor.onKeyDown(event);
+  };
+  const beside = pointer ?? (pointed && placeUnder(geometry, pointed));
+
+  return html`<div
+      class="block-drawing" style=${`width:${geometry.width}px;height:${geometry.height}px`}
+      onPointerDown=${onPointerMove} onPointerMove=${onPointerMove} onPointerLeave=${onPointerLeave} onClick=${onClick}
+    >
+      ${under}
+      <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
+      ${over}
+      <${BlockMarks} geometry=${geometry} scene=${scene} pointed=${pointed} hover=${hover} />
+      <div
+        class="block-cursor" role="application" tabindex="0" aria-roledescription="values of the layer"
+        aria-label="Arrow keys walk over the values, Page Up and Page Down over the vectors, Enter opens one"
+        aria-describedby="block-value"
+        onKeyDown=${onKeyDown} onFocus=${cursor.onFocus} onBlur=${cursor.onBlur}
+      ></div>
+      <p id="block-value" class="visually-hidden" aria-live="polite">
+        ${cursor.place && inWords(valueFacts(scene, cursor.place))}
+      </p>
+      ${facts && beside && html`<${Tooltip} at=${beside} box=${geometry} ...${facts} />`}
+    </div>
+    ${legend}`;
+}
+
+function samePlace(one, other) {
+  return ["tensor", "part", "index", "key"].every((name) => one[name] === other?.[name]);
+}
+
+function inWords({ title, value, notes }) {
+  return [title, value, ...notes].join("; ");
+}
+
+/** Columns after the row's own position, from the left edge of a lane. */
+function maskedSpan({ columns }, { query }) {
+  const next = placedColumns(columns).find(({ position }) => position > query);
+  return next ? { x0: next.x0, x1: columns.width } : null;
+}
+
+/** What of a place the whole page can light up. */
+function placeOnMap(scene, place) {
+  if (!place || place.key === null || place.key > scene.query) return null;
+  const { layer, query } = scene;
+  if (place.tensor.startsWith("cache.")) return { layer, kvHead: place.part, key: place.key };
+  return { layer, head: place.part, query, key: place.key };
+}
+
+function lightUp(place, hover, dispatch) {
+  const same = ["layer", "head", "kvHead", "query", "key"].every((name) => place?.[name] === hover?.[name]);
+  if (!same) dispatch({ type: "hover", hover: place });
+}
+
+/** Where a click leads: a weight or score to its own view, a column of the shelf to its token. All others are opened here. */
+function chosenBy(scene, { tensor, part, key }) {
+  const { layer, query, run } = scene;
+  if (tensor === "attn.scores" || tensor === "attn.weights") {
+    return key > query ? null : { layer, head: part, query, key, view: "pair" };
+  }
+  if (!tensor.startsWith("cache.") || key > query) return null;
+  return { key, head: readersOf(run, part)[0] };
+}

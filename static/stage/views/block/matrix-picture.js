@@ -1,0 +1,64 @@
+/** A weight matrix as a picture, a pixel a weight; the row that made the opened number is marked. */
+
+import { html } from "htm/preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { pixels } from "../../../shared/draw/pixels.js";
+import { significant } from "../../../shared/facts/format.js";
+import { useModelValues } from "../../../shared/loading/use-model-values.js";
+import { imageOf } from "../../../shared/ui/surface.js";
+import { pointInside } from "../../../shared/ui/use-size.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+
+/** The shade of a weight of 0, and how many there are on either side (docs/frames.md). */
+const [ZERO, STEPS] = [128, 127];
+
+/** @returns {number} the weight that a shade stands for, as a share of the largest */
+function shareOf(shade) {
+  const step = (shade - ZERO) / STEPS;
+  return step * Math.abs(step);
+}
+
+/** @param {{name: string, of: string, row: number, scene: Object, state: Object, client: Object}} props */
+export function MatrixPicture({ name, of, row, scene, state, client }) {
+  const { status, values } = useModelValues(
+    state,
+    client.ask("matrix"),
+    { run: scene.run.id, layer: scene.layer, of },
+    "weights",
+  );
+  if (!values)
+    return html`<p role="status">${status === "loading" ? "The model is asked for all of it…" : "The model did not give it."}</p>`;
+  return html`<${Picture} name=${name} row=${row} shades=${values.shades} largest=${values.largest.data[0]} />`;
+}
+
+function Picture({ name, row, shades, largest }) {
+  const canvas = useRef(null);
+  const theme = useTheme();
+  const [at, setAt] = useState(null);
+  const [rows, columns] = shades.shape;
+  useEffect(() => {
+    const context = canvas.current.getContext("2d");
+    const picture = pixels(columns, rows);
+    for (let each = 0; each < picture.data.length; each++) picture.data[each] = theme.signed.packed[shades.data[each]];
+    context.drawImage(imageOf(picture), 0, 0);
+    context.fillStyle = theme.ink;
+    context.fillRect(0, row - 1, columns, 1);
+    context.fillRect(0, row + 1, columns, 1);
+  }, [shades, theme, row, rows, columns]);
+  const onPointerMove = (event) => {
+    const { x, y } = pointInside(event);
+    const scale = columns / event.currentTarget.offsetWidth;
+    const place = [Math.floor(y * scale), Math.floor(x * scale)];
+    setAt(place[0] < rows && place[1] < columns ? place : null);
+  };
+  const weight = at && shareOf(shades.data[at[0] * columns + at[1]]) * largest;
+  return html`<figure class="block-matrix">
+    <canvas
+      ref=${canvas} width=${columns} height=${rows} role="img"
+      aria-label=${`${name}: ${rows} rows of ${columns} weights, the largest ${significant(largest)}; row ${row} is marked`}
+      onPointerMove=${onPointerMove} onPointerLeave=${() => setAt(null)}
+    ></canvas>
+    <figcaption>A pixel a weight, rose below zero, olive above; the largest is ${significant(largest)}. Between the lines: row ${row}.
+      ${at && html` <b>${name}[${at[0]}][${at[1]}] ≈ ${significant(weight)}</b>`}</figcaption>
+  </figure>`;
+}

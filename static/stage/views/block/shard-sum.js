@@ -1,0 +1,121 @@
+/** The devices' parts of a change, their sum and the model's own change as pages of cells; one number is followed through all. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { fill, pixels } from "../../../shared/draw/pixels.js";
+import { signedShade } from "../../../shared/draw/tiles.js";
+import { significant, withExponent } from "../../../shared/facts/format.js";
+import { imageOf, Surface } from "../../../shared/ui/surface.js";
+import { pointInside, useRatio } from "../../../shared/ui/use-size.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+import { cellBox, pageOf } from "./draw/boxes.js";
+import { clipOf } from "./draw/cells.js";
+import { lengthOf } from "./scene.js";
+
+const SIDE_PX = 104;
+
+/** @param {{name: string, by: string, joined: Object, apart: string}} props `joined` as `joinedIn` gives it; `apart`: why its sums are */
+export function ShardSum({ name, by, joined, apart }) {
+  const { parts, bias, sum, change, difference } = joined;
+  const largest = useMemo(
+    () => change.reduce((best, value, at) => (Math.abs(value) > Math.abs(change[best]) ? at : best), 0),
+    [change],
+  );
+  const [wanted, setWanted] = useState(null);
+  const at = wanted ?? largest;
+  const page = pageOf(change.length, SIDE_PX, SIDE_PX);
+  const clip = useMemo(() => Math.max(...[...parts, change].map(clipOf)), [parts[0], change]);
+  const shown = [
+    ...parts.map((values, device) => ({ before: device ? "+" : "", title: `device ${device}`, values, kind: "" })),
+    ...(bias ? [{ before: "+", title: "bias, once", values: bias, kind: "is-weights" }] : []),
+    { before: "=", title: "the sum", values: sum, kind: "" },
+    { before: "", title: "the model’s own", values: change, kind: "is-own" },
+  ];
+  const moves = {
+    ArrowRight: at + 1,
+    ArrowLeft: at - 1,
+    ArrowDown: at + page.columns,
+    ArrowUp: at - page.columns,
+    Home: 0,
+    End: change.length - 1,
+  };
+  const onKeyDown = (event) => {
+    const to = moves[event.key];
+    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (to >= 0 && to < change.length) setWanted(to);
+  };
+  const equation = `${added([...parts, ...(bias ? [bias] : [])].map((values) => values[at]))} = ${significant(sum[at])}`;
+  return html`<section class="shards-half" aria-label=${name}>
+    <h3>${name} <small>each device: ${by}</small></h3>
+    <div
+      class="shards-row" role="slider" tabindex="0" aria-label=${`${name}: number followed through the devices`}
+      aria-valuemin="0" aria-valuemax=${change.length - 1} aria-valuenow=${at}
+      aria-valuetext=${`number ${at}: ${equation}; the model: ${significant(change[at])}`} onKeyDown=${onKeyDown}
+    >
+      ${shown.map(
+        ({ before, title, values, kind }) => html`<div class=${`shards-part ${kind}`} key=${title}>
+          ${before && html`<b class="shards-sign" aria-hidden="true">${before}</b>`}
+          <div>
+            <span class="shards-title">${title}</span>
+            <${Cells} values=${values} page=${page} clip=${clip} at=${at} onChoose=${setWanted} />
+            <b class="number">${significant(values[at])}</b>
+            <small>length ${significant(lengthOf(values))}</small>
+          </div>
+        </div>`,
+      )}
+    </div>
+    <p class="shards-found">
+      Number ${at}: <span class="number">${equation}</span>; the model computed <b class="number">${significant(change[at])}</b>.
+      ${" "}Over all ${change.length} numbers the sum and the model’s own differ by <b class="number">${withExponent(difference)}</b> at most, of numbers up to ${significant(Math.abs(change[largest]))}: ${apart}.
+    </p>
+  </section>`;
+}
+
+/** @returns {string} "1.2 − 0.3" */
+function added(values) {
+  const [first, ...others] = values;
+  const signed = others.map((value) => `${value < 0 ? "−" : "+"} ${significant(Math.abs(value))}`);
+  return [significant(first), ...signed].join(" ");
+}
+
+function Cells({ values, page, clip, at, onChoose }) {
+  const theme = useTheme();
+  const ratio = useRatio();
+  const image = useMemo(
+    () => imageOf(paintPage(values, page, { theme, clip, ratio })),
+    [values, page.columns, theme, clip, ratio],
+  );
+  const draw = useCallback(
+    (context) => {
+      context.clearRect(0, 0, SIDE_PX, SIDE_PX);
+      context.drawImage(image, 0, 0, SIDE_PX, SIDE_PX);
+    },
+    [image],
+  );
+  const onPoint = (event) => {
+    const { x, y } = pointInside(event);
+    const index = Math.floor((y / SIDE_PX) * page.rows) * page.columns + Math.floor((x / SIDE_PX) * page.columns);
+    if (index >= 0 && index < values.length && index !== at) onChoose(index);
+  };
+  const box = cellBox({ x: 0, y: 0, width: SIDE_PX, height: SIDE_PX, ...page }, at);
+  return html`<div class="shards-cells" style=${`width:${SIDE_PX}px;height:${SIDE_PX}px`} onPointerDown=${onPoint} onPointerMove=${onPoint}>
+    <${Surface} width=${SIDE_PX} height=${SIDE_PX} ratio=${ratio} draw=${draw} />
+    <i style=${`left:${box.x}px;top:${box.y}px;width:${box.width}px;height:${box.height}px`}></i>
+  </div>`;
+}
+
+/** All pages of a half on one scale: a part must look as small beside the sum as it is. */
+function paintPage(values, { columns, rows }, { theme, clip, ratio }) {
+  const side = Math.round(SIDE_PX * ratio);
+  const target = pixels(side, side);
+  const edge = (at, count) => Math.round((at * side) / count);
+  values.forEach((value, index) => {
+    const [column, row] = [index % columns, Math.floor(index / columns)];
+    const [left, top] = [edge(column, columns), edge(row, rows)];
+    const [right, bottom] = [Math.max(left + 1, edge(column + 1, columns)), Math.max(top + 1, edge(row + 1, rows))];
+    fill(target, left, top, right, bottom, theme.signed.packed[signedShade(value, clip)]);
+  });
+  return target;
+}

@@ -1,0 +1,71 @@
+/** Panel "cache", opened large: why K and V are kept, one step operation by operation, and the memory they take. */
+
+import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
+import { counted, integer, quoted } from "../../../shared/facts/format.js";
+import { useConnected, useTwin } from "../../../shared/loading/use-twin.js";
+import { useStages } from "../../../shared/ui/use-stages.js";
+import { Forgotten } from "./forgotten.js";
+import { MemoryPart } from "./memory-part.js";
+import { StepAlgebra } from "./step-algebra.js";
+import { WhatIf } from "./what-if.js";
+import { WhyCache } from "./why-cache.js";
+
+const PARTS = [
+  { id: "why", title: "Why keep K and V" },
+  { id: "step", title: "One step, operation by operation" },
+  { id: "memory", title: "The memory it takes" },
+];
+
+export function CacheView(props) {
+  return html`<${Sheet} key=${props.state.run.id} ...${props} />`;
+}
+
+function Sheet({ state, focus, dispatch, client, controller }) {
+  const { run, step } = state;
+  const ready = state.readiness.state === "ready";
+  const recorded = state.examples.some(({ id }) => id === run.id);
+  const connected = useConnected(client, run);
+  const none = useTwin({ client, run, connected, cache: "none" });
+  const forgotten = useTwin({ client, run, connected, cache: "forgotten" });
+  const due = useStages(PARTS.length);
+  const sheet = useRef(null);
+  const jump = (id) => sheet.current.querySelector(`#cache-${id}`).scrollIntoView({ block: "start" });
+  const part = (id, content) => {
+    const { title } = PARTS.find((one) => one.id === id);
+    return html`<section class="sheet-part" id=${`cache-${id}`} aria-label=${title}><h3>${title}</h3>${content}</section>`;
+  };
+  return html`<div class="sheet" ref=${sheet}>
+    <div class="sheet-head">
+      <h2>${headline(run, step)}</h2>
+      <nav class="sheet-jumps" aria-label="Parts">
+        ${PARTS.map(({ id, title }) => html`<button type="button" key=${id} onClick=${() => jump(id)}>${title}</button>`)}
+      </nav>
+    </div>
+    ${part(
+      "why",
+      html`<${WhyCache}
+          run=${run} step=${step} twin=${none} ready=${ready} starting=${state.opening} recorded=${recorded} dispatch=${dispatch} controller=${controller}
+          client=${client}
+        />
+        <h4>And if it forgets?</h4>
+        <${Forgotten} run=${run} twin=${forgotten} ready=${ready} dispatch=${dispatch} />`,
+    )}
+    ${part(
+      "step",
+      due > 1 &&
+        html`<${StepAlgebra} state=${state} focus=${focus} client=${client} dispatch=${dispatch} />
+          <${WhatIf} key=${step} state=${state} focus=${focus} ready=${ready} client=${client} />`,
+    )}
+    ${part("memory", due > 2 && html`<${MemoryPart} run=${run} step=${step} ready=${ready} client=${client} dispatch=${dispatch} />`)}
+  </div>`;
+}
+
+function headline(run, step) {
+  const { rows, firstQuery } = run.steps[step];
+  if (step === 0 && run.reused)
+    return `Prefill reads K and V of ${counted(run.reused, "token")} from the cache and writes those of ${integer(rows)}`;
+  if (step === 0) return `Prefill writes K and V of ${counted(rows, "token")} into the cache`;
+  const what = rows === 1 ? `only ${quoted(run.tokens[firstQuery])}` : counted(rows, "token");
+  return `Step ${step} computes ${what}; the ${counted(firstQuery, "token")} before are cached`;
+}

@@ -1,0 +1,111 @@
+/** K and V of one head, as they lie in the cache beside the same computed again; one number of them read out. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { paintTiles } from "../../../shared/draw/tiles.js";
+import { fixed, quoted, tokenLabel } from "../../../shared/facts/format.js";
+import { small } from "../../../shared/facts/small-numbers.js";
+import { imageOf, Surface } from "../../../shared/ui/surface.js";
+import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+import { numberTwice, rowsOf } from "./algebra.js";
+
+/** A matrix of many rows is as high as it needs, with rows no lower than this; its box scrolls. */
+const LEAST_ROW_PX = 2;
+const MOST_ROW_PX = 12;
+const ROOM_PX = 190;
+const LEAST_NAMED_PX = 11;
+const LEAST_GAPPED_PX = 3;
+const DIGITS = 6;
+
+const MATRICES = [
+  { name: "k", title: "K", source: "k", tone: "is-cached", from: "as cached" },
+  { name: "k", title: "K", source: "k_again", tone: "is-again", from: "computed again" },
+  { name: "v", title: "V", source: "v", tone: "is-cached", from: "as cached" },
+  { name: "v", title: "V", source: "v_again", tone: "is-again", from: "computed again" },
+];
+
+/** @param {{run: Object, values: Object}} props `values`: of `client.ask("algebra")` */
+export function Twice({ run, values }) {
+  const [keys, headDim] = values.k.shape;
+  const [chosen, setChosen] = useState({ name: "k", position: 0, index: 0 });
+  const at = { ...chosen, position: Math.min(chosen.position, keys - 1), index: Math.min(chosen.index, headDim - 1) };
+  const row = Math.max(LEAST_ROW_PX, Math.min(MOST_ROW_PX, Math.floor(ROOM_PX / keys)));
+  const onKeyDown = (event) => {
+    const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
+    setChosen({ ...at, position: within(at.position + move[0], keys), index: within(at.index + move[1], headDim) });
+  };
+  return html`<div
+    class="twice" role="group" tabindex="0" aria-label="Numbers of K and V, arrow keys choose one" onKeyDown=${onKeyDown}
+  >
+    <div class="twice-scroll">
+      ${
+        row >= LEAST_NAMED_PX &&
+        html`<ol class="twice-names" aria-hidden="true" style=${`line-height:${row}px`}>
+          ${run.tokens.slice(0, keys).map(
+            (token, position) => html`<li key=${position} class=${position === at.position ? "is-chosen" : ""}>
+              <bdi>${tokenLabel(token, 9)}</bdi>
+            </li>`,
+          )}
+        </ol>`
+      }
+      ${MATRICES.map(
+        (matrix) => html`<${Matrix}
+          key=${matrix.source} ...${matrix} tensor=${values[matrix.source]} at=${at} row=${row} onPoint=${setChosen}
+        />`,
+      )}
+    </div>
+    <p class="twice-readout" role="status"><${Reading} run=${run} values=${values} at=${at} keys=${keys} /></p>
+  </div>`;
+}
+
+function Reading({ run, values, at, keys }) {
+  const { cached, again, difference } = numberTwice(values, at.name, at.position, at.index);
+  const age =
+    at.position === keys - 1
+      ? "written in this step"
+      : at.position < run.reused
+        ? "in the cache since an earlier run"
+        : `in the cache since step ${run.stepOfQuery(at.position)}`;
+  return html`${at.name.toUpperCase()} of ${quoted(run.tokens[at.position])} (position ${at.position}, ${age}), number ${at.index}:
+    ${" "}<b class="word-cached">${fixed(cached, DIGITS)}</b> cached, <b class="word-computed">${fixed(again, DIGITS)}</b> computed again,
+    ${" "}${difference === 0 ? "the same to the last bit" : `${small(difference)} apart`}.`;
+}
+
+function Matrix({ name, title, from, tone, tensor, at, row, onPoint }) {
+  const [ref, size] = useSize();
+  const theme = useTheme();
+  const ratio = useRatio();
+  const width = size?.width ?? 0;
+  const [keys, headDim] = tensor.shape;
+  const height = keys * row;
+  const lineGap = row > LEAST_GAPPED_PX ? 1 : 0;
+  const painted = useMemo(() => {
+    const lines = { width, lineHeight: row - lineGap, lineGap, ratio };
+    return width ? imageOf(paintTiles(rowsOf(tensor), { theme }, lines)) : null;
+  }, [tensor, theme, width, row, ratio]);
+  const draw = useCallback(
+    (context) => {
+      context.clearRect(0, 0, width, height);
+      context.drawImage(painted, 0, 0, width, painted.height / ratio);
+    },
+    [painted, width, height, ratio],
+  );
+  const onPointerMove = (event) => {
+    const { x, y } = pointInside(event);
+    const within = (value, count) => Math.min(Math.max(Math.floor(value), 0), count - 1);
+    onPoint({ name, position: within(y / row, keys), index: within((x / width) * headDim, headDim) });
+  };
+  const mark = `left:${(at.index / headDim) * width}px;top:${at.position * row}px;width:${width / headDim}px;height:${row}px`;
+  return html`<figure class=${`twice-matrix ${tone}`}>
+    <figcaption><b>${title}</b> ${from} <small>${keys} × ${headDim}</small></figcaption>
+    <div ref=${ref} style=${`height:${height}px`} onPointerMove=${onPointerMove}>
+      ${painted && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}
+      <i class="twice-newest" style=${`top:${(keys - 1) * row}px;height:${row}px`}></i>
+      ${at.name === name && html`<i class="twice-mark" style=${mark}></i>`}
+    </div>
+  </figure>`;
+}

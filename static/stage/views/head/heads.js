@@ -1,0 +1,108 @@
+/** All heads of a layer as small matrices, by the K and V they read (grouped-query attention). Each is a way there. */
+
+import { html } from "htm/preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { pixels } from "../../../shared/draw/pixels.js";
+import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
+import { listed } from "../../../shared/facts/format.js";
+import { useLater } from "../../../shared/turns/later.js";
+import { Memo } from "../../../shared/ui/memo.js";
+import { imageOf } from "../../../shared/ui/surface.js";
+import { useRatio } from "../../../shared/ui/use-size.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+import { useHint } from "../../../shared/words/hint.js";
+import { matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
+import { matrixGeometry } from "./matrix-geometry.js";
+
+/** The side of a small matrix in CSS pixels, by how many of them there are. */
+const SIDES = [
+  { heads: 12, px: 40 },
+  { heads: 20, px: 30 },
+  { heads: Number.POSITIVE_INFINITY, px: 22 },
+];
+const NO_MARGIN = { left: 0, top: 0, right: 0, bottom: 0 };
+
+export function Heads({ run, focus, dispatch }) {
+  const { layer, head, newest, preview, key } = focus;
+  const shared = kvHeadOf(run, head);
+  const groups = Array.from({ length: run.kvHeads }, (_, kvHead) => readersOf(run, kvHead));
+  const { px } = SIDES.find(({ heads }) => run.heads <= heads);
+  const choose = (to) => dispatch({ type: "select", selection: { head: to } });
+  return html`<section class="heads" aria-label="Heads that share K and V">
+    <h3>${run.heads === 1 ? "The one head" : `The ${run.heads} heads`} of layer ${layer}</h3>
+    <div class="kv-groups">
+      ${groups.map(
+        ([first, last], kvHead) => html`<div class=${`kv-group ${kvHead === shared ? "is-shared" : ""}`} key=${kvHead}>
+          <${KvName} run=${run} kvHead=${kvHead} />
+          ${Array.from({ length: last - first + 1 }, (_, place) => first + place).map(
+            (reader) => html`<button
+              type="button" class="head-small" key=${reader} style=${`--most:${px}px`}
+              aria-label=${`Head ${reader}, reads KV head ${kvHead}`}
+              aria-pressed=${reader === head} tabindex=${reader === head ? 0 : -1} title="[ and ] lead from head to head" disabled=${preview} onClick=${() => choose(reader)}
+            ><${Memo} of=${Small} run=${run} layer=${layer} head=${reader} newest=${key === null ? null : newest} px=${px} /><span>${reader}</span></button>`,
+          )}
+        </div>`,
+      )}
+    </div>
+    <p class="visually-hidden">${sharingSentence(run, head)}</p>
+  </section>`;
+}
+
+function KvName({ run, kvHead }) {
+  const hint = useMemo(
+    () => ({ title: `KV head ${kvHead}`, text: sharingSentence(run, readersOf(run, kvHead)[0]) }),
+    [run, kvHead],
+  );
+  const { setOpen, props } = useHint(hint);
+  return html`<span class="kv-name" ...${props} onClick=${() => setOpen(true)}>KV ${kvHead}</span>`;
+}
+
+/** One head's matrix without a word on it. Painted when the page has time: nine of them are many cells. */
+function Small({ run, layer, head, newest, px }) {
+  const ref = useRef(null);
+  const theme = useTheme();
+  const ratio = useRatio();
+  const later = useLater();
+  useEffect(() => {
+    if (newest === null) return undefined;
+    const canvas = ref.current;
+    const show = () => paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio });
+    // What the browser has lost is painted again at once.
+    canvas.addEventListener("contextrestored", show);
+    const forget = later(show);
+    return () => {
+      forget();
+      canvas.removeEventListener("contextrestored", show);
+    };
+  }, [run, layer, head, newest, px, theme, ratio, later]);
+  return html`<canvas ref=${ref} aria-hidden="true" width=${Math.round(px * ratio)} height=${Math.round(px * ratio)}></canvas>`;
+}
+
+function paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio }) {
+  /** @type {[number, number]} */
+  const all = [0, newest];
+  const geometry = matrixGeometry({
+    ...{ width: px, height: px, promptLength: run.promptLength, newest, queries: all, keys: all },
+    margin: NO_MARGIN,
+    plain: true,
+  });
+  const size = { geometry, ratio };
+  const { width, height } = matrixSize(size);
+  const target = pixels(width, height);
+  const row = (query) => run.row(layer, head, query);
+  for (let part = 0; part < matrixParts(size); part++) paintMatrixPart(target, row, part, { theme }, size);
+  const context = canvas.getContext("2d");
+  context.clearRect(0, 0, width, height);
+  context.drawImage(imageOf(target), 0, 0);
+}
+
+/** @returns {string} who reads the same K and V as this head, in words */
+function sharingSentence(run, head) {
+  const kvHead = kvHeadOf(run, head);
+  const [first, last] = readersOf(run, kvHead);
+  if (run.heads === 1) return "One head with a K and V of its own.";
+  if (first === last) return `Head ${head} has a K and V of its own: KV ${kvHead}.`;
+  const some = Array.from({ length: last - first + 1 }, (_, place) => first + place);
+  const names = some.length <= 4 ? listed(some) : `${first} to ${last}`;
+  return `Heads ${names} read the same K and V, each with a Q of its own.`;
+}

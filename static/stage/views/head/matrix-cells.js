@@ -1,0 +1,106 @@
+/** One head's attention matrix. Pure: (data, scales, size) → pixels. */
+
+import { fill, paintLane } from "../../../shared/draw/pixels.js";
+import { weightOf } from "../../../shared/log/companding.js";
+import { queryBox } from "./matrix-geometry.js";
+
+const BAND_PX = 64;
+/** A share is written in cells this wide, with its sign where that has room, too. */
+const WRITTEN_FROM_PX = 20;
+const SIGN_FROM_PX = 28;
+const WRITTEN_FROM_SHARE = 0.005;
+
+/** @returns {{width: number, height: number}} of the matrix in device pixels */
+export function matrixSize({ geometry, ratio }) {
+  return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };
+}
+
+/** @returns {number} into how many parts a matrix is painted: bands of BAND_PX device pixels */
+export function matrixParts({ geometry, ratio }) {
+  return Math.ceil(matrixSize({ geometry, ratio }).height / BAND_PX);
+}
+
+/**
+ * Cells of the rows in sight that begin in one band, over an empty matrix. Masked cells stay unpainted; rows that are still
+ * to come, or were read from the cache, are places with nothing in them.
+ *
+ * @param {{data: Uint32Array, width: number, height: number}} target of the matrix's size; the first part empties it
+ * @param {(query: number) => Uint8Array|null} row companded weights of a query; null: of one that no step computed, or is yet to
+ * @param {number} part below `matrixParts`, the topmost first
+ * @param {{theme: Object}} scales
+ * @param {{geometry: Object, ratio: number}} size
+ * @returns {{y0: number, y1: number}} the device pixel rows that changed
+ */
+export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio }) {
+  if (part === 0) target.data.fill(0);
+  const paint = (shades, y0, y1, { packed: colours }) =>
+    paintLane(target, {
+      x0: Math.round(geometry.left * ratio),
+      x1: Math.round(geometry.right * ratio),
+      y0,
+      y1,
+      capacity: geometry.columns,
+      shades: shades.subarray(geometry.keys[0], geometry.keys[1] + 1),
+      colours,
+    });
+  const { queries, keys, newest, decode, cell } = geometry;
+  const places = (query, y0, y1) => {
+    const width = Math.max(0, Math.min(keys[1], query) + 1 - keys[0]) * cell;
+    fill(target, Math.round(geometry.left * ratio), y0, Math.round((geometry.left + width) * ratio), y1, theme.track);
+  };
+  const gap = cell * ratio >= 8 ? 1 : 0;
+  const [from, to] = [part * BAND_PX, (part + 1) * BAND_PX];
+  const topOf = (query) => Math.round(queryBox(geometry, query).y0 * ratio);
+  let query = queries[0];
+  while (query <= queries[1] && topOf(query) < from) query++;
+  while (query <= queries[1] && topOf(query) < to) {
+    const y0 = topOf(query);
+    const strongest = gatherRows(row, geometry, query, y0, ratio);
+    const y1 = Math.max(y0 + 1, Math.round(queryBox(geometry, strongest.last).y1 * ratio) - gap);
+    // In prefill all rows are of this step, in decode the newest alone.
+    if (strongest.shades) paint(strongest.shades, y0, y1, decode ? theme.attention : theme.attentionNow);
+    else places(strongest.last, y0, y1);
+    query = strongest.last + 1;
+  }
+  const newestTop = decode ? topOf(newest) : to;
+  if (newestTop >= from && newestTop < to)
+    paint(row(newest), newestTop, Math.round(geometry.bottom * ratio), theme.attentionNow);
+  return { y0: from, y1: target.height };
+}
+
+/** Rows that begin on the same device pixel, as one row of their largest weights. */
+function gatherRows(row, geometry, first, y0, ratio) {
+  let last = first;
+  while (last < geometry.queries[1] && Math.round(queryBox(geometry, last + 1).y0 * ratio) === y0) last++;
+  if (last === first || !row(last)) return { shades: row(last), last };
+  const shades = new Uint8Array(last + 1);
+  for (let query = first; query <= last; query++) {
+    const weights = row(query) ?? [];
+    for (let key = 0; key < weights.length; key++) if (weights[key] > shades[key]) shades[key] = weights[key];
+  }
+  return { shades, last };
+}
+
+/** The matrix on a canvas: its cells, and percentages in the newest row. Where the mask forbids there is nothing. */
+export function drawMatrix(context, painted, { row, theme }, { geometry }) {
+  context.clearRect(0, 0, geometry.width, geometry.height);
+  context.drawImage(painted, 0, 0, geometry.width, geometry.height);
+  if (geometry.decode && geometry.cell >= WRITTEN_FROM_PX) writeNewest(context, row(geometry.newest), geometry, theme);
+}
+
+function writeNewest(context, shades, { keys, left, cell, newestTop, bottom }, theme) {
+  const sign = cell >= SIGN_FROM_PX ? "%" : "";
+  context.font = `650 12px ${theme.sans}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let key = keys[0]; key <= Math.min(keys[1], shades.length - 1); key++) {
+    const weight = weightOf(shades[key]);
+    if (weight < WRITTEN_FROM_SHARE) continue;
+    context.fillStyle = theme.attentionNow.ink[shades[key]];
+    context.fillText(
+      `${Math.round(weight * 100)}${sign}`,
+      left + (key - keys[0] + 0.5) * cell,
+      (newestTop + bottom) / 2,
+    );
+  }
+}

@@ -1,0 +1,192 @@
+/** One head's attention matrix: canvas for the cells, SVG for labels and marks. */
+
+import { html } from "htm/preact";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { strongestCell } from "../../../shared/facts/attention.js";
+import { fixed, quoted, tokenLabel } from "../../../shared/facts/format.js";
+import { Surface } from "../../../shared/ui/surface.js";
+import { Tooltip } from "../../../shared/ui/tooltip.js";
+import { usePainting } from "../../../shared/ui/use-painting.js";
+import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+import { drawMatrix, matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
+import { hitMatrix, hitRowName, KEY_NAME_PX, matrixGeometry, windowAround } from "./matrix-geometry.js";
+import { KEY_CHARS, MatrixLabels } from "./matrix-labels.js";
+import { takenFrom } from "./places.js";
+
+const WINDOW_TOKENS = 24;
+const MARGIN = { left: 84, top: 18, right: KEY_NAME_PX, bottom: 4 };
+/** A tilted name of so many characters is so high; the name of the key after it stands a little lower. */
+const TILTED_CHARACTER_PX = 5.2;
+const LOWER_PX = 12;
+const FIRST_KEYS = 5;
+
+/** @param {{run: Object, focus: Object, hover: Object|null, close: boolean, dispatch: Function}} props `close`: a window around the chosen cell instead of the whole matrix */
+export function HeadMatrix({ run, focus, hover, close, dispatch }) {
+  const [ref, size] = useSize();
+  const [focused, setFocused] = useState(false);
+  const parts = { run, focus, hover, close, dispatch };
+  return html`<div
+    class="matrix" ref=${ref} role="application" tabindex="0" data-entry=""
+    aria-roledescription="attention matrix" aria-label="Arrow keys choose query and key"
+    aria-describedby="matrix-cell"
+    onFocus=${() => setFocused(true)}
+    onBlur=${() => setFocused(false)}
+    onKeyDown=${(event) => onMatrixKey(event, focus, dispatch)}
+  >
+    <p id="matrix-cell" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${cellInWords(run, focus)}</p>
+    ${size && html`<${Cells} ...${parts} size=${size} />`}
+  </div>`;
+}
+
+function Cells({ run, focus, hover, size, close, dispatch }) {
+  const theme = useTheme();
+  const ratio = useRatio();
+  const [pointer, setPointer] = useState(null);
+  const { layer, head, newest, query, key } = focus;
+  const awaited = key === null;
+
+  const [queries, keys] = close
+    ? [windowAround(query, WINDOW_TOKENS, newest), windowAround(key, WINDOW_TOKENS, newest)]
+    : [
+        [0, newest],
+        [0, newest],
+      ];
+  const window = [...queries, ...keys].join();
+  const geometry = useMemo(
+    () =>
+      matrixGeometry({
+        ...size,
+        promptLength: run.promptLength,
+        newest,
+        queries,
+        keys,
+        margin: { ...MARGIN, top: topFor(run, keys[0]) },
+        taken: takenFrom(size),
+      }),
+    [size, run, newest, window],
+  );
+  const row = useCallback((at) => (awaited ? null : run.row(layer, head, at)), [run, awaited, layer, head]);
+  const picture = useMemo(
+    () => ({
+      ...matrixSize({ geometry, ratio }),
+      parts: matrixParts({ geometry, ratio }),
+      paint: (target, part) => paintMatrixPart(target, row, part, { theme }, { geometry, ratio }),
+      continues: null,
+    }),
+    [row, theme, geometry, ratio],
+  );
+  const { image, painted } = usePainting(picture);
+  const draw = useCallback(
+    (context) => drawMatrix(context, image, { row, theme }, { geometry }),
+    [image, painted, row, theme, geometry],
+  );
+
+  const under = ({ x, y }) => {
+    if (awaited) return { hit: null, cell: null };
+    const hit = hitMatrix(geometry, x, y) ?? hitRowName(geometry, x, y);
+    return { hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
+  };
+  const pointAt = (cell) => {
+    const place = cell?.query >= run.reused ? { layer, head, query: cell.query, key: cell.key } : null;
+    if (place?.query !== hover?.query || place?.key !== hover?.key) dispatch({ type: "hover", hover: place });
+  };
+  const onPointerMove = (event) => {
+    const at = pointInside(event);
+    const { hit, cell } = under(at);
+    if (!hit) return onPointerLeave();
+    setPointer(at);
+    pointAt(cell);
+  };
+  const onPointerLeave = () => {
+    setPointer(null);
+    if (hover) dispatch({ type: "hover", hover: null });
+  };
+  const onClick = (event) => {
+    const { cell } = under(pointInside(event));
+    if (cell?.query >= run.reused)
+      dispatch({ type: "select", selection: { layer, head, query: cell.query, key: cell.key } });
+  };
+
+  const pointed = pointer ? under(pointer) : { hit: null };
+  // Under a pointer that rests, another step has another cell.
+  useEffect(() => {
+    if (pointed.hit) pointAt(pointed.cell);
+  });
+  return html`<div
+    class="matrix-cells"
+    onPointerMove=${onPointerMove}
+    onPointerLeave=${onPointerLeave}
+    onClick=${onClick}
+  >
+    <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
+    <${MatrixLabels} geometry=${geometry} run=${run} focus=${focus} hover=${hover} />
+    ${pointed.hit && html`<${Tooltip} at=${pointer} box=${geometry} ...${cellFacts(run, pointed.hit, pointed.cell)} />`}
+  </div>`;
+}
+
+/** Room over the matrix: what the first keys' names, which stand highest, need. */
+function topFor(run, first) {
+  const keys = run.tokens.slice(first, first + FIRST_KEYS);
+  const heights = keys.map((token, i) => tokenLabel(token, KEY_CHARS).length * TILTED_CHARACTER_PX - i * LOWER_PX);
+  return MARGIN.top + Math.max(0, ...heights);
+}
+
+function cellFacts(run, { queries, keys, row = false }, cell) {
+  if (!cell) {
+    return {
+      title: "Masked",
+      value: "no weight",
+      notes: [`${quoted(run.tokens[queries[1]])} may not look at ${quoted(run.tokens[keys[0]])}, which comes after it`],
+    };
+  }
+  if (cell.query < run.reused) {
+    return {
+      title: `${quoted(run.tokens[cell.query])} was not computed in this run`,
+      value: "read from the cache",
+      notes: ["an earlier run computed its K and V"],
+    };
+  }
+  const many = queries[1] > queries[0] || keys[1] > keys[0];
+  return {
+    title: `${quoted(run.tokens[cell.query])} looks at ${quoted(run.tokens[cell.key])}`,
+    value: `weight ${fixed(cell.weight, 3)} ± 0.004`,
+    notes: [
+      `query ${cell.query}, key ${cell.key}`,
+      ...(row
+        ? ["the key it looks at most; click to keep it"]
+        : many
+          ? ["the largest of the cells that share this pixel"]
+          : ["click to keep it"]),
+    ],
+  };
+}
+
+function cellInWords(run, { layer, head, query, key }) {
+  if (key === null) return "No weights yet";
+  const weight = fixed(run.weight(layer, head, query, key), 3);
+  return `Query ${query}, ${quoted(run.tokens[query])}; key ${key}, ${quoted(run.tokens[key])}; weight ${weight}`;
+}
+
+const KEYS = {
+  ArrowUp: ({ query, key }) => ({ query: query - 1, key }),
+  ArrowDown: ({ query, key }) => ({ query: query + 1, key }),
+  ArrowLeft: ({ query, key }) => ({ query, key: key - 1 }),
+  ArrowRight: ({ query, key }) => ({ query, key: key + 1 }),
+};
+
+function onMatrixKey(event, focus, dispatch) {
+  const move = KEYS[event.key];
+  const enters = event.key === "Enter";
+  if ((!move && !enters) || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (focus.key === null) return;
+  if (enters) {
+    dispatch({ type: "enter", selection: { query: focus.query, key: focus.key, view: "pair" } });
+    return;
+  }
+  const moved = move(focus);
+  const query = Math.min(Math.max(moved.query, 0), focus.newest);
+  dispatch({ type: "select", selection: { query, key: Math.min(Math.max(moved.key, 0), query) } });
+}

@@ -1,0 +1,71 @@
+/**
+ * What a model consists of, in numbers, from the `model` object of an `open` frame; and the shapes one step sends through
+ * it. Pure.
+ */
+
+import { weightElementBytes } from "../../../shared/facts/dtypes.js";
+import { matricesOf } from "../../../shared/log/model.js";
+
+/**
+ * Parameters of each part. The matrices follow from the shapes; norm gains and biases of the blocks are what is then left of
+ * the total that the loaded tensors have.
+ *
+ * @param {Object} model of the `open` frame
+ * @returns {{embedding: number, positions: number, attention: number, mlp: number, small: number, block: number,
+ *   blocks: number, norm: number, head: number, tied: boolean, total: number,
+ *   bytes: {embedding: number, blocks: number, norm: number, head: number}}}
+ *   `block`: one block, its `attention` and `mlp` matrices and what is `small`; `head` is 0 when `tied`: the LM head then
+ *   is the embedding table again. `total` is the sum of embedding, positions, blocks, norm and head. `bytes`: what they
+ *   take, the embedding with the positions; matrices and the embedding may be kept smaller than the rest.
+ */
+export function partsOf(model) {
+  const { layers, d, vocab, parameters, tied } = model;
+  const { attention, mlp, positions } = matricesOf(model);
+  const embedding = vocab * d;
+  const norm = model.norm === "layer" ? 2 * d : d;
+  const head = tied ? 0 : vocab * d;
+  const blocks = parameters - embedding - positions - norm - head;
+  const block = blocks / layers;
+  const small = block - attention - mlp;
+  const [each, own] = [model.element_bytes, weightElementBytes(model)];
+  const bytes = {
+    embedding: embedding * own + positions * each,
+    blocks: layers * ((attention + mlp) * own + small * each),
+    norm: norm * each,
+    head: head * own,
+  };
+  return { embedding, positions, attention, mlp, small, block, blocks, norm, head, tied, total: parameters, bytes };
+}
+
+/**
+ * What goes through the model in one step.
+ *
+ * @param {Object} run
+ * @param {number} step
+ * @returns {{rows: number, cached: number, first: number, passes: number}} `rows`: token rows fed, from position `first`;
+ *   `cached`: rows before them, which are only read; `passes`: forward passes they were fed in
+ */
+export function flowOf(run, step) {
+  const { firstQuery, rows: kept, data } = run.steps[step];
+  const rows = data.rows_computed ?? kept;
+  const first = firstQuery + kept - rows;
+  const cached = run.open.study?.cache === "forgotten" ? 0 : first;
+  return { rows, cached, first, passes: data.ms.chunks?.length ?? 1 };
+}
+
+/**
+ * The most likely tokens of a step under softmax of the raw logits, the chosen one always among them.
+ *
+ * @param {{data: Object, topIds: Int32Array, topLogits: Float32Array}} step
+ * @param {number} count
+ * @returns {{token: Object, prob: number, chosen: boolean}[]} best first
+ */
+export function bestGuesses({ data, topLogits }, count) {
+  const best = data.top_tokens.slice(0, count).map((token, rank) => ({
+    token,
+    prob: Math.exp(topLogits[rank] - data.log_z),
+    chosen: token.id === data.token.id,
+  }));
+  if (best.some(({ chosen }) => chosen)) return best;
+  return [...best.slice(0, count - 1), { token: data.token, prob: data.token.raw_prob, chosen: true }];
+}

@@ -1,0 +1,47 @@
+/** The tokens of a step with their ids: amber those that are fed, blue those whose keys and values are only read. */
+
+import { html } from "htm/preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { counted, tokenText } from "../../../shared/facts/format.js";
+import { Token } from "../../../shared/ui/token.js";
+import { useScroll } from "../../../shared/ui/use-scroll.js";
+import { walkButtons } from "../../../shared/ui/walk-buttons.js";
+
+/** More rows than this are shown when they are asked for. */
+const SHOWN = 40;
+
+/** @param {{run: Object, step: number, flow: Object, onOpen: (token: Object) => void}} props `flow` as `flowOf` gives it */
+export function FedTokens({ run, step, flow, onOpen }) {
+  const list = useRef(null);
+  const [all, setAll] = useState(false);
+  const end = flow.first + flow.rows;
+  const start = all ? 0 : Math.max(0, end - SHOWN);
+  const rows = useMemo(
+    () =>
+      run.tokens.slice(start, end).map((token, index) => {
+        const position = start + index;
+        return html`<tr key=${position} class=${position < flow.first ? "is-cached" : "is-fed"}>
+          <td>${position}</td>
+          <td><button
+            type="button" tabindex="-1" class="part-word" aria-label=${`${tokenText(token)}: its row in the embedding table`} onClick=${() => onOpen(token)}
+          ><${Token} token=${token} limit=${11} /></button></td>
+          <td>${token.id}</td>
+        </tr>`;
+      }),
+    [run, start, end, flow.first, onOpen],
+  );
+  useScroll(toTheEnd, list, [run, step]);
+  return html`<div class="fed" ref=${list} role="group" aria-label="Tokens and ids of this step" tabindex="0" onKeyDown=${walkButtons}>
+    ${start > 0 && html`<button type="button" class="part-word" onClick=${() => setAll(true)}>Show ${counted(start, "token")} before</button>`}
+    <table>
+      <thead>
+        <tr><th scope="col">position</th><th scope="col">token</th><th scope="col">id</th></tr>
+      </thead>
+      <tbody>${rows}</tbody>
+    </table>
+  </div>`;
+}
+
+function toTheEnd(list) {
+  list.scrollTop = list.scrollHeight;
+}

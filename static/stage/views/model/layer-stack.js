@@ -1,0 +1,130 @@
+/**
+ * The blocks, one row each from bottom to top like the map: how long the token rows leave it, and what the logit lens
+ * reads from the newest row there.
+ */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo } from "preact/hooks";
+import { integer, percent, quoted, significant } from "../../../shared/facts/format.js";
+import { Surface } from "../../../shared/ui/surface.js";
+import { Token } from "../../../shared/ui/token.js";
+import { usePainting } from "../../../shared/ui/use-painting.js";
+import { useRatio, useSize } from "../../../shared/ui/use-size.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+import { Term } from "../../../shared/words/term.js";
+import { mapView, residualRange } from "../../map/scene.js";
+import { residualShades } from "../../map/shades.js";
+import { barShare } from "./lens.js";
+import { paintStackLine, stackSize } from "./residual-stack.js";
+
+const STRIP_PX = { roomy: 92, narrow: 48 };
+const HEAD_PX = 21;
+/** How high a row is where the page scrolls; and how low and high one may get to fill the room there is. */
+const ROW_PX = { usual: 20, least: 12, most: 24 };
+
+/**
+ * @param {{state: Object, lens: Object|null, guesses: boolean, layout: "roomy"|"snug"|"column", dispatch: Function}} props `lens`
+ *   as the server gives it; `guesses`: there are any, or will be; in a column the rows have their usual height, otherwise they fill what there is
+ */
+export function LayerStack({ layout, ...props }) {
+  const [ref, size] = useSize();
+  const room = size && layout !== "column" ? (size.height - HEAD_PX) / props.state.run.layers : ROW_PX.usual;
+  const rowPx = Math.max(ROW_PX.least, Math.min(ROW_PX.most, Math.floor(room * 4) / 4));
+  return html`<div class="stack-box" ref=${ref} tabindex="0" role="group" aria-label="Layers">
+    <${Stack} ...${props} rowPx=${rowPx} stripPx=${layout === "roomy" ? STRIP_PX.roomy : STRIP_PX.narrow} />
+  </div>`;
+}
+
+function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
+  const { run, step, selection, layerStop } = state;
+  const { token } = run.steps[step].data;
+  const newest = run.lastQueryOfStep(step);
+  const shown = layerStop ?? run.layers;
+  const layers = Array.from({ length: run.layers }, (_, index) => run.layers - 1 - index);
+  const name = quoted(token, 12);
+  return html`<table class="stack" style=${`--row:${rowPx}px`}>
+    <caption class="visually-hidden">Layers from last to first: length of the newest row, best guess, chosen token</caption>
+    <thead>
+      <tr>
+        <th scope="col">layer</th>
+        <th scope="col"><${Term} id="residual-stream">rows<//></th>
+        <th scope="col" class="is-number"><${Term} id="length">length<//></th>
+        ${
+          guesses &&
+          html`<th scope="col" colspan="2"><${Term} id="logit-lens">best guess so far<//></th>
+        <th scope="col" colspan="2">${name}</th>
+        <th scope="col" class="is-number">rank</th>`
+        }
+      </tr>
+    </thead>
+    <tbody>
+      ${layers.map((layer) => {
+        const length = run.residualNorm(layer, newest);
+        const ahead = layer >= shown;
+        const kinds = [layer === selection.layer && "is-selected", ahead && "is-ahead"].filter(Boolean).join(" ");
+        return html`<tr key=${layer} class=${kinds} onClick=${() => dispatch({ type: "select", selection: { layer } })}>
+          <th scope="row">
+            <button type="button" aria-label=${`Layer ${layer}`} aria-pressed=${layer === selection.layer}>L${layer}</button>
+          </th>
+          ${
+            layer === run.layers - 1 &&
+            html`<td class="stack-strip" rowspan=${run.layers}>
+            <${Strip} state=${state} width=${stripPx} rowPx=${rowPx} shown=${shown} />
+          </td>`
+          }
+          <td class="is-number">${ahead || length === null ? "" : significant(length)}</td>
+          ${
+            ahead
+              ? html`<td class="stack-ahead" colspan="5">${layer === shown && "not computed yet, from here up"}</td>`
+              : guesses && Guess(lens?.layers[layer], token)
+          }
+        </tr>`;
+      })}
+    </tbody>
+  </table>`;
+}
+
+/** The cells of one layer's logit lens; empty until it is there. */
+function Guess(reading, token) {
+  if (!reading) return html`<td colspan="5"></td>`;
+  const [best] = reading.top;
+  const { prob, rank } = reading.chosen;
+  const leads = best.id === token.id;
+  return html`
+    <td class=${leads ? "is-leading" : ""}><${Token} token=${best} limit=${11} /></td>
+    <td class="is-number">${percent(best.prob, 0)}</td>
+    <td class="stack-bar"><i style=${`width:${(100 * barShare(prob)).toFixed(1)}%`}></i></td>
+    <td class="is-number">${percent(prob, prob < 0.0995 ? 1 : 0)}</td>
+    <td class=${`is-number ${rank === 0 ? "is-leading" : ""}`}>${integer(rank + 1)}</td>
+  `;
+}
+
+function Strip({ state, width, rowPx, shown }) {
+  const { run, step } = state;
+  const theme = useTheme();
+  const ratio = useRatio();
+  const residual = useMemo(() => residualShades(run, residualRange(run)), [run]);
+  const picture = useMemo(() => {
+    const view = mapView(run, step);
+    const size = { width, rowPx, ratio };
+    return {
+      ...stackSize(view, size),
+      parts: view.layers,
+      paint: (target, layer) => paintStackLine(target, view, layer, { residual, theme, shown }, size),
+      continues: run.id,
+    };
+  }, [run, step, residual, theme, shown, width, rowPx, ratio]);
+  const { image, painted } = usePainting(picture);
+  const height = rowPx * run.layers;
+  const draw = useCallback(
+    (context) => {
+      context.clearRect(0, 0, width, height);
+      context.drawImage(image, 0, 0, width, height);
+    },
+    [image, picture, painted, width, height],
+  );
+  const rows = `Lengths of ${run.lastQueryOfStep(step) + 1} token rows after each layer; the newest row's are in the table`;
+  return html`<div role="img" aria-label=${rows} style=${`height:${height}px;width:${width}px`}>
+    <${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />
+  </div>`;
+}

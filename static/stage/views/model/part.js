@@ -1,0 +1,46 @@
+/** The frame of one of the six steps, and the wires between them. */
+
+import { html } from "htm/preact";
+import { bytesShort, integer } from "../../../shared/facts/format.js";
+
+/** A wire is this broad for one row, and so much broader for every doubling of the rows, in CSS pixels. */
+const WIRE_PX = 5;
+const DOUBLING_PX = 4;
+
+/**
+ * @param {{number: number, name: string, place: string, open?: {name: string, short: string, go: Function}, weights?: Object,
+ *   children: Object}} props `place`: its area in the picture; `open`: the zoom behind it; `weights`: for the first line
+ */
+export function Part({ number, name, place, open = null, weights = null, children }) {
+  return html`<section class=${`part part-${place}`} aria-label=${`${number} ${name}`}>
+    <header class="part-head">
+      <h3><i>${number}</i> ${name}</h3>
+      ${weights}
+      ${open && html`<button type="button" class="part-open" aria-label=${open.name} onClick=${open.go}>${open.short} ▸</button>`}
+    </header>
+    ${children}
+  </section>`;
+}
+
+/** The weights a part has, and the bytes they take. */
+export function Weights({ shape, parameters, size }) {
+  return html`<p class="part-weights" title="computed from the shapes of the weights">
+    ${shape && html`<b>${shape}</b>`} ${integer(parameters)} parameters, ${bytesShort(size)}
+  </p>`;
+}
+
+/**
+ * @param {{place: string, shape: number[], rows: number, unit?: string, note?: string}} props `shape`: of what flows, in
+ *   `unit`; `rows`: how broad the wire is drawn
+ */
+export function Wire({ place, shape, rows, unit = "", note = null }) {
+  const width = WIRE_PX + DOUBLING_PX * Math.log2(rows);
+  return html`<div class=${`wire wire-${place}`} style=${`--wire:${width.toFixed(1)}px`}>
+    <span><b class="shape">${shapeText(shape)}</b> ${unit}</span><i aria-hidden="true"></i>${note && html`<small>${note}</small>`}
+  </div>`;
+}
+
+/** @returns {string} [1, 49152] → "[1 × 49,152]" */
+export function shapeText(shape) {
+  return `[${shape.map(integer).join(" × ")}]`;
+}

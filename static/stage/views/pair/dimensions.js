@@ -1,0 +1,90 @@
+/** Vectors as lines of tiles over one another, one dimension of which is chosen by pointer or arrow keys. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo } from "preact/hooks";
+import { cellsAt } from "../../../shared/draw/pixels.js";
+import { paintTiles } from "../../../shared/draw/tiles.js";
+import { imageOf, Surface } from "../../../shared/ui/surface.js";
+import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+
+const TILES = { lineHeight: 13, lineGap: 5 };
+
+/** How far each key goes along the line. */
+const MOVES = {
+  ArrowRight: (place) => place + 1,
+  ArrowUp: (place) => place + 1,
+  ArrowLeft: (place) => place - 1,
+  ArrowDown: (place) => place - 1,
+  PageUp: (place) => place + 8,
+  PageDown: (place) => place - 8,
+  Home: () => 0,
+  End: (_place, last) => last,
+};
+
+/**
+ * @param {Object} props
+ * @param {string} props.name accessible name of the slider
+ * @param {string} props.text the chosen dimension in words
+ * @param {{name: Object, values: ArrayLike<number>|null}[]} props.lines equally long; null: not there yet
+ * @param {number[]} props.order which dimension stands at which place
+ * @param {number} props.chosen a dimension
+ * @param {(dimension: number) => void} props.onChoose
+ * @param {boolean} [props.entry] keyboard focus comes here when the view is entered
+ * @param {{name: Object, height: number, draw: (parts: {width: number, order: number[]}) => Object}[]} [props.below] drawings under the
+ *   tiles, as wide
+ */
+export function Dimensions({ name, text, lines, order, chosen, onChoose, entry = false, below = [] }) {
+  const [ref, size] = useSize();
+  const theme = useTheme();
+  const ratio = useRatio();
+  const width = size?.width ?? 0;
+  const count = order.length;
+  const height = lines.length * (TILES.lineHeight + TILES.lineGap) - TILES.lineGap;
+  const painted = useMemo(() => {
+    if (!width || lines.some(({ values }) => !values)) return null;
+    const inOrder = lines.map(({ values }) => order.map((dimension) => values[dimension]));
+    return imageOf(paintTiles(inOrder, { theme }, { ...TILES, width, ratio }));
+  }, [...lines.map(({ values }) => values), order, theme, width, ratio]);
+  const draw = useCallback(
+    (context) => {
+      context.clearRect(0, 0, width, height);
+      context.drawImage(painted, 0, 0, width, height);
+    },
+    [painted, width, height],
+  );
+  const place = order.indexOf(chosen);
+  const onPoint = (event) => {
+    const at = cellsAt(pointInside(event).x, 0, width, count, count)?.[0];
+    if (at !== undefined && order[at] !== chosen) onChoose(order[at]);
+  };
+  const onKeyDown = (event) => {
+    const move = MOVES[event.key];
+    if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    onChoose(order[Math.min(Math.max(move(place, count - 1), 0), count - 1)]);
+  };
+  return html`<div class="dimensions">
+    <div class="dimension-names" aria-hidden="true">
+      ${lines.map(({ name: of }) => html`<span>${of}</span>`)}
+      ${below.map(({ name: of, height: high }) => html`<span class="is-drawing" style=${`height:${high}px`}>${of}</span>`)}
+    </div>
+    <div
+      class="dimension-tiles" ref=${ref} role="slider" tabindex="0" data-entry=${entry ? "" : undefined}
+      aria-label=${name} aria-valuemin="1" aria-valuemax=${count} aria-valuenow=${place + 1} aria-valuetext=${text}
+      onPointerDown=${onPoint} onPointerMove=${onPoint} onKeyDown=${onKeyDown}
+    >
+      <div class="dimension-lines" style=${`height:${height}px`}>
+        ${painted && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}
+      </div>
+      ${below.map(({ draw: drawing, height: high }) => html`<div class="dimension-drawing" style=${`height:${high}px`}>${width > 0 && drawing({ width, order })}</div>`)}
+      ${
+        width > 0 &&
+        html`<div
+        class="dimension-mark" style=${`left:${(place * width) / count}px;width:${width / count}px`}
+      ></div>`
+      }
+    </div>
+  </div>`;
+}

@@ -1,0 +1,56 @@
+/** Zoom "pair": one query and one key, from their numbers to what the key adds to the head's output. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { bareLabel } from "../../../shared/facts/format.js";
+import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../../shared/facts/saved-session.js";
+import { Fold } from "../../../shared/ui/fold.js";
+import { dotProduct } from "./dot-product.js";
+import { Missing } from "./missing.js";
+import { Mix } from "./mix.js";
+import { Terms } from "./terms.js";
+import { pairReason, pairSentence, pairWords } from "./words.js";
+
+const TILES = async () => (await import("./tile-by-tile.js")).TileByTile;
+
+const NOTES = {
+  idle: "Pause, or choose a key, to see its numbers.",
+  loading: "Asking the model for the exact numbers…",
+};
+
+/** Why there will be no numbers. */
+const MISSING = {
+  none: `The numbers behind this share are ${NOT_STORED}. ${TO_GET_THEM}`,
+  damaged: `The numbers behind this share are ${DAMAGED}.`,
+  failed: "The numbers behind this share come from the model, which is not there.",
+};
+
+export function PairView({ state, focus, exact, dispatch }) {
+  const { run, playing } = state;
+  const { layer, head, query, key } = focus;
+  const { status, values, row, stored } = exact;
+  const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, key, query]);
+  const names = { query: bareLabel(run.tokens[query], 9), key: bareLabel(run.tokens[key], 9) };
+  const weight = pair?.weight ?? run.weight(layer, head, query, key);
+  const parts = { pair, names };
+  return html`<div class="pair">
+    <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
+    <p class="pair-lead">${pairReason(focus)} ${pairWords(run, focus)}</p>
+    ${
+      MISSING[status]
+        ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`
+        : html`<${Terms} ...${parts} headDim=${run.open.model.head_dim} note=${NOTES[status]} />`
+    }
+    ${
+      pair &&
+      html`<${Mix} ...${parts} run=${run} focus=${focus} values=${values} row=${row} stored=${stored} dispatch=${dispatch} />`
+    }
+    ${
+      pair &&
+      html`<${Fold}
+        class="pair-part pair-tiles" name="The same row, tile by tile" of=${TILES}
+        run=${run} focus=${focus} values=${values} row=${row} stored=${stored} still=${state.reducedMotion}
+      />`
+    }
+  </div>`;
+}

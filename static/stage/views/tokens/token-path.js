@@ -1,0 +1,216 @@
+/**
+ * The way from logits to the next token, stage by stage, and why a token was or was not taken. Pure.
+ *
+ * Every stage is `distribution` with the filters up to there switched on; what a filter cut is the difference.
+ */
+
+import { fixed, integer, percent, quoted } from "../../../shared/facts/format.js";
+import { distribution, sameSettings } from "../../next-token/sampling.js";
+
+/**
+ * @param {Object} shown a step of a run: {data, topIds, topLogits, tailCounts}
+ * @param {Object} settings what the choice is made with
+ * @param {Object} used the settings the run was made with
+ * @returns {{vocab: number, greedy: boolean, own: boolean, settings: Object, temperature: Object, topK: Object, topP: Object,
+ *   cut: (null|"top-k"|"top-p")[], logits: Object, chosen: {rank: number, token: Object}, draw: Object|null}}
+ *   `own`: these are the run's own settings; `chosen.rank`: −1 past the listed ones;
+ *   `logits`: {listed, low, high, tail, tailCounts} of the whole vocabulary; `draw` as `drawOf` gives it
+ */
+export function tokenPath(shown, settings, used) {
+  const { data, topIds, topLogits, tailCounts } = shown;
+  const logits = { topLogits, tailCounts, tail: data.tail };
+  const off = { ...settings, top_k: 0, top_p: 1 };
+  const warmed = distribution(logits, off);
+  const kept = distribution(logits, { ...settings, top_p: 1 });
+  const final = distribution(logits, settings);
+  const vocab = topLogits.length + data.tail.count;
+  const own = sameSettings(settings, used);
+  const greedy = settings.strategy === "greedy";
+  const exact = own && !greedy ? data.filters : null;
+  const keptTopK = exact?.kept_top_k ?? kept.keptTopK;
+  const keptTopP = exact?.kept_top_p ?? final.keptTopP;
+  const massTopK = exact?.mass_top_k ?? kept.massTopK;
+  const massTopP = exact?.mass_top_p ?? final.massTopP;
+  const rank = topIds.indexOf(data.token.id);
+  return {
+    vocab,
+    greedy,
+    own,
+    settings,
+    logits: {
+      listed: topLogits,
+      low: data.tail.count ? data.tail.low : topLogits.at(-1),
+      high: topLogits[0],
+      tail: data.tail,
+      tailCounts,
+    },
+    temperature: { shares: warmed.final, rest: warmed.finalRest, entropy: warmed.entropy, kept: vocab },
+    topK: {
+      shares: kept.final,
+      rest: kept.finalRest,
+      entropy: kept.entropy,
+      kept: keptTopK,
+      cutCount: vocab - keptTopK,
+      cutMass: Math.max(0, 1 - massTopK),
+      approximate: kept.approximate,
+    },
+    topP: {
+      shares: final.final,
+      rest: final.finalRest,
+      entropy: final.entropy,
+      kept: keptTopP,
+      cutCount: keptTopK - keptTopP,
+      cutMass: Math.max(0, 1 - massTopP / massTopK),
+      approximate: final.approximate && !exact,
+    },
+    cut: Array.from(topLogits, (_, at) => (at < keptTopP ? null : at < keptTopK ? "top-p" : "top-k")),
+    chosen: { rank, token: data.token },
+    draw: drawOf(shown, used),
+  };
+}
+
+/**
+ * @param {Object} logits of `tokenPath`
+ * @param {number} bars equal parts of the range from the smallest logit to the largest
+ * @returns {number[]} how many tokens of the vocabulary have a logit in each
+ */
+export function logitHistogram({ listed, low, high, tail, tailCounts }, bars) {
+  const counts = new Array(bars).fill(0);
+  const span = high - low || 1;
+  const count = (logit, tokens) => {
+    counts[Math.min(bars - 1, Math.max(0, Math.floor(((logit - low) / span) * bars)))] += tokens;
+  };
+  for (const logit of listed) count(logit, 1);
+  const width = (tail.high - tail.low) / tailCounts.length;
+  tailCounts.forEach((tokens, bin) => count(tail.low + (bin + 0.5) * width, tokens));
+  return counts;
+}
+
+/**
+ * Where the seed's number fell. The log does not hold the number, but the choice tells its range: the token drawn is the
+ * first at which the running sum of the kept probabilities, largest first, passes it.
+ *
+ * @returns {{from: number, to: number}|null} 0…1; null when nothing was drawn (greedy, or a token given by a branch), or
+ *   when the token drawn is past the listed ones
+ */
+export function drawOf({ data, topIds, topLogits, tailCounts }, used) {
+  const rank = topIds.indexOf(data.token.id);
+  if (used.strategy === "greedy" || data.token.forced || rank < 0) return null;
+  const { final } = distribution({ topLogits, tailCounts, tail: data.tail }, used);
+  let from = 0;
+  for (let before = 0; before < rank; before++) from += final[before];
+  return { from, to: Math.min(1, from + final[rank]) };
+}
+
+/**
+ * Which tokens the same number would have drawn under other settings.
+ *
+ * @param {{from: number, to: number}} draw
+ * @param {Float64Array} shares of the listed tokens under those settings
+ * @returns {{first: number, last: number}} ranks; `last` may be `shares.length`: past the listed ones
+ */
+export function drawnBy({ from, to }, shares) {
+  let sum = 0;
+  let first = null;
+  for (let rank = 0; rank < shares.length; rank++) {
+    sum += shares[rank];
+    if (first === null && sum > from + 1e-9) first = rank;
+    if (sum >= to - 1e-9) return { first, last: rank };
+  }
+  return { first: first ?? shares.length, last: shares.length };
+}
+
+/**
+ * The rows of the table: the largest logits, with the chosen token and the one asked about among them wherever they are.
+ *
+ * @param {Object[]} named tokens of the first ranks
+ * @param {(null|{rank: number, token: Object})[]} extra
+ * @returns {{rank: number, token: Object}[]} by rank
+ */
+export function pathRows(named, count, extra) {
+  const wanted = extra.filter((one) => one && one.rank >= 0);
+  const rows = new Map(wanted.map(({ rank, token }) => [rank, token]));
+  for (let rank = 0; rank < named.length && rows.size < count; rank++) {
+    if (!rows.has(rank)) rows.set(rank, named[rank]);
+  }
+  return [...rows].map(([rank, token]) => ({ rank, token })).sort((a, b) => a.rank - b.rank);
+}
+
+/**
+ * Why a token was taken, could have been, or could not be.
+ *
+ * @param {Object} path of `tokenPath`
+ * @param {{token: Object, rank: number, logit?: number}} asked `rank` −1: it is not among the listed, and nothing more
+ *   is known; `logit`: the raw logit of a token past the listed ones
+ * @returns {{verdict: string, possible: boolean, because: string}}
+ */
+export function whyToken(path, asked) {
+  const { chosen, own } = path;
+  const name = quoted(asked.token);
+  const known = standing(path, asked);
+  const facts = known ? knownFacts(path, known, name) : unlistedFacts(path, name);
+  const took = own && chosen.token.id === asked.token.id;
+  if (took && chosen.token.forced) {
+    return { verdict: `${name} was given by this branch.`, possible: true, because: facts };
+  }
+  const { possible, because } = path.greedy ? greedyReason(path, known) : sampledReason(path, known, took);
+  const verdict = took ? `${name} was taken.` : verdictOn(name, possible, own);
+  return { verdict, possible: possible !== false, because: `${facts} ${because}` };
+}
+
+function verdictOn(name, possible, own) {
+  if (possible === null) return `Whether ${name} could be drawn is not in the log.`;
+  if (own) return possible ? `${name} could have been drawn.` : `${name} could not be chosen.`;
+  return `With these settings ${name} ${possible ? "could be drawn" : "could not be chosen"}.`;
+}
+
+/** @returns {{rank: number, logit: number, warm: number, share: number}|null} `warm`: after temperature, `share`: after the filters */
+function standing({ logits, temperature, topP, settings, greedy }, asked) {
+  const { rank, logit: given } = asked;
+  const logit = logits.listed[rank] ?? given;
+  if (rank < 0 || logit === undefined) return null;
+  const ratio = Math.exp((logit - logits.listed[0]) / (greedy ? 1 : settings.temperature));
+  const share = rank < topP.kept ? topP.shares[0] * ratio : 0;
+  return { rank, logit, warm: temperature.shares[0] * ratio, share };
+}
+
+function knownFacts({ vocab, settings, greedy }, { rank, logit, warm }, name) {
+  const at = greedy || settings.temperature === 1 ? "" : ` at temperature ${settings.temperature}`;
+  const order = rank === 0 ? "the largest" : `number ${integer(rank + 1)}`;
+  return `${name} has logit ${fixed(logit, 2)}, ${order} of ${integer(vocab)}: ${percent(warm, warm < 0.001 ? 4 : 1)}${at}.`;
+}
+
+function unlistedFacts({ logits, temperature, vocab }, name) {
+  const { listed } = logits;
+  const least = percent(temperature.shares[listed.length - 1], 3);
+  return `${name} is not among the ${listed.length} largest of ${integer(vocab)} logits: its own is at most ${fixed(listed.at(-1), 2)}, its probability at most ${least}.`;
+}
+
+function greedyReason({ logits }, known) {
+  if (known?.rank === 0) return { possible: true, because: "Greedy always takes the largest." };
+  const gap = known ? `, here ${fixed(logits.listed[0] - known.logit, 2)} higher` : "";
+  return { possible: false, because: `Greedy always takes the largest logit${gap}: no other has a chance.` };
+}
+
+function sampledReason({ settings, topK, topP, logits }, known, took) {
+  const { top_k: k, top_p: p } = settings;
+  const rank = known?.rank ?? logits.listed.length;
+  if (rank >= topK.kept) {
+    return { possible: false, because: `top-k ${k} keeps only the ${integer(k)} largest: it was cut there.` };
+  }
+  if (rank >= topP.kept) {
+    const before = `the ${integer(topP.kept)} largest already hold ${percent(1 - topP.cutMass)}`;
+    return {
+      possible: false,
+      because: `top-p ${p} keeps the fewest that together reach ${percent(p, 0)}; ${before}: it was cut there.`,
+    };
+  }
+  if (!known) return { possible: null, because: "The filters reach past the listed tokens." };
+  const passed = `It passed every filter and held ${percent(known.share, known.share < 0.001 ? 4 : 1)} of what could be drawn`;
+  if (took) return { possible: true, because: `${passed}: the seed’s number fell on it.` };
+  const odds =
+    known.share > 0.5
+      ? "more draws fall on it than on all others"
+      : `about one draw in ${integer(Math.round(1 / known.share))}`;
+  return { possible: true, because: `${passed}: ${odds}.` };
+}

@@ -1,0 +1,55 @@
+/** The next token, large: the path from logits to the pick, why a token was or was not taken, beam search, and training beside it. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { integer, percent, quoted } from "../../../shared/facts/format.js";
+import { Badge } from "../../../shared/ui/badge.js";
+import { OpenView } from "../../../shared/ui/open-view.js";
+import { WhatIf } from "../../next-token/what-if.js";
+import { BeamSearch } from "./beam-search.js";
+import { PathTable } from "./path-table.js";
+import { pathRows, tokenPath } from "./token-path.js";
+import { Training } from "./training.js";
+import { useAsked } from "./use-asked.js";
+import { Why } from "./why.js";
+
+/** Rows of candidates, the chosen one and the one asked about among them. */
+const ROWS = 10;
+
+export function TokensView({ state, dispatch, controller, client }) {
+  const { run, step, branching, sampling } = state;
+  const { text, asked, found, onText, onAsk, onPress } = useAsked(state, client);
+  const shown = run.steps[step];
+  const used = run.open.sampling;
+  const settings = state.whatIf ?? used;
+  const path = useMemo(() => tokenPath(shown, settings, used), [shown, settings, used]);
+  const askedRow = asked && asked.rank < shown.topIds.length ? asked : null;
+  const rows = pathRows(shown.data.top_tokens, ROWS, [path.chosen, askedRow]);
+  return html`
+    <div class="tokens-head">
+      <h2>${headline(path, shown.data)} <${Badge} origin="computed" /></h2>
+      <${OpenView} view="model" dispatch=${dispatch}>What would each layer have said?<//>
+      <${WhatIf} settings=${settings} used=${used} next=${sampling} dispatch=${dispatch} />
+    </div>
+    <${PathTable}
+      path=${path} rows=${rows} run=${run} step=${step} asked=${asked?.token ?? null} branching=${branching}
+      onAsk=${onPress} onBranch=${controller.branch} dispatch=${dispatch}
+    />
+    <${Why}
+      path=${path} run=${run} step=${step} text=${text} most=${state.limits.word_chars} found=${found} asked=${asked} branching=${branching}
+      onText=${onText} onAsk=${onAsk} onBranch=${controller.branch}
+    />
+    <${BeamSearch} state=${state} client=${client} />
+    <${Training} key=${run.id} state=${state} client=${client} />
+  `;
+}
+
+function headline({ chosen, vocab }, { token, filters }) {
+  const name = quoted(token);
+  if (token.forced) return `${name} comes next because this branch was given it`;
+  if (filters.kept_top_p === 1 || token.prob === token.raw_prob) {
+    return `${name} comes next: of ${integer(vocab)} tokens it has the largest logit`;
+  }
+  const rank = chosen.rank >= 0 ? `, number ${chosen.rank + 1} by logit` : "";
+  return `${name} comes next${rank}: drawn with ${percent(token.prob)} from ${integer(filters.kept_top_p)} that were left`;
+}

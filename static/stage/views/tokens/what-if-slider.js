@@ -1,0 +1,64 @@
+/** One setting of sampling over its column: a slider, and a field to type the number in. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { integer } from "../../../shared/facts/format.js";
+import { kAt, kStops, placeOfK } from "./k-scale.js";
+
+const SETTINGS = {
+  temperature: { label: "temperature", field: "temperature", least: 0.1, most: 2, step: 0.05 },
+  top_p: { label: "top-p", field: "top_p", least: 0.05, most: 1, step: 0.01 },
+};
+
+/**
+ * Moving one asks what drawing by chance would do, also of a greedy run.
+ *
+ * @param {{name: "temperature"|"top_k"|"top_p", settings: Object, vocab: number, dispatch: Function}} props
+ */
+export function WhatIfSlider({ name, settings, vocab, dispatch }) {
+  const greedy = settings.strategy === "greedy";
+  const set = (value) => dispatch({ type: "whatIf", patch: { strategy: "sample", [name]: value } });
+  const parts = { settings, greedy, set };
+  return name === "top_k"
+    ? html`<${TopK} ...${parts} vocab=${vocab} />`
+    : html`<${Linear} ...${parts} ...${SETTINGS[name]} />`;
+}
+
+function Linear({ settings, greedy, set, label, field, least, most, step }) {
+  const value = settings[field];
+  const onInput = ({ currentTarget }) => {
+    const typed = currentTarget.valueAsNumber;
+    if (Number.isFinite(typed)) set(Math.min(most, Math.max(least, typed)));
+  };
+  const bounds = { min: least, max: most, step, value, onInput };
+  return html`<div class="what-if">
+    <input type="range" ...${bounds} aria-label=${`Slide ${label}`} aria-valuetext=${worded(value, greedy)} />
+    <input type="number" ...${bounds} aria-label=${`What-if ${label}`} />
+    <small>${greedy ? "not used by greedy" : field === "top_p" && value >= 1 && "off"}</small>
+  </div>`;
+}
+
+/** From 1 to the whole vocabulary: on a line of equal steps everything of interest would be in its first pixel. */
+function TopK({ settings, greedy, set, vocab }) {
+  const stops = useMemo(() => kStops(vocab), [vocab]);
+  const k = settings.top_k;
+  const onSlide = ({ currentTarget }) => set(kAt(stops[currentTarget.valueAsNumber], vocab));
+  const onType = ({ currentTarget }) => {
+    const typed = currentTarget.valueAsNumber;
+    if (typed >= 1) set(kAt(typed, vocab));
+  };
+  return html`<div class="what-if">
+    <input
+      type="range" min="0" max=${stops.length - 1} step="1" value=${placeOfK(stops, k)} onInput=${onSlide}
+      aria-label="Slide top-k" aria-valuetext=${worded(k || `${integer(vocab)}, off`, greedy)}
+    />
+    <input
+      type="number" min="1" max=${vocab} step="1" value=${k || ""} placeholder="off" onInput=${onType} aria-label="What-if top-k"
+    />
+    <small>${greedy ? "not used by greedy" : k ? "" : "keeps all"}</small>
+  </div>`;
+}
+
+function worded(value, greedy) {
+  return greedy ? `${value}, not used by greedy` : String(value);
+}

@@ -1,0 +1,55 @@
+/** All numbers of a row as cells, in lines from left to right, in the colours of signed numbers. */
+
+import { html } from "htm/preact";
+import { useCallback, useState } from "preact/hooks";
+import { largestSize, signedShade } from "../../shared/draw/tiles.js";
+import { counted, significant } from "../../shared/facts/format.js";
+import { Surface } from "../../shared/ui/surface.js";
+import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
+import { useTheme } from "../../shared/ui/use-theme.js";
+
+const COLUMNS = 96;
+const LINE_PX = 13;
+const MOST_PX = 234;
+/** Cells stand apart from this width on. */
+const APART_PX = 4;
+
+/** @param {{row: number[]}} props */
+export function RowPicture({ row }) {
+  const [ref, size] = useSize();
+  const theme = useTheme();
+  const ratio = useRatio();
+  const [at, setAt] = useState(null);
+  const lines = Math.ceil(row.length / COLUMNS);
+  const height = Math.min(LINE_PX * lines, MOST_PX);
+  const width = size?.width ?? 0;
+  const draw = useCallback(
+    (context) => drawCells(context, row, theme.signed.css, { width, height, lines }),
+    [row, theme, width, height, lines],
+  );
+  const [low, high] = [Math.min(...row), Math.max(...row)].map(significant);
+  const said = `${counted(row.length, "number")} from ${low} to ${high}`;
+  const onPointerMove = (event) => {
+    const { x, y } = pointInside(event);
+    const index = Math.floor((y / height) * lines) * COLUMNS + Math.floor((x / width) * COLUMNS);
+    setAt(index < row.length ? index : null);
+  };
+  return html`<figure>
+    <div
+      ref=${ref} style=${`height:${height}px`} role="img" aria-label=${`${said}, a cell each`}
+      onPointerMove=${onPointerMove} onPointerLeave=${() => setAt(null)}
+    >${width > 0 && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}</div>
+    <figcaption>${said}: rose below zero, olive above.${at !== null && html` <b class="number">Number ${at}: ${significant(row[at])}</b>`}</figcaption>
+  </figure>`;
+}
+
+function drawCells(context, row, colours, { width, height, lines }) {
+  const [wide, high] = [width / COLUMNS, height / lines];
+  const gap = wide >= APART_PX ? 1 : 0;
+  const largest = largestSize(row);
+  context.clearRect(0, 0, width, height);
+  row.forEach((value, index) => {
+    context.fillStyle = colours[signedShade(value, largest)];
+    context.fillRect((index % COLUMNS) * wide, Math.floor(index / COLUMNS) * high, wide - gap, high - gap);
+  });
+}

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keptAs, rounding, shortDtype, weightElementBytes } from "../../../../static/shared/facts/dtypes.js";
+
+const USUAL = { dtype: "float32", element_bytes: 4, weight_dtype: "float32" };
+const ROUNDED = { ...USUAL, weight_dtype: "bfloat16" };
+
+test("weights that are kept as all else is need no word of their own", () => {
+  assert.deepEqual([weightElementBytes(USUAL), keptAs(USUAL)], [4, "float32"]);
+  assert.equal(rounding(USUAL), "float32 rounding");
+});
+
+test("weights in bfloat16 take half, and what is multiplied with them is rounded", () => {
+  assert.equal(weightElementBytes(ROUNDED), 2);
+  assert.equal(keptAs(ROUNDED), "float32 with weights in bfloat16");
+  assert.match(rounding(ROUNDED), /to bf16 of what is multiplied with weights/);
+});
+
+test("a dtype without a short name keeps its own", () => {
+  assert.deepEqual(["float32", "bfloat16", "int3"].map(shortDtype), ["fp32", "bf16", "int3"]);
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ending, reasonOfClose } from "../../../../static/shared/facts/endings.js";
+import { isWord, tellingLook } from "../../../../static/shared/facts/opening-head.js";
+import { decodeFrame } from "../../../../static/shared/log/frames.js";
+import { Run } from "../../../../static/shared/log/run.js";
+import { smallRun } from "../../support/wire.js";
+
+const run = new Run("r1");
+for (const payload of smallRun()) run.push(decodeFrame(payload));
+
+const NAMES = ["a", "b", "c", "d", "e"];
+
+const handmade = (rows) => ({
+  layers: rows.length,
+  heads: 1,
+  promptLength: rows[0].length,
+  tokens: rows[0].at(-1).map((_, position) => ({ text: NAMES[position], special: false })),
+  row: (layer, _head, query) => Uint8Array.from(rows[layer][query]),
+  weight: (layer, _head, query, key) => (rows[layer][query][key] / 255) ** 2,
+});
+
+test("a run opens with the head that looks at something other than the first token, itself or its neighbour", () => {
+  const firstToken = [[255], [255, 1], [255, 1, 1], [255, 1, 2, 1]];
+  const neighbour = [[255], [1, 255], [1, 250, 1], [1, 3, 250, 1]];
+  const farther = [[255], [1, 255], [1, 1, 1], [1, 120, 1, 1]];
+  assert.deepEqual(tellingLook(handmade([firstToken, neighbour, farther])), { layer: 2, head: 0, query: 3, key: 1 });
+});
+
+test("a look can be asked to be from a word to a word", () => {
+  const run = handmade([[[255], [1, 255], [1, 1, 1], [1, 120, 1, 1], [1, 90, 200, 1, 1]]]);
+  assert.deepEqual(tellingLook(run, isWord), { layer: 0, head: 0, query: 4, key: 2 });
+  run.tokens[2].text = "?";
+  assert.deepEqual(tellingLook(run, isWord), { layer: 0, head: 0, query: 3, key: 1 });
+  run.tokens[1].special = true;
+  assert.equal(tellingLook(run, isWord), null);
+});
+
+test("a prompt too short for such a look has no telling head", () => {
+  assert.equal(tellingLook(handmade([[[255], [1, 255]]])), null);
+});
+
+test("endings in words; only a run that broke off has a reason to tell", () => {
+  assert.equal(ending(null), "");
+  assert.match(ending({ reason: "length" }), /limit/);
+  assert.equal(reasonOfClose(run), null);
+  const failed = reasonOfClose({ steps: [{}], close: { reason: "failed", error: "The disk is full." } });
+  assert.match(failed.detail, /The disk is full\..*1 step /);
+});

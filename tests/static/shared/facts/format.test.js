@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as format from "../../../../static/shared/facts/format.js";
+import { token } from "../../support/wire.js";
+
+const bytesToken = (hex) => ({ id: 1, text: "\ufffd", bytes: hex, special: false });
+
+test("a token shows its spaces, newlines and tabs", () => {
+  assert.equal(format.tokenText(token(" animal")), "·animal");
+  assert.equal(format.tokenText(token("    ")), "····");
+  assert.equal(format.tokenText(token("\n\n")), "⏎⏎");
+  assert.equal(format.tokenText(token("\tx")), "⇥x");
+});
+
+test("bytes that are not UTF-8 by themselves are written as escapes, those that are stay characters", () => {
+  assert.equal(format.tokenText(bytesToken("f09f")), "\\xF0\\x9F");
+  assert.equal(format.tokenText(bytesToken("20f09f")), "·\\xF0\\x9F");
+  assert.equal(format.tokenText(bytesToken("c3a9")), "é");
+  assert.equal(format.tokenText(bytesToken("f09f97bc")), "🗼");
+  assert.equal(format.tokenText(bytesToken("97bc41")), "\\x97\\xBCA");
+  assert.equal(format.tokenText(bytesToken("c041")), "\\xC0A");
+  assert.equal(format.tokenText(bytesToken("eda080")), "\\xED\\xA0\\x80");
+});
+
+test("controls, direction marks and zero-width characters can be seen", () => {
+  assert.equal(format.tokenText(token("\u0007")), "\\x07");
+  assert.equal(format.tokenText(token("a\u202eb")), "a\\u{202E}b");
+  assert.equal(format.tokenText(token("\u200b")), "\\u{200B}");
+  assert.equal(format.tokenText(token("\u00a0")), "␣");
+  assert.equal(format.tokenText(token("\u3000x")), "\\u{3000}x");
+  assert.equal(format.tokenText(token("\ufeff")), "\\u{FEFF}");
+  assert.equal(format.tokenText(token("\u0301")), "◌\u0301");
+});
+
+test("markup stays text, a special token its name, an empty token is not invisible", () => {
+  assert.equal(format.tokenText(token("<b>&amp;</b>")), "<b>&amp;</b>");
+  assert.equal(format.tokenText({ id: 1, text: "<|im_start|>", bytes: "00", special: true }), "<|im_start|>");
+  assert.equal(format.tokenText(token("")), "∅");
+});
+
+test("a long token is cut at whole characters", () => {
+  assert.equal(format.tokenLabel(token("🗼".repeat(200)), 5), "🗼🗼🗼🗼…");
+  assert.equal(format.tokenLabel(token("abcde"), 5), "abcde");
+});
+
+test("a quoted token loses the space it starts with, unless it is nothing else", () => {
+  assert.equal(format.quoted(token(" it")), "“it”");
+  assert.equal(format.quoted(token(" ")), "“·”");
+});
+
+test("numbers carry separators, a true minus and no minus zero", () => {
+  assert.equal(format.integer(1474560), "1,474,560");
+  assert.equal(format.fixed(-2.5, 2), "−2.50");
+  assert.equal(format.fixed(-0.001, 2), "0.00");
+  assert.equal(format.significant(0), "0");
+  assert.equal(format.significant(12.345), "12.3");
+  assert.equal(format.significant(22987.4), "22,987");
+});
+
+test("right-to-left letters do not reorder the sentence around them", () => {
+  const quoted = (text) => format.quoted({ text, bytes: Buffer.from(text).toString("hex"), special: false });
+  assert.equal(quoted(" \u05e9\u05dc"), "“\u2068\u05e9\u05dc\u2069”");
+  assert.equal(quoted(" it"), "“it”");
+});
+
+test("a share that is not zero never reads as zero", () => {
+  assert.equal(format.percent(0.222), "22.2\u202f%");
+  assert.equal(format.percent(0), "0.0\u202f%");
+  assert.equal(format.percent(0.0001), "<\u202f0.1\u202f%");
+  assert.equal(format.percent(0.7506, 0), "75\u202f%");
+});
+
+test("bytes, counts and times have their unit", () => {
+  assert.equal(format.bytes(46080), "46,080\u202fB");
+  assert.equal(format.bytesShort(538060416), "538\u202fMB");
+  assert.equal(format.bytesShort(512), "512\u202fB");
+  assert.equal(format.short(2.7e8, "FLOP"), "270\u202fMFLOP");
+  assert.equal(format.milliseconds(0.4213), "0.42\u202fms");
+  assert.equal(format.milliseconds(8.4), "8.4\u202fms");
+  assert.equal(format.milliseconds(1240), "1.24\u202fs");
+  assert.equal(format.counted(1, "token"), "1 token");
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compareTwin, logitDifference, rowsWithoutCache, twinAmong } from "../../../../static/shared/facts/twins.js";
+
+const PROMPT = 3;
+
+function step(at, { rows, token = at, logits = { 1: 5, 2: 4, 3: 3 }, ms = 10, known = true }) {
+  const order = Object.entries(logits).sort(([, a], [, b]) => b - a);
+  return {
+    firstQuery: at === 0 ? 0 : PROMPT + at - 1,
+    rows: at === 0 ? PROMPT : 1,
+    topIds: Int32Array.from(order, ([id]) => Number(id)),
+    topLogits: Float32Array.from(order, ([, logit]) => logit),
+    data: {
+      ...(known && { rows_computed: rows }),
+      ms: { forward: ms },
+      flops: 100 * rows,
+      bytes_read: 1000,
+      token: { id: token },
+    },
+  };
+}
+
+const cached = () => ({ steps: [0, 1, 2].map((at) => step(at, { rows: at ? 1 : PROMPT })) });
+const twinOf = (parts = {}) => ({
+  steps: [0, 1, 2].map((at) => step(at, { rows: PROMPT + at, ms: 20, ...parts[at] })),
+});
+
+test("logits are compared by token, whatever their order, and only those both list", () => {
+  const a = step(0, { rows: 1, logits: { 1: 5, 2: 4, 3: 3 } });
+  const b = step(0, { rows: 1, logits: { 2: 5.5, 1: 5.25, 9: 3 } });
+  assert.deepEqual(logitDifference(a, b), { largest: 1.5, compared: 2 });
+});
+
+test("totals and each step's rows, work and time are both runs' own", () => {
+  const found = compareTwin(cached(), twinOf());
+  assert.deepEqual(found.cached, { rows: 5, flops: 500, read: 3000 });
+  assert.deepEqual(found.twin, { rows: 12, flops: 1200, read: 3000 });
+  assert.equal(found.again, 7);
+  assert.deepEqual(
+    found.steps.map(({ again }) => again),
+    [0, 3, 4],
+  );
+  assert.equal(found.parting, null);
+  assert.deepEqual(found.logits, { largest: 0, compared: 3, of: 3 });
+});
+
+test("times are those of the steps that nothing disturbed on either side, if they are half of them or more", () => {
+  const disturb = (run, ...steps) => {
+    for (const at of steps) run.steps[at].data.conditions = { disturbed: true, others: 0, waiting: 0.5 };
+    return run;
+  };
+  const times = (mine, its) => compareTwin(disturb(cached(), ...mine), disturb(twinOf(), ...its)).times;
+  assert.deepEqual(times([], []), { steps: 3, cached: 30, twin: 60, disturbed: false });
+  assert.deepEqual(times([1], []), { steps: 2, cached: 20, twin: 40, disturbed: false });
+  assert.deepEqual(times([1], [1]), { steps: 2, cached: 20, twin: 40, disturbed: false });
+  assert.deepEqual(times([1], [2]), { steps: 3, cached: 30, twin: 60, disturbed: true });
+});
+
+test("a growing twin is compared over the steps it has", () => {
+  const found = compareTwin(cached(), { steps: twinOf().steps.slice(0, 2) });
+  assert.equal(found.steps.length, 2);
+  assert.equal(found.cached.rows, 4);
+  assert.equal(found.twin.rows, 7);
+});
+
+test("the largest difference is that of the worst step", () => {
+  const found = compareTwin(cached(), twinOf({ 1: { logits: { 1: 5, 2: 4.25, 3: 3 } } }));
+  assert.equal(found.logits.largest, 0.25);
+  assert.equal(found.steps[1].logits.largest, 0.25);
+  assert.equal(found.steps[2].logits.largest, 0);
+});
+
+test("after the texts part, logits answer different questions and are not compared", () => {
+  const found = compareTwin(cached(), twinOf({ 1: { token: 77 }, 2: { logits: { 1: 99 } } }));
+  assert.equal(found.parting, 1);
+  assert.equal(found.steps[1].logits.largest, 0, "the step that parts still had the same tokens behind it");
+  assert.equal(found.steps[2].logits, null);
+  assert.equal(found.logits.largest, 0);
+});
+
+test("what a run would compute without a cache is every position again, from older logs too", () => {
+  assert.deepEqual(rowsWithoutCache(cached()), { cached: 5, without: 3 + 4 + 5, again: 7 });
+  const old = { steps: [0, 1].map((at) => step(at, { rows: 0, known: false })) };
+  assert.equal(rowsWithoutCache(old).cached, PROMPT + 1);
+});
+
+test("of a family the newest whole twin of this run and kind is shown", () => {
+  const twin = (id, created, parts = {}) => ({
+    id,
+    created,
+    reason: "length",
+    study: { kind: "twin", of: "r", cache: "none" },
+    ...parts,
+  });
+  const runs = [
+    { id: "r", created: "1", reason: "length", study: null },
+    twin("old", "2"),
+    twin("new", "3"),
+    twin("stopped", "4", { reason: "stopped" }),
+    twin("other", "5", { study: { kind: "twin", of: "q", cache: "none" } }),
+    twin("forgot", "6", { study: { kind: "twin", of: "r", cache: "forgotten" } }),
+    { id: "beam", created: "7", reason: "length", study: { kind: "beam", of: "r" } },
+  ];
+  assert.equal(twinAmong(runs, "r", "none"), "new");
+  assert.equal(twinAmong(runs, "r", "forgotten"), "forgot");
+  assert.equal(twinAmong(runs.slice(3, 4), "r", "none"), "stopped");
+  assert.equal(twinAmong([...runs, twin("running", "8", { reason: null })], "r", "none"), "running");
+  assert.equal(twinAmong(runs.slice(0, 1), "r", "none"), null);
+});

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { createHash, webcrypto } from "node:crypto";
+import { test } from "node:test";
+import { deflateSync } from "node:zlib";
+import { createClient } from "../../../../static/shared/log/client.js";
+import { fileSource } from "../../../../static/shared/log/file-source.js";
+import { encode, smallRun } from "../../support/wire.js";
+
+const FRAMES = smallRun();
+const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const base64 = (bytes) => Buffer.from(bytes).toString("base64");
+const values = (step, layer) =>
+  encode({
+    kind: "values",
+    seq: step * 2 + layer,
+    data: { step, layer, level: "qkv" },
+    tensors: { q: ["F32", [1, 1, 1], [step + layer / 10]] },
+  });
+
+/** A page with a run inside; `change` may spoil the texts of its elements. */
+function page({ change = () => {}, subtle = webcrypto.subtle } = {}) {
+  const texts = new Map(FRAMES.map((payload, seq) => [`part-${seq}`, base64(deflateSync(payload))]));
+  const manifest = {
+    id: "s1",
+    parts: FRAMES.map((payload, seq) => ({ seq, bytes: payload.length, sha256: sha256(payload) })),
+    values: { level: "qkv", parts: [] },
+  };
+  for (const step of [0, 1]) {
+    for (const layer of [0, 1]) {
+      texts.set(`values-${step}-${layer}`, base64(values(step, layer)));
+      manifest.values.parts.push({ step, layer, sha256: sha256(values(step, layer)) });
+    }
+  }
+  change(texts, manifest);
+  return fileSource({
+    manifest,
+    glossary: { token: { name: "token", text: "a piece" } },
+    textOf: (id) => texts.get(id) ?? null,
+    subtle,
+  });
+}
+
+function watch(fetch) {
+  const got = { seqs: [], problems: [] };
+  const client = createClient({
+    fetch,
+    connect: () => assert.fail("a file has no socket"),
+    saved: { id: "s1", run: "r1" },
+  });
+  return new Promise((resolve) => {
+    client.watch("r1", -1, {
+      onFrame: ({ seq, kind }) => {
+        got.seqs.push(seq);
+        if (kind === "close") resolve(got);
+      },
+      onConnection: () => {},
+      onProblem: (problem) => {
+        got.problems.push(problem);
+        resolve(got);
+      },
+    });
+  });
+}
+
+const all = FRAMES.map((_, seq) => seq);
+const flip = (id) => (texts) => {
+  const bytes = Buffer.from(texts.get(id), "base64");
+  bytes[bytes.length >> 1] ^= 1;
+  texts.set(id, base64(bytes));
+};
+
+test("a run is read out of its file by the client that reads it from a server", async () => {
+  assert.deepEqual(await watch(page()), { seqs: all, problems: [] });
+});
+
+for (const [what, change] of Object.entries({
+  "flipped in a bit": flip("part-3"),
+  missing: (texts) => texts.delete("part-3"),
+  "no base64": (texts) => texts.set("part-3", "!"),
+  "of another run": (texts) => texts.set("part-3", texts.get("part-2")),
+})) {
+  test(`a part that is ${what} is named, once what comes before it is shown`, async () => {
+    const { seqs, problems } = await watch(page({ change }));
+    assert.deepEqual(seqs, [0, 1, 2]);
+    assert.deepEqual(
+      problems.map(({ status, field }) => [status, field]),
+      [[500, "parts[3]"]],
+    );
+  });
+}
+
+test("where the browser has no digest, a page shows what it has", async () => {
+  assert.deepEqual((await watch(page({ subtle: undefined }))).seqs, all);
+});
+
+test("exact values are there by step and layer, or all of a layer", async () => {
+  const fetch = page();
+  const one = new Uint8Array(await (await fetch("/api/sessions/s1/values?step=1&layer=1")).arrayBuffer());
+  assert.deepEqual(one, values(1, 1));
+  const layer = await (await fetch("/api/sessions/s1/values?layer=0")).arrayBuffer();
+  assert.equal(layer.byteLength, 8 + values(0, 0).length + values(1, 0).length);
+});
+
+test("damaged values are named", async () => {
+  const response = await page({ change: flip("values-1-0") })("/api/sessions/s1/values?step=1&layer=0");
+  assert.equal(response.status, 500);
+  assert.equal((await response.json()).field, "values[step 1, layer 0]");
+});
+
+test("what is not in the file is refused as what another model would give", async () => {
+  for (const path of ["/head?step=0&layer=0&head=0", "/lens?step=0", "/values?step=9&layer=0"]) {
+    assert.equal((await page()(`/api/sessions/s1${path}`)).status, 409);
+  }
+  const bare = page({ change: (_, manifest) => Object.assign(manifest, { values: null }) });
+  assert.equal((await bare("/api/sessions/s1/values?layer=0")).status, 409);
+});
+
+test("the glossary and the manifest are there", async () => {
+  const client = createClient({ fetch: page(), connect: () => null });
+  assert.equal((await client.glossary({})).token.text, "a piece");
+  assert.equal((await client.manifest("s1", {})).id, "s1");
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { headFocus } from "../../../../static/stage/inspector/focus.js";
+import { cacheAccount } from "../../../../static/stage/kv-cache/facts.js";
+import { shelfOf } from "../../../../static/stage/kv-cache/shelf-columns.js";
+import { decodeFrame } from "../../../../static/shared/log/frames.js";
+import { Run } from "../../../../static/shared/log/run.js";
+import { addRows, emptyTally, headsWorthSeeing } from "../../../../static/stage/look-here/heads-worth-seeing.js";
+import { factsAt } from "../../../../static/stage/map/facts.js";
+import { mapView, normRanges } from "../../../../static/stage/map/scene.js";
+import { createStore } from "../../../../static/shared/state/store.js";
+import { timeFacts } from "../../../../static/stage/time/facts.js";
+import { narrate } from "../../../../static/stage/timeline/narration.js";
+import { blockScene } from "../../../../static/stage/views/block/scene.js";
+import { sentence } from "../../../../static/stage/views/block/words.js";
+import { madeRun } from "../../support/made-run.js";
+import { smallRun, token } from "../../support/wire.js";
+
+/** Two of the prompt's four tokens were read from the cache. */
+const run = madeRun({
+  words: ["The", " cat", " sat", " on", " it", " now"],
+  promptLength: 4,
+  reused: 2,
+  row: (_layer, _head, query) => new Array(query + 1).fill(255).map((shade, key) => (key === 0 ? shade : 0)),
+  steps: { 0: { token: { ...token(" it"), prob: 0.5 } } },
+});
+
+test("a run whose log says that rows were read has those that it computed, each where it stands", () => {
+  const folded = new Run("r1");
+  const frames = smallRun({ read: true }).map(decodeFrame);
+  for (const frame of frames.slice(0, 2)) folded.push(frame);
+  assert.deepEqual([folded.reused, folded.prefillRows, folded.partialRows, folded.positions], [2, 1, 1, 0]);
+  for (const frame of frames.slice(2)) folded.push(frame);
+  assert.deepEqual(
+    folded.steps.map(({ firstQuery, rows }) => [firstQuery, rows]),
+    [
+      [2, 1],
+      [3, 1],
+      [4, 1],
+    ],
+  );
+  assert.equal(folded.row(0, 0, 1), null);
+  assert.equal(folded.kNorm(0, 0, 1), null);
+  assert.equal(folded.row(0, 0, 2).length, 3);
+  assert.deepEqual(
+    [1, 2, 3].map((position) => folded.isComputedIn(0, position)),
+    [false, true, false],
+  );
+  assert.deepEqual(
+    [1, 2, 3].map((position) => folded.rowInStep(position)),
+    [1, 2, 0],
+  );
+});
+
+test("a row that was read is not to be chosen: the next one is", () => {
+  const folded = new Run("r1");
+  for (const frame of smallRun({ read: true }).map(decodeFrame)) folded.push(frame);
+  const store = createStore();
+  store.dispatch({ type: "opened", run: folded, playing: false });
+  store.dispatch({ type: "select", selection: { layer: 0, head: 0, query: 0, key: 0 } });
+  assert.equal(store.state().selection.query, 2);
+  assert.deepEqual([headFocus(store.state()).query, headFocus(store.state()).key], [2, 0]);
+});
+
+test("one sentence says how many tokens of the prompt were read and how many were computed", () => {
+  assert.match(narrate(run, 0), /2 of 4 prompt tokens were read from the cache.*; 2 were computed, which added 512.B/);
+});
+
+test("the first step has the rows that it computed, after those that were there", () => {
+  const view = mapView(run, 0);
+  assert.deepEqual([view.firstQuery, view.positions, view.reused], [2, 4, 2]);
+  const { kept, fresh } = shelfOf({ run, step: 0, settled: 0, reveal: run.layers });
+  assert.deepEqual([kept, fresh], [2, 2]);
+  const { written } = cacheAccount(run, 0);
+  assert.equal(written.measured, written.formula);
+  assert.equal(timeFacts(run, 0).prefill.tokens, 2);
+});
+
+test("scales are those of the rows that were computed", () => {
+  const { k } = normRanges(run);
+  assert.ok(k.low >= 3, `the least length of a row that was computed is 3, not ${k.low}`);
+});
+
+test("a place of a row that was read says so, and has no length", () => {
+  const column = factsAt(run, 0, { group: "residual", layer: 0, positions: [1, 1] });
+  assert.equal(column.value, "its length is not in the log");
+  assert.match(column.notes[0], /never computed in this run/);
+  const key = factsAt(run, 2, { group: "cache", layer: 0, kind: "K", kvHead: 0, positions: [0, 0] });
+  assert.match(key.notes[0], /an earlier run computed it/);
+  const look = factsAt(run, 0, { group: "attention", layer: 0, head: 0, keys: [0, 0], queries: [1, 1] });
+  assert.equal(look.value, "read from the cache");
+});
+
+test("heads are measured over the rows that were computed", () => {
+  const tally = emptyTally(run);
+  for (const _ of addRows(tally, run, run.positions)) assert.ok(true);
+  const first = headsWorthSeeing(tally, run).find(({ kind }) => kind === "first");
+  assert.equal(first.share, 1);
+  assert.match(first.sentence, /4 queries/);
+});
+
+test("an opened layer counts the columns that stood there", () => {
+  const scene = blockScene(run, { layer: 1, query: 3 }, null);
+  assert.deepEqual([scene.rows, scene.stood, scene.positions], [2, 2, 4]);
+  const said = sentence(scene);
+  assert.match(said.strong, /2 rows go through layer 1 at once/);
+  assert.match(said.text, /number 4 of 4/);
+  assert.match(said.cached, /2 columns of K and V reused, from an earlier run/);
+});

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decodeFrame } from "../../../../static/shared/log/frames.js";
+import { Run } from "../../../../static/shared/log/run.js";
+import { cell, encode, smallRun } from "../../support/wire.js";
+
+const frames = smallRun().map(decodeFrame);
+
+function runAfter(count) {
+  const run = new Run("r1");
+  for (const frame of frames.slice(0, count)) run.push(frame);
+  return run;
+}
+
+test("a run is folded from its frames", () => {
+  const run = runAfter(frames.length);
+  assert.equal(run.steps.length, 3);
+  assert.equal(run.positions, 5);
+  assert.equal(run.promptLength, 3);
+  assert.deepEqual(
+    run.tokens.map(({ text }) => text),
+    ["a", " b", " c", " d", " e", " f"],
+  );
+  assert.deepEqual(
+    run.steps.map(({ firstQuery, rows }) => [firstQuery, rows]),
+    [
+      [0, 3],
+      [3, 1],
+      [4, 1],
+    ],
+  );
+  assert.deepEqual([...run.steps[1].topIds], [7, 8]);
+  assert.equal(run.close.reason, "length");
+  assert.equal(run.nextSeq, 9);
+});
+
+test("a row is found whichever part of a step it came in", () => {
+  const run = runAfter(frames.length);
+  for (const layer of [0, 1]) {
+    for (const head of [0, 1]) {
+      for (let query = 0; query < 5; query++) {
+        const expected = Array.from({ length: query + 1 }, (_, key) => cell(layer, head, query, key));
+        assert.deepEqual([...run.row(layer, head, query)], expected, `layer ${layer} head ${head} query ${query}`);
+      }
+    }
+  }
+});
+
+test("a weight undoes the companding; masked and absent cells are null", () => {
+  const run = runAfter(frames.length);
+  assert.equal(run.weight(1, 0, 2, 1), (cell(1, 0, 2, 1) / 255) ** 2);
+  assert.equal(run.weight(1, 0, 2, 3), null);
+  assert.equal(run.weight(1, 0, 5, 0), null);
+  assert.equal(run.weight(2, 0, 1, 0), null);
+  assert.equal(run.weight(0, -1, 1, 0), null);
+});
+
+test("norms are found by layer, head and position", () => {
+  const run = runAfter(frames.length);
+  const bits = (i) => 1 + i / 1024;
+  assert.equal(run.kNorm(0, 0, 1), bits(1));
+  assert.equal(run.kNorm(1, 0, 1), bits(3));
+  assert.equal(run.vNorm(1, 0, 2), bits(1));
+  assert.equal(run.residualNorm(1, 0), bits(2));
+  assert.equal(run.qNorm(0, 1, 1), bits(103));
+  assert.equal(run.qNorm(1, 1, 2), bits(103));
+  assert.equal(run.qNorm(1, 0, 4), bits(102));
+  assert.equal(run.qNorm(0, 2, 1), null);
+  assert.equal(run.qNorm(0, 0, 5), null);
+  assert.equal(run.kNorm(0, 1, 1), null);
+  assert.equal(run.residualNorm(0, 9), null);
+});
+
+test("a log from before lengths of Q were kept has none and is read all the same", () => {
+  const run = new Run("r1");
+  for (const frame of frames) {
+    const { q_norm: _, ...tensors } = frame.tensors;
+    run.push({ ...frame, tensors });
+  }
+  assert.equal(run.qNorm(0, 0, 1), null);
+  assert.equal(run.kNorm(0, 0, 1), 1 + 1 / 1024);
+});
+
+test("nothing of a step is there before its step frame, except how many rows have come", () => {
+  const partial = runAfter(2);
+  assert.equal(partial.partialRows, 2);
+  assert.equal(partial.row(0, 0, 0), null);
+  assert.equal(partial.positions, 0);
+  assert.equal(runAfter(3).partialRows, 3);
+  const whole = runAfter(4);
+  assert.equal(whole.partialRows, 0);
+  assert.equal(whole.row(0, 0, 2).length, 3);
+});
+
+test("an interrupted run drops the rows of its unfinished step", () => {
+  const run = runAfter(5);
+  run.push(decodeFrame(encode({ kind: "close", seq: 5, data: { reason: "interrupted", error: null, steps: 1 } })));
+  assert.equal(run.steps.length, 1);
+  assert.equal(run.row(0, 0, 3), null);
+  assert.equal(run.partialRows, 0);
+});
+
+test("a frame out of order, of another run or of an unknown kind is refused and changes nothing", () => {
+  const run = runAfter(2);
+  assert.throws(() => run.push(frames[3]), RangeError);
+  assert.throws(() => run.push(frames[1]), RangeError);
+  assert.throws(() => run.push({ ...frames[2], run: "r2" }), RangeError);
+  assert.throws(() => run.push({ ...frames[2], kind: "other" }), RangeError);
+  assert.equal(run.nextSeq, 2);
+});
+
+test("steps and positions map to each other", () => {
+  const run = runAfter(frames.length);
+  assert.deepEqual(
+    [0, 1, 2, 3, 4].map((query) => run.stepOfQuery(query)),
+    [0, 0, 0, 1, 2],
+  );
+  assert.deepEqual(
+    [0, 1, 2].map((step) => run.lastQueryOfStep(step)),
+    [2, 3, 4],
+  );
+});

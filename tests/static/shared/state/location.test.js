@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addressOf, followAddress, readAddress } from "../../../../static/shared/state/address.js";
+import { formatHash, parseHash, presentOfSearch, runOfSearch } from "../../../../static/shared/state/location.js";
+
+test("what is written is read back", () => {
+  const values = { step: 3, layer: 13, head: 8, query: 8, key: 0, view: "head" };
+  assert.equal(formatHash(values), "#step=3&layer=13&head=8&query=8&key=0&view=head");
+  assert.deepEqual(parseHash(formatHash(values)), values);
+});
+
+test("what is not there is not written", () => {
+  assert.equal(formatHash({ step: 0, query: null, key: undefined, other: 4 }), "#step=0");
+  assert.equal(formatHash({}), "");
+});
+
+test("unknown names and malformed values are left out", () => {
+  const hash = "#step=&layer=1e3&head=%20&query=1.5&key=4x&view=%3Cscript%3E&toString=1&valueOf=2&constructor=3";
+  assert.deepEqual(parseHash(hash), {});
+  assert.deepEqual(parseHash("#step=2&layer=x"), { step: 2 });
+  assert.deepEqual(parseHash(""), {});
+});
+
+test("numbers that no run has are brought to the nearest that one may have", () => {
+  assert.deepEqual(parseHash(`#step=-1&layer=99999999&head=-0&query=${"9".repeat(300)}`), {
+    step: 0,
+    layer: 999_999,
+    head: 0,
+    query: 999_999,
+  });
+});
+
+test("the run is named by the address", () => {
+  assert.equal(runOfSearch("?run=abc&x=1"), "abc");
+  assert.equal(runOfSearch(""), null);
+});
+
+test("large type is asked for by a page address, and stays in it", () => {
+  assert.equal(presentOfSearch("?run=a1&present=1"), true);
+  assert.equal(presentOfSearch("?present=yes"), false);
+  const state = { run: { id: "a1", steps: [{}] }, step: 2, selection: { layer: 1 } };
+  assert.equal(addressOf({ ...state, present: true }), "/?run=a1&present=1#step=2&layer=1");
+  assert.equal(addressOf({ ...state, present: false }), "/?run=a1#step=2&layer=1");
+});
+
+const SAVED = { id: "abcdefghij23", run: "a1" };
+
+test("a saved session is named by the path alone, and stands for its run", () => {
+  const at = { pathname: "/s/abcdefghij23", search: "", hash: "#step=2" };
+  assert.deepEqual(readAddress(at, SAVED), { run: "a1", link: { step: 2 } });
+  for (const pathname of ["/", "/s/", "/s/a/b", "/x/s/abcdefghij23"]) {
+    assert.equal(readAddress({ ...at, pathname, search: "?run=b2" }, SAVED).run, "b2");
+  }
+});
+
+test("the address of a saved run stays its link, large type and all", () => {
+  const state = { run: { id: "a1", saved: SAVED, steps: [{}] }, step: 2, selection: { layer: 1 } };
+  assert.equal(addressOf(state), "/s/abcdefghij23#step=2&layer=1");
+  assert.equal(addressOf({ ...state, present: true }), "/s/abcdefghij23?present=1#step=2&layer=1");
+});
+
+/** What `followAddress` writes of the states that a store is given, on a clock of its own. */
+function addressBar(t, { pathname = "/", search = "", hash = "" } = {}) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const changes = [];
+  const visited = [];
+  const listeners = {};
+  const window = {
+    location: { pathname, search, hash },
+    history: {
+      pushState: (...given) => changes.push(["push", given[2]]),
+      replaceState: (...given) => changes.push(["replace", given[2]]),
+    },
+    addEventListener: (name, listener) => (listeners[name] = listener),
+    removeEventListener: () => {},
+  };
+  let state;
+  let changed;
+  const store = {
+    state: () => state,
+    subscribe(listener) {
+      changed = listener;
+      return () => {};
+    },
+  };
+  const controller = { visit: (run, link) => visited.push([run, link]), applyLink: () => {} };
+  const show = (given) => {
+    state = { selection: {}, progress: 1, ...given };
+    changed();
+  };
+  return { window, store, controller, changes, visited, listeners, show, pass: (ms) => t.mock.timers.tick(ms) };
+}
+
+test("a new run leaves the link for an address of its own, and back leads to the saved run again", (t) => {
+  const { changes, visited, listeners, show, pass, ...page } = addressBar(t, {
+    pathname: "/s/abcdefghij23",
+    hash: "#step=1",
+  });
+  const stop = followAddress({ ...page, saved: SAVED });
+  show({ run: { id: "a1", saved: SAVED, steps: [{}] }, step: 0 });
+  pass(300);
+  show({ run: { id: "b2", saved: null, steps: [{}] }, step: 0 });
+  pass(300);
+  assert.deepEqual(changes, [
+    ["replace", "/s/abcdefghij23#step=0"],
+    ["push", "/?run=b2#step=0"],
+  ]);
+  listeners.popstate();
+  assert.deepEqual(visited, [["a1", { step: 1 }]]);
+  stop();
+});
+
+test("a study's link gives its place in the history to the run it leads to, or back would lead there again", (t) => {
+  const { changes, show, pass, ...page } = addressBar(t, { search: "?run=beam" });
+  const stop = followAddress(page);
+  show({ run: { id: "a1", steps: [{}] }, insteadOf: "beam", step: 0 });
+  pass(300);
+  assert.deepEqual(changes, [["replace", "/?run=a1#step=0"]]);
+  stop();
+});
+
+test("a run that moves by itself changes the address every two seconds, once it is named, and when it stops at once", (t) => {
+  const { changes, show, pass, ...page } = addressBar(t, { search: "?run=a1" });
+  const stop = followAddress(page);
+  const run = { id: "a1", steps: [{}] };
+  for (let step = 0; step < 50; step += 1) {
+    show({ run, step, following: true });
+    pass(100);
+  }
+  assert.deepEqual(
+    changes.splice(0),
+    [3, 23, 43].map((step) => ["replace", `/?run=a1#step=${step - 1}`]),
+  );
+  show({ run, step: 49, following: false });
+  pass(300);
+  assert.deepEqual(changes, [["replace", "/?run=a1#step=49"]]);
+  stop();
+});

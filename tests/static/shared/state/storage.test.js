@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { storageOr } from "../../../../static/shared/state/storage.js";
+import { preferredTheme, rememberTheme } from "../../../../static/shared/state/theme.js";
+
+function refuse() {
+  throw new DOMException("The document is sandboxed", "SecurityError");
+}
+
+test("where the browser refuses storage, what was set is kept until the page goes", () => {
+  const storage = storageOr(refuse);
+  assert.equal(preferredTheme(storage, true), "dark");
+  rememberTheme(storage, "light");
+  assert.equal(preferredTheme(storage, true), "light");
+});
+
+test("where storage is full, the same", () => {
+  const storage = storageOr(() => ({ getItem: () => "old", setItem: refuse }));
+  assert.equal(storage.getItem("a"), "old");
+  storage.setItem("a", "new");
+  assert.equal(storage.getItem("a"), "new");
+});
+
+test("where there is storage it is used", () => {
+  const held = new Map();
+  const storage = storageOr(() => ({
+    getItem: (key) => held.get(key) ?? null,
+    setItem: (key, value) => held.set(key, value),
+  }));
+  storage.setItem("a", "1");
+  assert.equal(held.get("a"), "1");
+  assert.equal(storage.getItem("a"), "1");
+  assert.equal(storage.getItem("b"), null);
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shelfOf } from "../../../../static/stage/kv-cache/shelf-columns.js";
+import { madeRun } from "../../support/made-run.js";
+
+const run = madeRun({
+  words: ["a", "b", "c", "d", "e"],
+  promptLength: 3,
+  layers: 4,
+  row: (_layer, _head, query) => new Array(query + 1).fill(1),
+});
+
+test("the prompt is written by prefill, later positions are kept and one is written", () => {
+  assert.deepEqual(shelfOf({ run, step: 0, settled: 0, reveal: 4 }), { kept: 0, fresh: 3, room: 4, share: 1 });
+  assert.deepEqual(shelfOf({ run, step: 2, settled: 2, reveal: 4 }), { kept: 4, fresh: 1, room: 8, share: 1 });
+});
+
+test("no more columns are drawn than there are positions, whatever the step says", () => {
+  const { data, ...rest } = run.steps[2];
+  const kv = { ...data.kv, positions: 2 ** 53, blocks: 2 ** 53 };
+  const claiming = { ...run, steps: [...run.steps.slice(0, 2), { ...rest, data: { ...data, kv } }] };
+  assert.deepEqual(shelfOf({ run: claiming, step: 2, settled: 2, reveal: 4 }), {
+    kept: 4,
+    fresh: 1,
+    room: 8,
+    share: 1,
+  });
+});
+
+test("a step on its way has written as many layers as it has finished, and nothing before its first", () => {
+  assert.equal(shelfOf({ run, step: 1, settled: 0, reveal: 0.9 }).share, 0);
+  assert.equal(shelfOf({ run, step: 1, settled: 0, reveal: 2.5 }).share, 0.5);
+});
+
+test("while the prompt is awaited its rows so far are told", () => {
+  const awaited = { ...run, steps: [], partialRows: 1 };
+  assert.deepEqual(shelfOf({ run: awaited, step: 0, settled: 0, reveal: 0 }), {
+    kept: 0,
+    fresh: 3,
+    room: 4,
+    share: 1 / 3,
+  });
+});

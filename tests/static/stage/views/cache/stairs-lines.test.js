@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawStairs, stairsGeometry, stepAt } from "../../../../../static/stage/views/cache/stairs-lines.js";
+
+const THEME = { cached: "blue", computed: "amber", bg: "paper" };
+
+/** A context that notes what is filled. */
+function recorder() {
+  const fills = [];
+  const nothing = () => {};
+  const context = { canvas: { width: 500 }, fillStyle: "", globalAlpha: 1 };
+  for (const name of ["clearRect", "save", "restore", "beginPath", "rect", "clip", "moveTo", "lineTo", "stroke"])
+    context[name] = nothing;
+  context.fillRect = (x, y, width) =>
+    fills.push({ x, y, width, colour: context.fillStyle, alpha: context.globalAlpha });
+  return { context, fills };
+}
+
+test("every step has a line that is hit where it is drawn", () => {
+  for (const steps of [1, 16, 256]) {
+    const geometry = stairsGeometry({ steps, positions: 500 }, { width: 300, height: 250 });
+    assert.ok(geometry.cell * 500 <= 300);
+    for (let step = 0; step < steps; step++) assert.equal(stepAt((step + 0.5) * geometry.line, geometry, steps), step);
+    assert.equal(stepAt(geometry.height + 1, geometry, steps), null);
+  }
+});
+
+test("a line's cells are reused, then computed again, then new, and what has not run is paler", () => {
+  const { context, fills } = recorder();
+  const geometry = { cell: 2, line: 3, height: 6 };
+  const lines = [
+    { reused: 5, again: 0, fresh: 1, done: true },
+    { reused: 0, again: 5, fresh: 1, done: false },
+  ];
+  drawStairs(context, lines, { theme: THEME }, geometry);
+  const drawn = fills.filter(({ width }) => width > 0);
+  assert.deepEqual(
+    drawn.map(({ x, y, width, colour }) => [x, y, width, colour]),
+    [
+      [0, 0, 10, "blue"],
+      [10, 0, 2, "amber"],
+      [0, 3, 10, "amber"],
+      [10, 3, 2, "amber"],
+    ],
+  );
+  assert.ok(drawn[3].alpha < drawn[1].alpha);
+});

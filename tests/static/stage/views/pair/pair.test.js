@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bareLabel, bounded, withExponent } from "../../../../../static/shared/facts/format.js";
+import { backFrom } from "../../../../../static/shared/state/views.js";
+import { attentionRow, listedKeys, mixAt, total } from "../../../../../static/stage/views/pair/attention-row.js";
+import { bySize, dotProduct, runningTotals } from "../../../../../static/stage/views/pair/dot-product.js";
+import { pairReason, pairSentence, pairWords } from "../../../../../static/stage/views/pair/words.js";
+import { madeRun } from "../../../support/made-run.js";
+import { token } from "../../../support/wire.js";
+
+const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
+
+/** Two rows of a prefill of three tokens: scores ln 1, ln 3 for the row in the middle, the third key masked. */
+const head = {
+  q: tensor([3, 2], [9, 9, 1, 2, 9, 9]),
+  k: tensor([3, 2], [1, 0, 3, -4, 7, 7]),
+  v: tensor([3, 2], [8, 0, 4, 1, 100, 100]),
+  scores: tensor([3, 3], [0, 5, 5, 0, Math.log(3), 99, 0, 0, 0]),
+  weights: tensor([3, 3], [1, 0, 0, 0.25, 0.75, 0, 0.3, 0.3, 0.4]),
+  output: tensor([3, 2], [8, 0, 5, 0.75, 0, 0]),
+};
+const middle = { row: 1, query: 1 };
+
+test("a row's softmax is done over the keys the query may read, and no other", () => {
+  const row = attentionRow(head, middle);
+  assert.deepEqual([row.keys, row.masked], [2, 1]);
+  assert.ok(Math.abs(row.max - Math.log(3)) < 1e-6);
+  assert.ok(Math.abs(row.powers[0] - 1 / 3) < 1e-6);
+  assert.ok(Math.abs(row.powerSum - 4 / 3) < 1e-6);
+  assert.equal(row.weightSum, 1);
+  assert.ok(row.difference < 1e-6);
+});
+
+test("a softmax that is not the engine's is told by how much", () => {
+  const wrong = { ...head, weights: tensor([3, 3], [1, 0, 0, 0.5, 0.5, 0, 0, 0, 0]) };
+  assert.ok(Math.abs(attentionRow(wrong, middle).difference - 0.25) < 1e-6);
+});
+
+test("the mix of one dimension is the sum of weight × v, beside the engine's own output", () => {
+  const mix = mixAt(head, middle, 0);
+  assert.deepEqual(Array.from(mix.values), [8, 4]);
+  assert.deepEqual(Array.from(mix.parts), [2, 3]);
+  assert.deepEqual([mix.sum, mix.output, mix.difference], [5, 5, 0]);
+  const off = { ...head, output: tensor([3, 2], [0, 0, 5.5, 0, 0, 0]) };
+  assert.equal(mixAt(off, middle, 0).difference, 0.5);
+});
+
+test("a long row lists its largest weights and the chosen key, the rest stays countable", () => {
+  const weights = Float32Array.from([0.1, 0.4, 0.05, 0.3, 0.15]);
+  assert.deepEqual(listedKeys(weights, 2, 5), { listed: [0, 1, 2, 3, 4], rest: [] });
+  assert.deepEqual(listedKeys(weights, 1, 2), { listed: [1, 3], rest: [4, 0, 2] });
+  const { listed, rest } = listedKeys(weights, 2, 2);
+  assert.deepEqual(listed, [1, 2]);
+  assert.deepEqual([...listed, ...rest].sort(), [0, 1, 2, 3, 4]);
+});
+
+test("a dot product's terms and its sum so far, in any order", () => {
+  const pair = dotProduct(head, { row: 1, key: 1, query: 1 });
+  assert.deepEqual(Array.from(pair.products), [3, -8]);
+  assert.deepEqual([pair.dot, pair.weight, pair.keys], [-5, 0.75, 2]);
+  assert.deepEqual(Array.from(pair.output), [5, 0.75]);
+  assert.deepEqual(bySize(pair.products), [1, 0]);
+  assert.deepEqual(Array.from(runningTotals(pair.products, [0, 1])), [3, -5]);
+  assert.deepEqual(Array.from(runningTotals(pair.products, [1, 0])), [-8, -5]);
+  assert.equal(total([]), 0);
+});
+
+test("a pair's sentence says how much, of whom and how far", () => {
+  const run = madeRun({ words: ["The", " animal", " it", " was"], promptLength: 4, row: () => [] });
+  const place = { layer: 1, head: 3, query: 3, key: 1 };
+  assert.equal(pairSentence(run, place, 0.75), "Head 3 of layer 1: “was” takes 75\u202f% from “animal”, 2 tokens back");
+  assert.match(pairSentence(run, { ...place, key: 3 }, 0.042), /takes 4.2\u202f% from itself$/);
+  assert.match(pairSentence(run, { ...place, query: 0, key: 0 }, 1), /takes everything from itself$/);
+  assert.match(pairReason({ query: 1 }), /the 1 other key it/);
+  assert.match(pairReason({ query: 0 }), /first token/);
+});
+
+test("numbers too small for their digits are written as a bound, never as zero", () => {
+  assert.deepEqual(
+    [0, 0.0004, 0.0006, -0.0004, 1.5].map((value) => bounded(value, 3)),
+    ["0.000", "<0.001", "0.001", ">\u22120.001", "1.500"],
+  );
+  assert.deepEqual([0, 3.1e-9, 2e12].map(withExponent), ["0", "3 × 10⁻⁹", "2 × 10¹²"]);
+  assert.deepEqual([bareLabel(token(" it", 1)), bareLabel(token(" ", 1))], ["it", "·"]);
+});
+
+test("Escape lets go of what is locked in a head, and goes out otherwise", () => {
+  const free = { query: null, key: null };
+  assert.deepEqual(backFrom({ view: "head", query: 2, key: null }), free);
+  assert.deepEqual(backFrom({ view: "head", ...free }), { view: "block" });
+  assert.deepEqual(backFrom({ view: "pair", query: 2, key: 1 }), { view: "head" });
+  assert.deepEqual(backFrom({ view: "cache", ...free }), { view: "head" });
+  assert.deepEqual(backFrom({ view: "model", ...free }), { view: "model" });
+});
+
+test("q, k and v are told in everyday words, of the two tokens in sight", () => {
+  const run = madeRun({ words: ["The", " animal", " it"], promptLength: 3, row: () => [] });
+  const words =
+    "q is what “it” is looking for, k what “animal” says it has, v what it hands over when it is looked at.";
+  assert.equal(pairWords(run, { query: 2, key: 1 }), words);
+  assert.match(pairWords(run, { query: 2, key: 2 }), /k what the same token says it has/);
+});
