@@ -82,11 +82,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{path}: {answers}")
             print(f"answers: {dict(sorted(statuses.items()))}")
             print("; ".join(f"{name} {most:.0f} MB at most" for name, most in memory.items()))
-            print(f"{len(server.errors.splitlines())} lines in the log, {server.errors.count('Traceback')} tracebacks")
+            written = server.errors
+            print(f"{len(written.splitlines())} lines in the log, {written.count('Traceback')} tracebacks")
         finally:
             server.close()
     late = [each for each in pages.values() if each.failed or max(each.seconds, default=0.0) > LONGEST_S]
-    return 1 if late or "Traceback" in server.errors else 0
+    return 1 if late or "Traceback" in written else 0
 
 
 if __name__ == "__main__":
