@@ -76,7 +76,7 @@ export function Memory({ run, progress }) {
     { name: counted(2 * positions, "token"), times: 2 },
     { name: "for 2 people", times: 4 },
   ].map(({ times, ...row }) => ({ ...row, share: times / 4, value: bytesShort(used * times) }));
-  return html`<${Bars} label="Memory of the cache" rows=${rows} progress=${progress}>cache now, then by formula<//>`;
+  return html`<${Bars} label="Memory of the cache" rows=${rows} progress=${progress}>cache now, then calculated<//>`;
 }
 
 /** What the first steps took, as measured. A bar is cut into the tokens that its step computed. */

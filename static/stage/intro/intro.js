@@ -122,7 +122,7 @@ function KeyAndValue() {
 function Threads({ run }) {
   const why = useMemo(() => whyTheFirst(run), [run]);
   return html`<${Legend}>
-    <li>lines: what it takes from the cache in this layer, mean of ${counted(run.heads, "head")}</li>
+    <li>lines: what it takes from the cache in this layer, average of ${counted(run.heads, "head")}</li>
     ${why && html`<li class="intro-why">${why}</li>`}
   <//>`;
 }

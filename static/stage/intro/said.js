@@ -35,7 +35,7 @@ const SAID = {
   },
   cache: () => ({
     title: "For each token it keeps a key and a value: the KV cache.",
-    more: "A later token compares itself with each key, which sets how much of that token’s value it mixes in. It needs nothing else: the rest is dropped.",
+    more: "Later tokens compare themselves with the keys: the better a key fits, the more of its token’s value is mixed in. Nothing else of a token is needed again, so the rest is dropped.",
   }),
   decode: ({ tokens, promptLength }) => ({
     title: `Then only ${quoted(tokens[promptLength])} is computed: decode.`,
@@ -61,7 +61,7 @@ const SAID = {
     const rows = rowsWithoutCache(run);
     return {
       title: `Without the cache: ${counted(rows.without, "column")} to compute instead of ${integer(rows.cached)}.`,
-      more: "Every step would compute all tokens so far again, for the same text. This is by formula; a column is one token through all layers.",
+      more: "Every step would compute all tokens so far again, for the same text. This is calculated, not measured; a column is one token through all layers.",
     };
   },
 };
@@ -95,7 +95,8 @@ function choiceOf({ steps, open }) {
 function passesOf({ prefillPasses, layers }, rows) {
   const weights = `all weights of the ${counted(layers, "layer")}, the model’s learned numbers`;
   if (rows === 1) return `Each computes one token, in a pass through ${weights}.`;
-  return `The ${integer(rows)} share ${prefillPasses > 1 ? `${prefillPasses} passes` : "one pass"} through ${weights}; a later token needs a whole pass for itself.`;
+  const shared = prefillPasses > 1 ? `${prefillPasses} passes` : "one pass";
+  return `It computes ${integer(rows)} tokens, a later step one. They share ${shared} through ${weights}; a later token needs a whole pass for itself.`;
 }
 
 /** @returns {string} why heads take so much from the first token; "" where they do not */
