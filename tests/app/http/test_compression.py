@@ -18,7 +18,7 @@ from tests.support.over_http import finished, share
 
 SHEET = "shared/ui/base.css"
 SMALL = "icon.svg"
-TEXTS = ["main.js", SHEET, "words/glossary.json", "vendor/preact/dist/preact.mjs"]
+TEXTS = ["main.js", SHEET, "shared/words/glossary.json", "vendor/preact/dist/preact.mjs"]
 DECODERS = {"br": brotli.decompress, "gzip": gzip.decompress}
 
 

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { disturbance, disturbanceOfAll, originOf, timed, undisturbed } from "../../../../static/shared/facts/conditions.js";
+import {
+  disturbance,
+  disturbanceOfAll,
+  originOf,
+  timed,
+  undisturbed,
+} from "../../../../static/shared/facts/conditions.js";
 
 const quiet = { disturbed: false, others: 0, waiting: 0.02, switches: 1, stolen: 0 };
 const step = (conditions, batch = 1) => ({ data: { batch, conditions } });

@@ -12,7 +12,14 @@ import {
 import { headFocus } from "../../../../static/stage/inspector/focus.js";
 import { cacheAccount, cacheBytes } from "../../../../static/stage/kv-cache/facts.js";
 import { factsAt } from "../../../../static/stage/map/facts.js";
-import { columnsFor, hasQueries, mapView, normRanges, queryRange, waitingView } from "../../../../static/stage/map/scene.js";
+import {
+  columnsFor,
+  hasQueries,
+  mapView,
+  normRanges,
+  queryRange,
+  waitingView,
+} from "../../../../static/stage/map/scene.js";
 import { dotProduct } from "../../../../static/stage/views/pair/dot-product.js";
 import { madeRun } from "../../support/made-run.js";
 

@@ -25,7 +25,10 @@ test("null is as unsaid as nothing", () => {
 
 test("of an architecture that no old log has, all is as in most models", () => {
   const { norm, gated, activation, positions, qk_norm, windows } = completed({ ...SIZES, arch: "new", parameters: 1 });
-  assert.deepEqual([norm, gated, activation, positions, qk_norm, windows], ["rms", true, "silu", "rotary", false, null]);
+  assert.deepEqual(
+    [norm, gated, activation, positions, qk_norm, windows],
+    ["rms", true, "silu", "rotary", false, null],
+  );
 });
 
 test("the first frame of a log comes with a complete model", () => {

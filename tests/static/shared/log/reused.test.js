@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { decodeFrame } from "../../../../static/shared/log/frames.js";
+import { Run } from "../../../../static/shared/log/run.js";
+import { createStore } from "../../../../static/shared/state/store.js";
 import { headFocus } from "../../../../static/stage/inspector/focus.js";
 import { cacheAccount } from "../../../../static/stage/kv-cache/facts.js";
 import { shelfOf } from "../../../../static/stage/kv-cache/shelf-columns.js";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { Run } from "../../../../static/shared/log/run.js";
 import { addRows, emptyTally, headsWorthSeeing } from "../../../../static/stage/look-here/heads-worth-seeing.js";
 import { factsAt } from "../../../../static/stage/map/facts.js";
 import { mapView, normRanges } from "../../../../static/stage/map/scene.js";
-import { createStore } from "../../../../static/shared/state/store.js";
 import { timeFacts } from "../../../../static/stage/time/facts.js";
 import { narrate } from "../../../../static/stage/timeline/narration.js";
 import { blockScene } from "../../../../static/stage/views/block/scene.js";

@@ -88,7 +88,9 @@ test("the lens is in the last layer's frame of its step", async () => {
 test("what is not stored is asked of the model, and other runs always are", async () => {
   const { asked, client } = server();
   await client.ask("lens")({ run: "other", step: 1 });
-  await client.ask("block")({ run: "r1", step: 0, layer: 1, position: 1 }).catch(() => {});
+  await client
+    .ask("block")({ run: "r1", step: 0, layer: 1, position: 1 })
+    .catch(() => {});
   const without = server({ level: null });
   await without.client.ask("lens")({ run: "r1", step: 1 });
   assert.deepEqual(
@@ -100,6 +102,9 @@ test("what is not stored is asked of the model, and other runs always are", asyn
 test("a damaged part hides its own step and those that need it, and the rest still shows", async () => {
   const { client } = server({ damaged: [2, 1] });
   assert.deepEqual((await client.ask("head")(head(1))).k.shape, [3, 1]);
-  await assert.rejects(client.ask("head")(head(2)), (problem) => problem instanceof Problem && problem.message === "damaged");
+  await assert.rejects(
+    client.ask("head")(head(2)),
+    (problem) => problem instanceof Problem && problem.message === "damaged",
+  );
   assert.deepEqual((await client.ask("head")(head(2, 0))).k.shape, [4, 1]);
 });

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barBoxes, domains, linePath, nearestX, spread, stepPath } from "../../../../static/shared/ui/chart-geometry.js";
+import {
+  barBoxes,
+  domains,
+  linePath,
+  nearestX,
+  spread,
+  stepPath,
+} from "../../../../static/shared/ui/chart-geometry.js";
 
 const scales = { x: (value) => 10 + 20 * value, y: (value) => 100 - value };
 const points = [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sentenceOf } from "../../../../static/shared/facts/prose.js";
+import { weightOf } from "../../../../static/shared/log/companding.js";
 import {
   candidatesOf,
   firstTokensShare,
@@ -13,7 +14,6 @@ import {
   waysOn,
 } from "../../../../static/stage/intro/facts.js";
 import { everyNth, introGeometry } from "../../../../static/stage/intro/geometry.js";
-import { weightOf } from "../../../../static/shared/log/companding.js";
 import { cell, token } from "../../support/wire.js";
 import { LOOK, runOf } from "./told.js";
 

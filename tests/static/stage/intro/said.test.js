@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { saidOf, whyTheFirst } from "../../../../static/stage/intro/said.js";
 import { weightOf } from "../../../../static/shared/log/companding.js";
 import { momentsOf } from "../../../../static/shared/state/intro.js";
+import { saidOf, whyTheFirst } from "../../../../static/stage/intro/said.js";
 import { cell } from "../../support/wire.js";
 import { LOOK, runOf } from "./told.js";
 

@@ -8,7 +8,17 @@ import { captions, chips, sentence } from "../../../../../static/stage/views/blo
 import { madeBlock } from "../../../support/made-block.js";
 import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../../support/made-run.js";
 
-const SIZES = { layers: 2, heads: 4, kv_heads: 2, head_dim: 8, d: 32, d_mlp: 64, vocab: 100, context: 64, parameters: 1 };
+const SIZES = {
+  layers: 2,
+  heads: 4,
+  kv_heads: 2,
+  head_dim: 8,
+  d: 32,
+  d_mlp: 64,
+  vocab: 100,
+  context: 64,
+  parameters: 1,
+};
 const SHAPE = { heads: 4, kvHeads: 2, headDim: 8 };
 const WORDS = ["The", " cat", " sat", " on", " the"];
 

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { crossing, deviceChoices, holdings, joinedIn, sharing } from "../../../../../static/stage/views/block/shard-facts.js";
+import {
+  crossing,
+  deviceChoices,
+  holdings,
+  joinedIn,
+  sharing,
+} from "../../../../../static/stage/views/block/shard-facts.js";
 
 const floats = (shape, values) => ({ shape, data: Float32Array.from(values) });
 const integers = (shape, values) => ({ shape, data: Int32Array.from(values) });

@@ -30,6 +30,14 @@ function answer(scene, { at, learned }) {
 /** The scene of a run that has this model, whose prompt ends with the row. */
 function sceneOf(model, query, layer, values) {
   const { heads, kv_heads: kvHeads } = model;
-  const run = { open: { model }, heads, kvHeads, reused: 0, prefillRows: query + 1, promptLength: query + 1, stepOfQuery: () => 0 };
+  const run = {
+    open: { model },
+    heads,
+    kvHeads,
+    reused: 0,
+    prefillRows: query + 1,
+    promptLength: query + 1,
+    stepOfQuery: () => 0,
+  };
   return blockScene(run, { layer, query }, values);
 }
