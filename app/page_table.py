@@ -1,7 +1,7 @@
 """The table of pages, static/pages.json.
 
-What serves, bundles, lists and tests pages reads it: app.http.shell, app.travel.page_source, hatch_build.py, and
-static/shared/ui/places.js by way of the shell.
+What serves, bundles, lists and tests pages reads it: app.http.shell, app.travel.page, hatch_build.py, and
+static/shared/ui/places.js by way of the page that it is in.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Page:
     pictured: str = ""
     state: str = ""
 
-    @property
-    def link(self) -> dict[str, str]:
-        """What the navigation needs of it."""
-        return {"id": self.id, "name": self.name, "address": self.address}
-
 
 @cache
 def pages() -> tuple[Page, ...]:
     """All of them, in the navigation's order."""
     return tuple(Page(**each) for each in json.loads((static_dir() / "pages.json").read_text("utf-8")))
+
+
+def links() -> list[dict[str, str]]:
+    """What the navigation needs of each."""
+    return [{"id": page.id, "name": page.name, "address": page.address} for page in pages()]
 
 
 def page_of(id: str) -> Page:

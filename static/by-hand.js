@@ -2,8 +2,8 @@
 
 import { Page } from "./by-hand/page.js";
 import { mountOwnPage } from "./embed/own-page.js";
+import { bootstrapOf } from "./shared/state/bootstrap.js";
 import { storageOr } from "./shared/state/storage.js";
-import { bootstrapOf } from "./shared/state/visit.js";
 
 const { framed, ...props } = bootstrapOf();
 mountOwnPage(Page, { framed, settings: storageOr(() => window.localStorage), props });

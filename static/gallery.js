@@ -7,9 +7,9 @@ import { drawBars, drawLanes, drawTriangle } from "./gallery/drawing.js";
 import { pictureInWords, rowsOf, textOf } from "./gallery/picture.js";
 import { inkOn, ramp } from "./shared/draw/colours.js";
 import { readTheme } from "./shared/draw/theme.js";
+import { bootstrapOf } from "./shared/state/bootstrap.js";
 import { storageOr } from "./shared/state/storage.js";
 import { preferredTheme, rememberTheme } from "./shared/state/theme.js";
-import { bootstrapOf } from "./shared/state/visit.js";
 import { OwnHeader } from "./shared/ui/own-header.js";
 
 const SIDE_PX = 148;

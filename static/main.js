@@ -5,17 +5,18 @@ import { render } from "preact";
 import { createEmbedHost } from "./embed/host.js";
 import { embedOfSearch } from "./embed/protocol.js";
 import { followAddress, readAddress } from "./shared/state/address.js";
+import { bootstrapOf } from "./shared/state/bootstrap.js";
 import { createController } from "./shared/state/controller.js";
 import { listenToKeys } from "./shared/state/keyboard.js";
 import { presentOfSearch } from "./shared/state/location.js";
 import { beginOf, rememberIntro } from "./shared/state/newcomer.js";
 import { createOwnRuns } from "./shared/state/own-runs.js";
+import { clientOf, delay } from "./shared/state/page-client.js";
 import { createPlayer } from "./shared/state/player.js";
 import { listenToPrint } from "./shared/state/printing.js";
 import { storageOr } from "./shared/state/storage.js";
 import { createStore } from "./shared/state/store.js";
 import { embeddedTheme, preferredTheme, rememberTheme } from "./shared/state/theme.js";
-import { bootstrapOf, clientOf } from "./shared/state/visit.js";
 import { createTurns } from "./shared/turns/turns.js";
 import { App } from "./stage/page/app.js";
 
@@ -41,7 +42,6 @@ const store = createStore({
 });
 
 const stranger = inFile || embed !== null || window.origin === "null";
-const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const client = clientOf(
   { settings, saved, stranger },
   {

@@ -2,8 +2,9 @@
 
 import { mountOwnPage } from "./embed/own-page.js";
 import { Page } from "./memory/page/page.js";
+import { bootstrapOf } from "./shared/state/bootstrap.js";
+import { identityOf } from "./shared/state/identity.js";
 import { storageOr } from "./shared/state/storage.js";
-import { bootstrapOf, identityOf } from "./shared/state/visit.js";
 
 const { framed, ...known } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);

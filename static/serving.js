@@ -2,8 +2,9 @@
 
 import { mountOwnPage } from "./embed/own-page.js";
 import { Page } from "./serving/page/page.js";
+import { bootstrapOf } from "./shared/state/bootstrap.js";
+import { clientOf } from "./shared/state/page-client.js";
 import { storageOr } from "./shared/state/storage.js";
-import { bootstrapOf, clientOf } from "./shared/state/visit.js";
 
 const { framed = false, limits, session: saved = null, example = null } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);

@@ -9,7 +9,7 @@ from typing import Any
 from flask import g, render_template
 
 from kvscope.app.http.root import root
-from kvscope.app.page_table import page_of, pages
+from kvscope.app.page_table import links, page_of
 from kvscope.app.paths import static_dir
 
 SHELL = "shell.html"
@@ -17,7 +17,7 @@ SHELL = "shell.html"
 
 def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
     """What renders the page of this id. The import map is read once."""
-    page, links = page_of(id), [each.link for each in pages()]
+    page, places = page_of(id), links()
     libraries = json.loads((static_dir() / "importmap.json").read_text("utf-8"))["imports"]
 
     def render(bootstrap: Mapping[str, Any], **named: Any) -> str:
@@ -25,6 +25,6 @@ def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
         imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
         importmap, nonce = {"imports": imports}, g.csp_nonce
         given = {"title": page.title, "bootstrap": bootstrap, **named}
-        return render_template(template, page=page, pages=links, importmap=importmap, csp_nonce=nonce, **given)
+        return render_template(template, page=page, pages=places, importmap=importmap, csp_nonce=nonce, **given)
 
     return render

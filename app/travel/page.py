@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
-from kvscope.app.page_table import page_of, pages
+from kvscope.app.page_table import links, page_of
 from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.travel import page_source
 from kvscope.app.travel.card import Card, card_of, card_of_workload, text_of
@@ -54,8 +54,8 @@ class SessionPage:
         """Changes whenever the page's text does."""
         looks = page_source.styles(static_dir(), self._page.style, "")
         shell = (templates_dir() / TEMPLATE).read_text("utf-8")
-        asked = json.dumps([self._manifest["id"], self._file.level, self._version, self._code, looks, shell])
-        return sha256(asked.encode()).hexdigest()[:32]
+        asked = [self._manifest["id"], self._file.level, self._version, self._code, looks, shell, links()]
+        return sha256(json.dumps(asked).encode()).hexdigest()[:32]
 
     @property
     def file_name(self) -> str:
@@ -90,7 +90,7 @@ class SessionPage:
             title=f"{card.title} · KVScope",
             icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
             styles=page_source.styles(static, self._page.style, text),
-            pages=[each.link for each in pages()],
+            pages=links(),
             glossary=json.loads((static / "shared" / "words" / "glossary.json").read_text("utf-8")),
             bootstrap={
                 "version": self._version,

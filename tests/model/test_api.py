@@ -8,7 +8,7 @@ import pytest
 
 from kvscope.model.api import called, completed, same_model, value_bytes
 from kvscope.model.service.info import describe
-from tests.support.captured import SAID_LATER, described
+from tests.support.described import SAID_LATER, described
 from tests.support.tiny import ARCHS, shared_model, tiny_checkpoint
 
 USUAL = described()

@@ -31,6 +31,7 @@ from kvscope.model.api import (
 )
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.log.frames import encode, header, relabel, token_ids
+from tests.support.described import described
 
 LAYERS, HEADS, HEAD_DIM, VOCAB = 2, 3, 4, 1000
 QUIET = {"disturbed": False, "others": 0, "waiting": 0.0, "switches": 0, "stolen": None}
@@ -73,33 +74,8 @@ class FakeService:
     """Implements model.api.Service. The token after n is n + 1."""
 
     def __init__(self, delay: float, layer_bytes: int, dtype: WeightDtype = "float32") -> None:
-        self.info: dict[str, Any] = {
-            "name": "fake",
-            "sha256": "f" * 64,
-            "arch": "llama",
-            "layers": LAYERS,
-            "heads": HEADS,
-            "kv_heads": 1,
-            "head_dim": HEAD_DIM,
-            "d": 12,
-            "d_mlp": 16,
-            "vocab": VOCAB,
-            "context": 1024,
-            "norm": "rms",
-            "gated": True,
-            "activation": "silu",
-            "positions": "rotary",
-            "qk_norm": False,
-            "windows": None,
-            "tied": True,
-            "dtype": "float32",
-            "element_bytes": 4,
-            "weight_dtype": dtype,
-            "weight_bytes": 4000,
-            "parameters": 1000,
-            "device": "cpu",
-            "eos": [0],
-        }
+        sizes = {"head_dim": HEAD_DIM, "d_mlp": 16, "context": 1024}
+        self.info = {**described(LAYERS, HEADS, 1, VOCAB), "name": "fake", **sizes, "weight_dtype": dtype}
         self._delay, self._layer_bytes = delay, layer_bytes
         self._runs: dict[str, FakeRun] = {}
         self._waiting: list[Frame] = []

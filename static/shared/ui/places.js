@@ -3,11 +3,9 @@
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { under } from "../log/root.js";
+import { jsonOf } from "../state/bootstrap.js";
 import { closeOutside } from "./close-outside.js";
 import { Icon } from "./icons.js";
-
-/** The table of pages (static/pages.json), as the server wrote it into this one. */
-const pagesOf = (document) => JSON.parse(document.getElementById("pages").textContent);
 
 /**
  * @param {{here: string|null, alone?: boolean, run?: string|null, folded?: boolean, children?: *}} props `here`: id of the page, null for
@@ -16,7 +14,7 @@ const pagesOf = (document) => JSON.parse(document.getElementById("pages").textCo
  */
 export function Places({ here, alone = false, run = null, folded = false, children = null }) {
   const root = useRef(null);
-  const [pages] = useState(() => pagesOf(document));
+  const [pages] = useState(() => jsonOf("pages")); // the table of them, static/pages.json
   const [open, setOpen] = useState(false);
   useEffect(() => (open ? closeOutside(root.current, () => setOpen(false)) : undefined), [open]);
   const onKeyDown = (event) => {

@@ -172,6 +172,16 @@ def test_a_page_says_how_large_it_is_before_it_is_fetched(app: Flask, shared: st
     assert again.status_code == 304
 
 
+def test_a_page_with_other_names_of_pages_in_it_is_another_one(
+    app: Flask, shared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, address = app.test_client(), f"/api/sessions/{shared}.html"
+    tag = client.head(address).headers["ETag"]
+    assert client.head(address).headers["ETag"] == tag
+    monkeypatch.setattr("kvscope.app.travel.page.links", lambda: [{"id": "stage", "name": "Other", "address": "/"}])
+    assert client.head(address).headers["ETag"] != tag
+
+
 def test_no_word_leaves_its_place_in_a_page(app: Flask, shared: str) -> None:
     page = app.test_client().get(f"/api/sessions/{shared}.html").data.decode()
     assert "alert(1)</script>" not in page

@@ -24,8 +24,9 @@ from kvscope.model.log.recorder import Recorder
 from kvscope.model.log.schema import FRAMES, LONGEST_MS, FrameData, Model, check_tensors, read_data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
-from tests.support.captured import SAID_LATER, captured, described
+from tests.support.captured import captured
 from tests.support.changed_logs import changed, checked, fields_of, refusal, run_of, with_field, without_field
+from tests.support.described import SAID_LATER, described
 from tests.support.tiny import ARCHS, tiny_checkpoint, tiny_tokenizer
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -16,7 +16,8 @@ from kvscope.model.engine.records import RowsRecord
 from kvscope.model.log.frames import BadFrame, encode, header, relabel, split
 from kvscope.model.log.reader import LogReader, NotThere
 from kvscope.model.log.recorder import Recorder
-from tests.support.captured import captured, described
+from tests.support.captured import captured
+from tests.support.described import described
 from tests.support.tiny import tiny_tokenizer
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,7 +11,8 @@ from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord
 from kvscope.model.log import frames
 from kvscope.model.log.recorder import NAMED_CANDIDATES, Recorder
-from tests.support.captured import captured, described
+from tests.support.captured import captured
+from tests.support.described import described
 from tests.support.tiny import advance_all, prompt, shared_model, steps, tiny_tokenizer
 
 LONG_ID = "r" * 64

@@ -7,7 +7,7 @@ from pathlib import Path
 from kvscope.model.api import completed
 from kvscope.model.log.frames import header, split
 from kvscope.model.service.info import describe
-from tests.support.captured import SAID_LATER
+from tests.support.described import SAID_LATER
 from tests.support.node import answer_of
 from tests.support.tiny import ARCHS, shared_model, tiny_checkpoint
 

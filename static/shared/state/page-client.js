@@ -1,0 +1,38 @@
+/** The client of a page that shows runs, from a server or out of a file. */
+
+import { createClient } from "../log/client.js";
+import { connect } from "../log/connect.js";
+import { fileSource } from "../log/file-source.js";
+import { fetchUnder } from "../log/root.js";
+import { upload } from "../log/upload.js";
+import { jsonOf, textOf } from "./bootstrap.js";
+import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./delete-tokens.js";
+import { identityOf } from "./identity.js";
+
+/** @returns {Promise<void>} after so many ms */
+export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * @param {{settings: Object, saved: Object|null, stranger: boolean}} page `saved`: the session that it shows
+ * @param {Object} [more] what `createClient` takes besides
+ */
+export function clientOf({ settings, saved, stranger }, more = {}) {
+  const identity = identityOf(settings, stranger);
+  return createClient({
+    fetch: saved?.file ? fetchFromFile() : fetchUnder,
+    upload,
+    connect,
+    saved,
+    tokens: createDeleteTokens(settings, OF_RUNS),
+    sharings: createDeleteTokens(settings, OF_SHARED),
+    delay,
+    identity: () => identity,
+    ...more,
+  });
+}
+
+/** What is inside a page that was saved as a file. */
+function fetchFromFile() {
+  const [manifest, glossary] = ["manifest", "glossary"].map(jsonOf);
+  return fileSource({ manifest, glossary, textOf, subtle: window.crypto.subtle });
+}

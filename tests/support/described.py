@@ -1,0 +1,39 @@
+"""The description of a model, without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SAID_LATER = ("norm", "gated", "activation", "positions", "qk_norm", "windows", "tied", "weight_dtype")
+"""Fields of the `model` object that the first logs do not have."""
+
+
+def described(layers: int = 2, heads: int = 4, kv_heads: int = 2, vocab: int = 259) -> dict[str, Any]:
+    """The `model` object of an `open` frame."""
+    return {
+        "name": "tiny",
+        "sha256": "f" * 64,
+        "arch": "llama",
+        "layers": layers,
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "head_dim": 8,
+        "d": 12,
+        "d_mlp": 20,
+        "vocab": vocab,
+        "context": 2048,
+        "norm": "rms",
+        "gated": True,
+        "activation": "silu",
+        "positions": "rotary",
+        "qk_norm": False,
+        "windows": None,
+        "tied": True,
+        "dtype": "float32",
+        "element_bytes": 4,
+        "weight_dtype": "float32",
+        "weight_bytes": 4000,
+        "parameters": 1000,
+        "device": "cpu",
+        "eos": [0],
+    }
