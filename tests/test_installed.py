@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support import fake_service
+from tests.support import described, fake_service
 from tests.support.wheel import ROOT, build
 
 pytestmark = pytest.mark.processes
@@ -52,7 +52,9 @@ class Environment:
             (self.site / name).mkdir()
             (self.site / name / "__init__.py").write_text(f"OWNER = 'whoever made {name}'\n")
             (self.folder / f"{name}.py").write_text(f"raise SystemExit('the file {name}.py was imported')\n")
-        shutil.copy(fake_service.__file__, self.folder / "fake_service.py")
+        (self.folder / "tests" / "support").mkdir(parents=True)
+        for module in (fake_service, described):
+            shutil.copy(module.__file__, self.folder / "tests" / "support")
 
     def install(self, wheel: Path) -> None:
         """Install the wheel alone; what it needs is taken from the environment that runs the tests."""
@@ -73,7 +75,7 @@ class Environment:
     @contextmanager
     def serving(self, *program: str) -> Iterator[str]:
         """The address of a server that one of its programs starts, with a model that the folder has."""
-        options = ["--port", "0", "--data", str(self.folder / "data"), "--service", "fake_service:load_service"]
+        options = ["--port", "0", "--data", str(self.folder / "data"), "--service", "tests.support.fake_service:load_service"]
         environment = {**clean(), "PYTHONPATH": str(self.folder)}
         command = [str(self.bin / program[0]), *program[1:], *options]
         with subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True) as server:

@@ -282,7 +282,7 @@ def test_of_a_run_that_could_not_begin_in_its_turn_the_reason_is_told(
 
 def test_a_paused_run_gives_way_and_can_be_resumed(make_app: Callable[..., Flask], settings: Settings) -> None:
     client = make_app(replace(settings, model="delay=0.02", max_open_runs=1)).test_client()
-    run = start(client, max_new_tokens=30)
+    run = start(client, max_new_tokens=120)
     client.post(f"/api/runs/{run}/control", json={"action": "pause"})
     other = start(client, max_new_tokens=256)
     assert client.get(f"/api/runs/{run}").json["status"] == "paused"
@@ -291,7 +291,7 @@ def test_a_paused_run_gives_way_and_can_be_resumed(make_app: Callable[..., Flask
     assert client.get(f"/api/runs/{run}").json["status"] == "queued"
     client.post(f"/api/runs/{other}/control", json={"action": "stop"})
     eventually(lambda: client.get(f"/api/runs/{run}").json["reason"] == "length")
-    assert client.get(f"/api/runs/{run}").json["steps"] == 30
+    assert client.get(f"/api/runs/{run}").json["steps"] == 120
 
 
 def test_a_fork_repeats_the_log_up_to_the_token_it_changes(client: FlaskClient) -> None:
