@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, ValidationInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from kvscope.model.api import Refused
 from kvscope.model.log.untrusted import marks
+from kvscope.model.settings import Settings
 
 Bounds = Mapping[str, tuple[int, int]]
 """The lowest and the highest that each of these members may be, wherever it stands."""
@@ -55,11 +56,8 @@ STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 41
 """All others are 422."""
 
 
-class Body(BaseModel):
-    """An object that a client sends: no value is made into another type, and no member is passed over."""
-
-    # Built when it is first needed: the page is to be there before.
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+class Body(Settings):
+    """An object that a client sends."""
 
 
 NOWHERE = (0, -1)
@@ -76,17 +74,6 @@ def _within(value: int, info: ValidationInfo) -> int:
         raise PydanticCustomError("out_of_bounds", "out of bounds")
     return value
 
-
-def _encodable(value: str) -> str:
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        raise PydanticCustomError("string_unicode", "not valid Unicode") from None
-    return value
-
-
-Encodable = AfterValidator(_encodable)
-"""For text that no pattern holds to Unicode: the library lets half of a surrogate pair through."""
 
 Index = Annotated[int, Field(ge=0), AfterValidator(_within)]
 """A step, layer, head or position: what is asked about says how many it has."""
@@ -176,9 +163,13 @@ def limit_of(model: type[BaseModel], place: tuple[int | str, ...], bounds: Bound
     schema = _schema_at(model, place)
     if "properties" in schema:
         return list(schema["properties"])
-    low = schema.get("minimum", schema.get("exclusiveMinimum", schema.get("minLength", 0)))
-    high = schema.get("maximum", schema.get("maxLength"))
-    return schema.get("enum") or schema.get("maxItems") or (None if high is None else [low, high])
+    return schema.get("enum") or schema.get("maxItems") or _limits(schema)
+
+
+def _limits(schema: Mapping[str, Any]) -> list[int] | None:
+    low = schema.get("minimum", schema.get("exclusiveMinimum", schema.get("minLength", schema.get("minItems", 0))))
+    high = schema.get("maximum", schema.get("exclusiveMaximum", schema.get("maxLength", schema.get("maxItems"))))
+    return None if high is None else [low, high]
 
 
 def _schema_at(model: type[BaseModel], place: tuple[int | str, ...]) -> dict[str, Any]:
@@ -196,3 +187,14 @@ def _schema_at(model: type[BaseModel], place: tuple[int | str, ...]) -> dict[str
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of a model, alone."""
     return model.model_json_schema()
+
+
+def limits_of(model: type[BaseModel]) -> dict[str, list[int]]:
+    """What the members of an object, and of those in it, may be by name: least and most, as `limit_of` has it."""
+    whole, found = schema_of(model), {}
+    for schema in (whole, *whole.get("$defs", {}).values()):
+        for name, member in schema.get("properties", {}).items():
+            limits = _limits(member.get("anyOf", [member])[0])
+            if limits:
+                found[name] = limits
+    return found

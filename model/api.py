@@ -1,49 +1,28 @@
 """What the rest of the project may know of the model: plain dataclasses and bytes, no tensors.
 
-The web side imports only this module and `model.log`; neither imports torch. `model.service.load_service` makes a
-Service, in the engine process.
+The web side imports only this module, `model.settings` and `model.log`; none of them imports torch.
+`model.service.load_service` makes a Service, in the engine process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
-if TYPE_CHECKING:
-    from kvscope.model.by_hand.examples import Example
+from kvscope.model.settings import Join, Sampling, Workload
 
-MAX_PROMPT_CHARS = 8192
-MAX_PROMPT_TOKENS = 512
-MAX_NEW_TOKENS = 256
-MAX_TEMPERATURE = 5
-MAX_TOP_K = 1000
-MAX_SEED = 2**31 - 1
 MAX_CANDIDATE_CHARS = 64
 MAX_BEAMS = 8
 MAX_BEAM_LENGTH = 32
 MAX_COMPARED = 256
 """Positions of a run that is run again otherwise: all of them in one pass, twice or more."""
-MAX_ASKS = 24
-MAX_ROUNDS = 5
-MAX_SYSTEM_CHARS = 2000
-MAX_ARRIVAL_MS = 60_000
-MAX_AT_ONCE = 16
-MAX_CHUNK = 512
-MAX_WORKLOAD_BLOCKS = 256
-MAX_WORKLOAD_TOKENS = 64
-MAX_DRAFT = 16
-MAX_KEPT = 1024
 BUSY = "A run is being computed: the machine is measured while it has nothing else to do. Try again when it has ended."
 
-Strategy = Literal["greedy", "sample"]
 Action = Literal["pause", "resume", "step", "stop"]
 
 Caching = Literal["kept", "none", "forgotten"]
 """What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.engine.Engine.admit)."""
-
-Batching = Literal["continuous", "static"]
-"""Whether a request may join others that are being answered, or waits until all of them are done."""
 
 Weights = Literal[
     "attn.norm",
@@ -69,17 +48,6 @@ WeightDtype = Literal["float32", "bfloat16"]
 
 ValueLevel = Literal["qkv", "block"]
 """How much of a step's exact values is kept: the rows of Q, K and V, or also the activations of each block."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How the next token is chosen. `top_k` 0 and `top_p` 1 switch those filters off."""
-
-    strategy: Strategy = "greedy"
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,72 +124,19 @@ class BeamRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """One request of a workload. Milliseconds since its round began; `retry_of`: the one that was cancelled before."""
-
-    prompt: str
-    max_new_tokens: int
-    arrives_ms: int = 0
-    cancel_ms: int | None = None
-    retry_of: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Drafting:
-    """Guess at most `tokens` tokens for each pass. `layers`: how many of the model's own first layers guess, with its
-    final norm and LM head (arXiv:2309.08168); 0: the text guesses, by what followed the last time.
-    """
-
-    tokens: int
-    layers: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Which rows stay in the cache: the first, those looked at most of the others, and the newest."""
-
-    sinks: int
-    heavy: int
-    recent: int
-
-    @property
-    def rows(self) -> int:
-        """All of them."""
-        return self.sinks + self.heavy + self.recent
-
-
-@dataclass(frozen=True, slots=True)
-class ServingSettings:
-    """How a round of a workload is served (docs/frames.md, Serving)."""
-
-    batching: Batching = "continuous"
-    at_once: int = 8
-    chunk: int = 128
-    sharing: bool = True
-    reserve: bool = False
-    blocks: int = 96
-    draft: Drafting | None = None
-    keep: Kept | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class WorkloadRequest:
-    """The same requests answered round by round, each with its own settings. `system`: what all prompts begin with."""
+    """A workload to start."""
 
     run: str
-    system: str
-    asks: tuple[Ask, ...]
-    rounds: tuple[ServingSettings, ...]
+    workload: Workload
 
 
 @dataclass(frozen=True, slots=True)
 class JoinRequest:
-    """Somebody who joins the workload `run` while it is answered. `retry_of`: as in `Ask`."""
+    """Somebody who joins the workload `run` while it is answered."""
 
     run: str
-    prompt: str
-    max_new_tokens: int
-    retry_of: int | None = None
+    ask: Join
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +197,10 @@ def _refused(field: str, message: str, limit: Any, status: int) -> Refused:
 
 
 class Service(Protocol):
-    """A loaded model serving runs. Not thread-safe: one thread calls it."""
+    """A loaded model serving runs. Not thread-safe: one thread calls it.
+
+    It also has a method for each question (model.service.questions), which is called by its name.
+    """
 
     info: dict[str, Any]
     """The `model` object of an `open` frame."""
@@ -351,99 +269,6 @@ class Service(Protocol):
 
     def advance(self) -> list[Frame]:
         """Advance every active run by one forward pass together; returns the frames that gave, in log order per run."""
-        ...
-
-    def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
-        """Exact values of one head for rows `first_query`… of the sequence `ids`, as safetensors. Raises Refused."""
-        ...
-
-    def block(self, ids: list[int], layer: int, position: int) -> bytes:
-        """Every activation of one block for the token at `position` of `ids`, as safetensors. Raises Refused."""
-        ...
-
-    def shards(self, ids: list[int], layer: int, position: int, devices: int) -> bytes:
-        """One layer for the token at `position`, computed on several devices, as safetensors. Raises Refused."""
-        ...
-
-    def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
-        """One head's last row of `ids` with the cache, and all its rows without one, as safetensors. Raises Refused."""
-        ...
-
-    def operations(self, ids: list[int], layer: int) -> dict[str, Any]:
-        """One layer's operations for the last of `ids`, with the cache and without: how far each differs.
-
-        JSON-able data (docs/frames.md, On demand). Raises Refused.
-        """
-        ...
-
-    def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
-        """How likely the tokens that `text` is spelled with are to come after `ids`.
-
-        JSON-able data (docs/frames.md, On demand). Raises Refused.
-        """
-        ...
-
-    def lens(self, ids: list[int], token: int) -> dict[str, Any]:
-        """What the last row of `ids` says after each layer, and where `token`, chosen next, stands there.
-
-        JSON-able data (docs/frames.md, On demand). Raises Refused.
-        """
-        ...
-
-    def smaller(self, ids: list[int], steps: int, dtype: CacheDtype, kv_heads: int) -> dict[str, Any]:
-        """What the last `steps` rows of `ids` lose with K and V stored otherwise.
-
-        JSON-able data (docs/frames.md, On demand). Raises Refused.
-        """
-        ...
-
-    def timing(self, ids: list[int], cached: bool) -> dict[str, Any]:
-        """How long the passes of a step over `ids` take alone, with the cache or without (docs/frames.md).
-
-        Raises Refused while runs go on.
-        """
-        ...
-
-    def losses(self, ids: list[int]) -> dict[str, Any]:
-        """What every position of `ids` says of the next token, held against the one that came.
-
-        JSON-able data (docs/frames.md, On demand). Raises Refused.
-        """
-        ...
-
-    def mask(self, ids: list[int]) -> dict[str, Any]:
-        """What the last of `ids` changes of the rows before it, with the mask and without. Raises Refused."""
-        ...
-
-    def everything(self, ids: list[int]) -> dict[str, Any]:
-        """What the rows before the last of `ids` left behind, and what is kept of it. Raises Refused."""
-        ...
-
-    def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
-        """What a position changes of a token that stands alone. Raises Refused."""
-        ...
-
-    def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
-        """How a prompt is cut into tokens, as JSON-able data (docs/frames.md, Of the vocabulary). Raises Refused."""
-        ...
-
-    def embedding(self, token: int) -> dict[str, Any]:
-        """A token's row of the embedding table, and the rows nearest to it.
-
-        JSON-able data (docs/frames.md, Of the vocabulary). Raises Refused.
-        """
-        ...
-
-    def weights(self, layer: int, of: str, index: int) -> bytes:
-        """What makes number `index` of `of` in a block, as safetensors (docs/frames.md, On demand). Raises Refused."""
-        ...
-
-    def matrix(self, layer: int, of: str) -> bytes:
-        """A weight matrix of a block as a picture, as safetensors. Raises Refused."""
-        ...
-
-    def by_hand(self, example: Example) -> dict[str, Any]:
-        """What a worked example gives, as JSON-able data (docs/frames.md, By hand). Raises Refused."""
         ...
 
     def measure(self) -> dict[str, Any]:

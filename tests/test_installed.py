@@ -75,7 +75,14 @@ class Environment:
     @contextmanager
     def serving(self, *program: str) -> Iterator[str]:
         """The address of a server that one of its programs starts, with a model that the folder has."""
-        options = ["--port", "0", "--data", str(self.folder / "data"), "--service", "tests.support.fake_service:load_service"]
+        options = [
+            "--port",
+            "0",
+            "--data",
+            str(self.folder / "data"),
+            "--service",
+            "tests.support.fake_service:load_service",
+        ]
         environment = {**clean(), "PYTHONPATH": str(self.folder)}
         command = [str(self.bin / program[0]), *program[1:], *options]
         with subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True) as server:

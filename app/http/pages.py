@@ -16,6 +16,7 @@ from kvscope.app.http.access import SENDS, TELLS, declare
 from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
+from kvscope.app.http.page_limits import LIMITS
 from kvscope.app.http.shell import renderer
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import Lost, StoreError
@@ -23,41 +24,10 @@ from kvscope.app.store.gallery import Example
 from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
 from kvscope.app.travel.card import read_card
-from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page import opened
 from kvscope.app.travel.page_source import own_version
-from kvscope.app.travel.words import MAX_NOTE_CHARS, MAX_NOTES, MAX_TITLE_CHARS
-from kvscope.model.api import (
-    MAX_BEAM_LENGTH,
-    MAX_BEAMS,
-    MAX_CANDIDATE_CHARS,
-    MAX_COMPARED,
-    MAX_NEW_TOKENS,
-    MAX_PROMPT_CHARS,
-    MAX_PROMPT_TOKENS,
-    MAX_SEED,
-    MAX_TEMPERATURE,
-    MAX_TOP_K,
-)
 
 log = logging.getLogger(__name__)
-LIMITS = {
-    "prompt_chars": MAX_PROMPT_CHARS,
-    "prompt_tokens": MAX_PROMPT_TOKENS,
-    "new_tokens": MAX_NEW_TOKENS,
-    "temperature": MAX_TEMPERATURE,
-    "top_k": MAX_TOP_K,
-    "seed": MAX_SEED,
-    "beams": MAX_BEAMS,
-    "beam_tokens": MAX_BEAM_LENGTH,
-    "word_chars": MAX_CANDIDATE_CHARS,
-    "compared_positions": MAX_COMPARED,
-    "title_chars": MAX_TITLE_CHARS,
-    "notes": MAX_NOTES,
-    "note_chars": MAX_NOTE_CHARS,
-    "file_bytes": MAX_FILE_BYTES,
-}
-"""What requests may be, so that the page can say so before it sends one."""
 
 
 def blueprint(

@@ -8,47 +8,17 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from flask import request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
 
 from kvscope.app import bodies
-from kvscope.app.bodies import Body, Bounds, Encodable, Index
+from kvscope.app.bodies import Body, Bounds, Index
 from kvscope.app.http.problems import Problem
 from kvscope.app.store.value_parts import Level
-from kvscope.model.api import (
-    MAX_ARRIVAL_MS,
-    MAX_ASKS,
-    MAX_AT_ONCE,
-    MAX_BEAM_LENGTH,
-    MAX_BEAMS,
-    MAX_CHUNK,
-    MAX_DRAFT,
-    MAX_KEPT,
-    MAX_NEW_TOKENS,
-    MAX_PROMPT_CHARS,
-    MAX_ROUNDS,
-    MAX_SEED,
-    MAX_SYSTEM_CHARS,
-    MAX_TEMPERATURE,
-    MAX_TOP_K,
-    MAX_WORKLOAD_BLOCKS,
-    MAX_WORKLOAD_TOKENS,
-    Action,
-    Ask,
-    Batching,
-    Drafting,
-    JoinRequest,
-    Kept,
-    Refused,
-    RunRequest,
-    Sampling,
-    ServingSettings,
-    Strategy,
-    WorkloadRequest,
-)
+from kvscope.model.api import MAX_BEAM_LENGTH, MAX_BEAMS, Action, Refused, RunRequest
+from kvscope.model.settings import MAX_NEW_TOKENS, Encodable, PromptText, Sampling
 
 MAX_BODY_BYTES = 128 * 1024
 """A prompt of the greatest length still fits when every character is written as two escapes of six bytes."""
@@ -60,19 +30,10 @@ MAX_ROWS = 2**20
 """More than a weight matrix has; the model says how many it has."""
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
 """No underscores, spaces or digits of other scripts, which `int` takes."""
-PLAIN_RUN, PLAIN_SAMPLING, PLAIN_SERVING = RunRequest("", ""), Sampling(), ServingSettings()
+PLAIN_RUN = RunRequest("", "")
 """The defaults."""
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-def _not_too_long(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > MAX_PROMPT_CHARS:
-        raise PydanticCustomError("string_too_long", "too long", {"limit": MAX_PROMPT_CHARS})
-    return value
-
-
-PromptText = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), Encodable, BeforeValidator(_not_too_long)]
 
 
 class Prompt(Body):
@@ -80,13 +41,10 @@ class Prompt(Body):
     chat: bool = Field(PLAIN_RUN.chat, description="wrap the prompt in the model's chat template")
 
 
-class NewRun(Prompt):
+class NewRun(Prompt, Sampling):
+    """The next tokens after a prompt."""
+
     max_new_tokens: int = Field(PLAIN_RUN.max_new_tokens, ge=1, le=MAX_NEW_TOKENS)
-    strategy: Strategy = PLAIN_SAMPLING.strategy
-    temperature: float = Field(PLAIN_SAMPLING.temperature, gt=0, le=MAX_TEMPERATURE)
-    top_k: int = Field(PLAIN_SAMPLING.top_k, ge=0, le=MAX_TOP_K, description="0 for no limit")
-    top_p: float = Field(PLAIN_SAMPLING.top_p, gt=0, le=1)
-    seed: int = Field(PLAIN_SAMPLING.seed, ge=0, le=MAX_SEED)
     reuse: bool = Field(
         PLAIN_RUN.reuse,
         description="read the beginning of the prompt from the cache, as far as a run of the same client has left it "
@@ -99,7 +57,7 @@ class NewRun(Prompt):
 
     def of(self, run: str, owner: str) -> RunRequest:
         """The same for the model side, under the id `run`."""
-        sampling = Sampling(self.strategy, self.temperature, self.top_k, self.top_p, self.seed)
+        sampling = Sampling(**{name: getattr(self, name) for name in Sampling.model_fields})
         return RunRequest(run, self.prompt, self.chat, self.max_new_tokens, sampling, self.reuse, owner)
 
 
@@ -120,72 +78,6 @@ class Beam(Body):
     step: Index
     beams: int = Field(ge=1, le=MAX_BEAMS)
     length: int = Field(ge=1, le=MAX_BEAM_LENGTH)
-
-
-class WorkloadAsk(Body):
-    """Milliseconds count from the beginning of the round."""
-
-    prompt: PromptText
-    max_new_tokens: int = Field(16, ge=1, le=MAX_WORKLOAD_TOKENS)
-    arrives_ms: int = Field(0, ge=0, le=MAX_ARRIVAL_MS)
-    cancel_ms: int | None = Field(None, ge=0, le=MAX_ARRIVAL_MS, description="when whoever asked goes away")
-    retry_of: int | None = Field(None, ge=0, lt=MAX_ASKS, description="which request before it this one is again")
-
-
-class WorkloadJoin(Body):
-    """It arrives now, between two passes."""
-
-    prompt: PromptText
-    max_new_tokens: int = Field(16, ge=1, le=MAX_WORKLOAD_TOKENS)
-    retry_of: int | None = Field(None, ge=0, lt=MAX_ASKS, description="which cancelled request is asked again")
-
-    def of(self, run: str) -> JoinRequest:
-        """The same for the model side, of the workload `run`."""
-        return JoinRequest(run, self.prompt, self.max_new_tokens, self.retry_of)
-
-
-class WorkloadDraft(Body):
-    tokens: int = Field(ge=1, le=MAX_DRAFT, description="guessed for each pass")
-    layers: int = Field(
-        0,
-        ge=0,
-        le=MAX_ROWS,
-        description="how many of the model's first layers guess; 0: the text itself does",
-    )
-
-
-class WorkloadKeep(Body):
-    sinks: int = Field(ge=0, le=MAX_KEPT, description="rows of the beginning that stay")
-    heavy: int = Field(ge=0, le=MAX_KEPT, description="rows between that were looked at most")
-    recent: int = Field(ge=1, le=MAX_KEPT, description="newest rows")
-
-
-class WorkloadRound(Body):
-    batching: Batching = PLAIN_SERVING.batching
-    at_once: int = Field(PLAIN_SERVING.at_once, ge=1, le=MAX_AT_ONCE)
-    chunk: int = Field(PLAIN_SERVING.chunk, ge=1, le=MAX_CHUNK, description="tokens of a prompt per pass")
-    sharing: bool = PLAIN_SERVING.sharing
-    reserve: bool = Field(PLAIN_SERVING.reserve, description="hold blocks for the greatest length from the start")
-    blocks: int = Field(PLAIN_SERVING.blocks, ge=1, le=MAX_WORKLOAD_BLOCKS)
-    draft: WorkloadDraft | None = Field(None, description="guess tokens, and check them in one pass")
-    keep: WorkloadKeep | None = Field(None, description="drop all other rows of the cache after each token")
-
-    @property
-    def settings(self) -> ServingSettings:
-        """The same for the model side."""
-        draft, keep = self.draft and Drafting(**dict(self.draft)), self.keep and Kept(**dict(self.keep))
-        return ServingSettings(**{**dict(self), "draft": draft, "keep": keep})
-
-
-class Workload(Body):
-    system: Annotated[str, Field(max_length=MAX_SYSTEM_CHARS), Encodable] = ""
-    requests: list[WorkloadAsk] = Field(min_length=1, max_length=MAX_ASKS)
-    rounds: list[WorkloadRound] = Field(min_length=1, max_length=MAX_ROUNDS)
-
-    def of(self, run: str) -> WorkloadRequest:
-        """The same for the model side, under the id `run`."""
-        asks = tuple(Ask(**dict(ask)) for ask in self.requests)
-        return WorkloadRequest(run, self.system, asks, tuple(each.settings for each in self.rounds))
 
 
 class Measure(Body):

@@ -11,36 +11,10 @@ from typing import Any
 from flask import Blueprint
 
 from kvscope.app.http.access import SENDS, declare
+from kvscope.app.http.page_limits import LIMITS
 from kvscope.app.http.shell import renderer
 from kvscope.app.store.gallery import Example
-from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page_source import own_version
-from kvscope.app.travel.words import MAX_NOTE_CHARS, MAX_NOTES, MAX_TITLE_CHARS
-from kvscope.model.api import (
-    MAX_ARRIVAL_MS,
-    MAX_ASKS,
-    MAX_AT_ONCE,
-    MAX_CHUNK,
-    MAX_PROMPT_CHARS,
-    MAX_SYSTEM_CHARS,
-    MAX_WORKLOAD_BLOCKS,
-    MAX_WORKLOAD_TOKENS,
-)
-
-LIMITS = {
-    "asks": MAX_ASKS,
-    "prompt_chars": MAX_PROMPT_CHARS,
-    "system_chars": MAX_SYSTEM_CHARS,
-    "new_tokens": MAX_WORKLOAD_TOKENS,
-    "arrival_ms": MAX_ARRIVAL_MS,
-    "at_once": MAX_AT_ONCE,
-    "chunk": MAX_CHUNK,
-    "blocks": MAX_WORKLOAD_BLOCKS,
-    "title_chars": MAX_TITLE_CHARS,
-    "notes": MAX_NOTES,
-    "note_chars": MAX_NOTE_CHARS,
-    "file_bytes": MAX_FILE_BYTES,
-}
 
 
 def started_with(**more: Any) -> dict[str, Any]:

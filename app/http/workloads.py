@@ -15,8 +15,10 @@ from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.requests import Workload, WorkloadJoin, body, new_id
+from kvscope.app.http.requests import body, new_id
 from kvscope.app.store.runs import RunLog
+from kvscope.model.api import JoinRequest, WorkloadRequest
+from kvscope.model.settings import Join, Workload
 
 OVER = "That workload has ended: nobody is being answered there any more."
 
@@ -40,7 +42,9 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     )
     def workload() -> Response:
         asked, visitor, run = body(Workload), count(limits), new_id()
-        started = desk.study(run, lambda: asked.of(run), Requester(*visitor), partial(limits.charge, visitor))
+        started = desk.study(
+            run, lambda: WorkloadRequest(run, asked), Requester(*visitor), partial(limits.charge, visitor)
+        )
         return created(run, started, url_for("serving.alone", run=run))
 
     @routes.post("/<run>/requests")
@@ -49,13 +53,13 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
         "Add a request to a workload of one round while it is answered: it arrives now",
         {201: json_answer("it has joined", Joined)},
         *(400, 404, 409, 413, 415, 422, 503),
-        body=WorkloadJoin,
+        body=Join,
     )
     def join(run: str) -> Response:
         refuse_over(run)
-        asked = body(WorkloadJoin)
+        asked = body(Join)
         count(limits)
-        response = jsonify(id=run, request=desk.join(asked.of(run)))
+        response = jsonify(id=run, request=desk.join(JoinRequest(run, asked)))
         response.status_code = 201
         return response
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from kvscope.model.api import Caching, Drafting, Kept, Sampling
+from kvscope.model.api import Caching
 from kvscope.model.engine.beam import BeamSearch, blocks_of_search
 from kvscope.model.engine.conditions import Watch
 from kvscope.model.engine.cost import Cost
@@ -29,6 +29,7 @@ from kvscope.model.engine.scheduler import PREFILL_CHUNK, Scheduler
 from kvscope.model.engine.step import finish_step
 from kvscope.model.hooks import Observer
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
+from kvscope.model.settings import Drafting, Kept, Sampling
 from kvscope.model.transformer import Transformer
 
 REPLAYED = ""

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from kvscope.model.api import Kept
 from kvscope.model.config import ModelConfig
 from kvscope.model.hooks import Observer
+from kvscope.model.settings import Kept
 from kvscope.model.transformer import Batch
 
 

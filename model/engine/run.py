@@ -8,11 +8,12 @@ from typing import Literal
 
 import torch
 
-from kvscope.model.api import Caching, Drafting, Kept, Sampling
+from kvscope.model.api import Caching
 from kvscope.model.engine.conditions import Conditions, together
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.records import Timing
 from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
+from kvscope.model.settings import Drafting, Kept, Sampling
 
 Recorded = Literal["rows", "steps", "tokens", "end"]
 """What of a run the engine says: everything, all but captured rows, its tokens, or its end alone."""

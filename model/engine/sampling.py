@@ -13,7 +13,7 @@ from math import exp, isfinite, log
 import torch
 from torch import Tensor
 
-from kvscope.model.api import Sampling
+from kvscope.model.settings import Sampling
 
 
 class NotFinite(ArithmeticError):

@@ -59,7 +59,7 @@ class Recorder:
                 model=self._model,
                 prompt=request.prompt,
                 chat=request.chat,
-                sampling=schema.Sampling(**asdict(request.sampling)),
+                sampling=request.sampling,
                 limits=schema.Limits(max_new_tokens=request.max_new_tokens, max_positions=max_positions),
                 tokens=[self.token(token) for token in ids],
                 block_size=BLOCK_SIZE,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kvscope.model.api import MAX_ASKS, MAX_PROMPT_TOKENS, MAX_WORKLOAD_TOKENS, ServingSettings
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log.frames import MAX_FRAME_BYTES
 from kvscope.model.log.recorder import HEADER_ROOM, Shape, tiles
+from kvscope.model.settings import MAX_ASKS, MAX_PROMPT_TOKENS, MAX_WORKLOAD_TOKENS, ServingSettings
 
 TOKEN_BYTES = 160
 """Of a token that is told of, with what is said of it in a list: text, bytes, numbers."""

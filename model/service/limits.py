@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kvscope.model.api import MAX_COMPARED, MAX_PROMPT_CHARS, Frame, Refused
+from kvscope.model.api import MAX_COMPARED, Frame, Refused
 from kvscope.model.kv_cache import CacheFull
 from kvscope.model.log.derived import LARGEST_OPENING
+from kvscope.model.settings import MAX_PROMPT_CHARS
 
 
 def not_too_long(prompt: str) -> None:

@@ -16,7 +16,7 @@ from kvscope.model.activations.timing import timed_step
 from kvscope.model.activations.twice import layer_twice
 from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.activations.what_if import appended, everything, turned
-from kvscope.model.api import MAX_PROMPT_TOKENS, CacheDtype, Frame, Refused, ValuesRequest
+from kvscope.model.api import CacheDtype, Frame, Refused, ValuesRequest
 from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Tokenizer
@@ -24,6 +24,7 @@ from kvscope.model.engine.conditions import told
 from kvscope.model.engine.engine import Engine
 from kvscope.model.log.recorder import values_frames
 from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
+from kvscope.model.settings import MAX_PROMPT_TOKENS
 from kvscope.model.small_cache import Form
 
 

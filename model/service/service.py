@@ -11,15 +11,12 @@ from kvscope.model.api import (
     BUSY,
     MAX_BEAM_LENGTH,
     MAX_BEAMS,
-    MAX_NEW_TOKENS,
-    MAX_PROMPT_TOKENS,
     BeamRequest,
     ForkRequest,
     Frame,
     JoinRequest,
     Refused,
     RunRequest,
-    Sampling,
     TakeUpRequest,
     TwinRequest,
     WorkloadRequest,
@@ -42,6 +39,7 @@ from kvscope.model.service.limits import among, fits_the_log, not_too_long, refu
 from kvscope.model.service.questions import Questions
 from kvscope.model.serving.admission import joining, served, study_of, tokenized
 from kvscope.model.serving.workload import Told, Workload
+from kvscope.model.settings import MAX_NEW_TOKENS, MAX_PROMPT_TOKENS, Sampling
 from kvscope.model.transformer import Transformer
 from kvscope.model.weights import weights_held
 
@@ -115,9 +113,9 @@ class ModelService(Questions):
             case BeamRequest():
                 return around + size.of_beams(request.beams, request.length)
             case WorkloadRequest():
-                asked = tokenized(request, self.tokenizer, self.max_positions, self.info["layers"])
+                asked = tokenized(request.workload, self.tokenizer, self.max_positions, self.info["layers"])
                 prompts, new = [len(each.ids) for each in asked], [each.max_new_tokens for each in asked]
-                return around + size.of_workload(prompts, new, request.rounds, self.engine.cache.blocks)
+                return around + size.of_workload(prompts, new, request.workload.rounds, self.engine.cache.blocks)
 
     def start(self, request: RunRequest) -> list[Frame]:
         """Tokenize and admit a run; returns its `open` frame. Raises Refused."""
@@ -213,22 +211,26 @@ class ModelService(Questions):
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
         """Admit a workload; returns its `open` frame. Raises Refused."""
-        asked = tokenized(request, self.tokenizer, self.max_positions, self.info["layers"])
-        first = RunRequest(request.run, request.asks[0].prompt, self.tokenizer.has_chat, request.asks[0].max_new_tokens)
+        workload = request.workload
+        asked = tokenized(workload, self.tokenizer, self.max_positions, self.info["layers"])
+        first = RunRequest(
+            request.run, workload.requests[0].prompt, self.tokenizer.has_chat, workload.requests[0].max_new_tokens
+        )
         recorder = Recorder(request.run, self.info, self.tokenizer, first.sampling.temperature)
-        opening = recorder.open(first, asked[0].ids, self.max_positions, study_of(request, asked))
+        opening = recorder.open(first, asked[0].ids, self.max_positions, study_of(workload, asked))
         fits_the_log(opening, "requests", "The requests fill")
         with refusing_when_full():
-            made = Workload(request.run, self.engine, asked, request.rounds, recorder.token)
+            made = Workload(request.run, self.engine, asked, workload.rounds, recorder.token)
         self._workloads[request.run], self._recorders[request.run] = made, recorder
-        self._systems[request.run] = request.system
+        self._systems[request.run] = workload.system
         return [opening]
 
     def join(self, request: JoinRequest) -> int:
         """Add a request to a workload, as of now; returns its number there. Raises Refused."""
         workload = self._workload(request.run)
-        ask, made = joining(request, self._systems[request.run], workload.now_ms, self.tokenizer, self.max_positions)
-        number = workload.join(made, request.retry_of)
+        system = self._systems[request.run]
+        ask, made = joining(request.ask, system, workload.now_ms, self.tokenizer, self.max_positions)
+        number = workload.join(made, ask.retry_of)
         self._waiting += self._tell(request.run, [schema.Asked(number=number, request=served(ask, made))])
         return number
 

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
-from kvscope.model.api import MAX_PROMPT_TOKENS, Ask, JoinRequest, Refused, WorkloadRequest
+from kvscope.model.api import Refused
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
+from kvscope.model.settings import MAX_PROMPT_TOKENS, Ask, Join, Workload
 
 
-def tokenized(request: WorkloadRequest, tokenizer: Tokenizer, most_positions: int, layers: int) -> list[Tokenized]:
+def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, layers: int) -> list[Tokenized]:
     """The requests with their prompts' ids. Raises Refused, naming the request."""
     found = [
-        _tokenized(ask, f"requests[{number}].prompt", request.system, tokenizer)
-        for number, ask in enumerate(request.asks)
+        _tokenized(ask, f"requests[{number}].prompt", workload.system, tokenizer)
+        for number, ask in enumerate(workload.requests)
     ]
-    for number, settings in enumerate(request.rounds):
+    for number, settings in enumerate(workload.rounds):
         if settings.draft is not None and settings.draft.layers > layers:
             field = f"rounds[{number}].draft.layers"
             raise Refused(field, f"{field} is {settings.draft.layers}; the model has {layers}.", limit=layers)
-    for number, (ask, made) in enumerate(zip(request.asks, found, strict=True)):
+    for number, (ask, made) in enumerate(zip(workload.requests, found, strict=True)):
         field = f"requests[{number}]"
         _refuse_too_long(made, field, most_positions)
         before = ask.retry_of
-        if before is not None and (before >= number or request.asks[before].cancel_ms is None):
+        if before is not None and (before >= number or workload.requests[before].cancel_ms is None):
             raise Refused(f"{field}.retry_of", f"{field}.retry_of must be a request before it that is cancelled.")
     return found
 
 
 def joining(
-    request: JoinRequest, system: str, arrives_ms: int, tokenizer: Tokenizer, most_positions: int
+    asked: Join, system: str, arrives_ms: int, tokenizer: Tokenizer, most_positions: int
 ) -> tuple[Ask, Tokenized]:
     """What somebody asks who joins a workload with that system prompt. Raises Refused."""
-    ask = Ask(request.prompt, request.max_new_tokens, arrives_ms, retry_of=request.retry_of)
+    ask = Ask(**asked.model_dump(), arrives_ms=arrives_ms)
     made = _tokenized(ask, "prompt", system, tokenizer)
     _refuse_too_long(made, "prompt", most_positions)
     return ask, made
@@ -68,23 +67,16 @@ def _laid_out(prompt: str, system: str, tokenizer: Tokenizer) -> str:
     return tokenizer.chat([{"role": "user", "content": prompt}])
 
 
-def study_of(request: WorkloadRequest, asked: list[Tokenized]) -> schema.Serving:
+def study_of(workload: Workload, asked: list[Tokenized]) -> schema.Serving:
     """What the workload's first frame says of it."""
     return schema.Serving(
         kind="serving",
-        system=request.system,
-        requests=[served(ask, made) for ask, made in zip(request.asks, asked, strict=True)],
-        rounds=[schema.ServingRound(**asdict(settings)) for settings in request.rounds],
+        system=workload.system,
+        requests=[served(ask, made) for ask, made in zip(workload.requests, asked, strict=True)],
+        rounds=workload.rounds,
     )
 
 
 def served(ask: Ask, made: Tokenized) -> schema.ServedRequest:
     """What the log says of a request."""
-    return schema.ServedRequest(
-        prompt=ask.prompt,
-        tokens=len(made.ids),
-        max_new_tokens=ask.max_new_tokens,
-        arrives_ms=ask.arrives_ms,
-        cancel_ms=ask.cancel_ms,
-        retry_of=ask.retry_of,
-    )
+    return schema.ServedRequest(**ask.model_dump(), tokens=len(made.ids))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kvscope.model.api import ServingSettings
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.run import Run
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.kv_cache import Sequence as CacheSequence
 from kvscope.model.serving.request import ServedRequest
+from kvscope.model.settings import ServingSettings
 
 
 class Room:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kvscope.model.api import MAX_ASKS, Refused, Sampling, ServingSettings
+from kvscope.model.api import Refused
 from kvscope.model.engine.conditions import told
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, PassEntry, PassRecord, TokenRecord
 from kvscope.model.log import schema
 from kvscope.model.serving.request import THERE, ServedRequest, Tokenized
 from kvscope.model.serving.room import Room
+from kvscope.model.settings import MAX_ASKS, Sampling, ServingSettings
 
 GREEDY = Sampling()
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from kvscope.model.api import Refused, ServingSettings
+from kvscope.model.api import Refused
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, PassRecord, TokenRecord
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.round import Round
+from kvscope.model.settings import ServingSettings
 
 Told = schema.Asked | schema.Pass | schema.Round | schema.Close
 

@@ -4,8 +4,10 @@
  */
 
 import { counted, integer } from "../shared/facts/format.js";
+import { limitOf } from "../shared/log/limits.js";
 import { letterOf } from "./owners.js";
 import { arrivalOf, lengthsOf, newTokensOf, promptOf, SYSTEM } from "./prompts.js";
+import { SETTINGS, USUAL } from "./settings.js";
 
 /**
  * @typedef {Object} AskedRequest texts, as typed
@@ -21,22 +23,11 @@ import { arrivalOf, lengthsOf, newTokensOf, promptOf, SYSTEM } from "./prompts.j
  * @property {import("./prompts.js").Lengths} lengths "own": somebody typed them
  * @property {boolean} sameSystem
  * @property {string} system kept also while it is not used
- * @property {string} atOnce
- * @property {string} chunk
- * @property {string} blocks
+ * @property {Object<string, string>} settings by field (settings.js)
  * @property {AskedRequest[]} requests
  *
  * @typedef {{field: string, text: string}} Problem
- *
- * @typedef {Object} Limits as the server tells them
- * @property {number} asks
- * @property {number} prompt_chars
- * @property {number} system_chars
- * @property {number} new_tokens of one request
- * @property {number} arrival_ms
- * @property {number} at_once
- * @property {number} chunk
- * @property {number} blocks
+ * @typedef {import("../shared/log/limits.js").Limits} Limits
  */
 
 const WHOLE = /^\d{1,9}$/;
@@ -53,12 +44,17 @@ function nameless(at, { lengths, every, people }) {
   };
 }
 
+/** @returns {Object<string, string>} the settings of a round, or more, as texts by field */
+function asTyped(settings) {
+  return Object.fromEntries(SETTINGS.map(({ field }) => [field, String(settings[field])]));
+}
+
 /** @returns {Asked} */
-function made({ people, every, lengths, atOnce, chunk, blocks, sameSystem = true, change = (requests) => requests }) {
+function made({ people, every, lengths, sameSystem = true, change = (requests) => requests, ...settings }) {
   const requests = Array.from({ length: people }, (_, at) => nameless(at, { lengths, every, people }));
   return {
     ...{ people: String(people), every: String(every), lengths, sameSystem, system: SYSTEM },
-    ...{ atOnce: String(atOnce), chunk: String(chunk), blocks: String(blocks), requests: change(requests) },
+    ...{ settings: asTyped(settings), requests: change(requests) },
   };
 }
 
@@ -79,23 +75,23 @@ export const PRESETS = [
   {
     id: "nine",
     name: "Nine people ask",
-    asked: () => made({ people: 9, every: 300, lengths: "mixed", atOnce: 6, chunk: 128, blocks: 96 }),
+    asked: () => made({ people: 9, every: 300, lengths: "mixed", at_once: 6, chunk: 128, blocks: 96 }),
   },
   {
     id: "long",
     name: "A long prompt in between",
-    asked: () => made({ people: 6, every: 250, lengths: "long", atOnce: 6, chunk: 512, blocks: 96 }),
+    asked: () => made({ people: 6, every: 250, lengths: "long", at_once: 6, chunk: 512, blocks: 96 }),
   },
   {
     id: "gives-up",
     name: "Someone gives up and asks again",
-    asked: () => made({ people: 6, every: 250, lengths: "short", atOnce: 6, chunk: 128, blocks: 96, change: givesUp }),
+    asked: () => made({ people: 6, every: 250, lengths: "short", at_once: 6, chunk: 128, blocks: 96, change: givesUp }),
   },
   {
     id: "little",
     name: "Little memory",
     asked: () =>
-      made({ people: 7, every: 150, lengths: "mixed", atOnce: 8, chunk: 128, blocks: 20, change: withLongAnswers }),
+      made({ people: 7, every: 150, lengths: "mixed", at_once: 8, chunk: 128, blocks: 20, change: withLongAnswers }),
   },
 ];
 
@@ -106,18 +102,23 @@ function withLongAnswers(requests) {
 
 export const FIRST = PRESETS[0].asked();
 
-/** Of the fields of the sentence. `least` and the limit that `most` names are both allowed. */
-const NUMBERS = {
-  people: { name: "people", least: 1, most: "asks" },
-  every: { name: "the time between two", least: 0, most: "arrival_ms" },
-  atOnce: { name: "at once", least: 1, most: "at_once" },
-  chunk: { name: "tokens of a prompt per pass", least: 1, most: "chunk" },
-  blocks: { name: "blocks", least: 1, most: "blocks" },
-};
+/** Whole numbers of the sentence: what each is called, and the member of what is posted whose bounds it has. */
+const NUMBERS = [
+  { field: "people", name: "people", member: "requests" },
+  { field: "every", name: "the time between two", member: "arrives_ms" },
+  ...SETTINGS.map(({ field, name }) => ({ field, name, member: field })),
+];
 
 /** @returns {{least: number, most: number}} */
 export function boundsOf(field, limits) {
-  return { least: NUMBERS[field].least, most: limits[NUMBERS[field].most] };
+  const { member } = NUMBERS.find((each) => each.field === field);
+  const [least, most] = limitOf(limits, "workload", member);
+  return { least, most };
+}
+
+/** @returns {string} a field of the sentence as it was typed */
+export function typedIn(asked, field) {
+  return asked.settings[field] ?? asked[field];
 }
 
 /** @returns {number|null} null: no whole number within the bounds */
@@ -134,6 +135,7 @@ function numberOf(text, least, most) {
  * @returns {Asked} with it, and the requests that follow from it; where it cannot be used they stay as they were
  */
 export function withField(asked, field, value, limits) {
+  if (field in asked.settings) return { ...asked, settings: { ...asked.settings, [field]: value } };
   const next = { ...asked, [field]: value };
   if (!["people", "every", "lengths"].includes(field)) return next;
   const numbers = Object.fromEntries(
@@ -169,30 +171,22 @@ export function withRequest(asked, at, name, text) {
  */
 export function understood(asked, limits) {
   const numbers = {};
-  for (const [field, { name }] of Object.entries(NUMBERS)) {
+  for (const { field, name } of NUMBERS) {
     const { least, most } = boundsOf(field, limits);
-    numbers[field] = numberOf(asked[field], least, most);
-    if (numbers[field] === null) return wrong(field, `${name}: ${outside(asked[field], least, most)}`);
+    numbers[field] = numberOf(typedIn(asked, field), least, most);
+    if (numbers[field] === null) return wrong(field, `${name}: ${outside(typedIn(asked, field), least, most)}`);
   }
   const system = asked.sameSystem ? asked.system : "";
-  if (system.length > limits.system_chars)
-    return wrong("system", `the system prompt: at most ${integer(limits.system_chars)} characters.`);
+  const [, longest] = limitOf(limits, "workload", "system");
+  if (system.length > longest) return wrong("system", `the system prompt: at most ${integer(longest)} characters.`);
   const requests = [];
   for (const [at, request] of asked.requests.entries()) {
     const read = readRequest(request, at, asked.requests, limits);
     if ("problem" in read) return read;
     requests.push(read);
   }
-  const { atOnce: at_once, chunk, blocks } = numbers;
-  const settings = {
-    batching: /** @type {const} */ ("continuous"),
-    at_once,
-    chunk,
-    sharing: true,
-    reserve: false,
-    blocks,
-  };
-  return { system, requests, settings };
+  const settings = Object.fromEntries(SETTINGS.map(({ field }) => [field, numbers[field]]));
+  return { system, requests, settings: { ...USUAL, ...settings } };
 }
 
 function wrong(field, text) {
@@ -207,13 +201,15 @@ function outside(text, least, most) {
 function readRequest({ prompt, newTokens, arrives, cancel, retry }, at, all, limits) {
   const letter = letterOf(at);
   const field = (name) => `requests.${at}.${name}`;
-  const most = limits.arrival_ms;
+  const [, most] = limitOf(limits, "workload", "arrives_ms");
+  const [, longest] = limitOf(limits, "workload", "prompt");
+  const [, tokens] = limitOf(limits, "workload", "max_new_tokens");
   if (prompt.trim() === "") return wrong(field("prompt"), `${letter} asks nothing: type at least one character.`);
-  if (prompt.length > limits.prompt_chars)
-    return wrong(field("prompt"), `${letter} asks too much: at most ${counted(limits.prompt_chars, "character")}.`);
-  const max_new_tokens = numberOf(newTokens, 1, limits.new_tokens);
+  if (prompt.length > longest)
+    return wrong(field("prompt"), `${letter} asks too much: at most ${counted(longest, "character")}.`);
+  const max_new_tokens = numberOf(newTokens, 1, tokens);
   if (max_new_tokens === null)
-    return wrong(field("newTokens"), `${letter}’s new tokens: ${outside(newTokens, 1, limits.new_tokens)}`);
+    return wrong(field("newTokens"), `${letter}’s new tokens: ${outside(newTokens, 1, tokens)}`);
   const arrives_ms = numberOf(arrives, 0, most);
   if (arrives_ms === null) return wrong(field("arrives"), `when ${letter} asks: ${outside(arrives, 0, most)}`);
   const cancel_ms = cancel.trim() === "" ? null : numberOf(cancel, arrives_ms + 1, most);
@@ -242,7 +238,7 @@ export function askedOf({ system, requests, rounds: [first] }, before) {
       sameSystem: system !== "",
       system: system || before.system,
     },
-    ...{ atOnce: String(first.at_once), chunk: String(first.chunk), blocks: String(first.blocks) },
+    settings: asTyped(first),
     lengths: lengthsOf(requests.map(({ prompt }) => prompt)),
     requests: requests.map(({ prompt, max_new_tokens, arrives_ms, cancel_ms, retry_of }) => ({
       ...{ prompt, newTokens: text(max_new_tokens), arrives: text(arrives_ms) },
@@ -262,6 +258,7 @@ export function problemOf({ field, detail, message }) {
   if (root === "requests" && at !== undefined) return { field: `requests.${at}.${names[name] ?? "prompt"}`, text };
   if (root === "requests") return { field: "people", text };
   if (root === "system") return { field: "system", text };
-  if (root === "rounds") return { field: { at_once: "atOnce", chunk: "chunk" }[name] ?? "blocks", text };
+  if (root === "rounds")
+    return { field: SETTINGS.some(({ field }) => field === name) ? name : SETTINGS.at(-1).field, text };
   return { field: "", text };
 }

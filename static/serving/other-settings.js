@@ -1,7 +1,8 @@
 /** How what is in sight was asked otherwise than the page's fields say now. Pure. */
 
 import { counted } from "../shared/facts/format.js";
-import { askedOf } from "./asked.js";
+import { askedOf, typedIn } from "./asked.js";
+import { SETTINGS } from "./settings.js";
 
 /**
  * @param {import("./asked.js").Asked} asked as the fields stand
@@ -12,7 +13,7 @@ import { askedOf } from "./asked.js";
 export function otherSettings(asked, { study, begunWith }, { settings }) {
   const requests = study.requests.slice(0, begunWith);
   const was = askedOf({ ...study, requests, rounds: [settings] }, asked);
-  const differs = (field) => was[field].trim() !== asked[field].trim();
+  const differs = (field) => typedIn(was, field).trim() !== typedIn(asked, field).trim();
   const told = [];
   if (differs("people")) told.push(counted(requests.length, "person", "people"));
   if (othersIn(was, asked, "arrives")) told.push(arriving(requests));
@@ -21,9 +22,7 @@ export function otherSettings(asked, { study, begunWith }, { settings }) {
   else if (was.sameSystem && was.system !== asked.system) told.push("another system prompt");
   if (othersIn(was, asked, "newTokens")) told.push(lengths(requests));
   if (othersIn(was, asked, "cancel") || othersIn(was, asked, "retry")) told.push(givingUp(requests));
-  if (differs("atOnce")) told.push(`at most ${was.atOnce} at once`);
-  if (differs("chunk")) told.push(`${was.chunk} tokens of a prompt a pass`);
-  if (differs("blocks")) told.push(`at most ${was.blocks} blocks`);
+  for (const { field, said } of SETTINGS) if (differs(field)) told.push(said(typedIn(was, field)));
   return told;
 }
 

@@ -15,7 +15,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from kvscope.model.api import Sampling
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.checkpoint.fetch import cache_folder, fetch
 from kvscope.model.compiled import job
@@ -24,6 +23,7 @@ from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.kv_cache import Sequence
+from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
 from tests.support import compiling
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,7 @@ class FakeService:
             case BeamRequest():
                 return len(request.opening) + request.length * 2000
             case WorkloadRequest():
-                return 20_000 + len(request.rounds) * len(request.asks) * 1000
+                return 20_000 + len(request.workload.rounds) * len(request.workload.requests) * 1000
 
     def start(self, request: RunRequest) -> list[Frame]:
         self._compiled()
@@ -112,7 +112,7 @@ class FakeService:
             "model": self.info,
             "prompt": request.prompt,
             "chat": request.chat,
-            "sampling": asdict(request.sampling),
+            "sampling": request.sampling.model_dump(),
             "limits": {"max_new_tokens": request.max_new_tokens, "max_positions": 768},
             "tokens": [_token(number) for number in ids],
             "block_size": 16,
@@ -168,19 +168,20 @@ class FakeService:
         """A log whose rounds are over at once, after a pass that gives everybody a token; it ends with them unless its
         first request is to come later.
         """
-        if request.asks[0].prompt == "too large":
+        workload = request.workload
+        if workload.requests[0].prompt == "too large":
             raise Refused("requests[0]", "requests[0] is too large.", limit=9)
-        asked = [{**asdict(ask), "tokens": len(ask.prompt[:MOST_TOKENS])} for ask in request.asks]
-        rounds = [asdict(settings) for settings in request.rounds]
-        study = {"kind": "serving", "system": request.system, "requests": asked, "rounds": rounds}
-        opened = self.start(RunRequest(request.run, request.asks[0].prompt))
+        asked = [{**ask.model_dump(), "tokens": len(ask.prompt[:MOST_TOKENS])} for ask in workload.requests]
+        rounds = [settings.model_dump() for settings in workload.rounds]
+        study = {"kind": "serving", "system": workload.system, "requests": asked, "rounds": rounds}
+        opened = self.start(RunRequest(request.run, workload.requests[0].prompt))
         made = [relabel(opened[0].payload, request.run, 0, {"study": study})]
         for number in range(len(rounds)):
             made.append(encode(request.run, len(made), "pass", _pass(number, asked)))
             ended = {"round": number, "ms": 2.0, "others": 0, "events": []}
             made.append(encode(request.run, len(made), "round", ended))
         self._runs[request.run].seq = len(made)
-        if request.asks[0].arrives_ms:
+        if workload.requests[0].arrives_ms:
             self._runs[request.run].paused = True
         else:
             self._waiting.append(self._close(request.run, "length"))
@@ -188,7 +189,7 @@ class FakeService:
 
     def join(self, request: JoinRequest) -> int:
         """Always as the second."""
-        if request.prompt == "too large":
+        if request.ask.prompt == "too large":
             raise Refused("prompt", "That may come to need 9 blocks, and this workload has 8 in all.", limit=8)
         return 1
 

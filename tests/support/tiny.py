@@ -12,7 +12,6 @@ import torch
 from tokenizers import decoders, models, pre_tokenizers
 from torch import Tensor
 
-from kvscope.model.api import Sampling
 from kvscope.model.checkpoint import Checkpoint, Tokenizer
 from kvscope.model.checkpoint.layout import slots
 from kvscope.model.checkpoint.tokenizer import Extras, byte_alphabet, byte_level
@@ -21,10 +20,11 @@ from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, RowsRecord, StepRecord
 from kvscope.model.kv_cache import KVCache, Sequence
+from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
 
 GREEDY = Sampling()
-SAMPLED = Sampling("sample", temperature=1.5, top_k=50, top_p=0.95, seed=11)
+SAMPLED = Sampling(strategy="sample", temperature=1.5, top_k=50, top_p=0.95, seed=11)
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}<|im_start|>"
 _SIZES = {"layers": 2, "heads": 4, "kv_heads": 2, "head_dim": 8, "d": 32, "d_mlp": 48, "vocab": 259, "context": 512}

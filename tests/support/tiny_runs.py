@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import tokenizers
 from tokenizers import models
 
-from kvscope.model.api import Frame, RunRequest
+from kvscope.model.api import Frame, RunRequest, WorkloadRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.checkpoint.tokenizer import Extras
 from kvscope.model.log import frames
 from kvscope.model.service import ModelService
+from kvscope.model.settings import Ask, ServingSettings, Workload
 from tests.support.tiny import tiny_checkpoint
 
 TEXT = "The cat sat."
@@ -24,6 +26,10 @@ def service(**options: Any) -> ModelService:
 
 def request(run: str = "a", prompt: str = TEXT, **options: Any) -> RunRequest:
     return RunRequest(run, prompt, **{"max_new_tokens": 6, **options})
+
+
+def workload_request(run: str, system: str, asks: Sequence[Ask], rounds: Sequence[ServingSettings]) -> WorkloadRequest:
+    return WorkloadRequest(run, Workload(system=system, requests=list(asks), rounds=list(rounds)))
 
 
 def finish(made: ModelService) -> list[Frame]:

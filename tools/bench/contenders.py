@@ -10,13 +10,14 @@ from functools import partial
 
 import torch
 
-from kvscope.model.api import RunRequest, Sampling
+from kvscope.model.api import RunRequest
 from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.fetch import cache_folder, fetch
 from kvscope.model.compiled.graph import GraphedSteps
 from kvscope.model.compiled.job import compiled_steps
 from kvscope.model.engine.runner import Steps
 from kvscope.model.service import ModelService
+from kvscope.model.settings import Sampling
 from tools.bench.llama import LlamaCpp, installed
 
 EIGHT = 8

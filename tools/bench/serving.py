@@ -8,16 +8,17 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
-from kvscope.model.api import Drafting, ServingSettings
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.workload import Workload
+from kvscope.model.settings import Drafting, ServingSettings
 from kvscope.model.transformer import Transformer
 
 SYSTEM = (
@@ -41,6 +42,11 @@ KINDS = {
     "a story": "Tell me a story about a lighthouse keeper who was afraid of the dark.",
 }
 PLAIN = ServingSettings(at_once=16, blocks=256, chunk=512, sharing=False)
+
+
+def served(**otherwise: Any) -> ServingSettings:
+    """Served plainly, but for these settings."""
+    return PLAIN.model_copy(update=otherwise)
 
 
 @dataclass
@@ -136,7 +142,7 @@ def throughput(bench: Bench, times: int) -> Iterable[Line]:
     """Tokens per second when so many are answered at once."""
     requests = [Tokenized(bench.ids(question), 24, 0, None) for question in (*QUESTIONS, *QUESTIONS)]
     counts = (1, 2, 4, 8, 16)
-    settings = [replace(PLAIN, at_once=count) for count in counts]
+    settings = [served(at_once=count) for count in counts]
     takes = [[each.tokens_per_second for each in bench.serve(requests, *settings)] for _ in range(times)]
     alone = statistics.median(take[0] for take in takes)
     for place, count in enumerate(counts):
@@ -147,7 +153,7 @@ def throughput(bench: Bench, times: int) -> Iterable[Line]:
 def batching(bench: Bench, times: int) -> Iterable[Line]:
     """Requests of different lengths in batches of four."""
     requests = [Tokenized(bench.ids(q), (8, 48)[at % 2], 0, None) for at, q in enumerate((*QUESTIONS, *QUESTIONS))]
-    settings = (replace(PLAIN, at_once=4, batching="static"), replace(PLAIN, at_once=4))
+    settings = (served(at_once=4, batching="static"), served(at_once=4))
     yield _compared(
         "tokens/s, 4 at once, static → continuous",
         [[each.tokens_per_second for each in bench.serve(requests, *settings)] for _ in range(times)],
@@ -159,7 +165,7 @@ def interference(bench: Bench, times: int) -> Iterable[Line]:
     """Four are being answered while a long prompt comes."""
     long = bench.ids("Summarise this: " + "The library opened in 1904 and has moved twice since then. " * 28)
     requests = [Tokenized(bench.ids(q), 40, 0, None) for q in QUESTIONS[:4]] + [Tokenized(long, 4, 400, None)]
-    settings = (PLAIN, replace(PLAIN, chunk=32))
+    settings = (PLAIN, served(chunk=32))
     yield _compared(
         f"longest wait of others, ms, a prompt of {len(long)} tokens whole → by 32",
         [[each.longest_wait(4) for each in bench.serve(requests, *settings)] for _ in range(times)],
@@ -172,7 +178,7 @@ def prefix(bench: Bench, times: int) -> Iterable[Line]:
     ids = [bench.ids(question, SYSTEM * 4) for question in QUESTIONS[:2]]
     hit = next(at for at, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
     requests = [Tokenized(ids[0], 2, 0, None), Tokenized(ids[1], 2, 1, None)]
-    settings = (replace(PLAIN, at_once=1), replace(PLAIN, at_once=1, sharing=True))
+    settings = (served(at_once=1), served(at_once=1, sharing=True))
     takes = [[each.prefill_ms(1) for each in bench.serve(requests, *settings)] for _ in range(times)]
     yield _compared(f"ms to read a prompt of {len(ids[1])} tokens, {hit} of them shared", takes, ".0f")
     saved = statistics.median(1 - after / before for before, after in takes)
@@ -183,7 +189,7 @@ def prefix(bench: Bench, times: int) -> Iterable[Line]:
 def waste(bench: Bench, times: int) -> Iterable[Line]:
     """Rows that are held and not filled, of all that are held, over all passes; and the same by the formula."""
     requests = [Tokenized(bench.ids(question), 64, 40 * at, None) for at, question in enumerate(QUESTIONS)]
-    reserved, paged = bench.serve(requests, replace(PLAIN, reserve=True), PLAIN)
+    reserved, paged = bench.serve(requests, served(reserve=True), PLAIN)
     most = [request.most_positions for request in requests]
     formulas = (lambda number, state: most[number], lambda number, state: state.positions)
     measured = [_waste(each, lambda _, state: len(state.table) * BLOCK_SIZE) for each in (reserved, paged)]
@@ -210,8 +216,11 @@ def speculation(bench: Bench, times: int) -> Iterable[Line]:
     layers = bench.engine.transformer.config.layers
     for kind, question in KINDS.items():
         requests = [Tokenized(bench.ids(question), 64, 0, None)]
-        drafts = {"looked up": Drafting(6), f"by {layers * 9 // 10} of {layers} layers": Drafting(3, layers * 9 // 10)}
-        settings = [PLAIN, *(replace(PLAIN, draft=draft) for draft in drafts.values())]
+        drafts = {
+            "looked up": Drafting(tokens=6),
+            f"by {layers * 9 // 10} of {layers} layers": Drafting(tokens=3, layers=layers * 9 // 10),
+        }
+        settings = [PLAIN, *(served(draft=draft) for draft in drafts.values())]
         takes = [bench.serve(requests, *settings) for _ in range(times)]
         for place, name in enumerate(drafts, start=1):
             decodes = [m for each in takes[0][place].passes for m in each.members if m.phase == "decode"]

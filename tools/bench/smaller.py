@@ -10,10 +10,10 @@ import statistics
 from dataclasses import dataclass
 
 from kvscope.model.activations.smaller import Loss, compared
-from kvscope.model.api import Sampling
 from kvscope.model.checkpoint import load
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import StepRecord
+from kvscope.model.settings import Sampling
 from kvscope.model.small_cache import Form
 from kvscope.model.transformer import Transformer
 

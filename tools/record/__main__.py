@@ -11,7 +11,6 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +93,7 @@ def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
     wanted = asked(recipe).of("any", "nobody")
     data = codec.header(payloads[0]).data
     made = (data["prompt"], data["chat"], data["sampling"], data["limits"]["max_new_tokens"])
-    return made == (wanted.prompt, wanted.chat, asdict(wanted.sampling), wanted.max_new_tokens)
+    return made == (wanted.prompt, wanted.chat, wanted.sampling.model_dump(), wanted.max_new_tokens)
 
 
 class Recorder:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kvscope.app.bodies import check
-from kvscope.app.http.requests import Workload
 from kvscope.app.travel.lanes import lanes_of
 from kvscope.model.log import frames as codec
+from kvscope.model.settings import Workload
 
 
 class RecordedWorkload:
@@ -32,8 +32,8 @@ def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
     requests = [{name: value for name, value in each.items() if name != "tokens"} for each in study["requests"]]
     return (study["system"], requests, study["rounds"]) == (
         wanted.system,
-        [dict(each) for each in wanted.requests],
-        [dict(each) for each in wanted.rounds],
+        [each.model_dump() for each in wanted.requests],
+        [each.model_dump() for each in wanted.rounds],
     )
 
 

@@ -3,7 +3,8 @@
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
 import { counted } from "../../shared/facts/format.js";
-import { boundsOf, PRESETS } from "../asked.js";
+import { boundsOf, PRESETS, typedIn } from "../asked.js";
+import { SETTINGS } from "../settings.js";
 import { fault } from "./ask-fault.js";
 import { RequestList } from "./request-list.js";
 
@@ -29,12 +30,12 @@ function useNarrow() {
   return narrow;
 }
 
-/** @param {{state: Object, limits: import("../asked.js").Limits, live: boolean}} props */
+/** @param {{state: Object, limits: import("../../shared/log/limits.js").Limits, live: boolean}} props */
 export function Ask({ state, limits, live }) {
   const { asked, problem, actions, mine, starting } = state;
   const narrow = useNarrow();
   const whole = (field, label) =>
-    html`<${Whole} field=${field} label=${label} text=${asked[field]} bounds=${boundsOf(field, limits)} problem=${problem} put=${actions.put} />`;
+    html`<${Whole} field=${field} label=${label} text=${typedIn(asked, field)} bounds=${boundsOf(field, limits)} problem=${problem} put=${actions.put} />`;
   const submit = (event) => {
     event.preventDefault();
     actions.run();
@@ -49,9 +50,7 @@ export function Ask({ state, limits, live }) {
       <span>about every ${whole("every", "Milliseconds between two")} ms,</span>
       <span>prompts <${Lengths} value=${asked.lengths} put=${actions.put} />,</span>
       <label class="ask-check"><input type="checkbox" checked=${asked.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> same system prompt,</label>
-      <span>at most ${whole("atOnce", "Answered at once")} at once,</span>
-      <span>${whole("chunk", "Tokens of a prompt per pass")} tokens of a prompt a pass,</span>
-      <span>at most ${whole("blocks", "Blocks of memory")} blocks</span>
+      ${SETTINGS.map(({ field, label, words: [before, after] }) => html`<span key=${field}>${before}${whole(field, label)}${after}</span>`)}
       ${!narrow && buttons}
     </p>
     <div class="ask-more">

@@ -1,8 +1,9 @@
 /** Somebody who watches asks something too, and is answered together with the others. */
 
 import { html } from "htm/preact";
+import { mostOf } from "../../shared/log/limits.js";
 
-/** @param {{state: Object, limits: import("../asked.js").Limits, live: boolean}} props */
+/** @param {{state: Object, limits: import("../../shared/log/limits.js").Limits, live: boolean}} props */
 export function Join({ state: { run, own, starting, actions }, limits, live }) {
   const submit = (event) => {
     event.preventDefault();
@@ -10,7 +11,7 @@ export function Join({ state: { run, own, starting, actions }, limits, live }) {
   };
   const { text, problem } = own;
   return html`<form class="join" aria-label="Your own question" onSubmit=${submit}>
-    <input type="text" autocomplete="off" aria-label="Your question" placeholder="Ask something, and join them" maxlength=${limits.prompt_chars} value=${text}
+    <input type="text" autocomplete="off" aria-label="Your question" placeholder="Ask something, and join them" maxlength=${mostOf(limits, "workload", "prompt")} value=${text}
       ...${problem ? { "aria-invalid": "true", "aria-describedby": "join-wrong" } : {}} onInput=${(event) => actions.putOwn(event.currentTarget.value)} />
     <button class="plain-button" disabled=${starting}>${live ? "Ask now" : run ? "Run again and ask" : "Run and ask"}</button>
     ${problem && html`<p class="own-wrong" id="join-wrong" role="alert">${problem}</p>`}

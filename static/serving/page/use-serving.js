@@ -34,7 +34,7 @@ function useReadiness(client, framed) {
 }
 
 /**
- * @param {{client: Object, limits: import("../asked.js").Limits, hearWaits: Function, framed: boolean, saved?: Object|null,
+ * @param {{client: Object, limits: import("../../shared/log/limits.js").Limits, hearWaits: Function, framed: boolean, saved?: Object|null,
  *   example?: string|null}} options in a frame, or of a saved one, nothing is started; `example`: what is in sight where the address
  *   names nothing
  */

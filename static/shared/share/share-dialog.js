@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { EmbedButton } from "../../embed/button.js";
+import { mostOf } from "../log/limits.js";
 import { momentInWords, momentOf } from "../state/moment.js";
 import { ShareLink } from "./share-link.js";
 import { ShareNotes } from "./share-notes.js";
@@ -100,7 +101,7 @@ export function Sharing({
     <label class="share-field">
       <span>Title</span>
       <input
-        type="text" name="title" dir="auto" maxlength=${limits.title_chars} autocomplete="off" value=${draft.title}
+        type="text" name="title" dir="auto" maxlength=${mostOf(limits, "share", "title")} autocomplete="off" value=${draft.title}
         aria-invalid=${part === "title"} aria-describedby=${part === "title" ? "share-title-problem" : undefined}
         onInput=${(event) => change({ title: event.currentTarget.value })}
       />

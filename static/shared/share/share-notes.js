@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { counted } from "../facts/format.js";
 import { placeOf } from "../facts/saved-session.js";
+import { mostOf } from "../log/limits.js";
 
 /**
  * @param {{draft: Object, moment: Object, named: string, count: (step: number) => string, limits: Object, withWritten: () => Object,
@@ -13,7 +14,7 @@ import { placeOf } from "../facts/saved-session.js";
 export function ShareNotes({ draft, moment, named, count, limits, withWritten, change, refusal }) {
   const { notes, text, pinned } = draft;
   const field = useRef(null);
-  const full = notes.length >= limits.notes;
+  const full = notes.length >= mostOf(limits, "share", "notes");
   const add = () => {
     change(withWritten());
     field.current.focus();
@@ -39,7 +40,7 @@ export function ShareNotes({ draft, moment, named, count, limits, withWritten, c
     <label class="share-field">
       <span>Note on ${named} ${count(moment.step)}</span>
       <textarea
-        rows="2" dir="auto" maxlength=${limits.note_chars} disabled=${full} ref=${field} value=${text}
+        rows="2" dir="auto" maxlength=${mostOf(limits, "share", "text")} disabled=${full} ref=${field} value=${text}
         aria-invalid=${Boolean(refusal)} aria-describedby=${refusal ? "share-notes-problem" : undefined}
         onInput=${(event) => change({ text: event.currentTarget.value })}
       ></textarea>
@@ -55,7 +56,7 @@ export function ShareNotes({ draft, moment, named, count, limits, withWritten, c
       <button type="button" disabled=${full || !text.trim()} onClick=${add}>Add note</button>
     </p>
     <p class="share-hint">
-      ${full ? `A run takes ${counted(limits.notes, "note")}.` : `For a note on another ${named}, close this, go there and come back: nothing is lost.`}
+      ${full ? `A run takes ${counted(mostOf(limits, "share", "notes"), "note")}.` : `For a note on another ${named}, close this, go there and come back: nothing is lost.`}
     </p>
     ${refusal}
   </fieldset>`;

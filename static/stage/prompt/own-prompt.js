@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { highOf, NUMBERS } from "../../shared/log/run-request.js";
+import { NUMBERS } from "../../shared/log/run-request.js";
 import { isAsking } from "../../shared/state/asking.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Icon } from "../../shared/ui/icons.js";
@@ -101,7 +101,8 @@ export function Settings({ state, dispatch }) {
         </select>
       </label>
       ${NUMBERS.map((setting) => {
-        const { name, label, term, low, step, width, drawn, title } = setting;
+        const { name, label, term, step, width, drawn, title } = setting;
+        const [low, high] = limitOf(limits, "run", name);
         return html`
           <${NumberSetting}
             key=${name}
@@ -110,7 +111,7 @@ export function Settings({ state, dispatch }) {
             title=${drawn && greedy ? "Greedy choice does not use it; a change of it has the token drawn instead" : title}
             idle=${drawn && greedy}
             min=${low}
-            max=${highOf(setting, limits)}
+            max=${high}
             step=${step}
             width=${width}
             value=${values[name]}

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { counted, integer, tokenText } from "../../shared/facts/format.js";
 import { useModelValues } from "../../shared/loading/use-model-values.js";
+import { mostOf } from "../../shared/log/limits.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Token } from "../../shared/ui/token.js";
 import { walkButtons } from "../../shared/ui/walk-buttons.js";
@@ -19,7 +20,7 @@ export function AsTyped({ state, client }) {
   const [opened, setOpened] = useState(null);
   const length = [...prompt].length;
   const here = { run: NO_RUN, readiness };
-  const wanted = length > 0 && length <= limits.prompt_chars ? { prompt, chat } : null;
+  const wanted = length > 0 && length <= mostOf(limits, "run", "prompt") ? { prompt, chat } : null;
   const { status, values, problem } = useModelValues(here, client.tokens, wanted, "tokens");
   const asks = status !== "idle" && status !== "unavailable";
   // Until the newest answer is there, the one before it stands, and says by its colour that it is not it.
@@ -27,7 +28,7 @@ export function AsTyped({ state, client }) {
   if (values || !asks) last.current = values && { ...values, chat };
   const cut = last.current;
   return html`<section class="as-typed" aria-label="The prompt as tokens">
-    <p role="status">${asks ? (problem?.message ?? (cut ? cutWords(cut) : "Cutting it into tokens…")) : waitingWords(length, limits)}</p>
+    <p role="status">${asks ? (problem?.message ?? (cut ? cutWords(cut) : "Cutting it into tokens…")) : waitingWords(length, mostOf(limits, "run", "prompt"))}</p>
     ${
       cut?.count > 0 &&
       html`<div
@@ -46,7 +47,7 @@ export function AsTyped({ state, client }) {
   </section>`;
 }
 
-function waitingWords(length, { prompt_chars: most }) {
+function waitingWords(length, most) {
   if (length === 0) return "Here the text is cut into tokens, as you type it.";
   if (length > most) return `${integer(length)} characters; at most ${integer(most)} are taken.`;
   return "The model is not ready yet; then the text is cut into its tokens here.";

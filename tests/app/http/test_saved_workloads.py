@@ -11,10 +11,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image
 
-from kvscope.model.api import Ask, Drafting, ServingSettings, WorkloadRequest
 from kvscope.model.log.frames import header, join, relabel, split
+from kvscope.model.settings import Ask, Drafting, ServingSettings
 from tests.support.over_http import bearer, bootstrap, frames, problem, share
-from tests.support.tiny_runs import finish, service
+from tests.support.tiny_runs import finish, service, workload_request
 from tests.support.waiting import eventually
 
 BINARY = "application/octet-stream"
@@ -33,8 +33,13 @@ def ended(client: FlaskClient, **more: Any) -> str:
 def real() -> bytes:
     """A file of what an engine really did."""
     made = service()
-    rounds = (ServingSettings(blocks=8, at_once=2), ServingSettings(blocks=8, draft=Drafting(2, 1)))
-    asked = WorkloadRequest("w", "be brief", (Ask("hello there", 4), Ask("hello you", 3)), rounds)
+    rounds = (ServingSettings(blocks=8, at_once=2), ServingSettings(blocks=8, draft=Drafting(tokens=2, layers=1)))
+    asked = workload_request(
+        "w",
+        "be brief",
+        (Ask(prompt="hello there", max_new_tokens=4), Ask(prompt="hello you", max_new_tokens=3)),
+        rounds,
+    )
     return join(frame.payload for frame in made.workload(asked) + finish(made))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask.testing import FlaskClient
 
-from kvscope.model.api import MAX_ASKS, MAX_WORKLOAD_BLOCKS
+from kvscope.model.settings import MAX_ASKS
 from tests.support.over_http import bootstrap
 
 
@@ -13,5 +13,5 @@ def test_the_page_has_the_limits_and_may_be_framed_below_embed_only(client: Flas
     assert "frame-ancestors 'self'" in alone.headers["Content-Security-Policy"]
     assert "frame-ancestors *" in framed.headers["Content-Security-Policy"]
     given = bootstrap(alone.text)
-    assert (given["limits"]["asks"], given["limits"]["blocks"]) == (MAX_ASKS, MAX_WORKLOAD_BLOCKS)
+    assert given["limits"]["workload"]["requests"] == [1, MAX_ASKS]
     assert (given["framed"], bootstrap(framed.text)["framed"]) == (False, True)

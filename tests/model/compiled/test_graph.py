@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from kvscope.model.api import Kept, Sampling
 from kvscope.model.compiled.graph import KEYS, GraphedSteps, Values
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import Record, RowsRecord, StepRecord
 from kvscope.model.hooks import hook_points
+from kvscope.model.settings import Kept, Sampling
 from kvscope.model.transformer import Transformer
 from tests.support.tiny import ARCHS, prompt, tiny_engine
 

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from kvscope.model.activations.timing import timed_step
-from kvscope.model.api import Progress, Sampling
+from kvscope.model.api import Progress
 from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.checkpoint.gguf_file import GgufModel, read_gguf
 from kvscope.model.compiled import job, package
@@ -29,6 +29,7 @@ from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.hooks import hook_points
 from kvscope.model.service import ModelService
+from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
 from kvscope.model.weights import added, linears, weights_held, weights_read
 from tests.support import compiling

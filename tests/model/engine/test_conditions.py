@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kvscope.model.api import Sampling
 from kvscope.model.engine import conditions as module
 from kvscope.model.engine.conditions import MOST_STOLEN, MOST_WAITING, Conditions, Watch, together
 from kvscope.model.engine.records import StepRecord
+from kvscope.model.settings import Sampling
 from tests.support.tiny import tiny_engine
 
 

@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 import torch
 
-from kvscope.model.api import Drafting, Sampling
 from kvscope.model.engine.draft import look_up
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import TokenRecord
+from kvscope.model.settings import Drafting, Sampling
 from tests.support.tiny import advance_all, prompt, shared_model
 
 
@@ -45,14 +45,14 @@ def chosen(engine: Engine, sampling: Sampling, draft: Drafting | None, count: in
 @pytest.mark.parametrize("layers", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(4))
 def test_with_the_same_seed_the_same_is_drawn(layers: int, seed: int) -> None:
-    sampling = Sampling("sample", temperature=0.7, top_k=20, seed=seed)
+    sampling = Sampling(strategy="sample", temperature=0.7, top_k=20, seed=seed)
     engine = Engine(shared_model(), capacity=256)
-    assert chosen(engine, sampling, Drafting(5, layers), 30) == chosen(engine, sampling, None, 30)
+    assert chosen(engine, sampling, Drafting(tokens=5, layers=layers), 30) == chosen(engine, sampling, None, 30)
 
 
 def test_a_draft_has_room_for_no_more_than_is_left() -> None:
     engine = Engine(shared_model(), capacity=64)
-    assert len(chosen(engine, Sampling(), Drafting(16, 2), 22)) == 22
+    assert len(chosen(engine, Sampling(), Drafting(tokens=16, layers=2), 22)) == 22
     engine.scheduler.forget("a")
     assert engine.cache.free_blocks == engine.cache.blocks
 
@@ -62,7 +62,7 @@ def sampled(draft: Drafting | None, first_seed: int) -> Counter[tuple[int, ...]]
     engine, texts = Engine(shared_model(), capacity=64 * AT_ONCE), dict[str, list[int]]()
     for start in range(first_seed, first_seed + DRAWS, AT_ONCE):
         for seed in range(start, start + AT_ONCE):
-            sampling = Sampling("sample", temperature=2.5, top_k=4, seed=seed)
+            sampling = Sampling(strategy="sample", temperature=2.5, top_k=4, seed=seed)
             engine.admit(str(seed), prompt(10, 3), sampling, 4, recorded="tokens", draft=draft)
         for record in advance_all(engine):
             if isinstance(record, TokenRecord):
@@ -72,7 +72,7 @@ def sampled(draft: Drafting | None, first_seed: int) -> Counter[tuple[int, ...]]
 
 def test_what_is_sampled_with_guesses_has_the_distribution_of_what_is_sampled_without() -> None:
     """A chi-square test of the two samples, whose seeds differ (Pearson 1900), and one that it can fail."""
-    drafted, plain = sampled(Drafting(3, 1), 0), sampled(None, 10**6)
+    drafted, plain = sampled(Drafting(tokens=3, layers=1), 0), sampled(None, 10**6)
     chance = same_distribution(drafted, plain)
     print(f"{DRAWS:,} draws each, {len(drafted | plain)} pairs: p = {chance:.3f}")
     assert chance > 1e-3

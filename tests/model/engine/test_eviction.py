@@ -8,23 +8,23 @@ from typing import Any
 import pytest
 import torch
 
-from kvscope.model.api import Kept
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.eviction import rows_kept
 from kvscope.model.engine.records import TokenRecord
 from kvscope.model.kv_cache import KVCache, Sequence
+from kvscope.model.settings import Kept
 from tests.support.tiny import ARCHS, GREEDY, prompt, shared_model, tiny_config
 
 
 @pytest.mark.parametrize(
     ("length", "keeping", "rows"),
     [
-        (6, Kept(2, 0, 4), None),
-        (7, Kept(2, 0, 4), [0, 1, 3, 4, 5, 6]),
-        (8, Kept(0, 0, 3), [5, 6, 7]),
-        (8, Kept(1, 2, 2), [0, 3, 4, 6, 7]),
-        (8, Kept(0, 3, 2), [0, 3, 4, 6, 7]),
+        (6, Kept(sinks=2, heavy=0, recent=4), None),
+        (7, Kept(sinks=2, heavy=0, recent=4), [0, 1, 3, 4, 5, 6]),
+        (8, Kept(sinks=0, heavy=0, recent=3), [5, 6, 7]),
+        (8, Kept(sinks=1, heavy=2, recent=2), [0, 3, 4, 6, 7]),
+        (8, Kept(sinks=0, heavy=3, recent=2), [0, 3, 4, 6, 7]),
     ],
 )
 def test_the_first_the_heaviest_and_the_newest_stay(length: int, keeping: Kept, rows: list[int] | None) -> None:
@@ -48,7 +48,7 @@ def test_a_step_after_a_drop_gives_what_the_rows_that_stay_give(arch: str) -> No
     """The oracle: a pass over all rows, in which those that were dropped cannot be seen."""
     model, ids = shared_model(arch), prompt(20)
     engine = Engine(model, capacity=256)
-    engine.admit("a", ids, GREEDY, 3, recorded="tokens", keeping=Kept(2, 0, 6))
+    engine.admit("a", ids, GREEDY, 3, recorded="tokens", keeping=Kept(sinks=2, heavy=0, recent=6))
     first, second = (record.token for _ in range(2) for record in engine.advance() if isinstance(record, TokenRecord))
     assert engine.active("a").sequence.length == 8  # type: ignore[union-attr]
     assert second == _seeing_only(model, [*ids, first], [0, 1, *range(14, 21)])
@@ -70,7 +70,7 @@ def _seeing_only(model: Any, ids: list[int], keys: list[int]) -> int:
 
 def test_how_much_a_row_was_looked_at_is_the_sum_of_its_weights() -> None:
     engine, ids = Engine(shared_model(), capacity=256), prompt(12)
-    engine.admit("a", ids, GREEDY, 2, recorded="tokens", keeping=Kept(1, 4, 100))
+    engine.admit("a", ids, GREEDY, 2, recorded="tokens", keeping=Kept(sinks=1, heavy=4, recent=100))
     engine.advance()
     run = engine.active("a")
     config = engine.transformer.config

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from kvscope.model.api import Sampling
 from kvscope.model.engine.sampling import NotFinite, choose, pick, put, top_k, top_p, with_temperature
+from kvscope.model.settings import Sampling
 
 LOGITS = torch.tensor([0.5, 3.0, -1.0, 2.0, 2.5, -4.0])
 logit_lists = st.lists(st.floats(-60, 60, width=32), min_size=1, max_size=40)
@@ -39,32 +39,32 @@ def test_greedy_takes_the_first_of_equals_and_draws_nothing() -> None:
 
 
 def test_entropy_and_log_z_are_of_the_raw_logits_whatever_the_temperature() -> None:
-    for sampling in (Sampling(), Sampling("sample", temperature=0.2, top_k=1)):
+    for sampling in (Sampling(), Sampling(strategy="sample", temperature=0.2, top_k=1)):
         choice = choose(torch.zeros(8), sampling, generator())
         assert choice.entropy == pytest.approx(3)
         assert choice.log_z == pytest.approx(math.log(8))
-    assert choose(torch.tensor([2.0]), Sampling("sample"), generator()).entropy == 0
+    assert choose(torch.tensor([2.0]), Sampling(strategy="sample"), generator()).entropy == 0
 
 
 def test_the_same_seed_draws_the_same_tokens_and_another_does_not() -> None:
-    assert draws(Sampling("sample", seed=3)) == draws(Sampling("sample", seed=3))
-    assert draws(Sampling("sample", seed=3)) != draws(Sampling("sample", seed=4))
+    assert draws(Sampling(strategy="sample", seed=3)) == draws(Sampling(strategy="sample", seed=3))
+    assert draws(Sampling(strategy="sample", seed=3)) != draws(Sampling(strategy="sample", seed=4))
 
 
 def test_draws_follow_the_probabilities_at_the_temperature() -> None:
-    tokens = torch.tensor(draws(Sampling("sample", temperature=1.7, seed=1), 3000))
+    tokens = torch.tensor(draws(Sampling(strategy="sample", temperature=1.7, seed=1), 3000))
     frequency = torch.bincount(tokens, minlength=6) / 3000
     assert torch.allclose(frequency.double(), torch.softmax(LOGITS.double() / 1.7, 0), atol=0.03)
 
 
 def test_top_k_and_top_p_keep_the_best_and_say_how_much() -> None:
     probs = torch.softmax(LOGITS.double(), 0)
-    choice = choose(LOGITS, Sampling("sample", top_k=3), generator())
+    choice = choose(LOGITS, Sampling(strategy="sample", top_k=3), generator())
     assert (choice.kept_top_k, choice.kept_top_p) == (3, 3)
     assert choice.mass_top_k == choice.mass_top_p == pytest.approx(float(probs[[1, 4, 3]].sum()))
-    assert set(draws(Sampling("sample", top_k=3))) == {1, 4, 3}
+    assert set(draws(Sampling(strategy="sample", top_k=3))) == {1, 4, 3}
 
-    sampling = Sampling("sample", top_k=3, top_p=0.7)
+    sampling = Sampling(strategy="sample", top_k=3, top_p=0.7)
     choice = choose(LOGITS, sampling, generator())
     assert (choice.kept_top_k, choice.kept_top_p) == (3, 2)
     assert choice.mass_top_p == pytest.approx(float(probs[[1, 4]].sum()))
@@ -72,22 +72,22 @@ def test_top_k_and_top_p_keep_the_best_and_say_how_much() -> None:
 
 
 def test_the_probability_reported_is_that_of_the_draw() -> None:
-    choice = choose(LOGITS, Sampling("sample", temperature=2.0, top_k=2), generator())
+    choice = choose(LOGITS, Sampling(strategy="sample", temperature=2.0, top_k=2), generator())
     kept = torch.softmax(LOGITS.double()[[1, 4]] / 2, 0)
     assert choice.prob == pytest.approx(float(kept[[1, 4].index(choice.token)]))
     assert choice.raw_prob == pytest.approx(float(torch.softmax(LOGITS.double(), 0)[choice.token]))
 
 
 def test_top_p_is_judged_at_the_temperature() -> None:
-    cold = choose(LOGITS, Sampling("sample", temperature=0.1, top_p=0.9), generator())
-    hot = choose(LOGITS, Sampling("sample", temperature=5.0, top_p=0.9), generator())
+    cold = choose(LOGITS, Sampling(strategy="sample", temperature=0.1, top_p=0.9), generator())
+    hot = choose(LOGITS, Sampling(strategy="sample", temperature=5.0, top_p=0.9), generator())
     assert (cold.kept_top_p, hot.kept_top_p) == (1, 5)
 
 
 def test_top_p_is_of_what_top_k_left() -> None:
     """0.4 and 0.3 are left: of them the first has 57 %."""
     logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()
-    assert choose(logits, Sampling("sample", top_k=2, top_p=0.5), generator()).kept_top_p == 1
+    assert choose(logits, Sampling(strategy="sample", top_k=2, top_p=0.5), generator()).kept_top_p == 1
 
 
 @pytest.mark.parametrize(("k", "kept"), [(0, 4), (1, 1), (3, 3), (4, 4), (1000, 4)])
@@ -108,7 +108,7 @@ def test_top_p_that_rounding_never_reaches_keeps_all() -> None:
 
 @pytest.mark.parametrize("temperature", [5e-324, 1e-300, 1e-5])
 def test_a_temperature_near_zero_is_greedy_and_finite(temperature: float) -> None:
-    choice = choose(LOGITS, Sampling("sample", temperature=temperature), generator())
+    choice = choose(LOGITS, Sampling(strategy="sample", temperature=temperature), generator())
     assert (choice.token, choice.prob, choice.mass_top_k) == (1, 1, 1)
     assert with_temperature(LOGITS.double(), temperature).tolist() == [0, 1, 0, 0, 0, 0]
 
@@ -130,7 +130,7 @@ def test_one_draw_is_one_number_of_the_generator() -> None:
 @pytest.mark.parametrize("strategy", ["greedy", "sample"])
 def test_logits_that_are_not_finite_raise(bad: float, strategy: str) -> None:
     with pytest.raises(NotFinite):
-        choose(torch.tensor([0.0, bad, 1.0]), Sampling(strategy), generator())
+        choose(torch.tensor([0.0, bad, 1.0]), Sampling(strategy=strategy), generator())
 
 
 @given(
@@ -144,7 +144,11 @@ def test_logits_that_are_not_finite_raise(bad: float, strategy: str) -> None:
 def test_any_settings_leave_a_sound_choice(
     logits: list[float], temperature: float, k: int, p: float, seed: int
 ) -> None:
-    choice = choose(torch.tensor(logits), Sampling("sample", temperature, k, p, seed), generator(seed))
+    choice = choose(
+        torch.tensor(logits),
+        Sampling(strategy="sample", temperature=temperature, top_k=k, top_p=p, seed=seed),
+        generator(seed),
+    )
     assert 0 <= choice.token < len(logits)
     assert 1 <= choice.kept_top_p <= choice.kept_top_k <= len(logits)
     assert 0 < choice.prob <= 1 + 1e-9
@@ -156,7 +160,7 @@ def test_any_settings_leave_a_sound_choice(
 
 def test_a_token_put_in_place_of_the_choice_has_its_raw_probability() -> None:
     logits = torch.tensor([1.0, 3.0, 2.0])
-    drawn = choose(logits, Sampling("sample", 0.2, top_k=1), generator())
+    drawn = choose(logits, Sampling(strategy="sample", temperature=0.2, top_k=1), generator())
     given_token = put(drawn, logits, 0)
     assert (drawn.token, given_token.token) == (1, 0)
     assert given_token.raw_prob == given_token.prob == pytest.approx(float(logits.softmax(0)[0]))

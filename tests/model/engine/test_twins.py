@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from kvscope.model.api import Sampling
 from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord
 from kvscope.model.engine.runner import Pass, Runner
 from kvscope.model.kv_cache import KVCache
+from kvscope.model.settings import Sampling
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer
 from kvscope.model.weights import linears, weights_read
 from tests.support.tiny import (
@@ -118,7 +118,7 @@ class TestWithoutACache:
         for key in "ab":
             assert [step.timing.capture for step in steps(records, key)] == [ms / 2 for ms in spent]
 
-    @pytest.mark.parametrize("sampling", [GREEDY, Sampling("sample", temperature=2.0, seed=4)])
+    @pytest.mark.parametrize("sampling", [GREEDY, Sampling(strategy="sample", temperature=2.0, seed=4)])
     def test_a_token_that_a_fork_put_there_is_put_there_again(self, sampling: Sampling) -> None:
         made = tiny_engine()
         run = made.admit("run", prompt(20), sampling, 10)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import BeamRequest, ForkRequest, RunRequest, Sampling, TwinRequest, ValuesRequest
+from kvscope.model.api import BeamRequest, ForkRequest, RunRequest, TwinRequest, ValuesRequest
 from kvscope.model.engine.candidates import Candidates
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.cost import Cost
@@ -24,6 +24,7 @@ from kvscope.model.log.recorder import Recorder
 from kvscope.model.log.schema import FRAMES, LONGEST_MS, FrameData, Model, check_tensors, read_data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
+from kvscope.model.settings import Sampling
 from tests.support.captured import captured
 from tests.support.changed_logs import changed, checked, fields_of, refusal, run_of, with_field, without_field
 from tests.support.described import SAID_LATER, described
@@ -51,7 +52,12 @@ def service() -> ModelService:
 
 @pytest.fixture(scope="module")
 def log(service: ModelService) -> list[bytes]:
-    asked = RunRequest("r", "The cat sat.", sampling=Sampling("sample", 1.5, 40, 0.9, 3), max_new_tokens=2)
+    asked = RunRequest(
+        "r",
+        "The cat sat.",
+        sampling=Sampling(strategy="sample", temperature=1.5, top_k=40, top_p=0.9, seed=3),
+        max_new_tokens=2,
+    )
     return run_of(service, service.start(asked))
 
 

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import Ask, Drafting, JoinRequest, Kept, ServingSettings, WorkloadRequest
+from kvscope.model.api import JoinRequest
 from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import header, join, relabel
 from kvscope.model.log.schema import FRAMES, Serving
 from kvscope.model.log.untrusted import BadFile
+from kvscope.model.settings import Ask, Drafting, Join, Kept, ServingSettings
 from tests.support.changed_logs import (
     changed,
     checked,
@@ -26,17 +27,21 @@ from tests.support.changed_logs import (
     with_field,
     without_field,
 )
-from tests.support.tiny_runs import request, service
+from tests.support.tiny_runs import request, service, workload_request
 
-ASKS = (Ask("hello there", 4), Ask("hello you", 3, cancel_ms=60_000), Ask("hello you", 3, arrives_ms=1, retry_of=1))
-ROUNDS = (ServingSettings(blocks=6, at_once=2), ServingSettings(blocks=4, draft=Drafting(2, 1)))
+ASKS = (
+    Ask(prompt="hello there", max_new_tokens=4),
+    Ask(prompt="hello you", max_new_tokens=3, cancel_ms=60_000),
+    Ask(prompt="hello you", max_new_tokens=3, arrives_ms=1, retry_of=1),
+)
+ROUNDS = (ServingSettings(blocks=6, at_once=2), ServingSettings(blocks=4, draft=Drafting(tokens=2, layers=1)))
 
 
 @pytest.fixture(scope="module")
 def log() -> list[bytes]:
     """Three people twice; the second time their tokens are guessed first, in little memory."""
     made = service()
-    return run_of(made, made.workload(WorkloadRequest("w", "be brief", ASKS, ROUNDS)))
+    return run_of(made, made.workload(workload_request("w", "be brief", ASKS, ROUNDS)))
 
 
 def first(log: list[bytes], kind: str, where: Callable[[dict[str, Any]], Any] = lambda data: True) -> int:
@@ -62,13 +67,13 @@ def test_a_workloads_log_is_taken_whole_and_from_its_file(log: list[bytes]) -> N
     [
         (ServingSettings(blocks=8, batching="static", sharing=False),),
         (ServingSettings(blocks=8, reserve=True), ServingSettings(blocks=3, at_once=4, chunk=3)),
-        (ServingSettings(blocks=8, draft=Drafting(3, 0)),),
-        (ServingSettings(blocks=8, keep=Kept(1, 1, 4)),),
+        (ServingSettings(blocks=8, draft=Drafting(tokens=3, layers=0)),),
+        (ServingSettings(blocks=8, keep=Kept(sinks=1, heavy=1, recent=4)),),
     ],
 )
 def test_whatever_the_settings_what_is_recorded_is_taken(rounds: tuple[ServingSettings, ...]) -> None:
     made = service()
-    opened = made.start(request("other", max_new_tokens=20)) + made.workload(WorkloadRequest("w", "", ASKS, rounds))
+    opened = made.start(request("other", max_new_tokens=20)) + made.workload(workload_request("w", "", ASKS, rounds))
     frames = [payload for payload in run_of(made, opened) if header(payload).run == "w"]
     assert checked(frames).passes
 
@@ -177,13 +182,15 @@ def test_it_opens_with_its_first_request_and_asks_again_only_what_was_given_up(l
 def joined() -> list[bytes]:
     """Somebody asks while another is answered, goes away, and asks again."""
     made = service()
-    opened = made.workload(WorkloadRequest("w", "", (Ask("hello there", 12),), (ServingSettings(blocks=8),)))
+    opened = made.workload(
+        workload_request("w", "", (Ask(prompt="hello there", max_new_tokens=12),), (ServingSettings(blocks=8),))
+    )
     opened += made.advance()
-    made.join(JoinRequest("w", "me too", 6, None))
+    made.join(JoinRequest("w", Join(prompt="me too", max_new_tokens=6)))
     opened += made.advance()
     made.leave("w", 1)
     opened += made.advance()
-    made.join(JoinRequest("w", "me too", 2, 1))
+    made.join(JoinRequest("w", Join(prompt="me too", max_new_tokens=2, retry_of=1)))
     return run_of(made, opened)
 
 

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import RunRequest, Sampling
+from kvscope.model.api import RunRequest
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord
 from kvscope.model.log import frames
 from kvscope.model.log.recorder import NAMED_CANDIDATES, Recorder
+from kvscope.model.settings import Sampling
 from tests.support.captured import captured
 from tests.support.described import described
 from tests.support.tiny import advance_all, prompt, shared_model, steps, tiny_tokenizer
@@ -107,7 +108,7 @@ def test_frames_are_numbered_from_where_the_log_is() -> None:
 def test_an_open_frame_says_what_the_run_was_asked() -> None:
     tokenizer = tiny_tokenizer()
     text = 'a "b"\n€'
-    request = RunRequest("r", text, True, 9, Sampling("sample", 0.5, 40, 0.9, 3))
+    request = RunRequest("r", text, True, 9, Sampling(strategy="sample", temperature=0.5, top_k=40, top_p=0.9, seed=3))
     made = Recorder("r", described(), tokenizer, 0.5).open(request, tokenizer.encode(text), 300)
     data = frames.header(made.payload).data
     assert (made.seq, made.kind, made.step) == (0, "open", -1)
@@ -121,7 +122,7 @@ def test_an_open_frame_says_what_the_run_was_asked() -> None:
 @pytest.mark.parametrize(("vocab", "tail"), [(259, 3), (100, 0)])
 def test_a_step_frame_says_what_the_step_recorded(vocab: int, tail: int) -> None:
     engine = Engine(shared_model(vocab=vocab), capacity=64)
-    engine.admit("r", prompt(5, vocab=vocab), Sampling("sample", 1.3, 20, 0.9), 2)
+    engine.admit("r", prompt(5, vocab=vocab), Sampling(strategy="sample", temperature=1.3, top_k=20, top_p=0.9), 2)
     step = steps(advance_all(engine), "r")[1]
     (made,) = Recorder("r", described(vocab=vocab), tiny_tokenizer(), 1.3).record(step)
     data, parts = frames.header(made.payload).data, frames.tensors(made.payload)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from kvscope.model.log.frames import encode
-from kvscope.model.log.schema import ATTENTION, BLOCK, CANDIDATES, FRAMES, NORMS, QKV, Beam, Data, Tensor, Token, Twin
+from kvscope.model.log.schema import ATTENTION, BLOCK, CANDIDATES, FRAMES, NORMS, QKV, Beam, Tensor, Token, Twin
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "frames.md").read_text("utf-8")
 OBJECT = re.compile(r"(?:\[|token \+ )*(\{.*)", re.DOTALL)
@@ -32,7 +33,7 @@ def section(title: str) -> str:
     return PAGE.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
 
 
-def defined(kind: type[Data]) -> Names:
+def defined(kind: type[BaseModel]) -> Names:
     """The fields of a class; of a kind of token, what it has more than a token."""
     own = {name for name in kind.model_fields if not issubclass(kind, Token) or name not in Token.model_fields}
     return {name: fields_in(kind.model_fields[name].annotation) for name in kind.model_fields if name in own}
@@ -40,7 +41,7 @@ def defined(kind: type[Data]) -> Names:
 
 def fields_in(annotation: Any) -> Names | None:
     """The fields of the one class that an annotation names. A study has a table of its own."""
-    if isinstance(annotation, type) and issubclass(annotation, Data):
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return defined(annotation) or None
     inside = [fields_in(each) for each in getattr(annotation, "__args__", ()) if each is not type(None)]
     return inside[0] if len(inside) == 1 else None

@@ -6,20 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import (
-    Ask,
-    BeamRequest,
-    ForkRequest,
-    Frame,
-    Refused,
-    RunRequest,
-    Sampling,
-    ServingSettings,
-    TwinRequest,
-    WorkloadRequest,
-)
+from kvscope.model.api import BeamRequest, ForkRequest, Frame, Refused, RunRequest, TwinRequest
 from kvscope.model.log.frames import token_ids
-from tests.support.tiny_runs import chosen, encoded, finish, request, run_to_end, service
+from kvscope.model.settings import Ask, Sampling, ServingSettings
+from tests.support.tiny_runs import chosen, encoded, finish, request, run_to_end, service, workload_request
 
 
 def size(log: list[Frame]) -> int:
@@ -35,7 +25,7 @@ def check(log: list[Frame], most: int, times: float = 4) -> None:
 @given(st.integers(1, 200), st.integers(1, 24), st.integers(1, 12), st.sampled_from((4, 8, 16)))
 def test_a_run_keeps_within_its_bound(prompt: int, new: int, layers: int, heads: int) -> None:
     made = service(layers=layers, heads=heads, kv_heads=2)
-    asked = request(prompt="x" * prompt, max_new_tokens=new, sampling=Sampling("sample", 2.0))
+    asked = request(prompt="x" * prompt, max_new_tokens=new, sampling=Sampling(strategy="sample", temperature=2.0))
     most = made.most_bytes(asked)
     assert size(run_to_end(made, asked)) <= most
 
@@ -64,9 +54,9 @@ def test_forks_and_studies_keep_within_theirs() -> None:
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_a_workload_keeps_within_its_bound(rounds: int) -> None:
     made = service()
-    asks = tuple(Ask(f"{number} and what follows", 12) for number in range(6))
+    asks = tuple(Ask(prompt=f"{number} and what follows", max_new_tokens=12) for number in range(6))
     scarce = ServingSettings(at_once=4, chunk=4, blocks=8)
-    asked = WorkloadRequest("w", "Be brief.", asks, (scarce, ServingSettings(batching="static"))[:rounds])
+    asked = workload_request("w", "Be brief.", asks, (scarce, ServingSettings(batching="static"))[:rounds])
     most = made.most_bytes(asked)
     assert size(made.workload(asked) + finish(made)) <= most
 

@@ -6,23 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from kvscope.model.api import (
-    MAX_PROMPT_CHARS,
-    Ask,
-    Frame,
-    Refused,
-    RunRequest,
-    Sampling,
-    ServingSettings,
-    TakeUpRequest,
-    WorkloadRequest,
-)
+from kvscope.model.api import Frame, Refused, RunRequest, TakeUpRequest
 from kvscope.model.checkpoint import load
 from kvscope.model.hooks import observing
 from kvscope.model.log import frames
 from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService
 from kvscope.model.service import service as service_module
+from kvscope.model.settings import MAX_PROMPT_CHARS, Ask, Sampling, ServingSettings
 from tests.support.tiny import ARCHS, check_cache, greedy, random_weights, shared_model
 from tests.support.tiny_files import write_folder, write_tokenizer
 from tests.support.tiny_runs import (
@@ -36,6 +27,7 @@ from tests.support.tiny_runs import (
     run_to_end,
     service,
     wordy_service,
+    workload_request,
 )
 
 
@@ -69,7 +61,7 @@ class TestLog:
         assert {data["batch"] for data in datas(log, "step")} == {3}
 
     def test_a_seed_decides_the_tokens(self) -> None:
-        settings = [Sampling("sample", 2.0, seed=seed) for seed in (5, 5, 6)]
+        settings = [Sampling(strategy="sample", temperature=2.0, seed=seed) for seed in (5, 5, 6)]
         logs = [run_to_end(service(), request(sampling=sampling)) for sampling in settings]
         assert chosen(logs[0]) == chosen(logs[1]) != chosen(logs[2])
 
@@ -248,7 +240,7 @@ def taken_up(made: ModelService, log: list[Frame]) -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 4])
 def test_a_run_that_was_set_aside_goes_on_as_if_nothing_had_been(steps: int) -> None:
-    sampling = Sampling("sample", 1.5, 40, 0.9, 3)
+    sampling = Sampling(strategy="sample", temperature=1.5, top_k=40, top_p=0.9, seed=3)
     whole = run_to_end(service(), request(sampling=sampling))
     made = service()
     log = made.start(request(sampling=sampling))
@@ -296,7 +288,9 @@ class TestTokensWithoutARow:
         return ModelService(load(str(tmp_path), lambda _: None), "cpu")
 
     def test_such_a_token_is_refused_wherever_text_becomes_ids(self, service: ModelService) -> None:
-        workload = WorkloadRequest("w", "", (Ask("a", 4), Ask("b<extra>", 4)), (ServingSettings(),))
+        workload = workload_request(
+            "w", "", (Ask(prompt="a", max_new_tokens=4), Ask(prompt="b<extra>", max_new_tokens=4)), (ServingSettings(),)
+        )
         asks: list[tuple[Callable[[], object], str]] = [
             (lambda: service.start(RunRequest("r", "a<extra>b")), "prompt"),
             (lambda: service.start(RunRequest("r", "a<extra>b", chat=True)), "prompt"),

@@ -8,12 +8,13 @@ import pytest
 import safetensors.numpy
 import torch
 
-from kvscope.model.api import MAX_PROMPT_CHARS, BeamRequest, Caching, ForkRequest, Frame, Refused, Sampling, TwinRequest
+from kvscope.model.api import BeamRequest, Caching, ForkRequest, Frame, Refused, TwinRequest
 from kvscope.model.log import frames
 from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService
 from kvscope.model.service import service as service_module
+from kvscope.model.settings import MAX_PROMPT_CHARS, Sampling
 from tests.support.tiny import check_cache, greedy, shared_model, tiny_checkpoint
 from tests.support.tiny_runs import chosen, datas, encoded, finish, kinds, request, run_to_end, service, wordy_service
 
@@ -100,7 +101,9 @@ class TestFork:
 
     def test_a_sampled_fork_with_the_same_token_repeats_its_parent(self) -> None:
         made = service()
-        parent = run_to_end(made, request(max_new_tokens=20, sampling=Sampling("sample", 2.0, seed=9)))
+        parent = run_to_end(
+            made, request(max_new_tokens=20, sampling=Sampling(strategy="sample", temperature=2.0, seed=9))
+        )
         log = made.fork(fork_of(parent, 7, chosen(parent)[7])) + finish(made)
         assert chosen(log) == chosen(parent)
 
@@ -180,7 +183,7 @@ def twin_of(log: list[Frame], caching: Caching, run: str = "twin") -> TwinReques
 
 
 class TestTwin:
-    @pytest.mark.parametrize("sampling", [Sampling(), Sampling("sample", 2.0, top_k=90, seed=9)])
+    @pytest.mark.parametrize("sampling", [Sampling(), Sampling(strategy="sample", temperature=2.0, top_k=90, seed=9)])
     def test_without_a_cache_it_writes_the_same_and_says_what_that_took(self, sampling: Sampling) -> None:
         made = service()
         parent = run_to_end(made, request(max_new_tokens=8, sampling=sampling))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kvscope.model.api import Ask, ServingSettings, WorkloadRequest
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.serving.admission import tokenized
+from kvscope.model.settings import Ask, ServingSettings
 from tests.support.tiny_files import gguf_metadata
+from tests.support.tiny_runs import workload_request
 
 NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
 
@@ -25,6 +26,6 @@ NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system 
 def test_a_system_prompt_comes_first_whatever_the_template_takes(template: str | None, text: str) -> None:
     metadata = gguf_metadata() | {"tokenizer.chat_template": template}
     tokenizer = tokenizer_from_gguf(metadata, "a.gguf")
-    request = WorkloadRequest("w", "be brief", (Ask("hello", 4),), (ServingSettings(blocks=8),))
-    (made,) = tokenized(request, tokenizer, most_positions=64, layers=2)
+    request = workload_request("w", "be brief", (Ask(prompt="hello", max_new_tokens=4),), (ServingSettings(blocks=8),))
+    (made,) = tokenized(request.workload, tokenizer, most_positions=64, layers=2)
     assert tokenizer.decode(made.ids) == text

@@ -6,22 +6,27 @@ from typing import Any
 
 import pytest
 
-from kvscope.model.api import MAX_ASKS, Ask, Drafting, JoinRequest, Refused, ServingSettings, WorkloadRequest
+from kvscope.model.api import JoinRequest, Refused, WorkloadRequest
 from kvscope.model.linear import Linear
 from kvscope.model.log import frames, schema
 from kvscope.model.log.reader import LogReader
-from tests.support.tiny_runs import finish, request, service
+from kvscope.model.settings import MAX_ASKS, Ask, Drafting, Join, ServingSettings
+from tests.support.tiny_runs import finish, request, service, workload_request
 
 PLAIN = ServingSettings(blocks=8)
 
 
 def workload(*asks: Ask, rounds: tuple[ServingSettings, ...] = (PLAIN,), system: str = "") -> WorkloadRequest:
-    return WorkloadRequest("w", system, asks or (Ask("hello", 4),), rounds)
+    return workload_request("w", system, asks or (Ask(prompt="hello", max_new_tokens=4),), rounds)
 
 
 def test_its_log_says_what_was_asked_and_then_what_each_pass_did() -> None:
     made = service()
-    asked = workload(Ask("hello", 4), Ask("good day", 3), rounds=(PLAIN, ServingSettings(blocks=8, at_once=1)))
+    asked = workload(
+        Ask(prompt="hello", max_new_tokens=4),
+        Ask(prompt="good day", max_new_tokens=3),
+        rounds=(PLAIN, ServingSettings(blocks=8, at_once=1)),
+    )
     found = made.workload(asked) + finish(made)
     log = LogReader(frame.payload for frame in found)
     assert [frame.seq for frame in found] == list(range(len(found)))
@@ -50,7 +55,7 @@ def test_others_runs_have_their_own_log_meanwhile() -> None:
 
 def test_it_can_be_stopped_and_not_paused() -> None:
     made = service()
-    made.workload(workload(Ask("hello", 4, arrives_ms=60_000)))
+    made.workload(workload(Ask(prompt="hello", max_new_tokens=4, arrives_ms=60_000)))
     assert made.busy
     with pytest.raises(Refused) as refused:
         made.control("w", "pause")
@@ -64,11 +69,17 @@ def test_it_can_be_stopped_and_not_paused() -> None:
 @pytest.mark.parametrize(
     ("asked", "field"),
     [
-        (workload(Ask("hello", 4), Ask("a" * 600, 4)), "requests[1].prompt"),
-        (workload(Ask("a" * 500, 64)), "requests[0]"),
-        (workload(Ask("hello", 4, retry_of=0)), "requests[0].retry_of"),
-        (workload(Ask("hello", 4), Ask("hello", 4, retry_of=0)), "requests[1].retry_of"),
-        (workload(rounds=(PLAIN, ServingSettings(draft=Drafting(2, layers=3)))), "rounds[1].draft.layers"),
+        (
+            workload(Ask(prompt="hello", max_new_tokens=4), Ask(prompt="a" * 600, max_new_tokens=4)),
+            "requests[1].prompt",
+        ),
+        (workload(Ask(prompt="a" * 500, max_new_tokens=64)), "requests[0]"),
+        (workload(Ask(prompt="hello", max_new_tokens=4, retry_of=0)), "requests[0].retry_of"),
+        (
+            workload(Ask(prompt="hello", max_new_tokens=4), Ask(prompt="hello", max_new_tokens=4, retry_of=0)),
+            "requests[1].retry_of",
+        ),
+        (workload(rounds=(PLAIN, ServingSettings(draft=Drafting(tokens=2, layers=3)))), "rounds[1].draft.layers"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_left_of_it(asked: WorkloadRequest, field: str) -> None:
@@ -82,9 +93,9 @@ def test_what_cannot_be_is_refused_and_nothing_is_left_of_it(asked: WorkloadRequ
 
 def test_a_second_one_waits_for_the_blocks_of_the_first() -> None:
     made = service()
-    room = made.engine.scheduler.room
-    made.workload(workload(rounds=(ServingSettings(blocks=room),)))
-    second: Any = WorkloadRequest("v", "", (Ask("hello", 4),), (PLAIN,))
+    half = ServingSettings(blocks=made.engine.scheduler.room // 2 + 1)
+    made.workload(workload(rounds=(half,)))
+    second: Any = workload_request("v", "", (Ask(prompt="hello", max_new_tokens=4),), (half,))
     with pytest.raises(Refused) as refused:
         made.workload(second)
     assert refused.value.status == 429
@@ -99,13 +110,15 @@ def test_each_pass_says_what_the_weights_take_that_it_read() -> None:
         for module in made.engine.transformer.modules()
         if isinstance(module, Linear)
     )
-    log = LogReader(frame.payload for frame in made.workload(workload(Ask("hello", 4))) + finish(made))
+    log = LogReader(
+        frame.payload for frame in made.workload(workload(Ask(prompt="hello", max_new_tokens=4))) + finish(made)
+    )
     assert {told["weight_bytes"] for told in log.passes} == {read}
     assert all(told["weights_read"] == {"float32": read} for told in log.passes)
 
 
 def joining(prompt: str = "good day", new: int = 3, retry_of: int | None = None) -> JoinRequest:
-    return JoinRequest("w", prompt, new, retry_of)
+    return JoinRequest("w", Join(prompt=prompt, max_new_tokens=new, retry_of=retry_of))
 
 
 def events(log: LogReader, request: int) -> list[str]:
@@ -116,7 +129,7 @@ def events(log: LogReader, request: int) -> list[str]:
 
 def test_who_joins_arrives_then_and_gets_the_text_that_it_would_alone() -> None:
     made = service()
-    found = made.workload(workload(Ask("hello", 6))) + made.advance() + made.advance()
+    found = made.workload(workload(Ask(prompt="hello", max_new_tokens=6))) + made.advance() + made.advance()
     assert made.join(joining()) == 1
     log = LogReader(frame.payload for frame in found + finish(made))
     [joined] = log.joined
@@ -131,13 +144,16 @@ def test_who_joins_arrives_then_and_gets_the_text_that_it_would_alone() -> None:
         return [member["token"]["id"] for member in members if member["token"]]
 
     alone = service()
-    opened = alone.workload(workload(Ask("good day", 3)))
+    opened = alone.workload(workload(Ask(prompt="good day", max_new_tokens=3)))
     assert text(log, 1) == text(LogReader(frame.payload for frame in opened + finish(alone)), 0)
 
 
 def test_a_request_is_cancelled_by_hand_and_asked_again() -> None:
     made = service()
-    found = made.workload(workload(Ask("hello", 6), Ask("good day", 6))) + made.advance()
+    found = (
+        made.workload(workload(Ask(prompt="hello", max_new_tokens=6), Ask(prompt="good day", max_new_tokens=6)))
+        + made.advance()
+    )
     with pytest.raises(Refused, match="cancelled"):
         made.join(joining(retry_of=1))
     made.leave("w", 1)
@@ -155,7 +171,7 @@ def test_a_request_is_cancelled_by_hand_and_asked_again() -> None:
 
 def test_nobody_joins_beyond_the_limits_and_nothing_changes() -> None:
     made = service()
-    two = workload(*[Ask("hello", 4)] * MAX_ASKS)
+    two = workload(*[Ask(prompt="hello", max_new_tokens=4)] * MAX_ASKS)
     found = made.workload(two) + made.advance()
     for asked, field, status in (
         (joining(), "run", 409),

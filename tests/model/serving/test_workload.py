@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import Drafting, Kept, Refused, ServingSettings
+from kvscope.model.api import Refused
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, StepRecord
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
@@ -23,6 +23,7 @@ from kvscope.model.log import schema
 from kvscope.model.log.check_serving import ServingCheck
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.workload import Workload
+from kvscope.model.settings import Drafting, Kept, ServingSettings
 from tests.support.tiny import GREEDY, advance_all, greedy, prompt, shared_model, tiny_tokenizer
 
 TOKENIZER = tiny_tokenizer()
@@ -141,8 +142,8 @@ class Checked(Workload):
 
 def study_of(requests: list[Tokenized], rounds: tuple[ServingSettings, ...]) -> schema.Serving:
     """What the log of such a workload would begin with."""
-    settings = [schema.ServingRound(**asdict(each)) for each in rounds]
-    return schema.Serving(kind="serving", system="", requests=[request_of(each) for each in requests], rounds=settings)
+    asked = [request_of(each) for each in requests]
+    return schema.Serving(kind="serving", system="", requests=asked, rounds=list(rounds))
 
 
 @cache
@@ -322,7 +323,7 @@ def test_others_are_in_the_same_passes_without_their_text() -> None:
 @pytest.mark.parametrize("layers", [0, 1, 2])
 def test_guesses_are_checked_in_one_pass_and_the_text_stays_the_same(layers: int) -> None:
     requests = [asked(prompt(12), new=40), asked(prompt(9, 1), new=40)]
-    drafting = ServingSettings(chunk=16, blocks=32, draft=Drafting(4, layers))
+    drafting = ServingSettings(chunk=16, blocks=32, draft=Drafting(tokens=4, layers=layers))
     served = serve(tiny_engine(), requests, CONTINUOUS, drafting)
     for number in (0, 1):
         assert served.text(number) == served.text(number, 1) == alone(requests[number])

@@ -6,6 +6,7 @@ import {
   FIRST,
   PRESETS,
   problemOf,
+  typedIn,
   understood,
   withField,
   withRequest,
@@ -13,8 +14,10 @@ import {
 import { REQUESTS, SETTINGS } from "./made.js";
 
 const LIMITS = {
-  ...{ asks: 24, prompt_chars: 8192, system_chars: 2000, new_tokens: 64 },
-  ...{ arrival_ms: 60_000, at_once: 16, chunk: 512, blocks: 256 },
+  workload: {
+    ...{ requests: [1, 24], prompt: [1, 8192], system: [0, 2000], max_new_tokens: [1, 64] },
+    ...{ arrives_ms: [0, 60_000], at_once: [1, 16], chunk: [1, 512], blocks: [1, 256] },
+  },
 };
 const problem = (asked) => understood(asked, LIMITS).problem;
 
@@ -56,12 +59,12 @@ test("what cannot be used stays as typed, and is told at its field", () => {
     ["people", "25"],
     ["people", ""],
     ["every", "a while"],
-    ["atOnce", "0"],
+    ["at_once", "0"],
     ["chunk", "1.5"],
     ["blocks", "257"],
   ]) {
     const typed = withField(FIRST, field, text, LIMITS);
-    assert.equal(typed[field], text);
+    assert.equal(typedIn(typed, field), text);
     assert.deepEqual(typed.requests, FIRST.requests);
     const { least, most } = boundsOf(field, LIMITS);
     const told = problem(typed);

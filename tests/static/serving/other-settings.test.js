@@ -15,7 +15,9 @@ test("what was asked as the fields say differs in nothing, whoever joined", () =
 
 test("each difference is told as it is in the round in sight", () => {
   assert.deepEqual(otherSettings(same, log, log.rounds[1]), ["2 tokens of a prompt a pass"]);
-  assert.deepEqual(otherSettings({ ...same, atOnce: "6", blocks: "", sameSystem: true }, log, log.rounds[0]), [
+  const settings = { ...same.settings, at_once: "6", blocks: "" };
+  const changed = { ...same, settings, sameSystem: true };
+  assert.deepEqual(otherSettings(changed, log, log.rounds[0]), [
     "no system prompt",
     "at most 2 at once",
     "at most 6 blocks",

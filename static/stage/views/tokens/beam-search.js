@@ -16,6 +16,7 @@ import { NO_STUDY } from "../../../shared/facts/saved-session.js";
 import { useFamily } from "../../../shared/loading/use-family.js";
 import { useLog } from "../../../shared/loading/use-log.js";
 import { BeamSearch as Search } from "../../../shared/log/beam-search.js";
+import { mostOf } from "../../../shared/log/limits.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Token } from "../../../shared/ui/token.js";
 import { BeamTree } from "./beam-tree.js";
@@ -66,8 +67,8 @@ export function BeamSearch({ state, client }) {
       ${
         !run.saved &&
         html`<form onSubmit=${search}>
-          <${Count} name="beams" value=${asked.beams} most=${limits.beams} onValue=${(beams) => setAsked({ ...asked, beams })} />
-          <${Count} name="length" value=${asked.length} most=${limits.beam_tokens} onValue=${(length) => setAsked({ ...asked, length })} />
+          <${Count} name="beams" value=${asked.beams} most=${mostOf(limits, "beam", "beams")} onValue=${(beams) => setAsked({ ...asked, beams })} />
+          <${Count} name="length" value=${asked.length} most=${mostOf(limits, "beam", "length")} onValue=${(length) => setAsked({ ...asked, length })} />
           <button type="submit" aria-disabled=${starting}>${starting ? "Starting…" : "Search"}</button>
           ${grows && html`<button type="button" onClick=${stop}>Stop the search</button>`}
         </form>`

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { integer, percent, quoted } from "../../../shared/facts/format.js";
+import { mostOf } from "../../../shared/log/limits.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { OpenView } from "../../../shared/ui/open-view.js";
 import { WhatIf } from "../../next-token/what-if.js";
@@ -36,7 +37,7 @@ export function TokensView({ state, dispatch, controller, client }) {
       onAsk=${onPress} onBranch=${controller.branch} dispatch=${dispatch}
     />
     <${Why}
-      path=${path} run=${run} step=${step} text=${text} most=${state.limits.word_chars} found=${found} asked=${asked} branching=${branching}
+      path=${path} run=${run} step=${step} text=${text} most=${mostOf(state.limits, "candidates", "text")} found=${found} asked=${asked} branching=${branching}
       onText=${onText} onAsk=${onAsk} onBranch=${controller.branch}
     />
     <${BeamSearch} state=${state} client=${client} />

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestProblem } from "../../../../static/shared/log/run-request.js";
 
-const LIMITS = { prompt_chars: 8192, new_tokens: 256, temperature: 5, top_k: 1000, seed: 2 ** 31 - 1 };
+const LIMITS = {
+  run: {
+    ...{ prompt: [1, 8192], max_new_tokens: [1, 256], temperature: [0, 5] },
+    ...{ top_k: [0, 1000], top_p: [0, 1], seed: [0, 2 ** 31 - 1] },
+  },
+};
 const GOOD = {
   prompt: "hello",
   sampling: { strategy: "sample", temperature: 0.7, top_k: 40, top_p: 0.95, seed: 1 },

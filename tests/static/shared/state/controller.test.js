@@ -7,7 +7,12 @@ import { createStore } from "../../../../static/shared/state/store.js";
 import { encode, smallRun, token } from "../../support/wire.js";
 
 const FRAMES = smallRun().map(decodeFrame);
-const LIMITS = { prompt_chars: 8192, new_tokens: 256, temperature: 5, top_k: 1000, seed: 2 ** 31 - 1 };
+const LIMITS = {
+  run: {
+    ...{ prompt: [1, 8192], max_new_tokens: [1, 256], temperature: [0, 5] },
+    ...{ top_k: [0, 1000], top_p: [0, 1], seed: [0, 2 ** 31 - 1] },
+  },
+};
 
 function harness({
   states = ["ready"],

@@ -1,0 +1,124 @@
+"""What may be asked for, each with its bounds: how tokens are chosen, and a workload with the ways it is served.
+
+The bodies of the HTTP contract, the log's first frame and the limits of the page's forms are made from these classes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+MAX_PROMPT_CHARS = 8192
+MAX_PROMPT_TOKENS = 512
+MAX_NEW_TOKENS = 256
+MAX_ASKS = 24
+MAX_ARRIVAL_MS = 60_000
+MAX_WORKLOAD_TOKENS = 64
+MAX_KEPT = 1024
+MAX_LAYERS = 512
+
+Strategy = Literal["greedy", "sample"]
+
+Batching = Literal["continuous", "static"]
+"""Whether a request may join others that are being answered, or waits until all of them are done."""
+
+
+def _encodable(value: str) -> str:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise PydanticCustomError("string_unicode", "not valid Unicode") from None
+    return value
+
+
+def _not_too_long(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > MAX_PROMPT_CHARS:
+        raise PydanticCustomError("string_too_long", "too long", {"limit": MAX_PROMPT_CHARS})
+    return value
+
+
+Encodable = AfterValidator(_encodable)
+"""For text that no pattern holds to Unicode: the library lets half of a surrogate pair through."""
+
+PromptText = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), Encodable, BeforeValidator(_not_too_long)]
+
+
+class Settings(BaseModel):
+    """Checked when it is made: no value is made into another type, and no member is passed over."""
+
+    # Built when it is first needed: the page is to be there before.
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+    def model_post_init(self, _context: Any) -> None:
+        """Count every member as given: a log says also what was left to its default."""
+        self.model_fields_set.update(type(self).model_fields)
+
+
+class Sampling(Settings):
+    """How the next token is chosen. `top_k` 0 and `top_p` 1 switch those filters off."""
+
+    strategy: Strategy = "greedy"
+    temperature: Annotated[float, Field(gt=0, le=5)] = 1.0
+    top_k: Annotated[int, Field(ge=0, le=1000, description="0 for no limit")] = 0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+
+
+class Join(Settings):
+    """A request of a workload that arrives now, between two passes."""
+
+    prompt: PromptText
+    max_new_tokens: Annotated[int, Field(ge=1, le=MAX_WORKLOAD_TOKENS)] = 16
+    retry_of: Annotated[int | None, Field(ge=0, lt=MAX_ASKS, description="the cancelled request asked again")] = None
+
+
+class Ask(Join):
+    """A request of a workload. Milliseconds count from the beginning of the round."""
+
+    arrives_ms: Annotated[int, Field(ge=0, le=MAX_ARRIVAL_MS)] = 0
+    cancel_ms: Annotated[int | None, Field(ge=0, le=MAX_ARRIVAL_MS, description="when whoever asked goes away")] = None
+
+
+class Drafting(Settings):
+    """Guess tokens, and check them in one pass. With `layers`, the model's own first layers guess, with its final norm
+    and LM head (arXiv:2309.08168); with none the text itself guesses, by what followed the last time.
+    """
+
+    tokens: int = Field(ge=1, le=16, description="guessed for each pass")
+    layers: Annotated[int, Field(ge=0, le=MAX_LAYERS, description="how many of the model's first layers guess")] = 0
+
+
+class Kept(Settings):
+    """Which rows stay in the cache after each token: all others are dropped."""
+
+    sinks: int = Field(ge=0, le=MAX_KEPT, description="rows of the beginning")
+    heavy: int = Field(ge=0, le=MAX_KEPT, description="rows between that were looked at most")
+    recent: int = Field(ge=1, le=MAX_KEPT, description="newest rows")
+
+    @property
+    def rows(self) -> int:
+        """All of them."""
+        return self.sinks + self.heavy + self.recent
+
+
+class ServingSettings(Settings):
+    """How a round of a workload is served (docs/frames.md, Serving)."""
+
+    batching: Batching = "continuous"
+    at_once: Annotated[int, Field(ge=1, le=16)] = 8
+    chunk: Annotated[int, Field(ge=1, le=512, description="tokens of a prompt per pass")] = 128
+    sharing: bool = True
+    reserve: Annotated[bool, Field(description="hold blocks for the greatest length from the start")] = False
+    blocks: Annotated[int, Field(ge=1, le=256)] = 96
+    draft: Drafting | None = None
+    keep: Kept | None = None
+
+
+class Workload(Settings):
+    """The same requests answered round by round, each with its own settings. `system`: what all prompts begin with."""
+
+    system: Annotated[str, Field(max_length=2000), Encodable] = ""
+    requests: list[Ask] = Field(min_length=1, max_length=MAX_ASKS)
+    rounds: list[ServingSettings] = Field(min_length=1, max_length=5)
