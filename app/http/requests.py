@@ -129,7 +129,7 @@ class WorkloadAsk(Body):
     max_new_tokens: int = Field(16, ge=1, le=MAX_WORKLOAD_TOKENS)
     arrives_ms: int = Field(0, ge=0, le=MAX_ARRIVAL_MS)
     cancel_ms: int | None = Field(None, ge=0, le=MAX_ARRIVAL_MS, description="when whoever asked goes away")
-    retry_of: int | None = Field(None, ge=0, lt=MAX_ASKS, description="which request before it this one is again")
+    retry_of: int | None = Field(None, ge=0, le=MAX_ASKS - 1, description="which request before it this one is again")
 
 
 class WorkloadJoin(Body):
@@ -137,7 +137,7 @@ class WorkloadJoin(Body):
 
     prompt: PromptText
     max_new_tokens: int = Field(16, ge=1, le=MAX_WORKLOAD_TOKENS)
-    retry_of: int | None = Field(None, ge=0, lt=MAX_ASKS, description="which cancelled request is asked again")
+    retry_of: int | None = Field(None, ge=0, le=MAX_ASKS - 1, description="which cancelled request is asked again")
 
     def of(self, run: str) -> JoinRequest:
         """The same for the model side, of the workload `run`."""
