@@ -11,8 +11,6 @@ from kvscope.model.api import (
     BeamRequest,
     ForkRequest,
     Frame,
-    Refused,
-    RunRequest,
     Sampling,
     ServingSettings,
     TwinRequest,
@@ -69,8 +67,3 @@ def test_a_workload_keeps_within_its_bound(rounds: int) -> None:
     asked = WorkloadRequest("w", "Be brief.", asks, (scarce, ServingSettings(batching="static"))[:rounds])
     most = made.most_bytes(asked)
     assert size(made.workload(asked) + finish(made)) <= most
-
-
-def test_a_prompt_that_would_be_refused_is_refused() -> None:
-    with pytest.raises(Refused, match="characters"):
-        service().most_bytes(RunRequest("a", "x" * 10_000))
