@@ -71,7 +71,7 @@ class Join(Settings):
 
     prompt: PromptText
     max_new_tokens: Annotated[int, Field(ge=1, le=MAX_WORKLOAD_TOKENS)] = 16
-    retry_of: Annotated[int | None, Field(ge=0, lt=MAX_ASKS, description="the cancelled request asked again")] = None
+    retry_of: Annotated[int | None, Field(ge=0, le=MAX_ASKS - 1, description="a cancelled request, asked again")] = None
 
 
 class Ask(Join):

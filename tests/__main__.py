@@ -30,6 +30,9 @@ LANES = 2
 """Tiers at a time."""
 SIDE_BY_SIDE = ("--numprocesses=2", "--dist=loadfile")
 """Two files of a tier at a time."""
+BROWSER, DURABILITY = "tests/browser", "tests/app/test_durability.py"
+"""Where all tests of these tiers are. A process that collects no more than these starts sooner."""
+NO_BROWSER = f"--ignore={BROWSER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,8 @@ def tool(module: str, *arguments: str) -> Command:
     return [sys.executable, "-m", module, *arguments]
 
 
-def pytest_tier(markers: str, *options: str) -> Callable[[Path, list[str]], list[Command]]:
-    return lambda report, extra: [tool("pytest", "-m", markers, *options, f"--junitxml={report}", *extra)]
+def pytest_tier(markers: str, *options: str, at: str = "tests") -> Callable[[Path, list[str]], list[Command]]:
+    return lambda report, extra: [tool("pytest", "-m", markers, *options, f"--junitxml={report}", *(extra or [at]))]
 
 
 def page_commands(report: Path, extra: list[str]) -> list[Command]:
@@ -73,14 +76,14 @@ def page_commands(report: Path, extra: list[str]) -> list[Command]:
 
 
 TIERS: dict[str, tuple[str, Callable[[Path, list[str]], list[Command]]]] = {
-    "browser": ("the page in Chromium", pytest_tier("browser", *SIDE_BY_SIDE)),
-    "real": ("the default model, fetched on first use", pytest_tier("real and not browser")),
+    "browser": ("the page in Chromium", pytest_tier("browser", *SIDE_BY_SIDE, at=BROWSER)),
+    "real": ("the default model, fetched on first use", pytest_tier("real", NO_BROWSER)),
     "fast": (
         "tiny random models, no network",
-        pytest_tier("not (real or browser or processes or durability)", *SIDE_BY_SIDE),
+        pytest_tier("not (real or processes or durability)", *SIDE_BY_SIDE, NO_BROWSER),
     ),
-    "processes": ("whole servers and fresh interpreters", pytest_tier("processes and not real")),
-    "durability": ("processes killed again and again", pytest_tier("durability")),
+    "processes": ("whole servers and fresh interpreters", pytest_tier("processes and not real", NO_BROWSER)),
+    "durability": ("processes killed again and again", pytest_tier("durability", at=DURABILITY)),
     "types": (
         "mypy, and tsc for the page",
         lambda report, extra: [tool("mypy"), tool("tests.page_tools", "tsc", "--project", "static")],

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.chromium import NAMES, chromium
+from tests.support.wheel import build
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -58,6 +59,12 @@ def chromium_path() -> str:
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `pip install` installs of this checkout, built once."""
+    return build("wheel", tmp_path_factory.mktemp("wheel") / "dist")
 
 
 @pytest.fixture(scope="session")

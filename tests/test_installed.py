@@ -18,17 +18,12 @@ import pytest
 import requests
 
 from tests.support import described, fake_service
-from tests.support.wheel import ROOT, build
+from tests.support.wheel import ROOT
 
 pytestmark = pytest.mark.processes
 
 STRANGERS = ("app", "model")
 BUILD_EDITABLE = "import sys; from hatchling.build import build_editable; build_editable(sys.argv[1])"
-
-
-def build_wheel(folder: Path) -> Path:
-    """What `pip install` installs of this checkout."""
-    return build("wheel", folder / "dist")
 
 
 def build_editable(folder: Path) -> Path:
@@ -108,41 +103,28 @@ def answers(url: str, seconds: float = 30) -> bool:
     return False
 
 
-@pytest.fixture(scope="module", params=[build_wheel, build_editable], ids=["wheel", "editable"])
+@pytest.fixture(scope="module", params=["wheel", "editable"])
 def environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     folder = tmp_path_factory.mktemp("installed")
     environment = Environment(folder)
-    environment.install(request.param(folder))
+    environment.install(request.getfixturevalue("wheel") if request.param == "wheel" else build_editable(folder))
     return environment
 
 
-def test_strangers_packages_stay_their_own(environment: Environment) -> None:
-    code = "import app, model, kvscope; print(app.OWNER, model.OWNER, sep=', ')"
-    assert environment.run("python", "-c", code, cwd=environment.site) == "whoever made app, whoever made model"
-    assert (environment.site / "app" / "__init__.py").read_text() == "OWNER = 'whoever made app'\n"
-
-
-def test_it_is_imported_from_where_it_was_installed(environment: Environment) -> None:
-    where = Path(environment.run("python", "-c", "import kvscope.app.cli; print(kvscope.app.cli.__file__)"))
-    assert where in (environment.site / "kvscope/app/cli.py", ROOT / "kvscope/app/cli.py")
-
-
-def test_an_installation_adds_one_name(environment: Environment) -> None:
+def test_it_adds_one_name_and_strangers_packages_stay_their_own(environment: Environment) -> None:
     found = {path.name for path in environment.site.iterdir()} - {*STRANGERS, "00-libraries.pth", "__pycache__"}
     own = f"kvscope-{metadata.version('kvscope')}.dist-info"
     assert found in ({"kvscope", own}, {"_editable_impl_kvscope.pth", "_editable_impl_kvscope.py", own})
+    code = "import app, model, kvscope.app.cli as own; print(app.OWNER, model.OWNER, own.__file__, sep=', ')"
+    *owners, where = environment.run("python", "-c", code, cwd=environment.site).split(", ")
+    assert owners == ["whoever made app", "whoever made model"]
+    assert Path(where) in (environment.site / "kvscope/app/cli.py", ROOT / "kvscope/app/cli.py")
+    assert (environment.site / "app" / "__init__.py").read_text() == "OWNER = 'whoever made app'\n"
 
 
-@pytest.mark.parametrize("words", [("kvscope", "models"), ("python", "-m", "kvscope", "models")], ids=" ".join)
-def test_it_works_in_a_folder_with_files_of_the_names_of_its_own(
-    environment: Environment, words: tuple[str, ...]
-) -> None:
-    assert environment.run(*words).startswith("SmolLM2-135M-Instruct")
-
-
-@pytest.mark.parametrize("program", [("kvscope",), ("python", "-m", "kvscope")], ids=" ".join)
-def test_it_serves_its_page_and_its_engine_loads(environment: Environment, program: tuple[str, ...]) -> None:
-    with environment.serving(*program) as url:
+def test_its_programs_work_in_a_folder_with_files_of_the_names_of_its_own(environment: Environment) -> None:
+    assert environment.run("python", "-m", "kvscope", "models").startswith("SmolLM2-135M-Instruct")
+    with environment.serving("kvscope") as url:
         assert requests.get(f"{url}healthz", timeout=10).json()["status"] == "ok"
         assert requests.get(f"{url}static/main.js", timeout=10).ok
         assert answers(f"{url}readyz")

@@ -11,6 +11,7 @@ import tarfile
 import tomllib
 import zipfile
 from importlib import metadata
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -53,15 +54,12 @@ def test_every_library_asked_for_is_vendored() -> None:
     assert set(LIBRARIES["dependencies"]) - {"esbuild"} <= set(LIBRARIES["vendor"]) <= set(locked())
 
 
-@pytest.mark.parametrize("platform", ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"])
-@pytest.mark.parametrize(
-    ("tool", "prefix"),
-    [("esbuild", "@esbuild/"), ("@biomejs/biome", "@biomejs/cli-"), ("typescript", "@typescript/typescript-")],
-)
-def test_what_is_compiled_is_pinned_for_every_platform(tool: str, prefix: str, platform: str) -> None:
-    binary = locked()[f"{prefix}{platform}"]
-    assert binary["version"] == locked()[tool]["version"]
-    assert (binary["optional"], [*binary["os"], *binary["cpu"]]) == (True, platform.split("-"))  # type: ignore[misc]
+def test_what_is_compiled_is_pinned_for_every_platform() -> None:
+    prefixes = {"esbuild": "@esbuild/", "@biomejs/biome": "@biomejs/cli-", "typescript": "@typescript/typescript-"}
+    for tool, platform in product(prefixes, ("linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64")):
+        binary = locked()[f"{prefixes[tool]}{platform}"]
+        assert binary["version"] == locked()[tool]["version"]
+        assert (binary["optional"], [*binary["os"], *binary["cpu"]]) == (True, platform.split("-"))  # type: ignore[misc]
 
 
 def test_every_entry_of_the_import_map_is_a_vendored_file() -> None:
@@ -157,68 +155,8 @@ def test_a_file_the_library_lost_stops_the_build(small_static: Path) -> None:
     assert not (small_static / "vendor").exists()
 
 
-@pytest.fixture
-def bundler(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """A stand-in for the bundler puts two modules where it is told to; what it was called with, and what it read."""
-    calls: list[list[str]] = []
-
-    def run(tool: str, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-        outdir = next(Path(a.removeprefix("--outdir=")) for a in arguments if a.startswith("--outdir="))
-        (outdir / "chunks").mkdir(exist_ok=True)
-        for name in ("main.js", "chunks/view-1.js"):
-            (outdir / name).write_text("bundled")
-        calls.append([tool, *arguments, (folder / "static" / "main.js").read_text()])
-        return subprocess.CompletedProcess(arguments, 0, "", "")
-
-    monkeypatch.setattr(hatch_build, "run_node", run)
-    return calls
-
-
 def build_hook(static: Path) -> hatch_build.PageFiles:
     return hatch_build.PageFiles(str(static.parent), {}, None, None, "", "wheel")  # type: ignore[arg-type]
-
-
-def test_a_wheel_ships_the_bundle_in_place_of_all_modules(small_static: Path, bundler: list[list[str]]) -> None:
-    build_data: dict[str, dict[str, str]] = {"force_include": {}}
-    hook = build_hook(small_static)
-    hook.initialize("standard", build_data)
-    assert npm_runs(small_static) == 1
-    shipped = {target: Path(source) for source, target in build_data["force_include"].items()}
-    assert set(shipped) == {
-        *("kvscope/app/static/main.js", "kvscope/app/static/chunks/view-1.js"),
-        *("kvscope/app/static/importmap.json", "kvscope/app/static/vendor/lib/LICENSE"),
-    }
-    assert shipped["kvscope/app/static/main.js"].read_text() == "bundled"
-    hook.finalize("standard", build_data, "")
-    assert not shipped["kvscope/app/static/main.js"].exists()
-    assert "main.js" in files_of(small_static)
-    assert "chunks/view-1.js" not in files_of(small_static)
-
-
-def test_the_bundler_reads_the_modules_and_the_vendored_libraries(small_static: Path, bundler: list[list[str]]) -> None:
-    hook = build_hook(small_static)
-    hook.initialize("standard", {"force_include": {}})
-    hook.finalize("standard", {}, "")
-    stage, beside = bundler
-    assert "static/main.js" in stage
-    assert [each for each in beside if each.startswith("static/")] == [
-        f"static/{page}" for page in hatch_build.OWN_PAGES
-    ]
-    for called in (stage, beside):
-        assert called[0] == "node"
-        assert called[1].endswith("/node_modules/esbuild/bin/esbuild")
-        assert "--alias:lib=./static/vendor/lib/dist/lib.js" in called
-        assert called[-1] == "import 'lib';"
-
-
-def test_an_editable_install_is_served_from_the_checkout(small_static: Path, bundler: list[list[str]]) -> None:
-    build_data: dict[str, dict[str, str]] = {"force_include": {}}
-    hook = build_hook(small_static)
-    hook.initialize("editable", build_data)
-    hook.finalize("editable", build_data, "")
-    assert build_data == {"force_include": {}}
-    assert bundler == []
-    assert "vendor/lib/dist/lib.js" in files_of(small_static)
 
 
 def test_a_page_that_cannot_be_bundled_stops_the_build(small_static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,24 +166,11 @@ def test_a_page_that_cannot_be_bundled_stops_the_build(small_static: Path, monke
         build_hook(small_static).initialize("standard", {"force_include": {}})
 
 
-def test_an_archive_without_links_gets_them_before_it_is_built(small_static: Path, bundler: list[list[str]]) -> None:
-    package = small_static.parent / "kvscope"
-    for version in ("editable", "standard"):
-        hook = build_hook(small_static)
-        hook.initialize(version, {"force_include": {}})
-        hook.finalize(version, {}, "")
-        assert {path.name: str(path.readlink()) for path in package.iterdir()} == {
-            "app": "../app",
-            "model": "../model",
-        }
-
-
 @pytest.mark.processes
-def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
-    before = files_of(STATIC)
-    wheel = zipfile.ZipFile(build("wheel", tmp_path / "dist"))
-    names = set(wheel.namelist())
-    assert files_of(STATIC) == before
+def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    names = set(archive.namelist())
+    assert not (STATIC / "chunks").exists(), "nothing of the build is left"
     page = {f"kvscope/app/{folder}/{name}" for folder in ("static", "templates") for name in files_of(ROOT / folder)}
     tools = hatch_build.NOT_SHIPPED
     modules = {name for name in page if name.endswith(hatch_build.MODULES)}
@@ -266,7 +191,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
     entries = {f"kvscope/app/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
     sheets = [f"kvscope/app/static/{sheet}" for sheet in hatch_build.SHEETS]
     assert bundled == entries - set(sheets) | chunks
-    looks = [wheel.read(sheet).decode() for sheet in sheets]
+    looks = [archive.read(sheet).decode() for sheet in sheets]
     assert not any("@import" in look for look in looks)
     assert all(name in look for name, look in zip(KNOWN_BY, looks, strict=True))
     views = {path.stem for path in (STATIC / "stage" / "views").glob("*/*-view.js")}
@@ -276,14 +201,14 @@ def test_the_wheel_carries_the_page_and_its_libraries(tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path) -> None:
+def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path, wheel: Path) -> None:
     with tarfile.open(build("sdist", tmp_path / "sources")) as archive:
         archive.extractall(tmp_path, filter="data")
     unpacked = next(tmp_path.glob("kvscope-*"))
     assert {"app/cli.py", "model/api.py", "kvscope/__init__.py"} <= files_of(unpacked)
     assert not [name for name in files_of(unpacked) if name.startswith(("kvscope/app", "kvscope/model"))]
     again = zipfile.ZipFile(build("wheel", tmp_path / "again", unpacked)).namelist()
-    assert sorted(again) == sorted(zipfile.ZipFile(build("wheel", tmp_path / "dist")).namelist())
+    assert sorted(again) == sorted(zipfile.ZipFile(wheel).namelist())
 
 
 def test_the_page_is_found_in_a_checkout_and_in_an_installation(tmp_path: Path) -> None:
@@ -302,10 +227,6 @@ def test_constraints_pin_public_versions_and_nothing_local() -> None:
     for line in PINS:
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][0-9a-z.]*", line), line
         assert not line.startswith(GPU_LIBRARIES), line
-
-
-def test_figures_need_the_one_install_command_and_no_extra() -> None:
-    assert {"plotly", "nbformat"} <= {Requirement(text).name for text in PROJECT["dependencies"]}
 
 
 def test_everything_required_is_pinned_within_its_range() -> None:

@@ -65,3 +65,10 @@ def test_an_unknown_tier_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         tiers.main(["fats"])
     assert "no tier 'fats': choose from browser" in capsys.readouterr().err
+
+
+def test_a_tier_that_looks_in_one_file_finds_all_its_tests() -> None:
+    marked = [
+        path for path in tiers.ROOT.glob("tests/**/test_*.py") if "pytest.mark." + "durability" in path.read_text()
+    ]
+    assert marked == [tiers.ROOT / tiers.DURABILITY]

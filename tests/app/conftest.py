@@ -48,9 +48,9 @@ def make_app() -> Iterator[Callable[..., Flask]]:
         app.extensions["kvscope"].close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """One application for the tests of a module that leave it as it was."""
+    """One application for all tests that leave it as it was."""
     folder = tmp_path_factory.mktemp("app")
     app = started(Settings(data_dir=folder / "data", service=FAKE, recordings_dir=folder))
     yield app

@@ -21,7 +21,6 @@ from kvscope.model.log.frames import header, relabel, split
 from tests.support.live_server import FAKE, ROOT
 from tests.support.stored import log_of, run_of
 from tests.support.tiny_files import write_folder
-from tests.support.waiting import eventually
 
 RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
 
@@ -42,38 +41,24 @@ def test_run_writes_a_session_that_splits_into_the_runs_frames(tmp_path: Path) -
     assert f"{out}: 3 steps, 8 frames" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "kept"),
-    [
-        ((), (), "float32"),
-        ((), ("--dtype", "bfloat16"), "bfloat16"),
-        (("--dtype", "bfloat16"), (), "bfloat16"),
-        (("--dtype", "bfloat16"), ("--dtype", "float32"), "float32"),
-    ],
-)
-def test_run_keeps_weights_as_it_is_told(
-    tmp_path: Path, before: tuple[str, ...], after: tuple[str, ...], kept: str
-) -> None:
-    out = tmp_path / "f.safetensors"
-    result = kvscope(*before, "run", "abc", "--out", str(out), "--max-new-tokens", "1", *after)
-    assert result.exit_code == 0, result.output
-    assert header(split(out.read_bytes())[0].payload).data["model"]["weight_dtype"] == kept
+def test_run_keeps_weights_as_it_is_told(tmp_path: Path) -> None:
+    small, usual, out = ("--dtype", "bfloat16"), ("--dtype", "float32"), tmp_path / "f.safetensors"
+    for before, after, kept in (((), small, "bfloat16"), (small, (), "bfloat16"), (small, usual, "float32")):
+        result = kvscope(*before, "run", "abc", "--out", str(out), "--max-new-tokens", "1", *after)
+        assert result.exit_code == 0, result.output
+        assert header(split(out.read_bytes())[0].payload).data["model"]["weight_dtype"] == kept
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["run", "", "--out", "OUT"], "prompt is empty"),
-        (["run", "a" * 8193, "--out", "OUT"], "8192"),
-        (["run", "abc", "--out", "OUT", "--top-k", "-1"], "top_k must be from 0 to 1000"),
         (["run", "abc", "--out", "OUT", "--temperature", "nan"], "temperature must be"),
         (["run", "abc", "--out", "OUT", "--max-new-tokens", "257"], "max_new_tokens must be from 1 to 256"),
         (["run", "abc", "--out", "OUT", "--model", "refused"], "truncated"),
         (["run", "abc", "--out", "OUT/below"], "No such file"),
         (["run", "abc", "--out", "OUT", "--figures", "OUT/below"], "out/below cannot be written: No such file"),
         (["run", "abc"], "--out"),
-        (["--port", "65536"], "65535"),
-        (["--dtype", "float16"], "'float16' is not one of 'float32', 'bfloat16'"),
         (["run", "abc", "--out", "OUT", "--dtype", "int8"], "'int8' is not one of 'float32', 'bfloat16'"),
         (["--nonsense"], "--nonsense"),
     ],
@@ -126,29 +111,6 @@ def test_ctrl_c_stops_a_run_and_keeps_what_there_is(tmp_path: Path) -> None:
     assert [frame.seq for frame in frames] == list(range(len(frames)))
 
 
-def test_models_says_what_can_be_loaded() -> None:
-    result = kvscope("models")
-    assert result.exit_code == 0
-    for name in ("SmolLM2-135M-Instruct", ".gguf", "Llama", "Mistral", "Qwen2", "Qwen3", "GPT-2"):
-        assert name in result.stdout
-
-
-def test_help_names_every_public_option() -> None:
-    text = kvscope("--help").stdout
-    for option in ("--host", "--port", "--model", "--device", "--dtype", "--data", "--database", "--open"):
-        assert option in text
-    assert "--service" not in text
-
-
-def test_the_url_is_the_first_line_printed(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "kvscope", "--service", FAKE, "--port", "0", "--data", str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("http://127.0.0.1:")
-        process.terminate()
-        eventually(lambda: process.poll() is not None)
-
-
 @pytest.mark.parametrize("as_option", [True, False])
 @pytest.mark.parametrize(
     "command",
@@ -176,6 +138,20 @@ def kept(tmp_path: Path) -> Path:
     with RunLog(tmp_path / "data") as runs:
         runs.append(split(RECORDING.read_bytes()))
     return tmp_path / "data"
+
+
+def test_an_export_that_cannot_be_leaves_nothing(kept: Path, tmp_path: Path) -> None:
+    run, out = split(RECORDING.read_bytes())[0].run, str(tmp_path / "out")
+    for data, *arguments in (
+        (kept, "nothing", "--out", f"{out}.html"),
+        (kept, run, "--out", f"{out}.txt"),
+        (kept, run, "--out", f"{out}/below.html"),
+        (kept, run, "--out", f"{out}.html", "--level", "qkv"),
+        (tmp_path / "none", run, "--out", f"{out}.html"),
+    ):
+        result = kvscope("--data", str(data), "export", *arguments)
+        assert (result.exit_code, "Error: " in result.stderr) == (2, True), result.output
+        assert {path.name for path in tmp_path.iterdir()} == {"data"}
 
 
 @pytest.mark.parametrize("kind", ["html", "safetensors"])
@@ -207,31 +183,6 @@ def test_export_leaves_the_runs_open_that_a_server_has_open(kept: Path, tmp_path
             assert connection.scalar(closed) is False
         still = kvscope("--data", str(kept), "export", "growing", "--out", str(tmp_path / "g.html"))
         assert (still.exit_code, "no ended run" in still.stderr) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["nothing", "--out", "OUT.html"], "no session and no ended run"),
-        (["RUN", "--out", "OUT.txt"], "must end in .html or .safetensors"),
-        (["RUN", "--out", "OUT/below.html"], "cannot be written"),
-        (["RUN", "--out", "OUT.html", "--level", "qkv"], "no exact values stored"),
-    ],
-)
-def test_an_export_that_cannot_be_says_why_and_leaves_nothing(
-    kept: Path, tmp_path: Path, arguments: list[str], says: str
-) -> None:
-    run = split(RECORDING.read_bytes())[0].run
-    out = str(tmp_path / "out")
-    result = kvscope("--data", str(kept), "export", *[a.replace("OUT", out).replace("RUN", run) for a in arguments])
-    assert result.exit_code == 2
-    assert says in result.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"data"}
-
-
-def test_an_export_of_no_data_folder_makes_none(tmp_path: Path) -> None:
-    result = kvscope("--data", str(tmp_path / "none"), "export", "x", "--out", str(tmp_path / "f.html"))
-    assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])
 
 
 def test_an_operator_lists_and_deletes_what_is_stored(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """kill -9, again and again: nothing that was announced is ever lost.
 
-KVSCOPE_DURABILITY_TIMES says how often (20; 5 while sharing, and 2 for each signal that ends a server),
+KVSCOPE_DURABILITY_TIMES says how often (8; 4 while sharing, and 2 for each signal that ends a server),
 KVSCOPE_DURABILITY_MODEL names a real model instead of the fake: `default`, or anything that --model takes.
 """
 
@@ -42,10 +42,10 @@ from tests.support.stored import count, run_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
-TIMES = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "20"))
+TIMES = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "8"))
 CUT_SHORT = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
 """What a request ends with whose server dies, before its answer or in the middle of it."""
-SHARINGS = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "5"))
+SHARINGS = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "4"))
 ENDINGS = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "2"))
 MODEL = os.environ.get("KVSCOPE_DURABILITY_MODEL")
 OPEN_FIELDS = ("step", "layer", "head", "query", "key", "view")
@@ -88,7 +88,9 @@ def test_kill_9_of_the_server(serve: Serve) -> None:
     kept: dict[str, list[bytes]] = {}
     for _ in range(TIMES):
         run, viewer = watch_some(server, chance)
+        engine = engine_of(server)
         server.kill()
+        eventually(lambda engine=engine: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE)
         viewer.client.wait()
         server = start(serve, server.port)
         kept[run] = server.finished(run)
@@ -157,27 +159,33 @@ from pathlib import Path
 import sqlalchemy as sa
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.value_parts import Values, describe
-from kvscope.app.store.values import origins_table, values_table
 from kvscope.app.store.sessions import SessionStore, unlinked
 from kvscope.model.log.frames import encode
 
-log = RunLog(Path(sys.argv[1]), sys.argv[3] or None)
-store = SessionStore(log)
-left = int(sys.argv[2])
 made = [encode("a", step, "values", {"step": step, "layer": 0, "level": "qkv"}).payload for step in range(2)]
 values = Values("qkv", [describe(payload) for payload in made], lambda: iter(made))
-
-def die_in_time(*_):
-    global left
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    left -= 1
-
-for point in ("before_cursor_execute", "after_cursor_execute", "commit"):
-    sa.event.listen(log.engine, point, die_in_time)
 words = {"title": "", "notes": [], "open": {}}
-print(store.keep(words, lambda: map(unlinked, log.all_frames("a")), values, "origin")[0])
+
+def share(left):
+    def die_in_time(*_):
+        nonlocal left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+
+    log = RunLog(Path(sys.argv[1]), sys.argv[2] or None)
+    for point in ("before_cursor_execute", "after_cursor_execute", "commit"):
+        sa.event.listen(log.engine, point, die_in_time)
+    return SessionStore(log).keep(words, lambda: map(unlinked, log.all_frames("a")), values, "origin")[0]
+
+for asked in sys.stdin:
+    if (child := os.fork()) == 0:
+        print("whole", share(int(asked)), flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == signal.SIGKILL:
+        print("killed", flush=True)
 """
+"""Of itself it only forks: each child shares the run, and dies at the point that it is told."""
 
 
 def test_kill_9_at_every_statement_of_sharing(tmp_path: Path, database: str | None) -> None:
@@ -186,17 +194,21 @@ def test_kill_9_at_every_statement_of_sharing(tmp_path: Path, database: str | No
     frames = [unlinked(payload) for payload in log.all_frames("a")]
     store = SessionStore(log)
     tables = (sessions_table, parts_table, values_table, origins_table, tokens_table)
-    for point in itertools.count():
-        command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), str(point), database or ""]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-        if done.returncode == 0:
-            break
-        assert done.returncode == -signal.SIGKILL, done.stderr
-        assert [count(store, table) for table in tables] == [0] * len(tables)
+    command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), database or ""]
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as forks:
+        assert forks.stdin is not None
+        assert forks.stdout is not None
+        for point in itertools.count():
+            print(point, file=forks.stdin, flush=True)
+            said = forks.stdout.readline().split()
+            if said != ["killed"]:
+                break
+            assert [count(store, table) for table in tables] == [0] * len(tables)
+        forks.stdin.close()
     assert point > 2 * (len(frames) + 2)
-    session = done.stdout.strip()
+    assert said[0] == "whole"
     assert [count(store, table) for table in tables] == [1, len(frames), 2, 1, 1]
-    assert len(list(store.values(session, layer=0))) == 2
-    assert damage_of(store, session) == []
-    assert list(store.all_frames(session)) == frames
+    assert len(list(store.values(said[1], layer=0))) == 2
+    assert damage_of(store, said[1]) == []
+    assert list(store.all_frames(said[1])) == frames
     log.close()

@@ -37,27 +37,25 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        *("cli", "factory", "server", "engine.capture", "store.gallery"),
-        *("http.live", "http.runs", "http.sessions", "http.files", "http.pages"),
-    ],
-)
-def test_the_web_process_loads_no_library_of_tensors_or_figures(module: str) -> None:
-    assert not loaded_by(f"import kvscope.app.{module}").intersection({*TENSORS, "plotly"})
+MODULES = [
+    *("cli", "factory", "server", "engine.capture", "store.gallery"),
+    *("http.live", "http.runs", "http.sessions", "http.files", "http.pages"),
+]
 
 
-def test_an_application_without_recordings_to_store_loads_no_tensor_library(tmp_path: Path) -> None:
+def test_the_web_process_loads_no_library_of_tensors_or_figures(tmp_path: Path) -> None:
+    """Nor does an application without recordings to store."""
+    folder = f"Path({str(tmp_path)!r})"
     code = f"""
+import {", ".join(f"kvscope.app.{module}" for module in MODULES)}
 from pathlib import Path
 from kvscope.app import create_app
 from kvscope.app.settings import Settings
-client = create_app(Settings(data_dir=Path({str(tmp_path)!r}), recordings_dir=Path({str(tmp_path)!r}))).test_client()
+client = create_app(Settings(data_dir={folder}, recordings_dir={folder})).test_client()
 assert client.get("/").status_code == 200
 assert client.get("/api/runs/nobody").status_code == 404
 """
-    assert not loaded_by(code).intersection(TENSORS)
+    assert not loaded_by(code).intersection({*TENSORS, "plotly"})
 
 
 def test_the_engine_process_loads_no_web_library_of_ours() -> None:
@@ -81,17 +79,11 @@ def top_level(names: set[str]) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def test_no_source_of_the_web_names_a_tensor_library() -> None:
+def test_no_source_of_the_web_names_a_tensor_library_nor_the_models_the_web() -> None:
     assert {path for path, names in imports_of("app").items() if top_level(names) & set(TENSORS)} == set()
-
-
-def test_no_source_of_the_model_names_the_web() -> None:
-    web = {
-        path
-        for path, names in imports_of("model").items()
-        if top_level(names) & set(WEB) or any(name.startswith("kvscope.app") for name in names)
-    }
-    assert web == set()
+    named = imports_of("model").items()
+    assert {path for path, names in named if top_level(names) & set(WEB)} == set()
+    assert {path for path, names in named if any(name.startswith("kvscope.app") for name in names)} == set()
 
 
 def test_the_web_knows_of_the_model_only_its_interface_and_its_files() -> None:

@@ -16,39 +16,13 @@ from werkzeug.test import TestResponse
 from kvscope.app import routes as table
 from kvscope.app.http.access import DELETES, SENDS, Access, declare, declared
 from kvscope.app.settings import Settings
+from tests.support.asking import ASK, BODIES, QUERY
 from tests.support.live_server import FAKE
 from tests.support.over_http import bearer, finished, share, started
 from tests.support.waiting import eventually
 
 TOKEN = "let-me-in.please"
 ELSEWHERE = "203.0.113.7"
-QUERY = {
-    "step": 1,
-    "layer": 0,
-    "head": 0,
-    "position": 1,
-    "other": 2,
-    "devices": 2,
-    "index": 0,
-    "token": 1,
-    "dtype": "int8",
-    "kv_heads": 1,
-    "of": "attn.q",
-    "text": "b",
-    "url": "http://localhost/s/{session}",
-}
-"""What any of the routes takes, each passes over the rest."""
-ASK = {"prompt": "abc"}
-BODIES: dict[str, dict[str, Any]] = {
-    "/api/runs": {"prompt": "abc", "max_new_tokens": 2},
-    "/api/runs/{run}/control": {"action": "stop"},
-    "/api/runs/{run}/fork": {"position": 3, "token": 1},
-    "/api/runs/{run}/twin": {"cache": "none"},
-    "/api/runs/{run}/beam": {"step": 1, "beams": 2, "length": 2},
-    "/api/workloads": {"requests": [ASK], "rounds": [{}]},
-    "/api/workloads/{run}/requests": ASK,
-    "/api/tokens": ASK,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
+from kvscope.app.options import Size
 from kvscope.app.settings import Settings, default_data_dir
 
 
@@ -36,3 +38,11 @@ def test_data_of_an_earlier_version_is_found_on_macos(monkeypatch: pytest.Monkey
 
 def test_settings_that_are_printed_have_no_secrets() -> None:
     assert "secret" not in repr(Settings(database_url="postgresql://me:secret@host/name", token="secret-word"))
+
+
+def test_a_size_is_read_as_it_is_said() -> None:
+    said = {"0": 0, "500MB": 500_000_000, "1.5 gb": 1_500_000_000, "7": 7}
+    assert {text: Size().convert(text, None, None) for text in said} == said
+    for text in ("-1", "10GiB", "lots"):
+        with pytest.raises(click.BadParameter):
+            Size().convert(text, None, None)

@@ -79,22 +79,16 @@ def ours(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
     return logits, [weights[0].flatten(0, 1) for weights in attention]
 
 
-def test_every_rows_logits_agree(pair: tuple[Any, Engine], ids: list[int]) -> None:
+def test_every_rows_logits_and_every_heads_attention_agree(pair: tuple[Any, Engine], ids: list[int]) -> None:
     reference, engine = pair
     with torch.inference_mode():
-        expected = reference(torch.tensor([ids])).logits[0]
-    off = float((ours(engine, ids)[0] - expected).abs().max())
+        expected = reference(torch.tensor([ids]), output_attentions=True)
+    logits, attention = ours(engine, ids)
+    off = float((logits - expected.logits[0]).abs().max())
     print(f"logits differ by {off:.2g}")
     assert off < 1e-4
-
-
-def test_every_heads_attention_agrees(pair: tuple[Any, Engine], ids: list[int]) -> None:
-    reference, engine = pair
-    with torch.inference_mode():
-        expected = reference(torch.tensor([ids]), output_attentions=True).attentions
-    attention = ours(engine, ids)[1]
-    assert len(attention) == len(expected)
-    assert max(float((a - b[0]).abs().max()) for a, b in zip(attention, expected, strict=True)) < 1e-5
+    assert len(attention) == len(expected.attentions)
+    assert max(float((a - b[0]).abs().max()) for a, b in zip(attention, expected.attentions, strict=True)) < 1e-5
 
 
 def test_decode_token_by_token_agrees(pair: tuple[Any, Engine], ids: list[int]) -> None:

@@ -70,16 +70,6 @@ def test_nothing_but_the_factors_of_products_is_rounded(arch: str, monkeypatch: 
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-def test_logits_are_near_those_of_float32(arch: str) -> None:
-    config = tiny_config(arch)
-    weights = {name: weight.float() for name, weight in random_weights(config, torch.bfloat16).items()}
-    exact = whole_logits(Transformer.from_weights(config, weights), IDS)
-    off = (whole_logits(shared_model(arch, torch.bfloat16), IDS) - exact).abs()
-    assert 0 < float(off.max()) < 0.03  # of logits up to 2.4; inputs have 8 bits
-    assert float(off.mean()) < 0.003
-
-
-@pytest.mark.parametrize("arch", ARCHS)
 def test_hook_points_and_the_cache_are_float32(arch: str) -> None:
     engine = tiny_engine(arch, dtype=torch.bfloat16)
     points = list(hook_points(engine.transformer))

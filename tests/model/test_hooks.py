@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from kvscope.model.engine.engine import Engine
-from kvscope.model.hooks import HookPoint, hook_points, observing
+from kvscope.model.hooks import hook_points, observing
 from tests.support.tiny import prompt, shared_model, whole_logits
 
 
@@ -40,16 +39,9 @@ def test_every_hook_point_is_passed_and_shaped_as_declared(arch: str) -> None:
 def test_observing_changes_no_value() -> None:
     model, ids = shared_model(), prompt(20)
     plain = whole_logits(model, ids)
-    with observing(hook_points(model), {name: lambda value: None for name in hook_points(model)}):
+    with observing(hook_points(model), {name: lambda value: torch.zeros(3) for name in hook_points(model)}):
         observed = whole_logits(model, ids)
     assert torch.equal(plain, observed)
-
-
-def test_an_observer_that_returns_a_value_replaces_nothing() -> None:
-    point = HookPoint("T")
-    value = torch.ones(3)
-    with observing({"point": point}, {"point": lambda seen: torch.zeros(3)}):
-        assert torch.equal(point(value), value)
 
 
 def test_hooks_are_removed_after_an_observer_raises() -> None:
@@ -60,12 +52,6 @@ def test_hooks_are_removed_after_an_observer_raises() -> None:
         assert attached() == ["embedded", "final"]
         with pytest.raises(RuntimeError, match="no room to look"):
             whole_logits(shared_model(), prompt(3))
-    assert not attached()
-
-
-def test_hooks_are_removed_when_the_body_raises() -> None:
-    with pytest.raises(ZeroDivisionError), observing(hook_points(shared_model()), {"embedded": print}):
-        raise ZeroDivisionError
     assert not attached()
 
 
@@ -85,14 +71,3 @@ def test_observers_inside_one_another_each_see_and_leave() -> None:
             whole_logits(shared_model(), prompt(2))
         whole_logits(shared_model(), prompt(2))
     assert (len(outer), len(inner)) == (2, 1)
-
-
-def test_a_replay_that_fails_leaves_no_hook_and_no_block() -> None:
-    def fail(value: Tensor) -> None:
-        raise RuntimeError("no room to look")
-
-    engine = Engine(shared_model(), capacity=64)
-    with pytest.raises(RuntimeError), engine.replay(prompt(20), 0, {"final": fail}):
-        raise AssertionError("entered")
-    assert not attached()
-    assert engine.cache.free_blocks == engine.cache.blocks

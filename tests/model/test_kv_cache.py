@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 from torch import Tensor
 
-from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull, KVCache, Sequence
+from kvscope.model.kv_cache import CacheFull, KVCache, Sequence
 from tests.support.tiny import tiny_config
 
 CONFIG = tiny_config()
@@ -44,18 +44,6 @@ def test_what_is_written_is_read_in_order_of_position_and_per_layer() -> None:
     keys, vals = pool.read(1, pool.slots(sequence))
     assert torch.equal(keys, (rows + 1).transpose(0, 1))
     assert torch.equal(vals, (rows + 2).transpose(0, 1))
-
-
-def test_a_slot_is_its_block_times_16_plus_its_offset() -> None:
-    pool, first, second = cache(), Sequence(), Sequence()
-    pool.extend(first, 16)
-    pool.extend(second, 16)
-    pool.extend(first, 2)
-    expected = [first.table[0] * BLOCK_SIZE + offset for offset in range(16)]
-    expected += [first.table[1] * BLOCK_SIZE, first.table[1] * BLOCK_SIZE + 1]
-    assert pool.slots(first).tolist() == expected
-    assert pool.slots(Sequence()).tolist() == []
-    assert pool.slots(Sequence()).dtype == torch.long
 
 
 def test_extend_returns_the_new_slots_and_takes_a_block_only_at_a_boundary() -> None:
@@ -101,17 +89,6 @@ def test_a_fork_shares_blocks_and_neither_changes_the_other() -> None:
     assert values(pool, child) == [1] * 20 + [2] * 4
 
 
-def test_a_parent_that_writes_to_a_shared_block_copies_it_too() -> None:
-    pool, parent = cache(), Sequence()
-    write(pool, pool.extend(parent, 5), 1)
-    child = pool.fork(parent, 5)
-    write(pool, pool.extend(parent, 1), 2)
-    assert parent.table != child.table
-    write(pool, pool.extend(child, 1), 3)
-    assert (values(pool, parent), values(pool, child)) == ([1] * 5 + [2], [1] * 5 + [3])
-    assert pool.free_blocks == 2
-
-
 def test_the_last_holder_of_a_block_writes_in_place() -> None:
     pool, parent = cache(1), Sequence()
     write(pool, pool.extend(parent, 5), 1)
@@ -121,17 +98,6 @@ def test_the_last_holder_of_a_block_writes_in_place() -> None:
     pool.release(parent)
     write(pool, pool.extend(child, 1), 2)
     assert values(pool, child) == [1, 1, 1, 2]
-
-
-def test_a_fork_at_a_block_boundary_copies_nothing() -> None:
-    pool, parent = cache(), Sequence()
-    write(pool, pool.extend(parent, 32), 1)
-    child = pool.fork(parent, 16)
-    write(pool, pool.extend(child, 1), 2)
-    assert child.table[0] == parent.table[0]
-    assert pool.free_blocks == 1
-    empty = pool.fork(parent, 0)
-    assert (empty.table, empty.length) == ([], 0)
 
 
 def test_truncate_gives_back_only_blocks_left_empty() -> None:

@@ -69,9 +69,3 @@ def test_on_a_gpu_one_product_gives_float32() -> None:
             found = times_rounded(rows, weight)
     assert (found.dtype, tuple(found.shape), found.device.type) == (torch.float32, (3, 48), "cuda")
     assert products.called == [torch.ops.aten.mm.dtype]
-
-
-def test_a_bfloat16_weight_takes_half() -> None:
-    made, weight, _ = layer(96, 48, torch.bfloat16)
-    assert made.nbytes == weight.nbytes == 2 * 96 * 48
-    assert torch.equal(made.dense(), weight)

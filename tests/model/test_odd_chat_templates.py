@@ -52,6 +52,14 @@ SAME: dict[str, tuple[str, list[dict[str, str]]]] = {
         ASKED,
     ),
     "nothing": ("", ASKED),
+    "JSON": ("{{ messages | tojson(indent=1, separators=(',', ':'), sort_keys=true) }}", ASKED),
+    "tools and documents that are none": (
+        "{% if tools is not none %}T{% endif %}{% if documents is not none %}D{% endif %}x",
+        ASKED,
+    ),
+    "a generation block": ("A\n  {%- generation -%}\n B {{ messages[0].content }}\n{% endgeneration %}\nC", ASKED),
+    "the year": ("{{ strftime_now(format='%Y') }}", ASKED),
+    "a loop that breaks": ("{% for m in [1, 2, 3] %}{% if m == 2 %}{% break %}{% endif %}{{ m }}{% endfor %}", ASKED),
 }
 REFUSED: dict[str, tuple[Any, list[dict[str, str]], str]] = {
     "none": (None, ASKED, "This model has no chat template"),
@@ -69,6 +77,10 @@ REFUSED: dict[str, tuple[Any, list[dict[str, str]], str]] = {
         WITH_SYSTEM,
         "failed: System role not supported",
     ),
+    "a change of what it is given": ("{{ messages.append(1) }}", ASKED, "failed: "),
+    "a way out of the sandbox": ("{{ ''.__class__.__mro__[1].__subclasses__() }}", ASKED, "failed: "),
+    "a division by zero": ("{{ 1 / 0 }}", ASKED, "failed: "),
+    "a longer range than any": ("{% for i in range(10000000000) %}{% endfor %}", ASKED, "failed: "),
     "half a character": ("{{ '\\ud800' }}", ASKED, "writes half a character"),
     "loops within loops": (EACH * 3 + END * 3, ASKED, "longer than 0.5 seconds"),
     "loops whose conditions never hold": (
@@ -98,8 +110,9 @@ def test_a_template_lays_out_what_transformers_does(name: str) -> None:
 def test_a_template_that_cannot_be_used_says_why(name: str) -> None:
     source, messages, said = REFUSED[name]
     began = time.thread_time()
+    template = ChatTemplate(source, {})
     with pytest.raises(Refused) as caught:
-        ChatTemplate(source, {}).render(messages)
+        template.render(messages)
     assert time.thread_time() - began < LONGEST_S
     assert caught.value.field == "chat"
     assert said in str(caught.value)

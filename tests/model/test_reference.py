@@ -129,14 +129,11 @@ def prefill(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
         return engine.transformer.lm_head(final[0][-1:])[0], layers
 
 
-def test_prompts_cover_one_token_and_five_hundred(checkpoint: Checkpoint) -> None:
+def test_token_ids_equal(checkpoint: Checkpoint, reference: Reference) -> None:
+    for name in PROMPTS:
+        assert encode(checkpoint, name) == reference.encode(name), name
     assert len(encode(checkpoint, "one token")) == 1
     assert len(encode(checkpoint, "500 tokens")) >= 500
-
-
-@pytest.mark.parametrize("name", PROMPTS)
-def test_token_ids_equal(name: str, checkpoint: Checkpoint, reference: Reference) -> None:
-    assert encode(checkpoint, name) == reference.encode(name)
 
 
 @pytest.mark.parametrize("name", PROMPTS)
@@ -202,7 +199,7 @@ def rounded_greedy(checkpoint: Checkpoint, rounded: Engine) -> Together:
     return together(checkpoint, rounded)
 
 
-@pytest.mark.parametrize("name", PROMPTS)
+@pytest.mark.parametrize("name", ["one token", "chat", "non-Latin"])
 def test_weights_in_bfloat16_part_texts_only_between_tokens_that_are_nearly_as_likely(
     name: str, checkpoint: Checkpoint, engine: Engine, rounded: Engine, greedy: Together, rounded_greedy: Together
 ) -> None:
@@ -232,16 +229,16 @@ def test_compiled_steps_of_runs_together_choose_and_attend_alike(
     assert codes <= 1
 
 
-@pytest.mark.parametrize("name", PROMPTS)
-def test_compiled_steps_choose_and_attend_alike(
-    name: str, checkpoint: Checkpoint, compiled: Engine, reference: Reference
+@pytest.mark.parametrize("name", ["one token", "500 tokens", "emoji"])
+def test_compiled_steps_of_a_run_alone_choose_and_attend_alike(
+    name: str, checkpoint: Checkpoint, compiled: Engine, greedy: Together, reference: Reference
 ) -> None:
     ids = encode(checkpoint, name)[:500]
     compiled.admit(name, ids, Sampling(), GREEDY_TOKENS)
     chosen: list[int] = []
     while compiled.busy:
         chosen += [record.choice.token for record in compiled.advance() if isinstance(record, StepRecord)]
-    assert chosen == reference.largest([*ids, *chosen[:-1]], GREEDY_TOKENS)
+    assert chosen == greedy.tokens[name]
     text = [*ids, *chosen[:8]]
     expected_logits, expected = reference.prefill(text)
     rows: list[Tensor] = []
@@ -258,9 +255,10 @@ def test_compiled_steps_choose_and_attend_alike(
     assert attention_off < FLOAT32_OFF
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 16])
+@pytest.mark.parametrize("chunk", [1, 7])
 def test_prefill_in_chunks_equals_whole_prefill(chunk: int, checkpoint: Checkpoint, engine: Engine) -> None:
-    ids = encode(checkpoint, "code")
+    """In chunks of 1 it is decode."""
+    ids = encode(checkpoint, "plain")
     whole, _ = prefill(engine, ids)
     cache, sequence = engine.cache, Sequence()
     for first in range(0, len(ids), chunk):
@@ -271,37 +269,3 @@ def test_prefill_in_chunks_equals_whole_prefill(chunk: int, checkpoint: Checkpoi
     off = float((logits - whole).abs().max())
     print(f"chunks of {chunk}: logits differ by {off:.2g}")
     assert off < 1e-4
-
-
-def test_cached_decode_equals_uncached(checkpoint: Checkpoint, engine: Engine) -> None:
-    ids = encode(checkpoint, "plain")
-    cache, sequence = engine.cache, Sequence()
-    largest = 0.0
-    for end in range(1, len(ids) + 1):
-        entry = Entry(ids[end - 1 : end], end - 1, cache.extend(sequence, 1), cache.slots(sequence))
-        cached = engine.transformer(make_batch([entry], "cpu")[0], cache)[0]
-        fresh = Sequence()
-        entry = Entry(ids[:end], 0, cache.extend(fresh, end), cache.slots(fresh))
-        uncached = engine.transformer(make_batch([entry], "cpu")[0], cache)[0]
-        cache.release(fresh)
-        largest = max(largest, float((cached - uncached).abs().max()))
-    cache.release(sequence)
-    print(f"cached and uncached logits differ by {largest:.2g}")
-    assert largest < 1e-4
-
-
-def test_eight_runs_together_choose_what_each_chooses_alone(checkpoint: Checkpoint, engine: Engine) -> None:
-    names = [name for name in PROMPTS if name != "500 tokens"]
-    tokens: dict[str, list[int]] = {name: [] for name in names}
-    alone: dict[str, list[int]] = {name: [] for name in names}
-    for name in names:
-        engine.admit(name, encode(checkpoint, name), Sampling(), 12)
-    while engine.busy:
-        for record in engine.advance():
-            if isinstance(record, StepRecord):
-                tokens[record.run].append(record.choice.token)
-    for name in names:
-        engine.admit(name, encode(checkpoint, name), Sampling(), 12)
-        while engine.busy:
-            alone[name] += [record.choice.token for record in engine.advance() if isinstance(record, StepRecord)]
-    assert tokens == alone

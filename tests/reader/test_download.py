@@ -28,28 +28,18 @@ def refusal(url: str) -> str:
     return said
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("s/{}", "s/{}#step=3&layer=1", "s/{}?present=1", "embed/{}", "embed/{}?view=head&theme=dark"),
-        *("api/sessions/{}", "api/sessions/{}.safetensors", "api/sessions/{}.html", "api/sessions/{}/frames"),
-    ],
-)
-def test_every_address_of_a_session_leads_to_all_of_it(server_url: str, kept: Kept, address: str) -> None:
-    run = kvscope.open(server_url + address.format(kept.session))
-    assert (run.title, run.level, len(run.steps)) == ("With values", "qkv", 5)
+def test_every_address_of_a_session_leads_to_all_of_it(server_url: str, kept: Kept) -> None:
+    pages = ("s/{}", "s/{}#step=3&layer=1", "s/{}?present=1", "embed/{}", "embed/{}?view=head&theme=dark")
+    for address in (*pages, *(f"api/sessions/{{}}{rest}" for rest in ("", ".safetensors", ".html", "/frames"))):
+        run = kvscope.open(server_url + address.format(kept.session))
+        assert (run.title, run.level, len(run.steps)) == ("With values", "qkv", 5), address
 
 
-@pytest.mark.parametrize(
-    "address", ["?run={}", "?run={}#step=2", "?present=1&run={}", "api/runs/{}", "api/runs/{}/frames?after=3"]
-)
-def test_every_address_of_an_ended_run_leads_to_it(server_url: str, kept: Kept, address: str) -> None:
-    run = kvscope.open(server_url + address.format(kept.run))
-    assert run.text == kvscope.open(CODE).text
-
-
-def test_a_runs_id_does_not_come_along(server_url: str, kept: Kept) -> None:
-    run = kvscope.open(f"{server_url}?run={kept.run}")
+def test_every_address_of_an_ended_run_leads_to_it_and_its_id_does_not_come_along(server_url: str, kept: Kept) -> None:
+    pages = ("?run={}", "?run={}#step=2", "?present=1&run={}", "api/runs/{}", "api/runs/{}/frames?after=3")
+    for address in pages:
+        run = kvscope.open(server_url + address.format(kept.run))
+        assert run.text == kvscope.open(CODE).text, address
     assert run.log.run
     assert kept.run not in (run.log.run, repr(run))
     assert kept.run not in run._repr_html_()
@@ -59,6 +49,8 @@ def test_what_the_server_does_not_have_is_said_in_its_words(server_url: str) -> 
     assert refusal(f"{server_url}s/nobody").endswith("There is no session 'nobody'.")
     assert "There is no run 'nobody'." in refusal(f"{server_url}?run=nobody")
     assert "it has no session inside" in refusal(server_url)
+    for url in ("http://[::1", "http://", "http://a b/s/c", "https://127.0.0.1:1/s/a", "http://x:y/s/a"):
+        refusal(url)
 
 
 @pytest.fixture
@@ -119,19 +111,11 @@ def test_a_run_that_goes_on_is_said_to(stranger: Callable[[Answer], str]) -> Non
     assert "has not ended yet" in refusal(f"{stranger(send(b''))}?run=abc")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"\x05\x00", b"\xff\xff\xff\xff", b"\x02\x00\x00\x00{}", b"<html>" * 100],
-    ids=["length", "frame", "header", "page"],
-)
-def test_what_is_no_stream_of_frames_is_refused(stranger: Callable[[Answer], str], content: bytes) -> None:
-    assert "is no run" in refusal(f"{stranger(send(content))}?run=abc")
-
-
-def test_a_log_that_contradicts_itself_is_refused(stranger: Callable[[Answer], str]) -> None:
+def test_what_is_no_stream_of_a_runs_frames_is_refused(stranger: Callable[[Answer], str]) -> None:
     frames = [frame.payload for frame in split(CODE.read_bytes())]
-    stream = b"".join(to_stream([*frames[:2], *frames[3:]]))
-    assert "is no run" in refusal(f"{stranger(send(stream))}?run=abc")
+    contradicting = b"".join(to_stream([*frames[:2], *frames[3:]]))
+    for content in (b"\x05\x00", b"\xff\xff\xff\xff", b"\x02\x00\x00\x00{}", b"<html>" * 100, contradicting):
+        assert "is no run" in refusal(f"{stranger(send(content))}?run=abc")
 
 
 def test_a_server_that_sends_without_end_is_left(
@@ -198,10 +182,3 @@ def test_an_error_is_told_by_a_sentence_if_there_is_one(
 
 def test_a_server_cannot_lead_to_a_file_of_the_reader(stranger: Callable[[Answer], str], capital: Path) -> None:
     assert "redirect" in refusal(f"{stranger(send(b'', 302, Location=capital.as_uri()))}s/abc").lower()
-
-
-@pytest.mark.parametrize(
-    "url", ["http://[::1", "http://", "http://a b/s/c", "https://127.0.0.1:1/s/a", "http://x:y/s/a"]
-)
-def test_an_address_that_leads_nowhere_is_refused(url: str) -> None:
-    refusal(url)

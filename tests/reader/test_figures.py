@@ -36,18 +36,12 @@ def test_attention_has_the_rows_of_all_steps_so_far(run: kvscope.Run) -> None:
     assert np.isnan(earlier[:37, :37][~seen]).all()
     assert (earlier[40, :41] == run.attention(4, 23, 4)[0]).all()
     assert np.isnan(earlier[41]).all()
+    assert texts(run.figure("attention")) == texts(figure), "the head that it opens with"
+    (prefill,) = run.figure("attention", step=0, layer=0, head=0).data
+    assert np.array(prefill.z).shape == (37, 37)
+    assert (prefill.x[29], prefill.y[36]) == ("29 ·France", "36 ⏎")
     assert "layer 23, head 4" in texts(figure)
     assert "computed by SmolLM2-135M-Instruct, kept within 0.004 · amber: step 5 (decode)" in texts(figure)
-
-
-def test_attention_of_prefill_has_its_rows_alone(run: kvscope.Run) -> None:
-    (trace,) = run.figure("attention", step=0, layer=0, head=0).data
-    assert np.array(trace.z).shape == (37, 37)
-    assert (trace.x[29], trace.y[36]) == ("29 ·France", "36 ⏎")
-
-
-def test_attention_is_of_the_opening_head_unless_said(run: kvscope.Run) -> None:
-    assert texts(run.figure("attention")) == texts(run.figure("attention", step=5, layer=23, head=4))
 
 
 def test_the_cache_is_as_measured(run: kvscope.Run) -> None:
@@ -85,11 +79,6 @@ def test_the_lens_is_as_stored(with_values: Path) -> None:
     assert "computed by tiny" in texts(figure)
 
 
-def test_a_run_without_exact_values_has_no_lens(run: kvscope.Run) -> None:
-    with pytest.raises(kvscope.NotThere, match=r"^No exact values are stored with this run, and .*\.$"):
-        run.figure("lens")
-
-
 def test_a_run_of_one_step_has_all_its_figures(capital: Path, tmp_path: Path) -> None:
     frames = split(capital.read_bytes())
     first = next(at for at, frame in enumerate(frames) if frame.kind == "step") + 1
@@ -101,16 +90,12 @@ def test_a_run_of_one_step_has_all_its_figures(capital: Path, tmp_path: Path) ->
     assert "then" not in texts(run.figure("time"))
 
 
-def test_another_figure_or_a_place_that_is_not_taken_is_refused(run: kvscope.Run) -> None:
-    with pytest.raises(
-        kvscope.CannotRead, match=r"^There is no figure 'heat': there are attention, cache, time, lens\.$"
-    ):
-        run.figure("heat")
-    with pytest.raises(kvscope.CannotRead, match=r"^The figure 'cache' shows the whole run"):
-        run.figure("cache", step=1)
-
-
 def test_a_workload_has_no_steps_to_draw() -> None:
+    with pytest.raises(kvscope.NotThere):
+        kvscope.open(CAPITAL).figure("lens")
+    for kind, place in (("heat", {}), ("cache", {"step": 1})):
+        with pytest.raises(kvscope.CannotRead):
+            kvscope.open(CAPITAL).figure(kind, **place)
     workload = kvscope.open(SERVING)
     for kind in ("cache", "time", "lens"):
         with pytest.raises(kvscope.NotThere, match=r"^This has no complete step, .*\.$"):
@@ -121,9 +106,8 @@ def token(text: str, special: bool = False) -> dict[str, Any]:
     return {"text": text, "bytes": text.encode("utf-8", "surrogatepass").hex(), "special": special}
 
 
-@pytest.mark.parametrize(
-    ("given", "wanted"),
-    [
+def test_a_token_is_shown_as_it_is() -> None:
+    for given, wanted in (
         (token(" the"), "·the"),
         (token("\n\t"), "⏎⇥"),
         (token("<b>x</b>"), "&lt;b&gt;x&lt;/b&gt;"),
@@ -134,10 +118,8 @@ def token(text: str, special: bool = False) -> dict[str, Any]:
         (token("\u200b\u202e\x00"), "\\u{200B}\\u{20…"),
         ({"text": "\ufffd", "bytes": "f09f", "special": False}, "\\xf0\\x9f"),
         (token("日本"), "日本"),
-    ],
-)
-def test_a_token_is_shown_as_it_is(given: dict[str, Any], wanted: str) -> None:
-    assert shown(given) == wanted
+    ):
+        assert shown(given) == wanted
 
 
 def test_no_text_of_a_run_is_html_in_any_figure(with_values: Path) -> None:

@@ -114,29 +114,12 @@ def test_what_is_not_there_is_said_to_be_not_there(kept: Kept, tmp_path: Path) -
     refusal("a\0b")
 
 
-def test_a_damaged_database_is_said_to_be_one(tmp_path: Path) -> None:
-    (tmp_path / "runs.sqlite").write_bytes(b"not a database at all" * 100)
-    assert "file is not a database" in refusal("abc", tmp_path)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9, 0.9999])
-def test_data_that_are_cut_short_are_refused(capital: Path, tmp_path: Path, share: float) -> None:
-    content = capital.read_bytes()
-    (tmp_path / "part").write_bytes(content[: int(len(content) * share)])
-    assert "cannot be opened: " in refusal(tmp_path / "part")
-
-
-@pytest.mark.parametrize("within", ["manifest", "part-0", "part-9", "values-0-0", "values-4-1"])
-def test_a_page_that_is_cut_short_is_refused(page_file: Path, tmp_path: Path, within: str) -> None:
-    content = page_file.read_bytes()
-    (tmp_path / "part").write_bytes(content[: content.index(f'id="{within}"'.encode()) + 60])
-    assert f"is cut short in the element {within!r}" in refusal(tmp_path / "part")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
+def test_a_file_that_is_cut_short_or_of_something_else_is_refused(
+    capital: Path, page_file: Path, tmp_path: Path
+) -> None:
+    data, page, part = capital.read_bytes(), page_file.read_bytes(), tmp_path / "part"
+    for content in (
+        *(data[: int(len(data) * share)] for share in (0.0, 0.001, 0.3, 0.9, 0.9999)),
         b"\x89PNG\r\n\x1a\n" + bytes(100),
         b"<!doctype html><title>Something else</title>",
         b"{}",
@@ -144,11 +127,14 @@ def test_a_page_that_is_cut_short_is_refused(page_file: Path, tmp_path: Path, wi
         struct.pack("<Q", 2) + b"{}",
         struct.pack("<Q", 100_000) + b"[" * 100_000,
         b"<script id=manifest type=application/json>{}</script>",
-    ],
-)
-def test_a_file_of_something_else_is_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "file").write_bytes(content)
-    assert "cannot be opened: " in refusal(tmp_path / "file")
+    ):
+        part.write_bytes(content)
+        assert "cannot be opened: " in refusal(part)
+    for within in ("manifest", "part-0", "part-9", "values-0-0", "values-4-1"):
+        part.write_bytes(page[: page.index(f'id="{within}"'.encode()) + 60])
+        assert f"is cut short in the element {within!r}" in refusal(part)
+    (tmp_path / "runs.sqlite").write_bytes(b"not a database at all" * 100)
+    assert "file is not a database" in refusal("abc", tmp_path)
 
 
 def test_a_file_that_states_an_enormous_step_is_refused(capital: Path, tmp_path: Path) -> None:

@@ -67,9 +67,3 @@ def test_a_run_that_is_too_large_says_so(capital: Path, monkeypatch: pytest.Monk
     said = kvscope.open(capital)._repr_html_()
     assert len(said) < 1000
     assert re.search(r"\d MB are too many for a notebook's cell", said)
-
-
-def test_in_a_terminal_it_is_one_line(capital: Path) -> None:
-    assert repr(kvscope.open(capital)) == (
-        "<Run of SmolLM2-135M-Instruct: 'What is the capital of France?', 37 + 8 tokens>"
-    )

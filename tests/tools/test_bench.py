@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.bench.__main__ import CLAIMS, rows
-from tools.bench.contenders import TITLES, Figures
+from tools.bench.contenders import Figures
 from tools.bench.llama import INSTALL, LlamaCpp
 from tools.bench.ratios import Claim, print_claims
 
@@ -19,25 +18,10 @@ def one_round(*names: str) -> dict[str, Figures]:
     return {name: Figures(prompt_tokens=34, ttft_ms=50, decode_rate=20, wire_bytes_per_step=0) for name in names}
 
 
-def test_a_contender_that_is_not_installed_has_a_row_that_says_so() -> None:
-    entered = [name for name in TITLES if name != "llama.cpp"]
-    table = list(rows([one_round(*entered)], "not installed"))
-    assert len(table) == len(TITLES)
-    assert [row[1] for row in table if "llama.cpp" in row[0]] == ["not installed"]
-
-
 def test_what_is_said_to_install_it_does() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert INSTALL == "pip install -e '.[bench]'"
     assert any(asked.startswith("llama-cpp-python") for asked in extras["bench"])
-
-
-def test_claims_about_who_did_not_take_part_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    entered = {name: 1.0 for name in TITLES if name != "llama.cpp"}
-    print_claims([entered], CLAIMS)
-    said = capsys.readouterr().out
-    assert "llama.cpp" not in said
-    assert said.count("÷") == len(CLAIMS) - 1
 
 
 def test_a_claim_is_the_median_of_the_ratios_within_rounds(capsys: pytest.CaptureFixture[str]) -> None:

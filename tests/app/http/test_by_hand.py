@@ -70,13 +70,6 @@ def test_another_example_is_not_found(client: FlaskClient) -> None:
     assert "There are two" in page.text
 
 
-def test_the_page_may_be_framed_below_embed_only(client: FlaskClient) -> None:
-    assert client.get("/by-hand").location == "./by-hand/a"
-    policies = [client.get(path).headers["Content-Security-Policy"] for path in ("/by-hand/a", "/embed/by-hand/a")]
-    assert "frame-ancestors 'self'" in policies[0]
-    assert "frame-ancestors *" in policies[1]
-
-
 def test_every_matrix_of_an_example_can_be_asked_for() -> None:
     for example in EXAMPLES.values():
         assert example.parts.keys() <= ByHandQuery.model_fields.keys()

@@ -120,25 +120,13 @@ def frame_data(header: dict[str, Any], seq: int, change: Callable[[dict[str, Any
 
 
 @pytest.mark.parametrize("kind", ["html", "safetensors"])
-def test_a_sessions_own_file_is_the_same_session(app: Flask, shared: str, kind: str) -> None:
-    client = app.test_client()
-    file = client.get(f"/api/sessions/{shared}.{kind}")
-    assert file.headers["Content-Disposition"] == f'attachment; filename="kvscope-{shared}.{kind}"'
-    manifest = client.get(f"/api/sessions/{shared}").json
-    frames = client.get(f"/api/sessions/{shared}/frames?after=-1").data
-    response = send(client, file.data)
-    assert response.status_code == 201, response.text
-    assert response.headers["Cache-Control"] == "no-store"
-    answer = response.json
-    assert (answer["id"], answer["url"]) == (shared, f"/s/{shared}")
-    assert client.get(f"/api/sessions/{shared}").json == manifest
-    assert client.get(f"/api/sessions/{shared}/frames?after=-1").data == frames
-
-
-@pytest.mark.parametrize("kind", ["html", "safetensors"])
 def test_a_file_opens_on_another_server_under_the_same_name(app: Flask, shared: str, kind: str, tmp_path: Path) -> None:
     client = app.test_client()
-    file = client.get(f"/api/sessions/{shared}.{kind}").data
+    sent = client.get(f"/api/sessions/{shared}.{kind}")
+    assert sent.headers["Content-Disposition"] == f'attachment; filename="kvscope-{shared}.{kind}"'
+    file, manifest = sent.data, client.get(f"/api/sessions/{shared}").json
+    assert send(client, file).json["id"] == shared
+    assert client.get(f"/api/sessions/{shared}").json == manifest
     other = started(Settings(data_dir=tmp_path / "data", service=FAKE, recordings_dir=tmp_path), ready=False)
     try:
         mine = other.test_client()
@@ -192,10 +180,6 @@ def test_no_word_leaves_its_place_in_a_page(app: Flask, shared: str) -> None:
     nonce = re.search(r"'nonce-(\w+)'", policy[1])
     assert nonce
     assert len(re.findall(rf'<script nonce="{nonce[1]}"', page)) == 1
-
-
-def test_a_page_of_no_session_is_a_problem(app: Flask) -> None:
-    problem(app.test_client().get("/api/sessions/aaaaaaaaaaaa.html"), 404, "session")
 
 
 HOSTILE_FILES: dict[str, tuple[bytes, str]] = {

@@ -74,22 +74,20 @@ def test_live_late_returning_and_after_restart_viewers_end_with_the_same_bytes(s
     assert restarted.frames(run) == seen
 
 
-def test_a_viewer_without_websocket_gets_the_same_frames_by_polling(serve: Serve, view: View) -> None:
-    server = serve("delay=0.01,bytes=20000")
-    run = server.start_run(max_new_tokens=20)
-    viewer = view(server, ["polling"])
+def test_a_viewer_without_websocket_gets_the_same_frames_by_polling(shared: LiveServer, view: View) -> None:
+    run = shared.start_run(max_new_tokens=20)
+    viewer = view(shared, ["polling"])
     viewer.watch(run)
-    assert viewer.wait_for_close() == server.frames(run)
+    assert viewer.wait_for_close() == shared.frames(run)
 
 
-def test_a_frame_is_stored_before_it_is_announced(serve: Serve, view: View) -> None:
-    server = serve("delay=0.01")
-    run = server.start_run(max_new_tokens=60)
-    viewer = view(server)
+def test_a_frame_is_stored_before_it_is_announced(shared: LiveServer, view: View) -> None:
+    run = shared.start_run(max_new_tokens=30)
+    viewer = view(shared)
     missing: list[int] = []
 
     def check(payload: bytes) -> None:
-        if payload not in server.frames(run):
+        if payload not in shared.frames(run):
             missing.append(1)
         viewer.take(payload)
 
@@ -200,48 +198,35 @@ def test_a_viewer_is_told_of_a_database_that_is_away(app: Flask, client: FlaskCl
     viewer.disconnect()
 
 
-def test_one_socket_watches_several_runs(serve: Serve, view: View) -> None:
-    server = serve("delay=0.005")
-    runs = [server.start_run(max_new_tokens=10) for _ in range(3)]
-    viewer = view(server)
+def test_one_socket_watches_several_runs_each_once_until_it_has_enough(shared: LiveServer, view: View) -> None:
+    runs = [shared.start_run(max_new_tokens=length) for length in (10, 11, 256)]
+    viewer = view(shared)
     for run in runs:
         viewer.watch(run)
-    everything = viewer.wait_for(3 * 22)
+    eventually(lambda: sum(kind(payload) == "close" for payload in viewer.frames) == 2)
+    again, endless = shared.start_run(max_new_tokens=60), runs.pop()
+    assert viewer.call("unwatch", {"run": endless}) == {"run": endless}
     for run in runs:
-        assert [payload for payload in everything if f'"run":"{run}"'.encode() in payload] == server.frames(run)
+        assert of(viewer, run) == shared.frames(run)
+    viewer.watch(again)
+    eventually(lambda: len(of(viewer, again)) > 5)
+    viewer.watch(again)  # replaces the earlier watch, from the beginning
+    count = len(of(viewer, endless))
+    stored = shared.finished(again)
+    eventually(lambda: of(viewer, again)[-1:] == stored[-1:])
+    seen = of(viewer, again)
+    assert seen == stored[: len(seen) - len(stored)] + stored
+    assert len(of(viewer, endless)) == count
 
 
-def test_watching_again_replaces_the_earlier_watch(serve: Serve, view: View) -> None:
-    server = serve("delay=0.01")
-    run = server.start_run(max_new_tokens=250)  # it is not over before it is watched again
-    viewer = view(server)
-    viewer.watch(run)
-    viewer.wait_for(5)
-    viewer.watch(run)
-    viewer.wait_for_close()
-    again = len(viewer.frames) - len(server.frames(run))
-    stored = server.frames(run)
-    assert viewer.frames == stored[:again] + stored
+def of(viewer: Viewer, run: str) -> list[bytes]:
+    """What it has of a run."""
+    return [payload for payload in viewer.frames if f'"run":"{run}"'.encode() in payload]
 
 
-def test_unwatch_ends_the_frames(serve: Serve, view: View) -> None:
-    server = serve("delay=0.01")
-    run, other = server.start_run(max_new_tokens=250), server.start_run(max_new_tokens=60)
-    viewer = view(server)
-    viewer.watch(run)
-    viewer.wait_for(3)
-    assert viewer.call("unwatch", {"run": run}) == {"run": run}
-    viewer.client.sleep(0.2)  # what was in the socket already arrives
-    count = len(viewer.frames)
-    assert len(server.finished(run)) > count
-    viewer.watch(other)
-    viewer.wait_for_close()
-    assert all(f'"run":"{other}"'.encode() in payload for payload in viewer.frames[count:])
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "field"),
-    [
+def test_a_bad_watch_or_one_too_many_is_acknowledged_with_a_problem(shared: LiveServer, view: View) -> None:
+    viewer = view(shared)
+    for body, status, field in (
         ({"run": "nobody"}, 404, "run"),
         ({"run": 7}, 422, "run"),
         ({}, 422, "run"),
@@ -250,19 +235,10 @@ def test_unwatch_ends_the_frames(serve: Serve, view: View) -> None:
         ({"run": "nobody", "after": -2}, 422, "after"),
         ({"run": "nobody", "after": "x"}, 422, "after"),
         ({"run": "nobody", "after": True}, 422, "after"),
-    ],
-)
-def test_a_bad_watch_is_acknowledged_with_a_problem(
-    shared: LiveServer, view: View, body: object, status: int, field: str
-) -> None:
-    problem = view(shared).call("watch", body)["error"]
-    assert (problem["status"], problem["field"]) == (status, field)
-
-
-def test_one_viewer_watches_only_so_many_runs(shared: LiveServer, view: View) -> None:
-    viewer = view(shared)
-    runs = [shared.start_run(max_new_tokens=256) for _ in range(9)]
-    answers = [viewer.watch(run) for run in runs]
+    ):
+        problem = viewer.call("watch", body)["error"]
+        assert (problem["status"], problem["field"]) == (status, field)
+    answers = [viewer.watch(shared.start_run(max_new_tokens=256)) for _ in range(9)]
     assert answers[-1]["error"]["limit"] == 8
     assert all("error" not in answer for answer in answers[:-1])
 
@@ -295,13 +271,6 @@ def test_viewers_that_vanish_leave_no_watch_behind(shared: LiveServer) -> None:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    server = LiveServer(tmp_path_factory.mktemp("shared") / "data", "delay=0.05", options=["--max-open-runs", "40"])
+    server = LiveServer(tmp_path_factory.mktemp("shared") / "data", "delay=0.02", options=["--max-open-runs", "40"])
     yield server
     server.close()
-
-
-def test_frame_kinds_come_in_the_order_of_the_format(shared: LiveServer, view: View) -> None:
-    run = shared.start_run(max_new_tokens=2)
-    viewer = view(shared)
-    viewer.watch(run)
-    assert [kind(payload) for payload in viewer.wait_for_close()] == ["open", *["layer", "step"] * 2, "close"]

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -79,16 +78,3 @@ def test_a_session_shared_again_while_it_is_deleted_is_there_for_who_shared_it(c
         assert client.get(path).status_code == 200
         assert damage_of(store_of(app), first["id"]) == []
         first = again.json
-
-
-@pytest.mark.parametrize(
-    ("words", "field"),
-    [
-        ({"title": "a" * 2**20}, "title"),
-        ({"notes": [{"step": 0, "text": "\u202e" * 2**17}]}, "notes[0].text"),
-        ({"notes": [{"step": 0, "text": "<script>" * 2**17}]}, "notes[0].text"),
-        ({"title": "a" * 2**21}, "body"),
-    ],
-)
-def test_a_megabyte_of_text_is_refused_by_name(client: FlaskClient, words: dict[str, Any], field: str) -> None:
-    assert "limit" in problem(client.post(f"/api/runs/{finished(client)}/share", json=words), 413, field)

@@ -79,14 +79,6 @@ def test_the_oldest_go_until_what_is_left_has_room(log: RunLog, store: SessionSt
     assert Budget(log, store, (), set, 0, print).keep() == []
 
 
-def test_more_runs_than_are_looked_at_together(log: RunLog, store: SessionStore) -> None:
-    for number in range(230):
-        log.append(run_of(f"{number:03}", 1))
-    with log.engine.begin() as connection:
-        connection.execute(sa.update(runs_table).values(created=datetime(2026, 1, 1)))
-    assert [run for run, _ in log.oldest()] == [f"{number:03}" for number in range(230)]
-
-
 def test_what_somebody_needs_is_spared(log: RunLog, store: SessionStore) -> None:
     for run in ("shared", "watched", "recorded", "parent", "of twin"):
         add(log, run)

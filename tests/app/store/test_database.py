@@ -23,7 +23,7 @@ from kvscope.app.settings import DATABASE_URL_FORM
 from kvscope.app.store.database import FILE, NEWEST, connect, held, metadata
 from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import SessionStore
+from kvscope.app.store.sessions import SessionStore, parts_table
 from kvscope.model.log.frames import encode, from_stream, header
 from tests.support.integrity import damage_of
 from tests.support.live_server import ROOT, LiveServer
@@ -71,12 +71,7 @@ def test_a_database_of_before_there_were_migrations_is_taken_over(
         with log.engine.connect() as connection:
             assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         if "sessions" in known:
-            store = SessionStore(log)
-            assert damage_of(store, session) == []
-            assert list(store.all_frames(session)) == list(log.all_frames("a"))
-            assert store.of_run("a")
-            assert store.withdraw(session, TOKEN)
-            assert not store.of_run("a")
+            check_old_session(log, session)
     old.dispose()
 
 
@@ -92,11 +87,20 @@ def test_a_database_of_every_schema_since_is_brought_up_to_date(
         with log.engine.connect() as connection:
             assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         assert list(log.all_frames("a")) == [frame.payload for frame in run_of("a", 3)]
-        store = SessionStore(log)
-        assert damage_of(store, session) == []
-        assert list(store.all_frames(session)) == list(log.all_frames("a"))
-        assert store.of_run("a")
-        assert store.withdraw(session, TOKEN)
+        check_old_session(log, session)
+
+
+def check_old_session(log: RunLog, session: str) -> None:
+    """It is whole, counted, and withdrawn by its token of back then."""
+    store = SessionStore(log)
+    assert damage_of(store, session) == []
+    assert list(store.all_frames(session)) == list(log.all_frames("a"))
+    with log.engine.connect() as connection:
+        stored = connection.scalar(sa.select(sa.func.sum(sa.func.length(parts_table.c.payload))))
+    assert store.totals() == {"sessions": 1, "bytes": stored}
+    assert store.of_run("a")
+    assert store.withdraw(session, TOKEN)
+    assert not store.of_run("a")
 
 
 def test_what_was_damaged_before_is_found_after(tmp_path: Path, database: str | None) -> None:
@@ -229,7 +233,9 @@ def test_a_server_works_on_postgresql(
 
 
 @pytest.mark.processes
-def test_a_server_outlives_its_postgresql(serve: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_outlives_its_postgresql_and_keeps_it_for_itself(
+    serve: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with started_cluster() as cluster:
         run_sql(cluster.url.format("postgres"), "CREATE DATABASE kvscope")
         monkeypatch.setenv("DATABASE_URL", cluster.url.format("kvscope"))
@@ -255,43 +261,6 @@ def test_a_server_outlives_its_postgresql(serve: Callable[..., LiveServer], monk
         assert server.frames(before) == kept
         assert header(server.finished(server.start_run(max_new_tokens=3))[-1]).data["reason"] == "length"
         live.leave()
-        server.kill()
-        again = serve("delay=0.02")
-        assert (again.frames(run), again.frames(before)) == (seen, kept)
-        again.kill()
-
-
-@pytest.mark.processes
-def test_a_postgresql_that_freezes_holds_nobody_up(
-    serve: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with started_cluster() as cluster:
-        run_sql(cluster.url.format("postgres"), "CREATE DATABASE kvscope")
-        monkeypatch.setenv("DATABASE_URL", cluster.url.format("kvscope"))
-        server = serve("delay=0.02")
-        run = server.start_run(max_new_tokens=256)
-        with cluster.frozen():
-            with ThreadPoolExecutor(20) as many:  # more than there are connections
-                # A statement, and a connection twice: 20 s. The machine may be busy besides.
-                ask = partial(requests.get, f"{server.url}api/runs/nobody", timeout=60)
-                answers = [asked.result() for asked in [many.submit(ask) for _ in range(20)]]
-            assert {answer.status_code for answer in answers} == {503}
-            assert server.get("healthz").ok
-        eventually(lambda: server.get(f"api/runs/{run}").json()["status"] == "closed", 60)
-        assert header(server.finished(server.start_run(max_new_tokens=3))[-1]).data["reason"] == "length"
-
-
-@pytest.mark.processes
-def test_a_server_keeps_its_postgresql_for_itself_when_that_was_away(
-    serve: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with started_cluster() as cluster:
-        run_sql(cluster.url.format("postgres"), "CREATE DATABASE kvscope")
-        monkeypatch.setenv("DATABASE_URL", cluster.url.format("kvscope"))
-        server = serve("delay=0.02")
-        server.start_run(max_new_tokens=1)
-        cluster.stop()
-        cluster.start()
 
         def taken() -> bool:
             try:
@@ -301,6 +270,18 @@ def test_a_server_keeps_its_postgresql_for_itself_when_that_was_away(
                 return "in use by another" in str(error)
 
         eventually(taken, 30)
+        with cluster.frozen():
+            with ThreadPoolExecutor(20) as many:  # more than there are connections
+                # A statement, and a connection twice: 20 s. The machine may be busy besides.
+                ask = partial(requests.get, f"{server.url}api/runs/nobody", timeout=60)
+                answers = [asked.result() for asked in [many.submit(ask) for _ in range(20)]]
+            assert {answer.status_code for answer in answers} == {503}
+            assert server.get("healthz").ok
+        assert header(server.finished(server.start_run(max_new_tokens=3))[-1]).data["reason"] == "length"
+        server.kill()
+        again = serve("delay=0.02")
+        assert (again.frames(run), again.frames(before)) == (seen, kept)
+        again.kill()
 
 
 def test_a_file_that_is_deleted_under_a_server_is_noticed_and_does_not_come_back_empty(tmp_path: Path) -> None:

@@ -55,11 +55,6 @@ def test_a_run_whose_parent_is_not_here_is_the_root_of_what_came_from_it(log: Ru
     assert family_of(log, "c") == ["c"]
 
 
-def test_a_log_from_before_there_were_studies_has_a_family_too(log: RunLog) -> None:
-    log.append(log_of("a", 2, closed=True))
-    assert family_of(log, "a") == ["a"]
-
-
 def test_runs_that_name_each_other_as_parents_end_no_search(log: RunLog) -> None:
     log.append([opening("a", parent="b"), opening("b", parent="a")])
     assert sorted(family_of(log, "a")) == sorted(family_of(log, "b")) == ["a", "b"]

@@ -30,36 +30,26 @@ def log(request: pytest.FixtureRequest) -> list[bytes]:
     return [frame.payload for frame in codec.split(path.read_bytes())]
 
 
-def test_there_are_some() -> None:
-    assert SHIPPED
-
-
-def test_a_recording_is_a_whole_run(log: list[bytes]) -> None:
+def test_a_recording_is_a_whole_run_with_every_norm_and_every_time(log: list[bytes]) -> None:
     headers = [codec.header(payload) for payload in log]
     assert [header.seq for header in headers] == list(range(len(log)))
     assert (headers[0].kind, headers[-1].kind) == ("open", "close")
     assert headers[-1].data["steps"] == sum(header.kind == "step" for header in headers)
     assert max(map(len, log)) <= codec.MAX_FRAME_BYTES
-
-
-def test_a_recording_has_the_length_of_every_q_row(log: list[bytes]) -> None:
-    model = codec.header(log[0]).data["model"]
-    layers = [payload for payload in log if codec.header(payload).kind == "layer"]
-    assert layers
-    for payload in layers:
-        tensors = codec.tensors(payload)
-        assert codec.header(payload).data["first_head"] == 0
-        assert tensors["q_norm"].shape == tensors["attention"].shape[:3]
-        assert tensors["q_norm"].shape[1] == model["heads"]
-        assert (tensors["q_norm"] > 0).all()
-
-
-def test_a_recording_has_the_time_of_every_layer(log: list[bytes]) -> None:
-    model = codec.header(log[0]).data["model"]
-    for ms in (codec.header(payload).data["ms"] for payload in log if codec.header(payload).kind == "step"):
-        assert len(ms["layers"]) == model["layers"]
-        assert all(layer > 0 for layer in ms["layers"])
-        assert sum(ms["layers"]) < ms["forward"]
+    model, kinds = headers[0].data["model"], {header.kind for header in headers}
+    assert {"layer", "step"} <= kinds
+    for header, payload in zip(headers, log, strict=True):
+        if header.kind == "layer":
+            tensors = codec.tensors(payload)
+            assert header.data["first_head"] == 0
+            assert tensors["q_norm"].shape == tensors["attention"].shape[:3]
+            assert tensors["q_norm"].shape[1] == model["heads"]
+            assert (tensors["q_norm"] > 0).all()
+        if header.kind == "step":
+            ms = header.data["ms"]
+            assert len(ms["layers"]) == model["layers"]
+            assert all(layer > 0 for layer in ms["layers"])
+            assert sum(ms["layers"]) < ms["forward"]
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +143,8 @@ def test_the_pair_of_temperatures_begins_with_the_very_same_scores(recorded: dic
 
 def test_the_measures_tell_right_from_wrong(recorded: dict[str, Recorded]) -> None:
     run = recorded["animal"]
+    said = {0.754: "75 %", 0.996: "99.6 %", 0.9999: "more than 99.9 %", 0.002: "0.2 %", 0: "less than 0.01 %"}
+    assert {share: percent(share).replace("\u202f", " ") for share in said} == said
     assert render("{token 8} {token 1} {heads}", run) == "it animal 270"
     assert render("{weight 13 8 8 1}", run) != render("{weight 13 8 8 2}", run)
     assert not holds("best-head 8 1 13 7", run)
@@ -162,11 +154,3 @@ def test_the_measures_tell_right_from_wrong(recorded: dict[str, Recorded]) -> No
     assert not holds("likeliest 1", recorded["temperature-high"])
     with pytest.raises(Untrue, match="best-head 8 1 13 7"):
         words_of({"name": "x", "note": [{"step": 0, "text": "x", "holds": ["best-head 8 1 13 7"]}]}, run)
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.754, "75 %"), (0.996, "99.6 %"), (0.9999, "more than 99.9 %"), (0.002, "0.2 %"), (0, "less than 0.01 %")],
-)
-def test_a_share_is_never_written_as_all_or_nothing(share: float, text: str) -> None:
-    assert percent(share).replace("\u202f", " ") == text

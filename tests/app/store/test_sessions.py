@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from threading import Barrier, Thread
 from typing import Any
 
 import pytest
@@ -88,7 +87,9 @@ def test_no_frame_of_a_session_leads_to_its_run_or_to_the_one_before(log: RunLog
     assert len({label_of(run) for run in ("child", "mother", label_of("child"))}) == 3
 
 
-def test_a_log_that_is_kept_stays_as_it_is(log: RunLog, store: SessionStore) -> None:
+def test_a_log_that_is_kept_stays_as_it_is_after_its_run_and_a_restart(
+    tmp_path: Path, database: str | None, log: RunLog, store: SessionStore
+) -> None:
     session, _ = store.share("a", WORDS)
     frames = list(store.all_frames(session))
     again, token = store.keep(WORDS, lambda: iter(frames))
@@ -97,7 +98,11 @@ def test_a_log_that_is_kept_stays_as_it_is(log: RunLog, store: SessionStore) -> 
     assert own != session
     assert list(store.all_frames(own)) == list(log.all_frames("a"))
     assert store.withdraw(session, token)
-    assert list(store.all_frames(session)) == frames
+    assert log.delete(["a"])
+    log.close()
+    with RunLog(tmp_path, database) as later:
+        assert list(SessionStore(later).all_frames(session)) == frames
+        assert damage_of(SessionStore(later), session) == []
 
 
 def test_the_manifest_says_what_is_in_it(log: RunLog, store: SessionStore) -> None:
@@ -115,21 +120,6 @@ def test_the_manifest_says_what_is_in_it(log: RunLog, store: SessionStore) -> No
     assert [part["kind"] for part in manifest["parts"]] == ["open", *["layer", "step"] * 3, "close"]
     for seq, (part, frame) in enumerate(zip(manifest["parts"], frames, strict=True)):
         assert (part["seq"], part["bytes"], part["sha256"]) == (seq, len(frame), sha256(frame).hexdigest())
-
-
-def test_a_session_outlives_its_run_and_a_restart(
-    tmp_path: Path, database: str | None, log: RunLog, store: SessionStore
-) -> None:
-    session, token = store.share("a", WORDS)
-    frames = shared_frames(log, "a")
-    assert log.delete(["a"])
-    log.close()
-    again = RunLog(tmp_path, database)
-    later = SessionStore(again)
-    assert list(later.all_frames(session)) == frames
-    assert damage_of(later, session) == []
-    assert later.withdraw(session, token)
-    again.close()
 
 
 def test_the_id_begins_the_hash_of_the_content_as_documented(log: RunLog, store: SessionStore) -> None:
@@ -154,6 +144,7 @@ def test_each_token_withdraws_its_own_sharing_and_the_last_one_deletes(store: Se
     (session, first), (_, second) = store.share("a", WORDS), store.share("a", WORDS)
     assert not store.withdraw(session, "")
     assert not store.withdraw(session, sha256(first.encode()).hexdigest())
+    assert not store.withdraw(session, store.share("a", OTHER)[1]), "of another session"
     assert store.withdraw(session, first)
     assert not store.withdraw(session, first)
     assert len(list(store.all_frames(session))) == 8
@@ -163,13 +154,7 @@ def test_each_token_withdraws_its_own_sharing_and_the_last_one_deletes(store: Se
             read(session)
     with pytest.raises(Deleted):
         store.withdraw(session, second)
-    assert count(store, parts_table) == count(store, tokens_table) == 0
-
-
-def test_a_token_of_another_session_deletes_nothing(store: SessionStore) -> None:
-    (session, _), (_, token) = store.share("a", WORDS), store.share("a", OTHER)
-    assert not store.withdraw(session, token)
-    assert damage_of(store, session) == []
+    assert (count(store, parts_table), count(store, tokens_table)) == (8, 1), "of the other session"
 
 
 @SQLITE_ONLY
@@ -214,27 +199,6 @@ def test_an_id_that_other_content_has_is_lengthened(store: SessionStore, monkeyp
         assert store.manifest(ids[title])["title"] == title
 
 
-def test_sharers_at_the_same_moment_make_one_session(store: SessionStore) -> None:
-    together, shared = Barrier(8), list[tuple[str, str]]()
-
-    def share() -> None:
-        together.wait()
-        shared.append(store.share("a", WORDS))
-
-    threads = [Thread(target=share) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({session for session, _ in shared}) == 1
-    assert count(store, parts_table) == 8
-    for index, (session, token) in enumerate(shared):
-        assert damage_of(store, session) == []
-        assert store.withdraw(session, token), index
-    with pytest.raises(Deleted):
-        store.manifest(shared[0][0])
-
-
 def flips(value: bytes) -> Iterator[bytes]:
     """The value with one bit of each byte flipped, and at last as it was."""
     for byte in range(len(value)):
@@ -242,7 +206,7 @@ def flips(value: bytes) -> Iterator[bytes]:
     yield value
 
 
-def put(store: SessionStore, row: sa.Update, **values: bytes) -> None:
+def put(store: SessionStore, row: sa.Update, **values: Any) -> None:
     with store._engine.begin() as connection:
         connection.execute(row.values(values))
 
@@ -280,13 +244,22 @@ def test_a_damaged_part_is_named_and_the_others_stay_readable(store: SessionStor
     assert damage_of(store, session) == []
 
 
-@pytest.mark.parametrize("forged", [b"", b"no zstandard", pack(b"another frame"), pack(bytes(10**8))])
-def test_a_part_that_is_forged_with_its_hash_is_found(store: SessionStore, forged: bytes) -> None:
+def test_what_is_forged_missing_or_changed_beside_the_content_is_found(store: SessionStore) -> None:
     session, _ = store.share("a", WORDS)
+    for column, found in (("name", "id"), ("manifest_sha256", "manifest")):
+        for damage in ([found], []):  # flipped, and flipped back
+            change(store, sessions_table, column, 3, id=session)
+            assert damage_of(store, session) == damage
+    for forged in (b"", b"no zstandard", pack(b"another frame"), pack(bytes(10**8))):
+        put(store, sa.update(parts_table).where(parts_table.c.seq == 3), payload=forged, stored_sha256=digest(forged))
+        assert damage_of(store, session) == ["parts[3]"]
     with store._engine.begin() as connection:
-        third = sa.update(parts_table).where(parts_table.c.seq == 3)
-        connection.execute(third.values(payload=forged, stored_sha256=sha256(forged).hexdigest()))
+        connection.execute(sa.delete(parts_table).where(parts_table.c.seq == 3))
     assert damage_of(store, session) == ["parts[3]"]
+
+
+def digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
 
 
 def test_a_flipped_bit_anywhere_in_the_manifest_is_found(store: SessionStore) -> None:
@@ -300,20 +273,6 @@ def test_a_flipped_bit_anywhere_in_the_manifest_is_found(store: SessionStore) ->
             with pytest.raises(Damaged):
                 store.manifest(session)
     assert damage_of(store, session) == []
-
-
-@pytest.mark.parametrize(("column", "found"), [("manifest_sha256", ["manifest"]), ("name", ["id"])])
-def test_a_flipped_bit_beside_the_content_is_found(store: SessionStore, column: str, found: list[str]) -> None:
-    session, _ = store.share("a", WORDS)
-    change(store, sessions_table, column, 3, id=session)
-    assert damage_of(store, session) == found
-
-
-def test_a_missing_part_is_found(store: SessionStore) -> None:
-    session, _ = store.share("a", WORDS)
-    with store._engine.begin() as connection:
-        connection.execute(sa.delete(parts_table).where(parts_table.c.seq == 5))
-    assert damage_of(store, session) == ["parts[5]"]
 
 
 def test_a_reader_under_way_is_told_of_a_deletion(log: RunLog, store: SessionStore) -> None:
@@ -338,27 +297,25 @@ def test_on_a_full_disk_nothing_of_a_session_is_stored(log: RunLog, store: Sessi
     assert damage_of(store, session) == []
 
 
-USES: dict[str, Callable[[SessionStore, str, str], object]] = {
-    "share": lambda store, _session, _token: store.share("a", OTHER),
-    "keep": lambda store, _session, _token: store.keep(OTHER, lambda: iter([f.payload for f in run_of("b", 1)])),
-    "of_run": lambda store, _session, _token: store.of_run("a"),
-    "withdraw": lambda store, session, token: store.withdraw(session, token),
-    "manifest": lambda store, session, _token: store.manifest(session),
-    "head": lambda store, session, _token: store.head(session),
-    "all_frames": lambda store, session, _token: list(store.all_frames(session)),
-    "opening": lambda store, session, _token: store.opening(session),
-    "chosen": lambda store, session, _token: store.chosen(session),
-    "values": lambda store, session, _token: list(store.values(session, layer=0)),
-}
+USES: tuple[Callable[[SessionStore, str, str], object], ...] = (
+    lambda store, _session, _token: store.share("a", OTHER),
+    lambda store, _session, _token: store.keep(OTHER, lambda: iter([f.payload for f in run_of("b", 1)])),
+    lambda store, _session, _token: store.of_run("a"),
+    lambda store, session, token: store.withdraw(session, token),
+    *(lambda store, session, _, name=name: getattr(store, name)(session) for name in ("manifest", "head", "opening")),
+    lambda store, session, _token: store.chosen(session),
+    lambda store, session, _token: list(store.all_frames(session)),
+    lambda store, session, _token: list(store.values(session, layer=0)),
+)
 
 
 @SQLITE_ONLY
 @pytest.mark.parametrize("fault", [away, crowded])
-@pytest.mark.parametrize("use", USES)
 def test_a_database_that_cannot_be_used_is_one_kind_of_error(
-    log: RunLog, store: SessionStore, fault: Callable[[sa.Engine], AbstractContextManager[None]], use: str
+    log: RunLog, store: SessionStore, fault: Callable[[sa.Engine], AbstractContextManager[None]]
 ) -> None:
     session, token = store.share("a", WORDS)
-    with fault(log.engine), pytest.raises(StoreError, match=r"disk I/O error\.|all its connections are in use\."):
-        USES[use](store, session, token)
-    assert damage_of(store, session) == []
+    for use in USES:
+        with fault(log.engine), pytest.raises(StoreError, match=r"disk I/O error\.|all its connections are in use\."):
+            use(store, session, token)
+        assert damage_of(store, session) == []

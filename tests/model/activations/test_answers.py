@@ -94,11 +94,13 @@ def test_a_blocks_values_are_all_there_and_fit_together(arch: str, layer: int) -
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("position", [0, 7, 23])
+@pytest.mark.parametrize("position", [0, 23])
 def test_a_block_shows_what_the_cache_holds_of_it(arch: str, position: int) -> None:
     made = engine(arch)
     config = made.transformer.config
     found = load(block_values(made, IDS[: position + 1], 1))
+    before = load(block_values(made, IDS[: position + 1], 0))
+    torch.testing.assert_close(before["resid_out"], found["resid_in"], atol=1e-5, rtol=1e-4)
     assert found["cache.k"].shape == found["cache.v"].shape == (config.kv_heads, position + 1, config.head_dim)
     assert torch.equal(found["cache.k"][:, -1], found["attn.k_rot"])
     assert torch.equal(found["cache.v"][:, -1], found["attn.v"])
@@ -108,19 +110,6 @@ def test_a_block_shows_what_the_cache_holds_of_it(arch: str, position: int) -> N
     v = found["cache.v"].repeat_interleave(config.group, dim=0)
     mixed = torch.einsum("hk,hkd->hd", found["attn.weights"], v)
     torch.testing.assert_close(found["attn.mixed"], mixed, atol=1e-5, rtol=1e-4)
-
-
-def test_blocks_hand_the_residual_stream_on() -> None:
-    made = engine()
-    first, second = (load(block_values(made, IDS, layer)) for layer in (0, 1))
-    torch.testing.assert_close(first["resid_out"], second["resid_in"], atol=1e-5, rtol=1e-4)
-
-
-def test_one_token_can_be_looked_into() -> None:
-    made = engine()
-    assert load(head_values(made, [5], 0, 0, 0))["weights"].tolist() == [[1.0]]
-    assert load(block_values(made, [5], 1))["attn.weights"].shape == (4, 1)
-    assert len(lens_rows(made, [5], 0)) == 2
 
 
 def test_looking_leaves_no_block_behind_and_no_run_changed() -> None:

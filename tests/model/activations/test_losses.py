@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from kvscope.model.activations.losses import prompt_losses
-from kvscope.model.checkpoint import load as load_checkpoint
 from kvscope.model.engine.engine import Engine
 from kvscope.model.transformer import Transformer
 from tests.support.tiny import ARCHS, check_cache, prompt, shared_model, tiny_engine, whole_logits
@@ -57,11 +56,3 @@ def test_after_a_single_token_none_came() -> None:
     found = prompt_losses(tiny_engine(), [7])
     assert (found.mean, found.perplexity, found.predictions[0].loss) == (None, None, None)
     assert found.logits_bytes == found.last_logits_bytes
-
-
-@pytest.mark.real
-@pytest.mark.timeout(300)
-def test_losses_of_the_default_model() -> None:
-    checkpoint = load_checkpoint(None, lambda _: None)
-    ids = checkpoint.tokenizer.encode("The animal didn't cross the street because it was too tired")
-    holds(Transformer.from_weights(checkpoint.config, checkpoint.weights), ids)

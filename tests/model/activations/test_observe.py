@@ -39,13 +39,6 @@ def test_only_the_rows_asked_for_are_seen_and_the_cache_is_of_all() -> None:
     check_cache(made)
 
 
-def test_what_is_held_shares_no_memory_with_the_pass() -> None:
-    found = observe(tiny_engine(), IDS, 0, ["blocks.0.attn.v"], form=lambda name, value: value[-1:])
-    value = found.values["blocks.0.attn.v"]
-    assert value.shape == (1, 2, 8)
-    assert value.untyped_storage().nbytes() == value.nbytes
-
-
 @pytest.mark.parametrize("keep", [False, True])
 def test_rows_stay_in_the_cache_where_that_is_asked_for(keep: bool) -> None:
     made = tiny_engine()

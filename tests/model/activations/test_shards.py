@@ -35,15 +35,6 @@ def test_the_devices_changes_add_up_to_the_models(arch: str) -> None:
         assert (found[f"{half}.partials"].abs().amax(dim=-1) > 1e-2).all(), "each device adds something"
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-def test_over_weights_in_bfloat16_they_add_up_too(arch: str) -> None:
-    found = load(layer_shards(tiny_engine(arch, dtype=torch.bfloat16), prompt(21), LAYER, 2))
-    for half in ("attn", "mlp"):
-        change = found[f"{half}.change"]
-        # Of a sum in another order, an input may be rounded otherwise.
-        assert (found[f"{half}.sum"] - change).abs().max() < 2e-3 * change.abs().max()
-
-
 @pytest.mark.parametrize("arch", ["llama", "gpt2", "qwen3"])
 def test_each_devices_part_is_what_its_slices_give_in_float64(arch: str) -> None:
     config, found = tiny_config(arch), told(arch)
@@ -82,16 +73,6 @@ def test_shares_are_whole_kv_heads_and_the_larger_come_first() -> None:
     assert shares_of(config, 2) == [Share(range(2), range(24)), Share(range(2, 3), range(24, 48))]
     assert [len(share.kv_heads) for share in shares_of(config, 3)] == [1, 1, 1]
     assert [share.columns for share in shares_of(tiny_config(d_mlp=7), 2)] == [range(4), range(4, 7)]
-
-
-def test_the_answer_says_who_has_what() -> None:
-    found, weights = told("llama"), random_weights(tiny_config())
-    assert found["kv_heads"].tolist() == [[0, 1], [1, 2]]
-    assert found["columns"].tolist() == [[0, 24], [24, 48]]
-    layer = sum(value.numel() for name, value in weights.items() if name.startswith(f"blocks.{LAYER}."))
-    norms = 2 * tiny_config().d
-    assert int(found["parameters"].sum()) == layer + norms, "every weight once, and the norms in both"
-    assert "attn.bias" not in found
 
 
 def test_uneven_shards_and_the_first_token_are_as_exact() -> None:

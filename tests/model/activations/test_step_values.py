@@ -22,7 +22,7 @@ from kvscope.model.engine.runner import Pass
 from kvscope.model.log import frames
 from kvscope.model.service import ModelService
 from tests.page_tools import node
-from tests.support.tiny import ARCHS, check_cache, tiny_checkpoint
+from tests.support.tiny import ARCHS, check_cache
 from tests.support.tiny_runs import finish, request, run_to_end, service
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -96,6 +96,9 @@ def test_the_page_makes_every_value_of_a_block_within_16_bits(arch: str) -> None
         ]
     )
     ids = frames.token_ids(frame.payload for frame in log)
+    arrays = [frames.tensors(frame.payload) for layers in stored for frame in layers]
+    numbers = sum(array.nbytes for each in arrays for name, array in each.items() if name != "rope")
+    assert value_bytes(made.info, len(ids) - 1, "block") == numbers, "the size that was told before"
     exactly = {"attn.q", "attn.k", "attn.v", "attn.q_rot", "attn.k_rot", "attn.scores", "attn.weights", "attn.mixed"}
     for (layer, position), answer in zip(places, found, strict=True):
         exact = safetensors.numpy.load(made.block(ids, layer, position))
@@ -146,17 +149,6 @@ def test_frames_say_what_they_hold(arch: str) -> None:
         assert [each["top"][0]["id"] for each in kept["layers"]] == [each["top"][0]["id"] for each in lens["layers"]]
         ranks = [each["chosen"]["rank"] for each in lens["layers"]]
         assert [each["chosen"]["rank"] for each in kept["layers"]] == ranks
-
-
-@pytest.mark.parametrize("arch", ["llama", "gpt2"])
-@pytest.mark.parametrize("level", ["qkv", "block"])
-def test_the_size_told_before_is_that_of_the_numbers(arch: str, level: ValueLevel) -> None:
-    made = service(arch=arch)
-    log = run_to_end(made, request())
-    stored = [frames.tensors(frame.payload) for layers in all_values(made, log, level) for frame in layers]
-    numbers = sum(array.nbytes for arrays in stored for name, array in arrays.items() if name != "rope")
-    rows = len(frames.token_ids(frame.payload for frame in log)) - 1
-    assert value_bytes(made.info, rows, level) == numbers
 
 
 def test_what_16_bits_cannot_hold_keeps_32(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,10 +209,3 @@ def test_what_is_not_there_is_refused() -> None:
         with pytest.raises(Refused) as refused:
             made.values(bad)
         assert refused.value.field == field
-
-
-def test_one_layer_is_enough() -> None:
-    made = ModelService(tiny_checkpoint(layers=1), "cpu")
-    log = run_to_end(made, request(max_new_tokens=1))
-    (frame,) = made.values(asked(log, 0))
-    assert "lens" in frames.header(frame.payload).data

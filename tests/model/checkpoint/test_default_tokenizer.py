@@ -4,7 +4,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
@@ -48,11 +48,12 @@ class TestDefaultModel:
     as it is on text without those, and on all text with the published split in its place.
     """
 
-    @pytest.mark.parametrize("text", TEXTS)
-    def test_ids_equal(self, ours: Tokenizer, theirs: Any, text: str) -> None:
-        assert ours.encode(text) == theirs(text)["input_ids"]
+    def test_ids_equal(self, ours: Tokenizer, theirs: Any) -> None:
+        for text in TEXTS:
+            assert ours.encode(text) == theirs(text)["input_ids"]
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=200, deadline=None)
+    @example("x² ½ ١٢٣ Ⅷ")
     @given(st.text())
     def test_ids_equal_for_any_text(self, ours: Tokenizer, theirs: Any, published: Any, text: str) -> None:
         ids = ours.encode(text)
@@ -66,10 +67,6 @@ class TestDefaultModel:
         # U+40000 is F1 80 80 80, and this vocabulary has no token for F1.
         assert ours.encode("a\U00040000") == theirs("a\U00040000")["input_ids"]
         assert ours.decode(ours.encode("a\U00040000")) == "a" + "\ufffd" * 3
-
-    def test_other_scripts_digits_are_set_apart(self, ours: Tokenizer, published: Any) -> None:
-        text = "x² ½ ١٢٣ Ⅷ"
-        assert ours.encode(text) == published(text)["input_ids"]
 
     def test_the_chat_template_gives_the_same_text_and_ids(self, ours: Tokenizer, theirs: Any) -> None:
         for messages in (

@@ -73,12 +73,6 @@ def test_q_and_k_rows_of_qwen_are_left_alone(tmp_path: Path) -> None:
         assert np.array_equal(weights[f"blocks.0.attn.qkv.{kind}"].numpy(), whole)
 
 
-def test_gate_comes_before_up(tmp_path: Path) -> None:
-    stored = write_gguf(tmp_path / "a.gguf")
-    weight = read_gguf(tmp_path / "a.gguf", ignore).weights["blocks.0.mlp.gate_up.weight"].numpy()
-    assert np.array_equal(weight, np.concatenate([stored["blk.0.ffn_gate.weight"], stored["blk.0.ffn_up.weight"]]))
-
-
 @pytest.mark.parametrize("kind", [Kind.F16, Kind.BF16, Kind.Q4_0, Kind.Q4_1, Kind.Q5_0, Kind.Q5_1, Kind.Q8_0])
 def test_quantized_tensors_equal_the_librarys_dequantization(tmp_path: Path, kind: Kind) -> None:
     names = ("token_embd.weight", "blk.0.ffn_down.weight", "blk.1.attn_v.weight")
@@ -153,12 +147,6 @@ def test_positions_are_scaled_as_llama_cpp_reads_it(
     assert read_gguf(tmp_path / "a.gguf", ignore).config.rope_scaling == expected
 
 
-def test_a_setting_that_is_the_same_for_every_layer_may_be_written_for_each(tmp_path: Path) -> None:
-    write_gguf(tmp_path / "a.gguf", attention__head_count_kv=[2, 2], feed_forward_length=[64, 64])
-    config = read_gguf(tmp_path / "a.gguf", ignore).config
-    assert (config.kv_heads, config.d_mlp) == (2, 64)
-
-
 class TestParts:
     """A model that llama.cpp has split."""
 
@@ -210,14 +198,6 @@ def test_what_the_file_stores_is_counted_by_format(tmp_path: Path) -> None:
 
 
 class TestRefusals:
-    def test_another_file_type(self, tmp_path: Path) -> None:
-        (tmp_path / "a.gguf").write_bytes(b"PK\x03\x04" + bytes(100))
-        assert "not a GGUF file" in refusal(tmp_path / "a.gguf")
-
-    def test_an_empty_file(self, tmp_path: Path) -> None:
-        (tmp_path / "a.gguf").touch()
-        assert "empty" in refusal(tmp_path / "a.gguf")
-
     def test_a_missing_file(self, tmp_path: Path) -> None:
         assert "cannot be read" in refusal(tmp_path / "a.gguf")
 
@@ -228,39 +208,16 @@ class TestRefusals:
         (tmp_path / "a.gguf").write_bytes(data)
         assert "version 9" in refusal(tmp_path / "a.gguf")
 
-    def test_data_cut_short_by_one_byte(self, tmp_path: Path) -> None:
+    def test_a_file_cut_short(self, tmp_path: Path) -> None:
         write_gguf(tmp_path / "a.gguf")
-        # The writer pads the last tensor to 32 bytes; it needs none here, so the last byte is data.
-        (tmp_path / "a.gguf").write_bytes((tmp_path / "a.gguf").read_bytes()[:-1])
-        assert "truncated" in refusal(tmp_path / "a.gguf")
-
-    @pytest.mark.parametrize("keep", [5, 20, 30, 200, 2000])
-    def test_a_header_cut_short(self, tmp_path: Path, keep: int) -> None:
-        write_gguf(tmp_path / "a.gguf")
-        (tmp_path / "a.gguf").write_bytes((tmp_path / "a.gguf").read_bytes()[:keep])
-        assert "truncated" in refusal(tmp_path / "a.gguf")
-
-    def test_a_missing_tensor(self, tmp_path: Path) -> None:
-        write_gguf(tmp_path / "a.gguf", omit=("blk.1.ffn_up.weight",))
-        assert "'blk.1.ffn_up.weight' is missing" in refusal(tmp_path / "a.gguf")
-
-    def test_a_missing_layer(self, tmp_path: Path) -> None:
-        write_gguf(tmp_path / "a.gguf", block_count=3)
-        assert "layer 2" in refusal(tmp_path / "a.gguf")
-
-    def test_a_tensor_of_another_shape(self, tmp_path: Path) -> None:
-        tensors = gguf_tensors()
-        tensors["blk.0.attn_k.weight"] = tensors["blk.0.attn_k.weight"][:8]
-        write_gguf(tmp_path / "a.gguf", tensors=tensors)
-        assert "[8, 32], not [16, 32]" in refusal(tmp_path / "a.gguf")
+        whole = (tmp_path / "a.gguf").read_bytes()
+        for keep in (5, 20, 30, 200, 2000, -1):  # the last tensor needs no padding here, so the last byte is data
+            (tmp_path / "a.gguf").write_bytes(whole[:keep])
+            assert "truncated" in refusal(tmp_path / "a.gguf")
 
     def test_a_tensor_that_would_be_ignored(self, tmp_path: Path) -> None:
         write_gguf(tmp_path / "a.gguf", tensors=gguf_tensors() | {"blk.0.attn_sinks.weight": np.ones(4, np.float32)})
         assert "attn_sinks" in refusal(tmp_path / "a.gguf")
-
-    def test_an_unsupported_architecture(self, tmp_path: Path) -> None:
-        write_gguf(tmp_path / "a.gguf", "mamba")
-        assert "'mamba'" in refusal(tmp_path / "a.gguf")
 
     @pytest.mark.parametrize("key", ["block_count", "embedding_length", "attention.head_count", "context_length"])
     def test_a_missing_or_zero_size(self, tmp_path: Path, key: str) -> None:
@@ -268,16 +225,6 @@ class TestRefusals:
         assert key in refusal(tmp_path / "missing.gguf")
         write_gguf(tmp_path / "zero.gguf", **{key: 0})
         assert key in refusal(tmp_path / "zero.gguf")
-
-    def test_an_unsupported_quantization(self, tmp_path: Path) -> None:
-        # gguf.quants knows this type's size but has no decoder for it.
-        write_gguf(tmp_path / "a.gguf")
-        data = (tmp_path / "a.gguf").read_bytes()
-        name = b"blk.0.attn_norm.weight"
-        at = data.index(name) + len(name) + 4 + 8  # one dimension
-        data = data[:at] + struct.pack("<I", Kind.I32) + data[at + 4 :]
-        (tmp_path / "a.gguf").write_bytes(data)
-        assert "I32" in refusal(tmp_path / "a.gguf")
 
     def test_a_mixture_of_experts(self, tmp_path: Path) -> None:
         write_gguf(tmp_path / "a.gguf", expert_count=8)
@@ -314,10 +261,9 @@ class TestRefusals:
         (tmp_path / "a.gguf").write_bytes(b"GGUF" + struct.pack(">IQQ", 3, 0, 0))
         assert "big-endian" in refusal(tmp_path / "a.gguf")
 
-    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-    def test_a_value_that_is_not_finite(self, tmp_path: Path, value: float) -> None:
+    def test_a_value_that_is_not_finite(self, tmp_path: Path) -> None:
         tensors = gguf_tensors()
-        tensors["blk.1.attn_v.weight"][15, 31] = value
+        tensors["blk.1.attn_v.weight"][15, 31] = -np.inf
         write_gguf(tmp_path / "a.gguf", tensors=tensors)
         assert "blocks.1.attn.qkv.weight" in refusal(tmp_path / "a.gguf")
 

@@ -18,26 +18,15 @@ def stored_as(kind: Kind, path: Path) -> GgufModel:
 
 
 @pytest.mark.parametrize("kind", [Kind.Q4_0, Kind.Q4_1, Kind.Q8_0])
-def test_groups_are_the_weights_to_the_bit(tmp_path: Path, kind: Kind) -> None:
+def test_groups_are_the_weights_to_the_bit_and_multiply_as_they_do(tmp_path: Path, kind: Kind) -> None:
     model = stored_as(kind, tmp_path / "a.gguf")
     weights = {**model.weights, "lm_head.weight": model.weights["embed.weight"]}
     groups = model.groups()
     assert len(groups) == 2 * 4 + 1
     for name, found in groups.items():
         assert torch.equal(found.dense(), weights[name])
-
-
-@pytest.mark.parametrize("kind", [Kind.Q4_0, Kind.Q4_1, Kind.Q8_0])
-def test_an_embedding_in_groups_gives_the_rows_of_the_table(tmp_path: Path, kind: Kind) -> None:
-    model = stored_as(kind, tmp_path / "a.gguf")
     ids = torch.tensor([5, 0, 5, 31])
-    rows = GroupedEmbedding(model.groups()["lm_head.weight"])(ids)
-    assert torch.equal(rows, F.embedding(ids, model.weights["embed.weight"]))
-
-
-@pytest.mark.parametrize("kind", [Kind.Q4_0, Kind.Q4_1, Kind.Q8_0])
-def test_the_product_with_groups_is_that_with_the_weight(tmp_path: Path, kind: Kind) -> None:
-    model = stored_as(kind, tmp_path / "a.gguf")
-    weight = model.weights["blocks.1.mlp.down.weight"]
+    assert torch.equal(GroupedEmbedding(groups["lm_head.weight"])(ids), F.embedding(ids, weights["embed.weight"]))
+    weight = weights["blocks.1.mlp.down.weight"]
     row = torch.randn(1, weight.shape[1], generator=torch.Generator().manual_seed(3))
-    torch.testing.assert_close(model.groups()["blocks.1.mlp.down.weight"].times(row), F.linear(row, weight))
+    torch.testing.assert_close(groups["blocks.1.mlp.down.weight"].times(row), F.linear(row, weight))

@@ -33,38 +33,12 @@ def test_files_that_give_a_token_two_ids_are_refused(tmp_path: Path) -> None:
         tokenizer_from_hf(tmp_path, "a")
 
 
-def test_special_tokens_are_named_by_their_own_file_too(tmp_path: Path) -> None:
-    write_tokenizer(tmp_path)
-    (tmp_path / "tokenizer_config.json").unlink()
-    names = {"eos_token": {"content": "<|im_start|>"}, "bos_token": "<|endoftext|>"}
-    (tmp_path / "special_tokens_map.json").write_text(json.dumps(names))
-    assert tokenizer_from_hf(tmp_path, "a").eos == (1, 2)  # and the end of a turn
-
-
-def test_a_space_first_is_what_the_config_says(tmp_path: Path) -> None:
-    write_tokenizer(tmp_path)
-    (tmp_path / "tokenizer_config.json").write_text(
-        json.dumps({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True})
-    )
-    assert tokenizer_from_hf(tmp_path, "a").encode("the") == [VOCAB.index("Ġthe")]
-
-
 def test_equals_the_same_vocabulary_from_gguf(tmp_path: Path) -> None:
     write_tokenizer(tmp_path)
     folder = tokenizer_from_hf(tmp_path, "tiny")
     gguf = tokenizer_from_gguf(gguf_metadata(pre="gpt-2"), "a.gguf")
     for text in TEXTS:
         assert folder.encode(text) == gguf.encode(text)
-
-
-def test_ids_equal_transformers(tmp_path: Path) -> None:
-    from transformers import PreTrainedTokenizerFast
-
-    write_tokenizer(tmp_path)
-    theirs = PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"))
-    ours = tokenizer_from_hf(tmp_path, "tiny")
-    for text in TEXTS:
-        assert ours.encode(text) == theirs(text)["input_ids"]
 
 
 def test_the_generations_end_tokens_come_before_the_models(tmp_path: Path) -> None:
@@ -168,10 +142,3 @@ def test_sentencepiece_names_are_turned_into_bytes(tmp_path: Path) -> None:
     ids = tokenizer.encode(" aé")
     assert ids == [3, 4 + 0xC3, 4 + 0xA9]
     assert [tokenizer.token_bytes(token) for token in ids] == [b" a", b"\xc3", b"\xa9"]
-
-
-def test_another_kind_is_refused(tmp_path: Path) -> None:
-    raw = {"version": "1.0", "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}
-    (tmp_path / "tokenizer.json").write_text(json.dumps(raw | {"added_tokens": []}))
-    with pytest.raises(Refused, match="kind"):
-        tokenizer_from_hf(tmp_path, "tiny")

@@ -7,6 +7,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from kvscope.model.activations.embedding import neighbourhood
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.fetch import SHA256, sha256_of
@@ -82,11 +83,6 @@ def test_a_file_is_known_by_how_it_begins(tmp_path: Path, name: str, content: by
         load(str(tmp_path / name), ignore)
 
 
-def test_a_gguf_file_needs_no_name_of_its_own(tmp_path: Path) -> None:
-    write_gguf(tmp_path / "sha256-0123")
-    assert load(str(tmp_path / "sha256-0123"), ignore).name == "sha256-0123"
-
-
 @pytest.mark.parametrize(
     ("files", "said"),
     [
@@ -130,3 +126,6 @@ def test_the_default_model_loads() -> None:
     assert (config.vocab, config.context, config.rope_theta, config.tied) == (49152, 8192, 100000.0, True)
     assert sum(weight.numel() for weight in loaded.weights.values()) == 134_515_008
     assert all(weight.dtype == torch.float32 for weight in loaded.weights.values())
+    (cat,) = loaded.tokenizer.encode(" cat")
+    found = neighbourhood(loaded.weights["embed.weight"], cat)
+    assert " cats" in [loaded.tokenizer.decode([other]) for other, _ in found.nearest]

@@ -33,16 +33,8 @@ class Feeder:
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-def test_cached_decode_equals_uncached(arch: str) -> None:
-    model, ids = shared_model(arch), prompt(40)
-    feeder, expected = Feeder(model, [ids]), whole_logits(model, ids)
-    for row in range(len(ids)):
-        assert (feeder.feed([1])[0] - expected[row]).abs().max() < 1e-4
-
-
-@pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("chunk", [1, 7, 16])
-def test_prefill_in_chunks_equals_whole_prefill(arch: str, chunk: int) -> None:
+def test_prefill_in_chunks_and_decode_equal_whole_prefill(arch: str, chunk: int) -> None:
     model, ids = shared_model(arch), prompt(53)
     feeder, expected = Feeder(model, [ids]), whole_logits(model, ids)
     for first in range(0, len(ids), chunk):
@@ -96,15 +88,3 @@ def test_entries_stand_by_count_and_lengths_follow() -> None:
     assert batch.positions.tolist() == [0, 0, 1, 2, 0, 1, 2]
     assert batch.out_rows.tolist() == [0, 3, 6]
     assert batch.slots.tolist() == [16, 0, 1, 2, 32, 33, 34]
-
-
-def test_decode_runs_of_one_length_need_no_mask() -> None:
-    pool, sequence = KVCache(shared_model().config, 2), Sequence()
-    pool.extend(sequence, 8)
-    new = pool.extend(sequence, 1)
-    entry = Entry([1], 8, new, pool.slots(sequence))
-    assert make_batch([entry, entry], "cpu")[0].groups[0].visible is None
-    assert make_batch([entry], "cpu", window=9)[0].groups[0].visible is None
-    visible = make_batch([entry], "cpu", window=3)[0].groups[0].visible
-    assert visible is not None
-    assert visible.flatten().tolist() == [False] * 6 + [True] * 3

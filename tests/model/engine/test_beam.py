@@ -126,19 +126,6 @@ class TestTruth:
         assert totals == sorted(totals, reverse=True)
         assert [node.id for node in (*first.nodes, *second.nodes)] == list(range(12))
 
-    def test_one_beam_is_greedy(self) -> None:
-        made = tiny_engine()
-        made.search("b", prompt(20), beams=1, length=9)
-        found = depths(advance_all(made))
-        assert text_of(found, found[-1].best) == greedy(made.transformer, prompt(20), 9)
-
-    def test_a_vocabulary_smaller_than_the_beams(self) -> None:
-        made = Engine(shared_model(vocab=3), capacity=256)
-        made.search("b", [1], beams=8, length=3)
-        found = depths(advance_all(made))
-        assert [len(depth.nodes) for depth in found] == [3, 9, 16]
-        assert [sum(node.kept for node in depth.nodes) for depth in found] == [3, 8, 8]
-
 
 class TestEnds:
     def test_what_ended_keeps_its_place_and_grows_no_more(self) -> None:
@@ -163,15 +150,6 @@ class TestEnds:
         assert closes(records)["b"] == CloseRecord("b", "eos", None, 0)
         assert depths(records)[0].kv.blocks == 0
         check_cache(made)
-
-    def test_at_its_length_it_is_over_and_gives_its_blocks_back(self) -> None:
-        made = tiny_engine()
-        made.search("b", prompt(20), beams=4, length=5)
-        records = advance_all(made)
-        assert [depth.depth for depth in depths(records)] == [1, 2, 3, 4, 5]
-        assert all(depth.conditions.ms >= depth.ms > 0 for depth in depths(records))
-        assert closes(records)["b"].reason == "length"
-        assert made.cache.free_blocks == made.cache.blocks
 
     def test_a_stop_gives_its_blocks_back(self) -> None:
         made = tiny_engine()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kvscope.model.engine import conditions as module
-from kvscope.model.engine.conditions import MOST_STOLEN, MOST_WAITING, Conditions, Watch, together
+from kvscope.model.engine.conditions import MOST_STOLEN, MOST_WAITING, Conditions, Watch
 from kvscope.model.engine.records import StepRecord
 from kvscope.model.settings import Sampling
 from tests.support.tiny import tiny_engine
@@ -27,12 +27,6 @@ from tests.support.tiny import tiny_engine
 )
 def test_a_time_is_disturbed_by_other_runs_or_by_the_machine(conditions: Conditions, disturbed: bool) -> None:
     assert conditions.disturbed is disturbed
-
-
-def test_several_times_are_told_of_together_by_how_long_they_were() -> None:
-    whole = together([Conditions(90, 0, 0.1, 1, None), Conditions(10, 3, 1.0, 2, None)])
-    assert (whole.ms, whole.others, whole.switches, whole.stolen) == (100, 3, 3, None)
-    assert whole.waiting == pytest.approx(0.19)
 
 
 def test_the_system_is_asked_and_may_not_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from kvscope.model.engine.candidates import Candidates, candidates
 from kvscope.model.engine.capture import Capture
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.engine import Engine
-from kvscope.model.engine.records import CloseRecord, RowsRecord, StepRecord
+from kvscope.model.engine.records import CloseRecord, StepRecord
 from kvscope.model.hooks import hook_points, observing
 from tests.support.tiny import (
     ARCHS,
@@ -69,34 +68,6 @@ def test_prefill_in_chunks_gives_the_logits_and_attention_of_one_whole_pass(arch
         assert keys == part.first_query + queries
         there = exact[:, :, part.first_query : keys, :keys]
         assert np.abs(decompand(part.attention) - there).max() < 0.004
-
-
-@pytest.mark.parametrize("arch", ["llama", "mistral", "gpt2"])
-def test_attention_of_decode_is_within_the_documented_error(arch: str) -> None:
-    made = tiny_engine(arch)
-    made.admit("a", prompt(20), GREEDY, 12)
-    decode = rows(advance_all(made), "a")[1:]
-    text = prompt(20) + greedy(shared_model(arch), prompt(20), 12)
-    seen: list[Tensor] = []
-    with observing(hook_points(shared_model(arch)), {"blocks.1.attn.weights": seen.append}):
-        whole_logits(shared_model(arch), text)
-    exact = seen[0][0].flatten(0, 1).numpy()
-    assert len(decode) == 11
-    for record in decode:
-        position = record.rows.first_query
-        assert position == 19 + record.step
-        sent = decompand(record.rows.attention[1, :, 0])
-        assert np.abs(sent - exact[:, position, : position + 1]).max() < 0.004
-
-
-def test_a_step_record_follows_all_rows_of_its_step() -> None:
-    made = tiny_engine(prefill_chunk=16)
-    made.admit("a", prompt(40), GREEDY, 3)
-    kinds = [(type(record), record.step) for record in advance_all(made) if not isinstance(record, CloseRecord)]
-    assert kinds == [(RowsRecord, 0)] * 3 + [(StepRecord, 0), (RowsRecord, 1), (StepRecord, 1)] + [
-        (RowsRecord, 2),
-        (StepRecord, 2),
-    ]
 
 
 def test_a_layers_time_is_that_of_all_chunks_of_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,19 +142,6 @@ def test_one_run_and_eight_together_choose_the_same_tokens() -> None:
         check_cache(made)
 
 
-def test_runs_that_join_and_leave_in_between_disturb_nobody() -> None:
-    made = tiny_engine(prefill_chunk=16)
-    records = []
-    for index in range(5):
-        made.admit(str(index), prompt(10 + 9 * index, index), GREEDY, 4 + index)
-        records += made.advance()
-        records += made.advance()
-    records += advance_all(made)
-    for index in range(5):
-        expected = greedy(made.transformer, prompt(10 + 9 * index, index), 4 + index)
-        assert tokens(records, str(index)) == expected
-
-
 def test_a_runs_cost_is_its_own_whoever_shares_the_pass() -> None:
     costs: list[list[tuple[Cost, int]]] = []
     for others in (0, 3):
@@ -222,21 +180,6 @@ def test_an_end_token_ends_the_run_after_its_step() -> None:
     assert tokens(records, "a") == expected[:count]
     assert records[-1] == CloseRecord("a", "eos", None, count)
     assert not made.scheduler.runs
-
-
-def test_an_end_token_as_the_last_allowed_one_is_an_end() -> None:
-    (first,) = greedy(shared_model(), prompt(9), 1)
-    made = tiny_engine(eos=[first])
-    made.admit("a", prompt(9), GREEDY, 1)
-    assert closes(advance_all(made))["a"].reason == "eos"
-
-
-def test_a_small_vocabulary_shows_all_its_tokens() -> None:
-    made = Engine(shared_model(vocab=40), capacity=64)
-    made.admit("a", [3, 5], SAMPLED, 3)
-    for step in steps(advance_all(made), "a"):
-        assert sorted(step.candidates.ids.tolist()) == list(range(40))
-        assert step.candidates.tail_size == 0
 
 
 def test_an_unobserved_run_chooses_the_same_and_records_its_end_only() -> None:
@@ -285,6 +228,25 @@ class TestControl:
         assert made.set_aside("a")
         check_cache(made)
 
+    def test_stop_in_the_middle_of_prefill_keeps_what_was_computed(self) -> None:
+        made = tiny_engine(prefill_chunk=16)
+        made.admit("a", prompt(40), GREEDY, 6)
+        made.advance()
+        assert made.stop("a") == CloseRecord("a", "stopped", None, 0)
+        assert not made.busy
+        check_cache(made)
+        with made.replay(prompt(40), 16) as sequence:
+            assert made.cache.refcounts[sequence.table[0]] == 2
+
+    def test_a_key_may_come_again_once_its_run_is_over(self) -> None:
+        made = tiny_engine()
+        for seed in range(3):
+            made.admit("a", prompt(20, seed), GREEDY, 3)
+            with pytest.raises(ValueError, match="already active"):
+                made.admit("a", [1], GREEDY, 1)
+            assert tokens(advance_all(made), "a") == greedy(made.transformer, prompt(20, seed), 3)
+            check_cache(made)
+
     def test_a_run_paused_before_its_first_pass_can_give_way(self) -> None:
         made = tiny_engine()
         parent = made.admit("a", prompt(20), GREEDY, 6)
@@ -296,46 +258,6 @@ class TestControl:
             run.paused = True
             assert made.set_aside(key), key
         check_cache(made)
-
-    def test_stop_in_the_middle_of_prefill_keeps_what_was_computed(self) -> None:
-        made = tiny_engine(prefill_chunk=16)
-        made.admit("a", prompt(40), GREEDY, 6)
-        made.advance()
-        assert made.stop("a") == CloseRecord("a", "stopped", None, 0)
-        assert not made.busy
-        check_cache(made)
-        with made.replay(prompt(40), 16) as sequence:
-            assert made.cache.refcounts[sequence.table[0]] == 2
-
-    def test_stop_before_anything_was_computed_keeps_nothing(self) -> None:
-        made = tiny_engine()
-        for _ in range(3):
-            made.admit("a", prompt(40), GREEDY, 6)
-            made.stop("a")
-        assert not made.scheduler.kept
-        check_cache(made)
-
-    def test_a_run_that_is_over_cannot_be_stopped(self) -> None:
-        made = tiny_engine()
-        made.admit("a", prompt(4), GREEDY, 1)
-        advance_all(made)
-        with pytest.raises(KeyError):
-            made.stop("a")
-
-    def test_a_key_may_come_again_once_its_run_is_over(self) -> None:
-        made = tiny_engine()
-        for seed in range(3):
-            made.admit("a", prompt(20, seed), GREEDY, 3)
-            with pytest.raises(ValueError, match="already active"):
-                made.admit("a", [1], GREEDY, 1)
-            assert tokens(advance_all(made), "a") == greedy(made.transformer, prompt(20, seed), 3)
-            check_cache(made)
-
-    def test_an_empty_prompt_is_no_run(self) -> None:
-        made = tiny_engine()
-        with pytest.raises(ValueError, match="at least one token"):
-            made.admit("a", [], GREEDY, 1)
-        assert not made.scheduler.runs
 
 
 class TestFailure:
@@ -413,15 +335,3 @@ class TestFailure:
             "b": ("failed", 0),
         }
         check_cache(made)
-
-
-def test_records_of_a_run_never_follow_its_close() -> None:
-    made = tiny_engine(prefill_chunk=16)
-    for index in range(6):
-        made.admit(str(index), prompt(5 + 11 * index, index), GREEDY, 1 + index)
-    records = advance_all(made)
-    for index in range(6):
-        mine = [record for record in records if record.run == str(index)]
-        assert [isinstance(record, CloseRecord) for record in mine] == [False] * (len(mine) - 1) + [True]
-        steps_seen = [record.step for record in mine if isinstance(record, RowsRecord | StepRecord)]
-        assert all(later >= earlier for earlier, later in pairwise(steps_seen))

@@ -90,27 +90,22 @@ def test_top_p_is_of_what_top_k_left() -> None:
     assert choose(logits, Sampling(strategy="sample", top_k=2, top_p=0.5), generator()).kept_top_p == 1
 
 
-@pytest.mark.parametrize(("k", "kept"), [(0, 4), (1, 1), (3, 3), (4, 4), (1000, 4)])
-def test_top_k_edges(k: int, kept: int) -> None:
-    assert top_k(torch.tensor([0.4, 0.3, 0.2, 0.1]), k) == kept
+def test_top_k_and_top_p_keep_the_fewest_that_reach_them() -> None:
+    sorted_probs = torch.tensor([0.5, 0.25, 0.125, 0.125], dtype=torch.float64)
+    for k, kept in ((0, 4), (1, 1), (3, 3), (4, 4), (1000, 4)):
+        assert top_k(sorted_probs, k) == kept
+    edges = ((1e-300, 1), (0.5, 1), (0.5 + 1e-9, 2), (0.75, 2), (0.8, 3), (1 - 1e-16, 4), (1.0, 4))
+    for p, kept in edges:
+        assert top_p(sorted_probs, p) == kept
+    never = torch.full((3,), 0.3, dtype=torch.float64)  # by rounding
+    assert top_p(never, 0.99) == 3
 
 
-@pytest.mark.parametrize(
-    ("p", "kept"), [(1e-300, 1), (0.5, 1), (0.5 + 1e-9, 2), (0.75, 2), (0.8, 3), (1 - 1e-16, 4), (1.0, 4)]
-)
-def test_top_p_keeps_the_fewest_that_reach_it(p: float, kept: int) -> None:
-    assert top_p(torch.tensor([0.5, 0.25, 0.125, 0.125], dtype=torch.float64), p) == kept
-
-
-def test_top_p_that_rounding_never_reaches_keeps_all() -> None:
-    assert top_p(torch.full((3,), 0.3, dtype=torch.float64), 0.99) == 3
-
-
-@pytest.mark.parametrize("temperature", [5e-324, 1e-300, 1e-5])
-def test_a_temperature_near_zero_is_greedy_and_finite(temperature: float) -> None:
-    choice = choose(LOGITS, Sampling(strategy="sample", temperature=temperature), generator())
-    assert (choice.token, choice.prob, choice.mass_top_k) == (1, 1, 1)
-    assert with_temperature(LOGITS.double(), temperature).tolist() == [0, 1, 0, 0, 0, 0]
+def test_a_temperature_near_zero_is_greedy_and_finite() -> None:
+    for temperature in (5e-324, 1e-300, 1e-5):
+        choice = choose(LOGITS, Sampling(strategy="sample", temperature=temperature), generator())
+        assert (choice.token, choice.prob, choice.mass_top_k) == (1, 1, 1)
+        assert with_temperature(LOGITS.double(), temperature).tolist() == [0, 1, 0, 0, 0, 0]
 
 
 def test_pick_never_takes_what_has_no_probability() -> None:
@@ -126,11 +121,11 @@ def test_one_draw_is_one_number_of_the_generator() -> None:
     assert torch.equal(source.get_state(), counted.get_state())
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("strategy", ["greedy", "sample"])
-def test_logits_that_are_not_finite_raise(bad: float, strategy: str) -> None:
-    with pytest.raises(NotFinite):
-        choose(torch.tensor([0.0, bad, 1.0]), Sampling(strategy=strategy), generator())
+def test_logits_that_are_not_finite_raise(strategy: str) -> None:
+    for bad in (math.nan, math.inf, -math.inf):
+        with pytest.raises(NotFinite):
+            choose(torch.tensor([0.0, bad, 1.0]), Sampling(strategy=strategy), generator())
 
 
 @given(

@@ -37,26 +37,6 @@ class TestRoom:
         assert tokens(advance_all(made), "b") == greedy(made.transformer, prompt(20, 1), 5)
         check_cache(made)
 
-    def test_a_run_may_fill_the_pool_to_its_last_position(self) -> None:
-        made = tiny_engine(capacity=32)
-        with pytest.raises(CacheFull):
-            made.admit("a", prompt(17), GREEDY, 17)
-        made.admit("a", prompt(17), GREEDY, 16)
-        records = advance_all(made)
-        assert steps(records, "a")[-1].kv.positions == 32
-        assert closes(records)["a"].reason == "length"
-
-    def test_promises_hold_whatever_the_runs_share(self) -> None:
-        made = tiny_engine(capacity=96)
-        run = made.admit("a", prompt(20), GREEDY, 13)
-        made.advance()
-        made.advance()
-        made.fork("b", run.ids, 20, GREEDY, 13)
-        made.fork("c", run.ids, 20, GREEDY, 13)
-        records = advance_all(made)
-        assert {record.reason for record in closes(records).values()} == {"length"}
-        check_cache(made)
-
     def test_the_reserve_is_for_looking_into_running_runs(self) -> None:
         made = tiny_engine(capacity=96, reserve=48)
         with pytest.raises(CacheFull):
@@ -146,18 +126,6 @@ class TestFork:
             made.fork("child", run.ids[: 20 + count], 20, SAMPLED, 30)
             assert tokens(advance_all(made), "child") == expected[count:]
 
-    def test_a_fork_can_be_forked(self) -> None:
-        made = tiny_engine()
-        text = self.parent(made)
-        advance_all(made)
-        first = [*text[:22], 5]
-        made.fork("first", first, 20, GREEDY, 12)
-        continued = first + tokens(advance_all(made), "first")
-        second = [*continued[:28], 6]
-        made.fork("second", second, 20, GREEDY, 12)
-        assert tokens(advance_all(made), "second") == greedy(made.transformer, second, 3)
-        check_cache(made)
-
     def test_one_that_is_refused_leaves_no_trace(self) -> None:
         made = tiny_engine(capacity=64)
         text = self.parent(made)
@@ -208,12 +176,6 @@ class TestReplay:
         with made.replay([*prompt(48)[:40], 1, 2, 3], 42) as sequence:
             assert sequence.table[:2] == kept.table[:2]
             assert sequence.table[2] != kept.table[2]
-
-    def test_what_is_raised_inside_gives_the_blocks_back(self) -> None:
-        made = tiny_engine()
-        with pytest.raises(ZeroDivisionError), made.replay(prompt(40), 10):
-            raise ZeroDivisionError
-        assert made.cache.free_blocks == made.cache.blocks
 
     @pytest.mark.parametrize("first", [-1, 4])
     def test_a_row_that_is_not_there_is_refused(self, first: int) -> None:

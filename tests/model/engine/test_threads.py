@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
 
-from kvscope.model.engine import step, threads
-from kvscope.model.engine.sampling import Choice, choose
+from kvscope.model.engine import threads
 from kvscope.model.hooks import observing
 from tests.support.tiny import GREEDY, advance_all, closes, prompt, tiny_engine
 
@@ -39,9 +36,6 @@ def threads_of_passes(*prompts: int, new_tokens: int = 3, broken: bool = False) 
 
 def test_a_decode_step_leaves_a_processor_and_prefill_does_not() -> None:
     assert threads_of_passes(5) == [3, 2, 2]
-
-
-def test_a_pass_of_several_runs_takes_all_threads() -> None:
     assert threads_of_passes(5, 5) == [3, 3, 3]
 
 
@@ -52,39 +46,6 @@ def test_a_second_look_at_one_row_leaves_a_processor(ids: int, first: int, passe
     with looked, made.replay(prompt(ids), first):
         assert torch.get_num_threads() == PROCESSORS
     assert seen == passes
-
-
-@pytest.mark.parametrize(("beams", "passes"), [(1, [3, 2, 2]), (2, [3, 3, 3])])
-def test_a_search_with_one_beam_leaves_a_processor(beams: int, passes: list[int]) -> None:
-    made, seen = tiny_engine(), []
-    made.search("a", prompt(5), beams, 3)
-    with observing(made.runner.points, {"blocks.0.attn.weights": lambda _: seen.append(torch.get_num_threads())}):
-        advance_all(made)
-    assert seen == passes
-    assert torch.get_num_threads() == PROCESSORS
-
-
-def test_choosing_a_token_is_as_short_as_a_row_in_any_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
-
-    def noted(*arguments: Any) -> Choice:
-        seen.append(torch.get_num_threads())
-        return choose(*arguments)
-
-    monkeypatch.setattr(step, "choose", noted)
-    threads_of_passes(5, 5, new_tokens=2)
-    assert seen == [2, 2, 2, 2]
-
-
-def test_a_single_processor_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_processors", lambda: 1)
-    torch.set_num_threads(1)
-    assert threads_of_passes(5) == [1, 1, 1]
-
-
-def test_fewer_threads_than_processors_stay_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_processors", lambda: 8)
-    assert threads_of_passes(5) == [3, 3, 3]
 
 
 def test_a_pass_that_fails_gives_the_threads_back() -> None:

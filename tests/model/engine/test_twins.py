@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
 from torch import Tensor
 
-from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord
-from kvscope.model.engine.runner import Pass, Runner
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.settings import Sampling
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer
@@ -23,10 +19,8 @@ from tests.support.tiny import (
     SAMPLED,
     advance_all,
     check_cache,
-    closes,
     greedy,
     prompt,
-    shared_model,
     steps,
     tiny_engine,
     tokens,
@@ -100,24 +94,6 @@ class TestWithoutACache:
         assert tokens(records, "seen") == greedy(made.transformer, prompt(21), 4)
         assert {step.batch for step in steps(records, "twin")} == {2}
 
-    def test_captured_runs_share_the_time_of_capture_among_themselves(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        spent: list[float] = []
-        one_pass = Runner.run
-
-        def measured(self: Runner, entries: list[Entry], **options: Any) -> Pass:
-            done = one_pass(self, entries, **options)
-            spent.append(done.capture_ms)
-            return done
-
-        monkeypatch.setattr(Runner, "run", measured)
-        made = tiny_engine()
-        made.admit("twin", prompt(20), GREEDY, 3, recorded="steps", caching="none")
-        for key in "ab":
-            made.admit(key, prompt(20), GREEDY, 3)
-        records = advance_all(made)
-        for key in "ab":
-            assert [step.timing.capture for step in steps(records, key)] == [ms / 2 for ms in spent]
-
     @pytest.mark.parametrize("sampling", [GREEDY, Sampling(strategy="sample", temperature=2.0, seed=4)])
     def test_a_token_that_a_fork_put_there_is_put_there_again(self, sampling: Sampling) -> None:
         made = tiny_engine()
@@ -134,13 +110,6 @@ class TestWithoutACache:
         assert taken[3].choice.raw_prob == pytest.approx(float(probs[ids[23]]), rel=1e-3)
         assert taken[3].choice.prob == taken[3].choice.raw_prob
 
-    def test_an_end_token_ends_it(self) -> None:
-        end = greedy(shared_model(), prompt(20), 3)[2]
-        made = tiny_engine(eos=(end,))
-        made.admit("twin", prompt(20), GREEDY, 9, recorded="steps", caching="none")
-        records = advance_all(made)
-        assert (closes(records)["twin"].reason, len(steps(records, "twin"))) == ("eos", 3)
-
 
 class TestForgetting:
     @pytest.mark.parametrize("arch", ARCHS)
@@ -156,10 +125,6 @@ class TestForgetting:
             assert step.position == len(text) - 1
             text.append(int(expected.argmax()))
         assert [step.choice.token for step in taken] == text[20:]
-
-    def test_the_position_counts_where_positions_are_learned(self) -> None:
-        model = shared_model("gpt2")
-        assert not torch.allclose(alone(model, 7, 3), alone(model, 7, 30), atol=1e-2)
 
     def test_a_step_is_the_work_of_one_row_that_reads_one_key(self) -> None:
         made = tiny_engine()
@@ -190,17 +155,3 @@ class TestForgetting:
             expected, _ = fresh.cache.read(1, fresh.cache.slots(sequence))
         assert (k - expected).abs().max() < 1e-4
         check_cache(made)
-
-
-def test_twins_of_all_kinds_run_side_by_side() -> None:
-    made = tiny_engine(prefill_chunk=16)
-    made.admit("kept", prompt(40), GREEDY, 8)
-    made.admit("none", prompt(40), GREEDY, 8, recorded="steps", caching="none")
-    made.admit("forgotten", prompt(40), GREEDY, 8, recorded="steps", caching="forgotten")
-    records = advance_all(made)
-    expected = greedy(made.transformer, prompt(40), 8)
-    assert tokens(records, "kept") == tokens(records, "none") == expected
-    only = Engine(shared_model(), capacity=128)
-    only.admit("forgotten", prompt(40), GREEDY, 8, recorded="steps", caching="forgotten")
-    assert tokens(records, "forgotten") == tokens(advance_all(only), "forgotten") != expected
-    check_cache(made)

@@ -75,13 +75,7 @@ def test_a_frame_gives_back_what_it_was_made_of(
     assert (made.run, made.seq, made.kind, made.step) == (run, seq, kind, -1 if step is None else step)
     assert header(made.payload) == frames.Header(kind, seq, run, data)
     assert same(tensors(made.payload), arrays)
-
-
-@settings(max_examples=40)
-@given(DATA, TENSORS)
-def test_the_same_content_gives_the_same_bytes(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    backwards = dict(reversed(arrays.items()))
-    assert encode("r", 1, "step", data, arrays).payload == encode("r", 1, "step", data, backwards).payload
+    assert encode(run, seq, kind, data, dict(reversed(arrays.items()))).payload == made.payload
 
 
 def test_any_safetensors_reader_opens_a_frame() -> None:
@@ -98,11 +92,6 @@ def test_a_log_joined_and_split_is_byte_identical(log: list[tuple[str, dict[str,
     session = join(frame.payload for frame in made)
     assert split(session) == made
     assert join(frame.payload for frame in split(session)) == session
-
-
-def test_a_long_log_splits_in_order() -> None:
-    made = [encode("r", seq, "close", {}) for seq in (0, 9, 10, 999_999, 1_000_000)]
-    assert split(join(frame.payload for frame in made)) == made
 
 
 def test_a_session_names_its_tensors_by_frame() -> None:
@@ -132,17 +121,10 @@ def test_relabel_changes_the_log_a_frame_is_of_and_nothing_else() -> None:
     assert relabel(old, "r1", 2).payload == old
 
 
-def test_token_ids_are_the_prompts_then_the_chosen() -> None:
-    assert frames.token_ids(payloads()) == [5, 6, 7]
-
-
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_numbers_json_does_not_have_are_refused(bad: float) -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        encode("r", 0, "open", {"x": bad})
-
-
-def test_an_unknown_kind_is_refused() -> None:
+def test_what_a_frame_cannot_have_is_refused() -> None:
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="JSON"):
+            encode("r", 0, "open", {"x": bad})
     with pytest.raises(ValueError, match="unknown frame kind 'opne'"):
         encode("r", 0, "opne", {})
 
@@ -155,14 +137,13 @@ def buffer(metadata: Any) -> bytes:
 GOOD = {"v": "1", "kind": "open", "seq": "0", "run": "r", "data": "{}"}
 
 
-@pytest.mark.parametrize("version", ["0", "2", "", None])
-def test_another_version_is_named(version: str | None) -> None:
-    fields = {name: value for name, value in {**GOOD, "v": version}.items() if value is not None}
-    with pytest.raises(BadFrame, match=r"schema version .*; this reader knows 1"):
-        header(buffer(fields))
-    session = buffer({**fields, "000000": json.dumps(GOOD)})
-    with pytest.raises(BadFrame, match="schema version"):
-        split(session)
+def test_another_version_is_named() -> None:
+    for version in ("0", "2", "", None):
+        fields = {name: value for name, value in {**GOOD, "v": version}.items() if value is not None}
+        with pytest.raises(BadFrame, match=r"schema version .*; this reader knows 1"):
+            header(buffer(fields))
+        with pytest.raises(BadFrame, match="schema version"):
+            split(buffer({**fields, "000000": json.dumps(GOOD)}))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kvscope.model.api import RunRequest
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.engine import Engine
-from kvscope.model.engine.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord
+from kvscope.model.engine.records import BeamsRecord, RowsRecord
 from kvscope.model.log import frames
 from kvscope.model.log.recorder import NAMED_CANDIDATES, Recorder
 from kvscope.model.settings import Sampling
@@ -96,15 +96,6 @@ def test_frames_are_filled(shape: tuple[int, int, int, int, int], most: int) -> 
     assert check_tiles(captured(*shape)) <= most
 
 
-def test_frames_are_numbered_from_where_the_log_is() -> None:
-    recorder = Recorder("r", described(80, 9, 3), tiny_tokenizer(), 1.0, seq=7)
-    made = recorder.record(RowsRecord("r", 0, captured(80, 9, 3, 40, 0)))
-    made += recorder.record(CloseRecord("r", "stopped", None, 0))
-    assert len(made) > 2
-    assert [frame.seq for frame in made] == list(range(7, 7 + len(made)))
-    assert {frame.run for frame in made} == {"r"}
-
-
 def test_an_open_frame_says_what_the_run_was_asked() -> None:
     tokenizer = tiny_tokenizer()
     text = 'a "b"\n€'
@@ -145,20 +136,6 @@ def test_a_step_frame_says_what_the_step_recorded(vocab: int, tail: int) -> None
         "top_logits": np.float32,
         "tail_counts": np.int32,
     }
-
-
-def test_a_close_frame_says_why() -> None:
-    (made,) = Recorder("r", described(), tiny_tokenizer(), 1.0).record(CloseRecord("r", "failed", "step 3: NaN", 3))
-    assert frames.header(made.payload).data == {"reason": "failed", "error": "step 3: NaN", "steps": 3}
-
-
-def test_parts_of_a_real_prefill_agree_with_its_record() -> None:
-    engine = Engine(shared_model(), capacity=256, prefill_chunk=48)
-    engine.admit("r", prompt(120), Sampling(), 1)
-    records = [record for record in advance_all(engine) if not isinstance(record, StepRecord | CloseRecord)]
-    assert len(records) == 3
-    for record in records:
-        check_tiles(record.rows)
 
 
 def test_a_step_says_how_many_rows_it_fed_and_whether_its_token_was_given() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from kvscope.model.log.frames import encode
 from kvscope.model.log.schema import ATTENTION, BLOCK, CANDIDATES, FRAMES, NORMS, QKV, Beam, Tensor, Token, Twin
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "frames.md").read_text("utf-8")
@@ -117,9 +116,3 @@ def test_a_study_and_a_token_are_described() -> None:
     example = re.search(r"A \*token\* is `(\{.*?\})`", PAGE)
     assert example
     assert list(Token.model_validate_json(example[1]).model_dump()) == list(Token.model_fields)
-
-
-@pytest.mark.parametrize("kind", FRAMES)
-def test_the_codec_writes_every_kind(kind: str) -> None:
-    assert encode("r", 0, kind, {}).kind == kind
-    assert f"`{kind}`" in PAGE.split("| `kind` |")[1].split("\n")[0]

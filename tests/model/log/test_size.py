@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import BeamRequest, ForkRequest, Frame, Refused, RunRequest, TwinRequest
+from kvscope.model.api import BeamRequest, ForkRequest, Frame, TwinRequest
 from kvscope.model.log.frames import token_ids
 from kvscope.model.settings import Ask, Sampling, ServingSettings
 from tests.support.tiny_runs import chosen, encoded, finish, request, run_to_end, service, workload_request
@@ -59,8 +59,3 @@ def test_a_workload_keeps_within_its_bound(rounds: int) -> None:
     asked = workload_request("w", "Be brief.", asks, (scarce, ServingSettings(batching="static"))[:rounds])
     most = made.most_bytes(asked)
     assert size(made.workload(asked) + finish(made)) <= most
-
-
-def test_a_prompt_that_would_be_refused_is_refused() -> None:
-    with pytest.raises(Refused, match="characters"):
-        service().most_bytes(RunRequest("a", "x" * 10_000))

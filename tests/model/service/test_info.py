@@ -11,7 +11,6 @@ from torch.nn import LayerNorm
 from torch.nn import functional as F
 
 from kvscope.model.activations.answers import block_values
-from kvscope.model.config import ModelConfig
 from kvscope.model.engine.engine import Engine
 from kvscope.model.log.schema import Model
 from kvscope.model.service.info import describe
@@ -70,8 +69,3 @@ def test_a_query_sees_as_many_keys_as_the_window_of_its_layer(arch: str, window:
         weights = load(block_values(engine, prompt(12), layer))["attn.weights"]
         seen = 12 if model["windows"] is None else model["windows"][layer]
         assert (weights > 0).sum(-1).unique().tolist() == [seen]
-
-
-def test_a_model_without_an_mlp_has_no_activation() -> None:
-    config = ModelConfig("by hand", 1, 1, 1, 2, 2, 1, 3, 4, mlp="none")
-    assert (config.gated, config.activation) == (False, None)

@@ -45,12 +45,6 @@ class TestLoad:
         assert refused.value.field == "device"
 
 
-def test_steps_that_cannot_be_compiled_are_said_so_in_a_last_line() -> None:
-    said: SimpleQueue[tuple[str, bool]] = SimpleQueue()
-    service().compile(lambda line, goes_on: said.put((line, goes_on)))
-    assert said.get(timeout=60) == ("decode steps not compiled: the weights are not in 4-bit or 8-bit groups", False)
-
-
 def test_on_a_gpu_steps_become_graphs() -> None:
     made, said = service(), SimpleQueue[tuple[str, bool]]()
     made.engine.runner.device = "cuda:0"
@@ -59,7 +53,11 @@ def test_on_a_gpu_steps_become_graphs() -> None:
     assert isinstance(made.engine.runner.compiled, GraphedSteps)
 
 
-def test_steps_over_weights_in_bfloat16_are_not_compiled() -> None:
+@pytest.mark.parametrize(
+    ("dtype", "why"),
+    [(torch.float32, "the weights are not in 4-bit or 8-bit groups"), (torch.bfloat16, "the weights are in bfloat16")],
+)
+def test_steps_that_cannot_be_compiled_are_said_so_in_a_last_line(dtype: torch.dtype, why: str) -> None:
     said: SimpleQueue[tuple[str, bool]] = SimpleQueue()
-    service(dtype=torch.bfloat16).compile(lambda line, goes_on: said.put((line, goes_on)))
-    assert said.get(timeout=60) == ("decode steps not compiled: the weights are in bfloat16", False)
+    service(dtype=dtype).compile(lambda line, goes_on: said.put((line, goes_on)))
+    assert said.get(timeout=60) == (f"decode steps not compiled: {why}", False)

@@ -44,27 +44,6 @@ class TestLog:
         assert not made.busy
         assert made.advance() == []
 
-    def test_its_frames_are_small_and_survive_a_file(self) -> None:
-        log = run_to_end(service(), request(prompt="x" * 300, max_new_tokens=12))
-        assert max(len(frame.payload) for frame in log) <= frames.MAX_FRAME_BYTES
-        assert frames.split(frames.join(frame.payload for frame in log)) == log
-
-    def test_runs_side_by_side_have_logs_of_their_own(self) -> None:
-        made = service()
-        alone = {run: run_to_end(service(), request(run, run * 9, max_new_tokens=4)) for run in "abc"}
-        log = [frame for run in "abc" for frame in made.start(request(run, run * 9, max_new_tokens=4))]
-        log += finish(made)
-        for run in "abc":
-            mine = [frame for frame in log if frame.run == run]
-            assert [frame.seq for frame in mine] == list(range(len(mine)))
-            assert (kinds(mine), chosen(mine)) == (kinds(alone[run]), chosen(alone[run]))
-        assert {data["batch"] for data in datas(log, "step")} == {3}
-
-    def test_a_seed_decides_the_tokens(self) -> None:
-        settings = [Sampling(strategy="sample", temperature=2.0, seed=seed) for seed in (5, 5, 6)]
-        logs = [run_to_end(service(), request(sampling=sampling)) for sampling in settings]
-        assert chosen(logs[0]) == chosen(logs[1]) != chosen(logs[2])
-
     def test_a_chat_prompt_is_wrapped_in_the_models_template(self) -> None:
         made = service()
         data = datas(made.start(request(chat=True)), "open")[0]
@@ -173,20 +152,6 @@ class TestControl:
         assert kinds(log) == "o" + "ls" * 6 + "c"
         assert chosen(log) == greedy(shared_model(), encoded(), 6)
 
-    def test_a_step_of_a_running_run_pauses_it_after_one_more(self) -> None:
-        made = service()
-        log = made.start(request())
-        assert made.control("a", "step") == "paused"
-        log += finish(made)
-        assert kinds(log) == "ols"
-
-    def test_a_pause_takes_back_steps_not_yet_taken(self) -> None:
-        made = service()
-        made.start(request())
-        made.control("a", "step")
-        made.control("a", "pause")
-        assert not made.busy
-
     def test_stop_closes_the_log_with_the_next_frames(self) -> None:
         made = service()
         log = made.start(request()) + made.start(request("b"))
@@ -208,13 +173,6 @@ class TestControl:
             with pytest.raises(Refused) as refused:
                 made.control(run, action)
             assert (refused.value.field, refused.value.status) == ("run", 409)
-
-    def test_an_unknown_order_changes_nothing(self) -> None:
-        made = service()
-        made.start(request())
-        with pytest.raises(Refused, match="'halt'"):
-            made.control("a", "halt")
-        assert made.busy
 
     def test_a_run_that_fails_says_so_in_its_log_and_the_next_works(self) -> None:
         def fail(value: object) -> None:

@@ -99,14 +99,6 @@ class TestFork:
         assert chosen(second)[6:] == greedy(shared_model(), text, 6)
         assert datas(second, "open")[0]["parent"]["run"] == "first"
 
-    def test_a_sampled_fork_with_the_same_token_repeats_its_parent(self) -> None:
-        made = service()
-        parent = run_to_end(
-            made, request(max_new_tokens=20, sampling=Sampling(strategy="sample", temperature=2.0, seed=9))
-        )
-        log = made.fork(fork_of(parent, 7, chosen(parent)[7])) + finish(made)
-        assert chosen(log) == chosen(parent)
-
     def test_a_run_as_long_as_any_that_is_taken_has_forks_that_can_be_read_from_a_file(self) -> None:
         made = wordy_service()
         log = longest_start(made) + finish(made)
@@ -162,20 +154,6 @@ class TestFork:
             other.fork(good)
         assert (refused.value.field, refused.value.status) == ("model", 409)
 
-    def test_a_full_cache_refuses_a_fork_and_its_parent_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 96)
-        made = service()
-        log = made.start(request(max_new_tokens=30))
-        log += made.advance()
-        log += made.advance()
-        with pytest.raises(Refused) as refused:
-            made.fork(fork_of(log, 1, 33))
-        assert refused.value.status == 429
-        log += finish(made)
-        assert chosen(log) == greedy(shared_model(), encoded(), 30)
-        made.fork(fork_of(log, 1, 33))
-        check_cache(made.engine)
-
 
 def twin_of(log: list[Frame], caching: Caching, run: str = "twin") -> TwinRequest:
     """As the web process makes it: the `open` and the `step` frames."""
@@ -203,15 +181,6 @@ class TestTwin:
         assert was["study"] is None
         assert {**opened, "study": None, "created": ""} == {**was, "created": ""}
 
-    def test_forgetting_it_feeds_one_row_a_step_and_writes_something_else(self) -> None:
-        made = service()
-        parent = run_to_end(made, request(max_new_tokens=8))
-        log = made.twin(twin_of(parent, "forgotten")) + finish(made)
-        assert [step["rows_computed"] for step in datas(log, "step")] == [len(encoded()), *[1] * 7]
-        assert chosen(log)[0] == chosen(parent)[0]
-        assert chosen(log) != chosen(parent)
-        assert [step["position"] for step in datas(log, "step")] == [step["position"] for step in datas(parent, "step")]
-
     @pytest.mark.parametrize("end", ["stopped", "eos"])
     def test_it_takes_as_many_steps_as_its_run_took(self, end: str) -> None:
         made = service(eos=(greedy(shared_model(), encoded(), 4)[3],) if end == "eos" else ())
@@ -236,20 +205,6 @@ class TestTwin:
         assert [step["token"].get("forced", False) for step in datas(log, "step")] == [step == 2 for step in range(8)]
         opened = datas(log, "open")[0]
         assert (opened["parent"], opened["study"]["of"]) == (None, "fork")
-
-    def test_it_takes_orders_like_any_run(self) -> None:
-        made = service()
-        parent = run_to_end(made, request(max_new_tokens=8))
-        log = made.twin(twin_of(parent, "none"))
-        made.control("twin", "pause")
-        assert not made.busy
-        made.control("twin", "step")
-        log += finish(made)
-        made.control("twin", "stop")
-        log += finish(made)
-        assert kinds(log) == "osc"
-        assert datas(log, "close")[0]["reason"] == "stopped"
-        check_cache(made.engine)
 
     def test_what_cannot_be_twinned_is_refused_and_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 96)
