@@ -101,7 +101,7 @@ def test_a_prompt_of_ones_own_is_told_in_the_same_moments(newcomer: Intro) -> No
     stage.button("Run").click()
     expect(stage.alert).to_be_visible()
     newcomer.page.get_by_label("choose").select_option("sample")
-    newcomer.page.get_by_label("new tokens").fill("3")
+    newcomer.page.get_by_label("new tokens").fill("64")
     field.fill("My favourite colour is")
     field.press("Enter")
     expect(stage.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)

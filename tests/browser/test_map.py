@@ -188,9 +188,11 @@ def test_on_a_phone_the_lens_opens_lower(server: Server, new_page: Callable[...,
 
 
 def test_a_press_on_look_here_goes_to_that_head_cell_and_step(stage: Stage, short_run: str) -> None:
-    stage.at(short_run, 5, "model")
+    stage.at(short_run, 5, "head")
     items = stage.region("Look here").get_by_role("button")
     item = items.filter(has_text="→").first
+    expect(item).to_be_visible()
+    stage.rest()
     before = [each.bounding_box() for each in items.all()]
     item.click()
     stage.page.wait_for_url(re.compile("query=[0-9]+&key=[0-9]+&view=head"))

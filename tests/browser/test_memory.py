@@ -225,12 +225,12 @@ def test_the_machine_is_measured_but_not_while_a_run_goes_on(
 def test_the_stage_leads_to_the_memory_of_its_run_whose_steps_come_as_they_are_made(
     memory: Callable[..., Page], server: Server, short_run: str
 ) -> None:
-    run = server.start_run("Once upon a time", max_new_tokens=40)
+    run = server.start_run("Once upon a time", max_new_tokens=16)
     with server.engine_asleep():
         page = memory(f"memory?run={run}")
         roofline = page.get_by_role("region", name="Roofline")
         expect(roofline).to_contain_text("still going on")
-    expect(roofline).to_contain_text("40 steps of the run", timeout=60_000)
+    expect(roofline).to_contain_text("16 steps of the run", timeout=60_000)
     Stage(page, server).open(short_run)
     page.get_by_role("link", name="Memory").click()
     page.wait_for_url(re.compile(rf"/memory\?run={short_run}"))

@@ -1,6 +1,7 @@
 """What each page says and how it is laid out, as an outline that anybody can read: tests/browser/snapshots/.
 
-They are of recordings, whose numbers never change, and of one view of the Stage with all that is around it. `python -m tests.snapshots` writes the outlines anew.
+They are of recordings, whose numbers never change; of the Stage's views but one, the inspector alone.
+`python -m tests.snapshots` writes them anew.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ LOGITS, WARM, TOP_K, TOP_P, PICK = range(5)
 
 def cells(table: Locator, name: str | re.Pattern[str]) -> list[str]:
     row = table.get_by_role("row").filter(has=table.page.get_by_role("rowheader", name=name))
-    expect(row).to_have_count(1)
+    expect(row.first).to_be_visible()
     return [cell.inner_text().replace("\u202f", " ") for cell in row.get_by_role("cell").all()]
 
 
@@ -71,7 +71,7 @@ def test_each_layer_tells_its_guess_and_leads_to_its_zooms(stage: Stage, short_r
     for _ in range(4):
         stage.page.keyboard.press(".")
     expect(inspector).to_contain_text("not computed yet, from here up")
-    stage.page.keyboard.press("ArrowRight")
+    stage.page.keyboard.press("ArrowLeft")
     expect(inspector).not_to_contain_text("not computed yet")
 
 
@@ -119,6 +119,8 @@ def test_a_what_if_acts_at_once_asks_nobody_and_is_taken_for_the_next_run(stage:
     for key, value in (("Home", "1"), ("End", "")):
         slider.press(key)
         expect(field).to_have_value(value)
+    stage.rest()
+    assert asked == []
     form = stage.page.get_by_role("form", name="New run")
     stage.ask()
     expect(form.get_by_label("temperature")).to_have_value("1")
@@ -135,8 +137,6 @@ def test_a_what_if_acts_at_once_asks_nobody_and_is_taken_for_the_next_run(stage:
     stage.button("Why this token?").click()
     stage.button("Reset to the run's own").click()
     expect(table.get_by_label("What-if temperature")).to_have_value("1")
-    stage.rest()
-    assert [url for url in asked if "/api/" in url and "/head?" not in url and "/tokens" not in url] == []
 
 
 def test_why_not_a_word_and_training_are_answered_by_the_model(
@@ -152,7 +152,7 @@ def test_why_not_a_word_and_training_are_answered_by_the_model(
     stage.page.get_by_label("What-if top-k").fill("1")
     expect(status).to_contain_text("top-k 1 keeps only the 1 largest")
     stage.button("Reset to the run's own").click()
-    with stage.page.expect_response(re.compile(r"/candidates\?")) as response:
+    with stage.page.expect_response(re.compile(r"/candidates\?.*banana")) as response:
         why.get_by_label("Why not this token?").fill("banana")
     far = response.value.json()["candidates"][0]
     assert far["rank"] >= 256
@@ -258,7 +258,7 @@ def test_twins_are_really_run_compared_stopped_and_found_again(stage: Stage, run
     stage.page.reload()
     expect(stage.button("Run it without a cache again")).to_be_visible()
 
-    long = stage.server.finished_run("Tell me everything about", max_new_tokens=120)
+    long = stage.server.finished_run("Tell me everything about", max_new_tokens=64)
     stage.at(long, 1, "cache")
     stage.button("Run it without a cache").click()
     part.get_by_role("button", name="Stop", exact=True).click()
@@ -343,6 +343,7 @@ def test_the_summaries_open_their_views_by_keyboard_and_a_chart_steers(stage: St
         stage.page.keyboard.press("Enter")
         stage.page.wait_for_url(f"**view={view}*")
         stage.page.get_by_role("navigation", name="Zoom").get_by_role("button", name="Head 8", exact=True).click()
+        stage.page.wait_for_url("**view=head*")
     stage.at(short_run, STEP, "time")
     part = stage.region("Step by step")
     part.get_by_role("group", name="Milliseconds of each step; step 0 is prefill. Arrow keys read it.").focus()
