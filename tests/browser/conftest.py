@@ -46,6 +46,22 @@ def _server(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     server.kill()
 
 
+@pytest.fixture(scope="session")
+def _tiny(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    options = ("--service", "tests.support.tiny_service:load_service", "--model", "endless")
+    server = Server(tmp_path_factory.mktemp("tiny"), *options, code=installed)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def tiny(_tiny: Server, complaints: Complaints) -> Server:
+    """One with a tiny model, which is soon back when a test kills it, and for which every recorded run is another's."""
+    complaints.allow("status of 409")  # the recorded run that the page begins with is of another model
+    _tiny.wait_until_ready()
+    return _tiny
+
+
 @pytest.fixture
 def server(_server: Server) -> Server:
     """The server all tests share, its model ready."""

@@ -1,85 +1,217 @@
-"""No violation that axe finds, in every view, light and dark, desktop and phone; text at twice its size."""
+"""No rule of axe is broken and nothing is wider than its window: every page and view, and what opens over them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.screens import DESKTOP, PHONE, SCHEMES, VIEWS, ZOOMED, violations
+from tests.support.block import wait_for_values
+from tests.support.runs import PLACE, WORDS, export, share
+from tests.support.screens import DESKTOP, PHONE, SCHEMES, VIEWS, ZOOMED, flaws
 from tests.support.server import Server
-from tests.support.stage import Stage
+from tests.support.stage import Stage, open_file, open_link
 from tests.support.waiting import eventually
+from tools.record.__main__ import workloads
 
-PLACE = "#step=3&layer=13&head=2&query=8&key=1&view="
+SCREENS = pytest.mark.parametrize(
+    ("screen", "schemes"), [(DESKTOP, SCHEMES), (PHONE, SCHEMES[:1])], ids=["desktop", "phone"]
+)
+"""Colours are the same on both."""
+SMALLEST = """() => Math.min(...[...document.querySelectorAll(".page *")]
+  .filter((each) => !each.closest("sub, sup, .visually-hidden") && each.checkVisibility())
+  .filter((each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+  .map((each) => parseFloat(getComputedStyle(each).fontSize)))"""
+"""The smallest letter, in CSS pixels."""
 
 
-def open_view(stage: Stage, run: str, view: str) -> Stage:
-    """A view at rest: what it fetches is there, what moves has moved."""
+def look(stage: Stage, run: str, view: str) -> None:
     stage.show(run, PLACE + view).expect_step(3)
-    expect(stage.region("Look here").get_by_role("button").first).to_be_visible()
     stage.expect_view(view)
-    return stage.rest()
+    stage.rest()
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_no_view_breaks_a_rule(
-    new_page: Callable[..., Page], server: Server, short_run: str, scheme: str, screen: dict[str, Any]
-) -> None:
-    stage = Stage(new_page(**screen, color_scheme=scheme, reduced_motion="reduce"), server)
+def views(stage: Stage, run: str) -> Iterator[str]:
     for view in VIEWS:
-        open_view(stage, short_run, view)
-        assert violations(stage.page) == [], view
+        look(stage, run, view)
+        yield view
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_what_opens_over_the_page_breaks_no_rule(
-    new_page: Callable[..., Page], server: Server, short_run: str, scheme: str
-) -> None:
-    page = new_page(color_scheme=scheme)
-    stage = open_view(Stage(page, server), short_run, "head")
+def over_the_stage(stage: Stage, run: str) -> Iterator[str]:
+    """What opens in a view or over it."""
+    page = stage.page
+    look(stage, run, "block")
+    wait_for_values(stage)
+    stage.region("Inspector").get_by_role("application", name=re.compile("^Arrow keys walk")).press("PageDown")
+    page.keyboard.press("Enter")
+    expect(stage.region("The number opened")).to_contain_text("the model computed")
+    yield "a number of a layer, opened"
+    page.get_by_text("The same layer on two devices", exact=True).click()
+    expect(stage.region("Inspector").get_by_text("What crosses").first).to_be_visible()
+    yield "a layer on two devices"
+    look(stage, run, "pair")
+    page.get_by_text("The same row, tile by tile", exact=True).click()
+    expect(stage.region("Inspector").get_by_text("What is kept").first).to_be_visible()
+    yield "a row tile by tile"
+    look(stage, run, "tokens")
+    stage.button("Ask the model").click()
+    expect(stage.region("Training beside inference")).to_contain_text("perplexity")
+    yield "training"
+    look(stage, run, "head")
     stage.button("Save Inspector").click()
-    stage.region("Model map").get_by_role("button", name="KV cache").focus()
-    assert violations(page) == []
+    yield "what a panel is saved as"
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_be_visible()
-    assert violations(page) == []
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    yield "the help"
+    page.keyboard.press("Escape")
+    stage.button("Tokens").click()
+    yield "the answer token by token"
+    stage.button("Share").click()
+    form = page.get_by_role("dialog", name="Share this run")
+    form.get_by_label("Note on step 3").fill("A note.")
+    form.get_by_role("button", name="Add note").click()
+    yield "sharing"
+    form.get_by_role("button", name="Make link").click()
+    expect(form.get_by_label("Link", exact=True)).to_be_visible()
+    yield "a link"
+    page.keyboard.press("Escape")
+    stage.button("Open a file").click()
+    yield "opening a file"
+    page.keyboard.press("Escape")
+    stage.type_prompt("Dogs, cats " * 60)
+    tokens = stage.region("The prompt as tokens").get_by_role("button")
+    expect(tokens).not_to_have_count(0)
+    yield "a prompt as tokens"
+    tokens.first.click()
+    expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(12)
+    yield "a token's row"
 
 
-@pytest.mark.parametrize("screen", [PHONE, ZOOMED], ids=["phone", "zoomed"])
-def test_a_narrow_window_scrolls_only_downwards(
-    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any]
-) -> None:
-    stage = Stage(new_page(**screen), server)
-    for view in VIEWS:
-        open_view(stage, short_run, view)
-        assert stage.overflow() <= 0, view
+def saved(stage: Stage, session: str, file: Path) -> Iterator[str]:
+    page, server = stage.page, stage.server
+    open_link(page, server, session)
+    yield "a link"
+    for button, dialog in (
+        ("Save as file", "Save this run as a file"),
+        ("Embed…", "Embed this run"),
+        ("Delete…", "Delete this run"),
+    ):
+        stage.button(button).click()
+        expect(page.get_by_role("dialog", name=dialog)).to_be_visible()
+        stage.rest()
+        yield button
+        page.keyboard.press("Escape")
+    for view in ("pair", "head"):
+        open_file(page, file, server, PLACE + view).rest()
+        yield f"a file, {view}"
+    page.goto(f"{server.url}gallery")
+    page.get_by_role("link", name=str(workloads()[0]["title"]), exact=True).click()
+    expect(page.get_by_role("slider", name="Pass")).to_be_visible()
+    yield "a workload"
+
+
+def own_pages(page: Page, server: Server) -> Iterator[str]:
+    for address in (
+        "by-hand/b",
+        "by-hand/a?predict=0",
+        "memory",
+        "memory?model=llama-3-70b&prefix=5",
+        "serving",
+        "gallery",
+    ):
+        page.goto(f"{server.url}{address}")
+        page.wait_for_load_state("networkidle")
+        for name in ("Roofline", "Cache against length", "Attention against length") if "memory" in address else ():
+            figure = page.get_by_role("figure", name=name)
+            figure.scroll_into_view_if_needed()
+            expect(figure.locator(".main-svg").first).to_be_visible()
+        for summary in page.locator("summary").filter(has_not_text="The numbers of this chart").all():
+            summary.click()
+        yield address
+
+
+def moments(page: Page, server: Server) -> Iterator[str]:
+    page.goto(server.url)
+    slider = page.get_by_role("slider", name="Moment")
+    expect(slider).to_have_attribute("max", "8")
+    for moment in range(9):
+        expect(slider).to_have_value(str(moment))
+        expect(page.get_by_role("group", name="Playback")).to_be_in_viewport(ratio=1)
+        yield f"moment {moment}"
+        page.keyboard.press("ArrowRight")
+
+
+@pytest.fixture
+def viewer(new_page: Callable[..., Page], server: Server, screen: dict[str, Any]) -> Stage:
+    return Stage(new_page(**screen, reduced_motion="reduce"), server)
+
+
+@SCREENS
+def test_the_views(viewer: Stage, short_run: str, schemes: tuple[str, ...]) -> None:
+    for name in views(viewer, short_run):
+        assert flaws(viewer.page, schemes) == [], name
+        assert viewer.page.evaluate(SMALLEST) >= 12, name
+
+
+@SCREENS
+def test_what_opens_over_them(viewer: Stage, short_run: str, schemes: tuple[str, ...]) -> None:
+    for name in over_the_stage(viewer, short_run):
+        assert flaws(viewer.page, schemes) == [], name
+
+
+@SCREENS
+def test_what_is_saved(viewer: Stage, short_run: str, schemes: tuple[str, ...], tmp_path: Path) -> None:
+    session = share(viewer.server, short_run, **WORDS).id
+    for name in saved(viewer, session, export(viewer.server, session, tmp_path)):
+        assert flaws(viewer.page, schemes) == [], name
+
+
+@SCREENS
+def test_pages_of_their_own(viewer: Stage, schemes: tuple[str, ...]) -> None:
+    for name in own_pages(viewer.page, viewer.server):
+        assert flaws(viewer.page, schemes) == [], name
+
+
+@pytest.mark.parametrize(
+    ("screen", "schemes"),
+    [(DESKTOP, SCHEMES), (PHONE, ()), ({"viewport": {"width": 320, "height": 640}}, SCHEMES[:1])],
+    ids=["desktop", "phone", "small"],
+)
+def test_the_first_thirty_seconds(viewer: Stage, schemes: tuple[str, ...]) -> None:
+    for name in moments(viewer.page, viewer.server):
+        assert flaws(viewer.page, schemes) == [], name
+        assert viewer.page.evaluate(SMALLEST) >= 12, name
+
+
+@pytest.mark.parametrize("size", [(700, 500), (360, 520)], ids=["wide", "narrow"])
+def test_an_embed(new_page: Callable[..., Page], server: Server, short_run: str, size: tuple[int, int]) -> None:
+    page = new_page(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
+    page.goto(f"{server.url}embed/{share(server, short_run, **WORDS).id}")
+    expect(page.locator("html[data-step='3']")).to_be_attached()
+    Stage(page, server).rest()
+    assert flaws(page) == []
+
+
+@pytest.mark.parametrize("screen", [ZOOMED])
+def test_a_window_of_half_the_size_scrolls_only_downwards(viewer: Stage, short_run: str) -> None:
+    for view in views(viewer, short_run):
+        assert viewer.overflow() <= 0, view
 
 
 def test_text_of_twice_the_size_fits_a_phone(new_page: Callable[..., Page], server: Server, short_run: str) -> None:
     page = new_page(viewport={"width": 390, "height": 844}, has_touch=True)
-    stage = open_view(Stage(page, server), short_run, "head")
+    stage = Stage(page, server)
+    look(stage, short_run, "head")
     page.evaluate("document.documentElement.style.setProperty('zoom', '2')")
     eventually(lambda: page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
-    tabs = page.get_by_role("navigation", name="Panels").get_by_role("button")
-    for tab in tabs.all():
+    for tab in page.get_by_role("navigation", name="Panels").get_by_role("button").all():
         tab.tap()
         expect(tab).to_have_attribute("aria-current", "true")
     stage.ask()
-    for name in ("Prompt", "Step"):
-        expect(page.get_by_label(name, exact=True)).to_be_visible()
     stage.button("Run").scroll_into_view_if_needed()
     expect(stage.button("Run")).to_be_in_viewport(ratio=1)
-
-
-def test_the_map_and_the_matrix_say_in_words_what_they_show(stage: Stage, short_run: str) -> None:
-    stage.open(short_run, PLACE + "head")
-    stage.expect_step(3)
-    sentence = re.compile(r"^Head 2 of layer 13: “.+” looks most at “?.+”? \(\d+\s%\)$")
-    expect(stage.region("Model map").get_by_text(sentence)).to_be_attached()
-    expect(stage.region("Inspector").get_by_role("table").first.get_by_role("row").nth(1)).to_be_visible()

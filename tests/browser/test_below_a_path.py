@@ -23,7 +23,7 @@ from tests.support.stage import Stage, open_file, share_by_dialog
 from tests.support.traffic import Asked
 from tests.support.viewer import Viewer, kind
 
-MOST_SESSIONS = 3
+MOST_SESSIONS = 1
 """So many of the Gallery's are opened."""
 NO_PAGES = ("static/", "api/", "oembed", "socket.io")
 EMBEDS = ("embed/memory", "embed/serving", "embed/by-hand/a", "embed/by-hand/b")
@@ -164,24 +164,21 @@ def test_a_run_is_made_watched_over_the_websocket_shared_and_saved(
     open_file(page, tmp_path / "run.html", server)
 
 
-def test_where_a_proxy_lets_no_websocket_through_a_run_is_watched_over_http(
-    page: Page, front: Front, server: Server
+def test_where_a_proxy_lets_no_websocket_through_a_run_is_watched_over_http_also_by_others(
+    page: Page, front: Front, server: Server, short_run: str
 ) -> None:
     page.route_web_socket(re.compile("socket.io"), lambda socket: socket.close())
     stage = Stage(page, front.as_seen(server)).open()
     run = stage.run("Without a socket", 4)
     stage.skip_to_the_end()
     expect(stage.words).to_have_count(len(server.log(run).steps))
-
-
-@pytest.mark.parametrize("transport", ["websocket", "polling"])
-def test_other_clients_watch_it_too(front: Front, server: Server, short_run: str, transport: str) -> None:
     path = f"{urlsplit(front.url).path.strip('/')}/socket.io"
-    viewer = Viewer(front.url, [transport], headers=front.headers, path=path)
-    viewer.watch(short_run)
-    seen = viewer.wait_for_close()
-    viewer.leave()
-    assert sum(kind(payload) == "step" for payload in seen) == len(server.log(short_run).steps)
+    for transport in ("websocket", "polling"):
+        viewer = Viewer(front.url, [transport], headers=front.headers, path=path)
+        viewer.watch(short_run)
+        seen = viewer.wait_for_close()
+        viewer.leave()
+        assert sum(kind(payload) == "step" for payload in seen) == len(server.log(short_run).steps)
 
 
 def test_a_session_is_embedded(page: Page, front: Front, server: Server, short_run: str) -> None:

@@ -1,4 +1,4 @@
-"""One layer opened for one row: what the page says of it is what the engine computes."""
+"""One layer opened for one row: what the page says of it is what the engine computes, down to the learned weights."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 import requests
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.block import rows_of, wait_for_values
-from tests.support.numbers import MINUS, ROUNDING, number
+from tests.support.complaints import Complaints
+from tests.support.numbers import ROUNDING, number
+from tests.support.screens import PHONE
 from tests.support.stage import Stage
 
 LAYER, STEP = 13, 2
-WALK = re.compile("^Arrow keys walk over the values")
 
 
 def same(shown: str, value: float) -> bool:
@@ -27,217 +28,189 @@ def same(shown: str, value: float) -> bool:
     return abs(number(shown) - value) <= 0.5 * 10**-digits + ROUNDING
 
 
+def answer(stage: Stage, run: str, path: str) -> dict[str, Any]:
+    return codec.tensors(requests.get(f"{stage.server.url}api/runs/{run}/{path}", timeout=60).content)
+
+
+def position(stage: Stage, run: str) -> int:
+    return len(stage.server.log(run).open["tokens"]) + STEP - 1
+
+
 def block(stage: Stage, run: str, step: int, layer: int, position: int) -> dict[str, Any]:
     """Exact float32 values by hook point, from the engine."""
-    path = f"api/runs/{run}/block?step={step}&layer={layer}&position={position}"
-    return codec.tensors(requests.get(stage.server.url + path, timeout=60).content)
+    return answer(stage, run, f"block?step={step}&layer={layer}&position={position}")
 
 
-def prompt_length(stage: Stage, run: str) -> int:
-    return len(stage.server.log(run).open["tokens"])
-
-
-def opened(stage: Stage, run: str, more: str = "") -> Stage:
-    stage.open(run, f"#step={STEP}&layer={LAYER}&head=8&view=block{more}")
-    stage.expect_step(STEP)
-    return stage
-
-
-def inspector(stage: Stage) -> Locator:
-    return stage.region("Inspector")
-
-
-def test_the_table_holds_the_engines_own_float32(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
+def opened(stage: Stage, run: str) -> Locator:
+    """The layer with its exact values."""
+    inspector = stage.at(run, STEP, "block")
     wait_for_values(stage)
-    position = prompt_length(stage, short_run) + STEP - 1
-    exact_values = block(stage, short_run, STEP, LAYER, position)
+    return inspector
+
+
+def drawing(stage: Stage) -> Locator:
+    return stage.region("Inspector").get_by_role("application", name=re.compile("^Arrow keys walk over the values"))
+
+
+def said(walk: Locator) -> str:
+    return str(walk.evaluate("e => document.getElementById(e.getAttribute('aria-describedby')).textContent"))
+
+
+def test_tables_are_the_engines_float32_for_any_row_and_layer(stage: Stage, short_run: str) -> None:
+    area = opened(stage, short_run)
+    exact_values = block(stage, short_run, STEP, LAYER, position(stage, short_run))
     for tensor in ("attn.scores", "attn.weights", "attn.q_rot", "resid_mid", "mlp.hidden", "cache.k"):
         exact = exact_values[tensor]
         expected = exact.T if exact.ndim == 2 else exact.reshape(-1, exact.shape[2] if exact.ndim == 3 else 8)
         shown = rows_of(stage, tensor)
         assert len(shown) == len(expected), tensor
         for texts, values in zip(shown, expected, strict=True):
-            assert len(texts) == len(values), tensor
             equal = [same(text, float(value)) for text, value in zip(texts, values, strict=True)]
             assert all(equal), (tensor, texts, values)
-
-
-def test_a_walk_by_keyboard_tells_each_value_and_how_it_was_made(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
-    wait_for_values(stage)
-    exact = block(stage, short_run, STEP, LAYER, prompt_length(stage, short_run) + STEP - 1)
-    walk = inspector(stage).get_by_role("application", name=WALK)
-    walk.focus()
-    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
-        stage.page.keyboard.press(key)
-    told = walk.evaluate("e => document.getElementById(e.getAttribute('aria-describedby')).textContent")
-    found = re.search(r"number (\d+) of 576; (\S+); as layer 12 left it", told)
-    assert found, told
-    assert int(found[1]) > 2
-    assert same(found[2], float(exact["resid_in"][int(found[1])]))
-    assert f"layer={LAYER}&" in stage.page.url, "the arrow keys are the cursor's while it walks"
-
-
-def hover_weight(stage: Stage, head: int) -> re.Match[str]:
-    """Point at a weight of a head, left of its strongest key's name; what the page says of it."""
-    area = inspector(stage)
-    name = area.get_by_role("button", name=re.compile(f"^Head {head} looks most at"))
-    box = name.bounding_box()
-    assert box is not None
-    stage.page.mouse.move(box["x"] - 14, box["y"] + box["height"] / 2)
-    stage.page.mouse.move(box["x"] - 16, box["y"] + box["height"] / 2)
-    value = area.get_by_text(re.compile(r"^weight \d\.\d+"))
-    expect(value).to_be_visible()
-    key = area.get_by_text(re.compile(r"^key at position \d+")).inner_text()
-    found = re.fullmatch(r"weight (\S+)\D+key at position (\d+).*", f"{value.inner_text()} {key}", re.DOTALL)
-    assert found, (value.inner_text(), key)
-    return found
-
-
-def test_a_weight_under_the_pointer_is_the_engines_and_a_click_opens_its_arithmetic(
-    stage: Stage, short_run: str
-) -> None:
-    opened(stage, short_run)
-    wait_for_values(stage)
-    exact = block(stage, short_run, STEP, LAYER, prompt_length(stage, short_run) + STEP - 1)
-    found = hover_weight(stage, 7)
-    key = int(found[2])
-    assert same(found[1], float(exact["attn.weights"][7, key]))
-    note = inspector(stage).get_by_text(re.compile(r"^softmax: exp")).inner_text()
-    score, largest, total = re.findall(rf"[\d.{MINUS}]*\d\.\d+", note)
-    scores = exact["attn.scores"][7]
-    assert same(score, float(scores[key]))
-    assert same(largest, float(scores.max()))
-    assert same(total, float(np.exp(scores - scores.max()).sum()))
-    stage.page.mouse.down()
-    stage.page.mouse.up()
-    stage.page.wait_for_url(re.compile(rf"head=7&query=\d+&key={key}&view=pair"))
-
-
-def test_the_change_of_each_half_is_measured_against_its_row(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
-    wait_for_values(stage)
-    exact = block(stage, short_run, STEP, LAYER, prompt_length(stage, short_run) + STEP - 1)
-    length = {name: float(np.linalg.norm(value)) for name, value in exact.items() if value.ndim == 1}
-    shown = inspector(stage).get_by_text("Attention changes the row by").inner_text()
-    attention, mlp = (int(share) for share in re.findall(r"by (\d+)\s%", shown))
+    length = {name: float(np.linalg.norm(value)) for name, value in exact_values.items() if value.ndim == 1}
+    changes = area.get_by_text("Attention changes the row by").inner_text()
+    attention, mlp = (int(share) for share in re.findall(r"by (\d+)\s%", changes))
     assert abs(attention - 100 * length["attn.change"] / length["resid_in"]) <= 0.5
     assert abs(mlp - 100 * length["mlp.change"] / length["resid_mid"]) <= 0.5
 
-
-def test_decode_reads_the_shelf_and_adds_one_column(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
-    there = prompt_length(stage, short_run) + STEP - 1
-    area = inspector(stage)
-    expect(area).to_contain_text(f"One query, {there + 1} keys")
-    expect(area).to_contain_text(f"{there} columns of K and V reused, 1 computed")
-    expect(area).to_contain_text(f"K: {there} read + 1 new")
-
-
-def test_any_row_of_prefill_can_be_picked(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
-    area = inspector(stage)
-    area.get_by_label("Row", exact=True).select_option("8")
-    rows = prompt_length(stage, short_run)
-    expect(area).to_contain_text(f"Prefill: {rows} rows go through layer {LAYER} at once")
-    expect(area).to_contain_text(f"number 9 of {rows}. It may read itself and the 8 before it; the 2 after it are")
-    expect(area).to_contain_text(f"[{rows} × 576]")
+    with stage.server.engine_asleep():
+        stage.button("Open the layer above").click()
+        expect(area.get_by_role("heading", level=2)).to_contain_text(f"Layer {LAYER + 1} of 30")
+        expect(area).to_contain_text("Dashed: the model is computing these values.")
     wait_for_values(stage)
-    exact = block(stage, short_run, 0, LAYER, 8)["attn.weights"]
+    above = block(stage, short_run, STEP, LAYER + 1, position(stage, short_run))
+    assert same(rows_of(stage, "resid_in")[0][0], float(above["resid_in"][0]))
+    area.get_by_label("Row", exact=True).select_option("8")
+    expect(area).to_contain_text("Prefill: 11 rows go through layer 14 at once")
+    wait_for_values(stage)
+    exact = block(stage, short_run, 0, LAYER + 1, 8)["attn.weights"]
     shown = rows_of(stage, "attn.weights")
     assert len(shown) == 9
     assert same(shown[1][8], float(exact[8, 1]))
 
 
-def test_layers_are_walked_with_buttons_and_each_has_its_own_values(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
-    area = inspector(stage)
-    area.get_by_role("button", name="Open the layer above").click()
-    stage.page.wait_for_url(f"**layer={LAYER + 1}&**")
-    expect(area.get_by_role("heading", name=re.compile(f"^Layer {LAYER + 1} "))).to_be_visible()
-    wait_for_values(stage)
-    exact = block(stage, short_run, STEP, LAYER + 1, prompt_length(stage, short_run) + STEP - 1)
-    assert same(rows_of(stage, "resid_in")[0][0], float(exact["resid_in"][0]))
-    stage.open(short_run, "#step=1&layer=0&view=block")
-    expect(area.get_by_role("button", name="Open the layer below")).to_be_disabled()
+def test_keys_and_pointer_tell_a_value_and_lead_to_its_arithmetic(stage: Stage, short_run: str) -> None:
+    area = opened(stage, short_run)
+    exact = block(stage, short_run, STEP, LAYER, position(stage, short_run))
+    walk = drawing(stage)
+    walk.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        stage.page.keyboard.press(key)
+    found = re.search(r"number (\d+) of 576; (\S+); as layer 12 left it", said(walk))
+    assert found
+    assert int(found[1]) > 2
+    assert same(found[2], float(exact["resid_in"][int(found[1])]))
+    assert f"layer={LAYER}&" in stage.page.url, "the arrow keys are the cursor's while it walks"
 
-
-def test_a_head_and_its_strongest_key_open_by_keyboard(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
-    area = inspector(stage)
-    area.get_by_role("button", name="Open head 3").press("Enter")
-    stage.page.wait_for_url(re.compile("head=3&.*view=head|head=3.*view=head"))
+    box = area.get_by_role("button", name=re.compile("^Head 7 looks most at")).bounding_box()
+    assert box is not None
+    for left in (14, 16):
+        stage.page.mouse.move(box["x"] - left, box["y"] + box["height"] / 2)
+    key = re.search(r"position (\d+)", area.get_by_text(re.compile(r"^key at position \d+")).inner_text())
+    weight = re.search(r"weight (\S+)", area.get_by_text(re.compile(r"^weight \d\.\d+")).inner_text())
+    assert key
+    assert weight
+    scores = exact["attn.scores"][7]
+    assert same(weight[1], float(exact["attn.weights"][7, int(key[1])]))
+    score, largest, total = re.findall(
+        r"[\d.\u2212]*\d\.\d+", area.get_by_text(re.compile("^softmax: exp")).inner_text()
+    )
+    assert same(score, float(scores[int(key[1])]))
+    assert same(largest, float(scores.max()))
+    assert same(total, float(np.exp(scores - scores.max()).sum()))
+    stage.page.mouse.down()
+    stage.page.mouse.up()
+    stage.page.wait_for_url(re.compile(rf"head=7&query=\d+&key={key[1]}&view=pair"))
     stage.page.keyboard.press("-")
-    strongest = area.get_by_role("button", name=re.compile("^Head 7 looks most at"))
-    name = strongest.get_attribute("aria-label") or ""
-    strongest.press("Enter")
-    stage.page.wait_for_url(re.compile(r"head=7&query=\d+&key=\d+&view=pair"))
-    query, key = (int(value) for value in re.findall(r"(?:query|key)=(\d+)", stage.page.url))
-    shown = re.search(r"weight ([\d.]+)", name)
-    assert shown
-    weights = stage.server.log(short_run)
-    assert abs(float(shown[1]) - weights.weight(LAYER, 7, query, key)) <= 0.01
-    row = [weights.weight(LAYER, 7, query, other) for other in range(query + 1)]
-    assert row[key] >= max(row) - 0.008
+    stage.page.keyboard.press("-")
+    area.get_by_role("button", name="Open head 3").press("Enter")
+    stage.page.wait_for_url(re.compile("head=3&.*view=head"))
 
 
-def test_while_the_model_loads_the_logs_weights_are_shown_and_said_to_be_that(
+def test_a_number_opens_to_the_weights_that_made_it(stage: Stage, short_run: str, complaints: Complaints) -> None:
+    area = opened(stage, short_run)
+    exact = block(stage, short_run, STEP, LAYER, position(stage, short_run))
+    shown, walk = area.get_by_role("region", name="The number opened"), drawing(stage)
+    for _ in range(80):
+        walk.press("PageDown")
+        if said(walk).startswith("Attention's change"):
+            break
+    walk.press("Enter")
+    expect(shown).to_contain_text("576 terms add up to")
+    row = answer(stage, short_run, f"weights?layer={LAYER}&of=attn.out&index=0")["row"]
+    by_head = (exact["attn.mixed"].reshape(-1) * row).reshape(exact["attn.mixed"].shape).sum(1)
+    heads = shown.get_by_role("list", name="What each head adds").get_by_role("listitem").all_inner_texts()
+    told = [number(text.split()[-1].replace("+", "").removeprefix(f"h{head}")) for head, text in enumerate(heads)]
+    np.testing.assert_allclose(told, by_head, rtol=0.01, atol=1e-4)
+    assert abs(sum(told) - exact["attn.change"][0]) < 0.01
+    shown.get_by_role("button", name="See all of W_O").click()
+    expect(shown.get_by_role("img", name=re.compile("^W_O: 576 rows of 576 weights"))).to_be_visible()
+    shown.get_by_role("button", name="Close").click()
+    expect(shown).to_be_hidden()
+
+    opened(stage, short_run)
+    stage.page.reload()
+    wait_for_values(stage)
+    walk.press("PageDown")
+    walk.press("Enter")
+    weight = float(answer(stage, short_run, f"weights?layer={LAYER}&of=attn.norm&index=0")["row"][0])
+    expect(shown).to_contain_text("the model computed")
+    numbers = [number(each) for each in shown.locator("td .number").all_inner_texts()]
+    assert any(abs(each - weight) <= 0.01 * abs(weight) for each in numbers)
+    shown.get_by_role("button", name=re.compile("^x, .*: open$")).press("Enter")
+    shown.get_by_role("button", name="Layer 12, which made it").click()
+    stage.page.wait_for_url(re.compile("layer=12&"))
+    complaints.allow("weights")
+    stage.page.route("**/weights?*", lambda route: route.abort())
+    stage.page.reload()
+    wait_for_values(stage)
+    walk.press("PageDown")
+    walk.press("Enter")
+    expect(shown).to_contain_text(re.compile("Its weights come|did not give its weights"))
+
+
+def test_the_devices_parts_add_up_to_the_engines_changes(stage: Stage, short_run: str) -> None:
+    area = opened(stage, short_run)
+    summary = stage.page.get_by_text("The same layer on two devices", exact=True)
+    summary.click()
+    fold = area.get_by_role("group").filter(has=summary)
+    place = f"step={STEP}&layer={LAYER}&position={position(stage, short_run)}"
+    exact_values = answer(stage, short_run, f"block?{place}")
+    for devices in (2, 3):
+        fold.get_by_role("button", name=f"{devices} devices").click()
+        held = fold.get_by_role("list", name="What each device holds").get_by_role("listitem")
+        expect(held).to_have_count(devices)
+        shards = answer(stage, short_run, f"shards?{place}&devices={devices}")
+        for half, name in (("attn", "Attention’s change"), ("mlp", "The MLP’s change")):
+            part = fold.get_by_role("region", name=name)
+            slider = part.get_by_role("slider")
+            at = int(slider.get_attribute("aria-valuenow") or "")
+            assert at == int(np.abs(exact_values[f"{half}.change"]).argmax())
+            shown = [number(each) for each in slider.locator(".number").all_inner_texts()]
+            change = exact_values[f"{half}.change"][at]
+            exact = [*shards[f"{half}.partials"][:, at], shards[f"{half}.sum"][at], change]
+            np.testing.assert_allclose(shown, exact, rtol=0.006, atol=1e-5)
+            assert abs(sum(exact[:devices]) - change) < 1e-4
+    part.locator("canvas").first.hover(position={"x": 2, "y": 2})
+    expect(part).to_contain_text("Number 0:")
+
+
+def test_while_the_model_loads_the_logs_weights_are_shown(
     new_page: Callable[..., Page], stage: Stage, short_run: str
 ) -> None:
     loading = {"state": "loading", "phase": "reading weights", "done": 1, "total": 2, "message": "Reading weights"}
-
-    def answer(route: Route) -> None:
-        route.fulfill(status=503, content_type="application/json", body=json.dumps(loading))
-
-    page = new_page()
-    page.route("**/readyz", answer)
+    page = new_page(**PHONE)
+    page.route(
+        "**/readyz", lambda route: route.fulfill(status=503, body=json.dumps(loading), content_type="application/json")
+    )
     early = Stage(page, stage.server)
-    opened(early, short_run)
-    expect(inspector(early)).to_contain_text("The exact values come from the model, which is not ready")
-    position = prompt_length(stage, short_run) + STEP - 1
-    log = stage.server.log(short_run)
-    expected = [log.weight(LAYER, 4, position, key) for key in range(position + 1)]
+    area = early.at(short_run, STEP, "block")
+    expect(area).to_contain_text("The exact values come from the model, which is not ready")
+    here, log = position(stage, short_run), stage.server.log(short_run)
+    expected = [log.weight(LAYER, 4, here, key) for key in range(here + 1)]
     shown = [row[4] for row in rows_of(early, "attn.weights")]
     assert all(same(text, value) for text, value in zip(shown, expected, strict=True)), (shown, expected)
-    expect(inspector(early).get_by_text("Attention changes the row by")).to_have_count(0)
-
-
-def test_on_a_phone_the_flow_goes_down_and_nothing_is_wider_than_the_page(
-    new_page: Callable[..., Page], stage: Stage, short_run: str
-) -> None:
-    phone = Stage(new_page(viewport={"width": 390, "height": 844}, has_touch=True), stage.server)
-    opened(phone, short_run)
-    phone.button("Inspector").click()
-    wait_for_values(phone)
-    assert phone.overflow() == 0
-    heads = [inspector(phone).get_by_role("button", name=f"Open head {head}", exact=True) for head in range(9)]
-    boxes = [head.bounding_box() for head in heads]
-    tops = [box["y"] for box in boxes if box]
+    heads = [area.get_by_role("button", name=f"Open head {head}", exact=True).bounding_box() for head in range(9)]
+    tops = [box["y"] for box in heads if box]
     assert len(tops) == 9
-    assert all(later - earlier >= 24 for earlier, later in itertools.pairwise(tops))
-
-
-def test_on_a_narrower_page_the_second_half_lies_under_the_first(stage: Stage, short_run: str) -> None:
-    for width in (1024, 1440):
-        stage.page.set_viewport_size({"width": width, "height": 900})
-        opened(stage, short_run)
-        names = inspector(stage).get_by_text(re.compile("^(Attention|MLP) half: "))
-        expect(names).to_have_count(2)
-        stage.rest()  # what is drawn has the width of the window that it was opened in
-        drawn = stage.page.get_by_role("application", name=WALK).bounding_box()
-        assert drawn is not None
-        assert drawn["height"] < 1000, f"{width}: a column of {drawn['height']} px"
-        tops = [name.bounding_box() for name in names.all()]
-        assert (abs(tops[0]["y"] - tops[1]["y"]) < 2) == (width == 1440)  # type: ignore[index]
-
-
-def test_the_drawing_never_has_values_of_another_layer_under_its_name(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
-    wait_for_values(stage)
-    with stage.server.engine_asleep():
-        stage.button("Open the layer above").click()
-        expect(inspector(stage).get_by_role("heading", level=2)).to_contain_text(f"Layer {LAYER + 1} of 30")
-        expect(inspector(stage)).to_contain_text("Dashed: the model is computing these values.")
-    wait_for_values(stage)
-    expect(inspector(stage)).to_contain_text("Point at any cell")
+    assert all(later - earlier >= 24 for earlier, later in itertools.pairwise(tops)), "on a phone the flow goes down"

@@ -8,7 +8,6 @@ import io
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,11 +23,20 @@ PLACE = f"#step={STEP}&layer={LAYER}&head={HEAD}&query={QUERY}&key={KEY}&view="
 PANELS = ["Model map", "Inspector", "Next token", "KV cache", "Time"]
 # The page's own width on paper and what a sheet of A4 has between its margins, in CSS pixels.
 SHEET_PX = 980
+COLOURS = """async (address) => {
+  const image = new Image();
+  image.src = address;
+  await image.decode();
+  const context = new OffscreenCanvas(image.naturalWidth, image.naturalHeight).getContext("2d");
+  context.drawImage(image, 0, 0);
+  return new Set(new Uint32Array(context.getImageData(0, 0, image.naturalWidth, image.naturalHeight).data.buffer)).size;
+}"""
+"""How many colours a picture has, as Chromium draws it."""
 
 
 def opened(stage: Stage, run: str, view: str = "head") -> Stage:
-    stage.open(run, PLACE + view)
-    stage.expect_step(STEP)
+    stage.show(run, PLACE + view).expect_step(STEP)
+    stage.expect_view(view)
     return stage
 
 
@@ -37,60 +45,31 @@ def table(download: Download) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def colours(page: Page, address: str) -> int:
-    """How many colours a picture has, as Chromium draws it."""
-    return int(
-        page.evaluate(
-            """async (address) => {
-                const image = new Image();
-                image.src = address;
-                await image.decode();
-                const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
-                const context = canvas.getContext("2d");
-                context.drawImage(image, 0, 0);
-                const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
-                return new Set(new Uint32Array(data.buffer)).size;
-            }""",
-            address,
-        )
-    )
-
-
-def test_each_panel_is_saved_as_a_picture(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run).rest()
-    place = f"step{STEP}-layer{LAYER}-head{HEAD}"
+def test_each_panel_is_saved_as_a_picture(
+    browser: Browser, new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    stage = opened(Stage(page, server), short_run).rest()
     for panel in PANELS:
         region = stage.region(panel).bounding_box()
         assert region is not None
         download = stage.save(panel, "PNG")
-        assert download.suggested_filename.startswith(f"kvscope-the-animal-didn-t-cross-the-street-becau-{place}-")
+        start = f"kvscope-the-animal-didn-t-cross-the-street-becau-step{STEP}-layer{LAYER}-head{HEAD}-"
+        assert download.suggested_filename.startswith(start)
         content = Path(download.path()).read_bytes()
         assert content.startswith(PNG_START), panel
         width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
         assert width >= 2 * region["width"], panel
         assert height >= 2 * region["height"] - 2, panel
-        data = f"data:image/png;base64,{base64.b64encode(content).decode()}"
-        assert colours(stage.page, data) > 20, panel
-
-
-def test_a_panel_is_saved_as_an_svg_that_opens(browser: Browser, stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
+        assert page.evaluate(COLOURS, f"data:image/png;base64,{base64.b64encode(content).decode()}") > 20, panel
     download = stage.save("Inspector", "SVG")
     assert download.suggested_filename.endswith("-head.svg")
-    source = Path(download.path()).read_text("utf-8")
-    page = browser.new_page(viewport={"width": 640, "height": 640})
-    try:
-        page.set_content(f"<body style='margin:0'>{source}</body>")
-        expect(page.get_by_role("heading", name=re.compile("^“.+” looks"))).to_be_visible()
-        expect(page.get_by_role("button", name="Save Inspector")).to_have_count(0)
-        assert page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
-    finally:
-        page.close()
-
-
-def test_the_picture_goes_to_the_clipboard(new_page: Callable[..., Page], server: Server, short_run: str) -> None:
-    page = new_page(permissions=["clipboard-read", "clipboard-write"])
-    stage = opened(Stage(page, server), short_run)
+    other = browser.new_page(viewport={"width": 640, "height": 640})
+    other.set_content(f"<body style='margin:0'>{Path(download.path()).read_text('utf-8')}</body>")
+    expect(other.get_by_role("heading", name=re.compile("^“.+” looks"))).to_be_visible()
+    expect(other.get_by_role("button", name="Save Inspector")).to_have_count(0)
+    assert other.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
+    other.close()
     stage.button("Save Time").click()
     menu = page.get_by_role("group", name="Save Time as")
     menu.get_by_role("button", name="Copy picture").click()
@@ -99,59 +78,40 @@ def test_the_picture_goes_to_the_clipboard(new_page: Callable[..., Page], server
     assert kinds == ["image/png"]
 
 
-def test_the_matrix_saved_is_the_logs(stage: Stage, short_run: str) -> None:
-    rows = table(opened(stage, short_run).save("Inspector", "CSV"))
+def test_tables_saved_are_the_logs_and_the_models_own(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run)
     log = stage.server.log(short_run)
     size = len(log.open["tokens"]) + STEP
+    rows = table(stage.save("Inspector", "CSV"))
     assert len(rows) == size
     for query, row in enumerate(rows):
         cells = [value for name, value in row.items() if re.match(r"\d+ ", name)]
         assert [cell != "" for cell in cells] == [key <= query for key in range(size)]
         assert float(cells[query]) == pytest.approx(log.weight(LAYER, HEAD, query, query), abs=1e-12)
-
-
-def test_a_dot_product_saved_is_the_models_own(stage: Stage, short_run: str) -> None:
+    candidates, logits = table(stage.save("Next token", "CSV")), log.logits(STEP)
+    assert [np.float32(row["logit"]) for row in candidates] == list(logits)
+    found = [float(row["probability_after_temperature"]) for row in candidates]
+    np.testing.assert_allclose(found, np.exp(logits.astype(float) - log.steps[STEP]["log_z"]), rtol=1e-3)
+    assert [int(row["id"]) for row in candidates if row["chosen"] == "1"] == [log.steps[STEP]["token"]["id"]]
+    used = [int(row["bytes_used"]) for row in table(stage.save("KV cache", "CSV"))]
+    assert used == [step["kv"]["bytes_used"] for step in log.steps]
+    times = [float(row["total_ms"]) for row in table(stage.save("Time", "CSV"))]
+    assert times == pytest.approx([step["ms"]["total"] for step in log.steps])
+    rows = table(stage.save("Model map", "CSV"))
+    assert len(rows) == log.open["model"]["layers"] * size
+    assert all(float(row["residual_length"]) > 0 for row in rows)
     with stage.page.expect_response("**/head?*") as answered:
-        opened(stage, short_run, "pair")
+        stage.page.reload()
     values = codec.tensors(answered.value.body())
+    opened(stage, short_run, "pair").rest()
     rows = table(stage.save("Inspector", "CSV"))
     q, k = values["q"][QUERY], values["k"][KEY]
-    np.testing.assert_array_equal(np.array([float(row["q"]) for row in rows], np.float32), q)
-    np.testing.assert_array_equal(np.array([float(row["k"]) for row in rows], np.float32), k)
-    assert sum(float(row["product"]) for row in rows) == pytest.approx(float(q.astype(float) @ k.astype(float)))
-
-
-def test_candidates_bytes_and_times_saved_are_the_logs(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run)
-    log = stage.server.log(short_run)
-
-    candidates = table(stage.save("Next token", "CSV"))
-    logits = log.logits(STEP)
-    assert [np.float32(row["logit"]) for row in candidates] == list(logits)
-    shares = np.exp(logits.astype(float) - log.steps[STEP]["log_z"])
-    found = [float(row["probability_after_temperature"]) for row in candidates]
-    np.testing.assert_allclose(found, shares, rtol=1e-3)
-    chosen = [int(row["id"]) for row in candidates if row["chosen"] == "1"]
-    assert chosen == [log.steps[STEP]["token"]["id"]]
-
-    def column(panel: str, name: str) -> list[Any]:
-        return [float(row[name]) for row in table(stage.save(panel, "CSV"))]
-
-    assert column("KV cache", "bytes_used") == [step["kv"]["bytes_used"] for step in log.steps]
-    assert column("Time", "total_ms") == pytest.approx([step["ms"]["total"] for step in log.steps])
-
-
-def test_the_map_saved_has_a_line_per_layer_and_position(stage: Stage, short_run: str) -> None:
-    rows = table(opened(stage, short_run).save("Model map", "CSV"))
-    log = stage.server.log(short_run)
-    assert len(rows) == log.open["model"]["layers"] * (len(log.open["tokens"]) + STEP)
-    assert all(float(row["residual_length"]) > 0 for row in rows)
-
-
-def test_every_view_has_values_to_save(stage: Stage, short_run: str) -> None:
+    np.testing.assert_allclose([float(row["q"]) for row in rows], q, atol=1e-5)
+    assert sum(float(row["product"]) for row in rows) == pytest.approx(
+        float(q.astype(float) @ k.astype(float)), abs=1e-4
+    )
     for view in ("model", "block", "tokens", "cache", "time"):
-        opened(stage, short_run, view).expect_view(view)
-        download = stage.save("Inspector", "CSV")
+        download = opened(stage, short_run, view).save("Inspector", "CSV")
         assert download.suggested_filename.endswith(f"-{view}.csv")
         assert len(table(download)) > 1, view
 
@@ -187,16 +147,12 @@ def test_paper_is_light_has_no_controls_and_clips_nothing(
     expect(stage.button("Try your own")).to_be_visible()
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080)])
-def test_large_type_is_larger_and_points_where_the_pointer_is(
-    new_page: Callable[..., Page], server: Server, short_run: str, width: int, height: int
-) -> None:
-    page = new_page(viewport={"width": width, "height": height})
-    stage = opened(Stage(page, server), short_run)
+def test_large_type_is_larger_and_points_where_the_pointer_is(stage: Stage, short_run: str) -> None:
+    page = opened(stage, short_run).page
+    page.set_viewport_size({"width": 1920, "height": 1080})
     heading = stage.region("Inspector").get_by_role("heading", level=2).first
     before = stage.rest() and heading.bounding_box()
     stage.button("Large type").click()
-    expect(stage.button("Large type")).to_have_attribute("aria-pressed", "true")
     after = stage.rest() and heading.bounding_box()
     assert before is not None
     assert after is not None
@@ -205,13 +161,10 @@ def test_large_type_is_larger_and_points_where_the_pointer_is(
     page.wait_for_url("**present=1*")
     page.reload()
     expect(stage.button("Large type")).to_have_attribute("aria-pressed", "true")
-
     stage.rest()
     box = stage.matrix.bounding_box()
     assert box is not None
     stage.matrix.hover(position={"x": box["width"] * 0.38, "y": box["height"] * 0.85})
-    note = stage.matrix.get_by_text(re.compile(r"^query \d+, key \d+$"))
-    expect(note).to_be_visible()
-    tooltip = note.bounding_box()
+    tooltip = stage.matrix.get_by_text(re.compile(r"^query \d+, key \d+$")).bounding_box()
     assert tooltip is not None
     assert abs(tooltip["x"] - (box["x"] + box["width"] * 0.38)) < 60

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,19 +14,8 @@ from tests.support.stage import Stage
 LONG = 256
 
 
-@pytest.fixture(scope="module")
-def tiny(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with a tiny model, soon back when it is killed."""
-    options = ("--service", "tests.support.tiny_service:load_service", "--model", "endless")
-    server = Server(tmp_path_factory.mktemp("faults"), *options, code=installed)
-    yield server
-    server.kill()
-
-
 @pytest.fixture
-def stage(new_page: Callable[..., Page], tiny: Server, complaints: Complaints) -> Stage:
-    complaints.allow("status of 409")  # the recorded run that the page begins with is of another model
-    tiny.wait_until_ready()
+def stage(new_page: Callable[..., Page], tiny: Server) -> Stage:
     return Stage(new_page(), tiny)
 
 

@@ -1,7 +1,8 @@
-"""Saving a run as a file and opening one, on the page: sizes that are told before, refusals in words, nothing lost."""
+"""A run as a file: saved from its link, opened from the disk where it asks nobody for anything, and taken back in."""
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +12,14 @@ import requests
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.complaints import Complaints
-from tests.support.runs import HOSTILE, LEVELS, PLACE, WORDS, export, share
-from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.runs import HOSTILE, LEVELS, PLACE, WORDS, export, note, share
+from tests.support.screens import VIEWS
 from tests.support.server import Server
-from tests.support.stage import Stage, expect_same_text, open_file, open_link
+from tests.support.stage import PNG_START, Stage, expect_same_text, open_file, open_link
 from tests.support.traffic import Asked
 
+IN_THE_FRAMES = ("head", "tokens", "cache", "time")
+"""Views whose table needs no exact values."""
 DROP = """([name, text]) => {
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File([text], name));
@@ -24,6 +27,19 @@ DROP = """([name, text]) => {
         document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
     }
 }"""
+
+
+@pytest.fixture(scope="session")
+def session(_server: Server, short_run: str) -> str:
+    """A shared run of 6 tokens, whose words are of a stranger."""
+    words = WORDS | {"title": f"</title></script>{HOSTILE}", "notes": [note(3, f"<!-- <script> -->{HOSTILE}", 13, 8)]}
+    return share(_server, short_run, **words).id
+
+
+@pytest.fixture(scope="session")
+def file(_server: Server, session: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a file."""
+    return export(_server, session, tmp_path_factory.mktemp("file"))
 
 
 @pytest.fixture(scope="session")
@@ -36,11 +52,76 @@ def opener(page: Page) -> Locator:
     return page.get_by_role("dialog", name="Open a saved run")
 
 
-def test_each_file_of_a_link_has_the_size_that_was_told(
-    new_page: Callable[..., Page], server: Server, whole: str
+def test_it_shows_what_the_link_shows_and_asks_for_nothing(
+    new_page: Callable[..., Page], server: Server, session: str, file: Path, complaints: Complaints
+) -> None:
+    """All that is in the frames; what only the model can give is a matter of the stored values."""
+    page = new_page(offline=True)
+    asked = Asked().listen(page)
+    mine = open_file(page, file, server)
+    mine.expect_step(3)
+    expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
+    expect(mine.region("Notes")).to_contain_text(HOSTILE)
+    assert page.locator("img, #page script").count() == 0
+    link = open_link(new_page(), server, session, PLACE + VIEWS[0])
+    for view in VIEWS:
+        for stage in (mine, link):
+            stage.look_at(PLACE + view)
+            stage.expect_view(view)
+            stage.rest()
+        for name in ("Model map", "Next token", "KV cache", "Time"):
+            # A wide view takes the place of some.
+            expect_same_text(mine.region(name), link.region(name))
+        expect_same_text(mine.answer, link.answer)
+        if view in IN_THE_FRAMES:
+            tables = [Path(stage.save("Inspector", "CSV").path()).read_text("utf-8") for stage in (mine, link)]
+            assert tables[0] == tables[1] != "", view
+        else:
+            expect(mine.region("Inspector")).to_contain_text("not stored")
+        assert page.url == file.as_uri() + PLACE + view
+    assert Path(mine.save("Next token", "PNG").path()).read_bytes().startswith(PNG_START)
+    for name in ("Run", "Try your own", "Share"):
+        expect(mine.button(name)).to_have_count(0)
+    expect(page.get_by_role("link", name="Open KVScope")).to_have_count(0)
+    page.keyboard.press("/")
+    page.get_by_role("button", name="Help").click()
+    expect(page.get_by_role("dialog", name="Help")).to_contain_text("Residual stream")
+    assert asked.urls == [file.as_uri()]
+    complaints.allow("Content Security Policy")
+    outcome = page.evaluate(f"fetch({server.url!r}, {{mode: 'no-cors'}}).then(() => 'sent', () => 'refused')")
+    assert outcome == "refused"
+
+
+def test_a_damaged_part_is_named_and_without_javascript_the_run_is_told(
+    new_page: Callable[..., Page], server: Server, session: str, file: Path, tmp_path: Path
+) -> None:
+    text = file.read_text("utf-8")
+    manifest = requests.get(f"{server.url}api/sessions/{session}", timeout=60).json()
+    seq = next(part["seq"] for part in manifest["parts"] if part["kind"] == "step" and part["seq"] > 6)
+    packed = re.search(rf'id="part-{seq}">([^<]+)<', text)
+    assert packed
+    bits = bytearray(base64.b64decode(packed[1]))
+    bits[len(bits) // 2] ^= 1
+    damaged = tmp_path / "damaged.html"
+    damaged.write_text(text.replace(packed[1], base64.b64encode(bits).decode()), "utf-8")
+    page = new_page()
+    page.goto(damaged.as_uri())
+    stage = Stage(page, server)
+    expect(stage.alert).to_contain_text(f"parts[{seq}]")
+    expect(stage.words.first).to_be_visible()
+    page = new_page(java_script_enabled=False)
+    for address in (file.as_uri(), f"{server.url}s/{session}", f"{server.url}embed/{session}"):
+        page.goto(address)
+        said = page.inner_text("body")
+        for words in ("The animal didn't cross the street", "far away to be", HOSTILE):
+            assert words in said
+
+
+def test_each_file_of_a_link_has_the_size_that_was_told_and_the_numbers_that_its_size_allows(
+    new_page: Callable[..., Page], server: Server, whole: str, session: str, tmp_path: Path
 ) -> None:
     page = new_page()
-    open_link(page, server, whole)
+    link = open_link(page, server, whole, PLACE + "pair")
     page.get_by_role("button", name="Save as file").click()
     files = page.get_by_role("dialog", name="Save this run as a file").get_by_role("list", name="Files")
     links = files.get_by_role("link")
@@ -53,122 +134,66 @@ def test_each_file_of_a_link_has_the_size_that_was_told(
         size = Path(download.value.path()).stat().st_size
         number, unit = re.split(r"\s", told.inner_text())
         assert float(number) * {"kB": 1e3, "MB": 1e6}[unit] == pytest.approx(size, rel=0.005)
-
-
-def test_what_is_not_stored_cannot_be_saved(new_page: Callable[..., Page], server: Server, short_run: str) -> None:
-    page = new_page()
-    open_link(page, server, share(server, short_run).id)
+    page.keyboard.press("Escape")
+    for level in LEVELS:
+        file = tmp_path / f"{level}.html"
+        file.write_bytes(requests.get(f"{server.url}api/sessions/{whole}.html?level={level}", timeout=60).content)
+        stage = open_file(new_page(), file, server, PLACE + "pair")
+        inspector = stage.region("Inspector")
+        if level == "attention":
+            expect(inspector).to_contain_text("not stored")
+        else:
+            expect(inspector.get_by_role("table").first).to_be_visible()
+            expect_same_text(inspector, link.region("Inspector"))
+        stage.look_at(PLACE + "block")
+        expect(inspector).to_contain_text("stored with this session")
+        missing = inspector.get_by_text("not stored")
+        expect(missing).to_have_count(0) if level == "block" else expect(missing.first).to_be_visible()
+    open_link(page, server, session)
     page.get_by_role("button", name="Save as file").click()
-    files = page.get_by_role("dialog", name="Save this run as a file").get_by_role("list", name="Files")
-    expect(files.get_by_role("link")).to_have_count(2)
+    expect(links).to_have_count(2)
     expect(files.get_by_text("not stored", exact=True)).to_have_count(2)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_file_shows_the_numbers_that_its_size_allows(
-    new_page: Callable[..., Page], server: Server, whole: str, tmp_path: Path, level: str
+def test_a_file_is_opened_has_a_link_again_and_loses_nothing(
+    new_page: Callable[..., Page], server: Server, short_run: str, tmp_path: Path
 ) -> None:
-    """Head and query·key with Q, K and V, the block with its values, and each the same as the link shows."""
-    file = tmp_path / f"{level}.html"
-    file.write_bytes(requests.get(f"{server.url}api/sessions/{whole}.html?level={level}", timeout=60).content)
-    page = new_page()
-    asked = Asked().listen(page)
-    stage, link = open_file(page, file, server, PLACE + "pair"), open_link(new_page(), server, whole, PLACE + "pair")
-    inspector = stage.region("Inspector")
-    if level == "attention":
-        expect(inspector).to_contain_text("not stored")
-    else:
-        expect(inspector).not_to_contain_text("not stored")
-        for shown in (inspector, link.region("Inspector")):
-            expect(shown.get_by_role("table").first).to_be_visible()
-        expect_same_text(inspector, link.region("Inspector"))
-    page.evaluate("hash => { location.hash = hash }", PLACE + "block")
-    expect(inspector).to_contain_text("stored with this session")
-    block = inspector.get_by_text("not stored")
-    expect(block).to_have_count(0) if level == "block" else expect(block.first).to_be_visible()
-    assert asked.urls == [file.as_uri() + PLACE + "pair"] or asked.urls == [file.as_uri()]
+    for kind in ("html", "safetensors"):
+        session = share(server, short_run, title=HOSTILE, open={"step": 2}).id
+        file = tmp_path / f"run.{kind}"
+        file.write_bytes(requests.get(f"{server.url}api/sessions/{session}.{kind}", timeout=60).content)
+        page = new_page()
+        stage = Stage(page, server).open(short_run, "#step=1")
+        stage.type_prompt("still being written")
+        stage.button("Open a file").click()
+        opener(page).get_by_label("File", exact=True).set_input_files(file)
+        expect(opener(page).get_by_label("Link", exact=True)).to_have_value(f"{server.url}s/{session}")
+        token = opener(page).get_by_label("Delete token", exact=True).input_value()
+        expect(stage.prompt).to_have_value("still being written")
+        opener(page).get_by_role("link", name="Open it").click()
+        stage.expect_step(2)
+        expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
+        headers = {"Authorization": f"Bearer {token}"}
+        assert requests.delete(f"{server.url}api/sessions/{session}", headers=headers, timeout=60).status_code == 204
 
 
-@pytest.mark.parametrize("kind", ["html", "safetensors"])
-def test_a_file_is_opened_and_has_a_link_again(
-    new_page: Callable[..., Page], server: Server, short_run: str, tmp_path: Path, kind: str
+def test_a_wrong_file_is_refused_in_words_and_one_on_its_way_can_be_cancelled(
+    stage: Stage, short_run: str, complaints: Complaints
 ) -> None:
-    session = share(server, short_run, title=HOSTILE, open={"step": 2}).id
-    file = tmp_path / f"run.{kind}"
-    file.write_bytes(requests.get(f"{server.url}api/sessions/{session}.{kind}", timeout=60).content)
-    page = new_page()
-    stage = Stage(page, server).open(short_run, "#step=1")
-    stage.type_prompt("still being written")
-    stage.button("Open a file").click()
-    opener(page).get_by_label("File", exact=True).set_input_files(file)
-    expect(opener(page).get_by_label("Link", exact=True)).to_have_value(f"{server.url}s/{session}")
-    token = opener(page).get_by_label("Delete token", exact=True).input_value()
-    # Nothing of what was there is lost before the viewer goes.
-    expect(page.get_by_label("Prompt", exact=True)).to_have_value("still being written")
-    opener(page).get_by_role("link", name="Open it").click()
-    stage.expect_step(2)
-    expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
-    answer = requests.delete(
-        f"{server.url}api/sessions/{session}", headers={"Authorization": f"Bearer {token}"}, timeout=60
-    )
-    assert answer.status_code == 204
-
-
-def test_a_file_is_opened_by_dropping_it_and_a_wrong_one_is_refused_in_words(
-    new_page: Callable[..., Page], server: Server, short_run: str, complaints: Complaints
-) -> None:
-    complaints.allow("status of 422")
-    page = new_page()
-    stage = Stage(page, server).open(short_run, "#step=1")
-    page.evaluate(DROP, ["<b>notes</b>.txt", "just a text"])
+    complaints.allow("status of 422|api/sessions")
+    page = stage.open(short_run, "#step=1").page
     problem = opener(page).get_by_role("alert")
-    expect(problem).to_contain_text("neither a page nor a safetensors file")
-    expect(problem).to_contain_text("Nothing was stored")
-    opener(page).get_by_role("button", name="Close").click()
-    page.evaluate(DROP, ["empty.html", ""])
-    expect(opener(page).get_by_role("alert")).to_contain_text("“empty.html” is empty.")
-    opener(page).get_by_role("button", name="Close").click()
-    stage.expect_step(1)
-    assert stage.run_id == short_run
-
-
-def test_progress_is_what_was_sent_and_can_be_cancelled(
-    new_page: Callable[..., Page], server: Server, short_run: str, tmp_path: Path, complaints: Complaints
-) -> None:
-    complaints.allow("api/sessions")
-    page = new_page()
-    stage = Stage(page, server).open(short_run, "#step=1")
+    for name, content, said in (
+        ("<b>notes</b>.txt", "just a text", "neither a page nor a safetensors file"),
+        ("empty.html", "", "“empty.html” is empty."),
+    ):
+        page.evaluate(DROP, [name, content])
+        expect(problem).to_contain_text(said)
+        opener(page).get_by_role("button", name="Close").click()
     page.route("**/api/sessions", lambda _: None)  # never answered
-    file = tmp_path / "run.html"
-    file.write_bytes(b"x" * 1000)
-    stage.button("Open a file").click()
-    opener(page).get_by_label("File", exact=True).set_input_files(file)
+    page.evaluate(DROP, ["run.html", "x" * 1000])
     expect(opener(page).get_by_role("progressbar", name="Sent")).to_be_visible()
     opener(page).get_by_role("button", name="Cancel").click()
     expect(opener(page).get_by_label("File", exact=True)).to_be_visible()
-    expect(opener(page).get_by_role("alert")).to_have_count(0)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_the_dialogs_break_no_rule(
-    new_page: Callable[..., Page],
-    server: Server,
-    short_run: str,
-    whole: str,
-    scheme: str,
-    screen: dict[str, object],
-    tmp_path: Path,
-) -> None:
-    page = new_page(**screen, color_scheme=scheme, reduced_motion="reduce")
-    stage = Stage(page, server).open(short_run, "#step=1")
-    stage.button("Open a file").click()
-    assert violations(page) == []
-    opener(page).get_by_label("File", exact=True).set_input_files(export(server, whole, tmp_path))
-    expect(opener(page).get_by_role("link", name="Open it")).to_be_focused()
-    assert violations(page) == []
-    open_link(page, server, whole)
-    page.get_by_role("button", name="Save as file").click()
-    expect(page.get_by_role("list", name="Files").get_by_role("link")).to_have_count(4)
-    assert violations(page) == []
-    assert stage.overflow() <= 0
+    expect(problem).to_have_count(0)
+    assert stage.run_id == short_run

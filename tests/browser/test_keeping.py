@@ -44,27 +44,26 @@ def ask_in_vain(stage: Stage) -> str:
     return busy
 
 
-def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn(stage: Stage, small: Server) -> None:
+def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn_or_leaves(
+    stage: Stage, small: Server, complaints: Complaints
+) -> None:
+    complaints.allow("status of 404")
     busy = ask_in_vain(stage)
     line = stage.page.locator("#in-line")
+    expect(line).to_contain_text("your run is next in line")
+    expect(line).to_contain_text("(estimated)")
+    line.get_by_role("button", name="Cancel").click()
+    expect(stage.alert).to_contain_text("Taken out of the line")
+    expect(line).to_have_count(0)
+    assert "kvscope_runs_waiting 0\n" in requests.get(f"{small.url}metrics", timeout=30).text
+    stop(small, busy)
+    small.wait_for_the_end(busy)
+    busy = ask_in_vain(stage)
     expect(line).to_contain_text("your run is next in line")
     stop(small, busy)
     expect(line).to_have_count(0)
     stage.expect_phase("done")
     expect(stage.words).to_have_count(3)
-
-
-def test_who_waits_can_leave_the_line(stage: Stage, small: Server, complaints: Complaints) -> None:
-    complaints.allow("status of 404")
-    busy = ask_in_vain(stage)
-    line = stage.page.locator("#in-line")
-    expect(line).to_contain_text("(estimated)")
-    line.get_by_role("button", name="Cancel").click()
-    expect(stage.alert).to_contain_text("Taken out of the line")
-    expect(line).to_have_count(0)
-    stop(small, busy)
-    small.wait_for_the_end(busy)
-    assert "kvscope_runs_waiting 0\n" in requests.get(f"{small.url}metrics", timeout=30).text
 
 
 def test_who_started_a_run_deletes_it_and_nobody_else_is_offered_to(

@@ -11,11 +11,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.complaints import Complaints
+from tests.support.screens import DESKTOP
 from tests.support.server import Server
 from tests.support.stage import Stage
-
-pytestmark = [pytest.mark.browser, pytest.mark.real]
 
 CONFIG = {
     "model_type": "llama",
@@ -57,146 +56,98 @@ def field(page: Page, name: str) -> Locator:
     return page.get_by_role("textbox", name=name, exact=True)
 
 
-def test_figures_are_those_of_the_formula_and_open_to_it(memory: Callable[..., Page]) -> None:
+def test_figures_open_to_their_formula_and_all_that_is_chosen_is_in_the_address(memory: Callable[..., Page]) -> None:
     page = memory()
-    for name, exact in {
-        "a token in one layer": 2 * 8 * 128 * 2,
-        "a request of 8,192 tokens": 2 * 32 * 8 * 128 * 2 * 8192,
-        "the batch of 8": 8 * 2 * 32 * 8 * 128 * 2 * 8192,
-        "weights": 2 * 8_030_261_248,
-        "room for cache": 80_000_000_000 - 2 * 8_030_261_248,
-    }.items():
-        expect(result(page, name).locator("summary").first).to_contain_text(f"{exact:,} B")
-    expect(verdict(page)).to_contain_text("It stops at 59 people with 8,192 tokens each.")
-    room = 80_000_000_000 - 2 * 8_030_261_248
-    assert room // (131_072 * 8192) == 59
     request = result(page, "a request of 8,192 tokens")
     request.locator("summary").first.click()
     request.get_by_role("button", name=re.compile("131,072")).click()
     line = request.locator(".working-line").last
     expect(line).to_have_text(re.compile(r"131,072\s*B/token\s*=\s*2\s*×\s*32\s*layers\s*×\s*8\s*KV heads\s*×\s*128"))
-
-
-def test_what_is_an_estimate_says_so(memory: Callable[..., Page]) -> None:
-    page = memory()
-    speed = page.get_by_role("region", name="Speed")
-    expect(speed.get_by_text("estimated", exact=True)).to_have_count(3)
-    read = 2 * (8_030_261_248 - 128_256 * 4096) + 8 * 1_073_741_824
-    expect(result(page, "time per token").locator("summary")).to_contain_text(f"{1000 * read / 3.35e12:.1f}")
-
-
-def test_all_that_is_chosen_is_in_the_address_and_comes_back(memory: Callable[..., Page]) -> None:
-    page = memory()
+    field(page, "People at once").focus()
+    page.keyboard.press("ArrowUp")
+    expect(result(page, "the batch of 9")).to_be_visible()
+    slider = page.get_by_role("slider", name="Tokens each")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(field(page, "Tokens each")).to_have_value(f"{round(2 ** (103 / 8)):,}")
     page.get_by_role("combobox", name="Model").select_option("Qwen2.5-72B")
-    field(page, "Tokens each").fill("131072")
-    field(page, "People at once").fill("1")
-    field(page, "Number of GPUs").fill("4")
+    for name, value in (("Tokens each", "131072"), ("People at once", "1"), ("Number of GPUs", "4")):
+        field(page, name).fill(value)
     page.get_by_role("combobox", name="GPU", exact=True).select_option("H200 SXM")
     page.get_by_role("combobox", name="Cache dtype").select_option("int4, a scale per 32")
     field(page, "Shared prefix, tokens").fill("100")
+    expect(page.get_by_role("form", name="What is asked").get_by_text("saves nothing for one person")).to_be_visible()
     whole = f"{80 * 2 * 8 * (128 // 2 + 128 // 32 * 2) * 131_072:,} B"
     request = result(page, "a request of 131,072 tokens").locator("summary").first
     expect(request).to_contain_text(whole)
     page.wait_for_url(re.compile("prefix=100"))
     said = {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
-    assert said == {
-        "model": "qwen2.5-72b",
-        "context": "131072",
-        "requests": "1",
-        "gpus": "4",
-        "gpu": "h200",
-        "cache": "int4-32",
-        "prefix": "100",
-    }
+    chosen = {"model": "qwen2.5-72b", "gpus": "4", "gpu": "h200", "cache": "int4-32"}
+    assert said == chosen | {"context": "131072", "requests": "1", "prefix": "100"}
     page.reload()
     expect(request).to_contain_text(whole)
-    expect(field(page, "Tokens each")).to_have_value("131,072")
+    page.get_by_role("button", name="Share, print").click()
+    expect(page.get_by_role("textbox", name="Link")).to_have_value(page.url)
+    pasted = page.get_by_role("textbox", name="Text to paste into a page")
+    expect(pasted).to_have_value(re.compile("embed/memory.*gpu=h200"))
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Reset").click()
     page.wait_for_url(re.compile(r"/memory$"))
     expect(verdict(page)).to_contain_text("59 people")
 
 
-def test_a_prefix_that_nobody_shares_says_that_it_saves_nothing(memory: Callable[..., Page]) -> None:
-    page = memory()
-    said = page.get_by_role("form", name="What is asked").get_by_text("saves nothing for one person")
-    field(page, "Shared prefix, tokens").fill("100")
-    expect(said).to_have_count(0)
-    field(page, "People at once").fill("1")
-    expect(said).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    ("name", "typed", "said"),
-    [
-        ("Tokens each", "abc", "“abc” is not a whole number"),
-        ("Tokens each", "NaN", "“NaN” is not a whole number"),
-        ("Tokens each", "", "The context: is empty"),
-        ("Tokens each", "1000000000000", "at most 100,000,000 can be counted with"),
-        ("People at once", "0", "it must be at least 1"),
-        ("Number of GPUs", "1.5", "“1.5” is not a whole number"),
-        ("Shared prefix, tokens", "9000", "longer than the context of 8192"),
-    ],
-)
 def test_what_cannot_be_counted_is_said_at_its_field_and_the_rest_stays(
-    memory: Callable[..., Page], name: str, typed: str, said: str
+    memory: Callable[..., Page], complaints: Complaints
 ) -> None:
     page = memory()
     before = verdict(page).inner_text()
-    field(page, name).fill(typed)
-    expect(page.get_by_role("alert")).to_contain_text(said)
-    expect(field(page, name)).to_have_attribute("aria-invalid", "true")
-    expect(field(page, name)).to_have_value(typed)
-    assert verdict(page).inner_text() == before
-    field(page, name).fill("16")
-    expect(page.get_by_role("alert")).to_have_count(0)
+    for name, typed, said, good in (
+        ("Tokens each", "abc", "“abc” is not a whole number", "8192"),
+        ("Tokens each", "", "The context: is empty", "8192"),
+        ("People at once", "0", "it must be at least 1", "8"),
+        ("Shared prefix, tokens", "9000", "longer than the context of 8192", "0"),
+    ):
+        field(page, name).fill(typed)
+        expect(page.get_by_role("alert")).to_contain_text(said)
+        expect(field(page, name)).to_have_attribute("aria-invalid", "true")
+        expect(field(page, name)).to_have_value(typed)
+        assert verdict(page).inner_text() == before
+        field(page, name).fill(good)
+        expect(page.get_by_role("alert")).to_have_count(0)
+    complaints.allow("404")
+    for search, said in (
+        ("model=%3Cimg%20src=x%20onerror=alert(1)%3E&context=1e12", "There is no “<img src=x onerror=alert(1)>” here"),
+        ("run=0000000000000000", "There is no run"),
+    ):
+        page.goto(page.url.partition("?")[0] + f"?{search}")
+        expect(page.get_by_role("alert")).to_contain_text(said)
+        expect(verdict(page)).to_contain_text("59 people")
 
 
-def test_a_link_that_cannot_be_taken_says_why_over_what_there_is_at_first(memory: Callable[..., Page]) -> None:
-    page = memory("memory?model=%3Cimg%20src=x%20onerror=alert(1)%3E&context=1e12")
-    expect(page.get_by_role("alert")).to_contain_text("There is no “<img src=x onerror=alert(1)>” here")
-    expect(verdict(page)).to_contain_text("59 people")
-
-
-def test_a_pasted_config_is_understood_and_kept_by_the_fields_that_matter(memory: Callable[..., Page]) -> None:
+def test_a_pasted_config_is_understood_kept_or_refused_in_words(memory: Callable[..., Page]) -> None:
     page = memory()
+    before = verdict(page).inner_text()
     page.get_by_text("Another model: paste its config.json").click()
     box = page.get_by_role("textbox", name="config.json, as Hugging Face has it")
+    for config, said in (
+        ("{", "This is not JSON"),
+        (json.dumps({**CONFIG, "hidden_size": "<b>512</b>"}), "<b>512</b>"),
+    ):
+        box.fill(config)
+        expect(page.get_by_role("alert")).to_contain_text(said)
+        assert verdict(page).inner_text() == before
     box.fill(json.dumps(CONFIG))
     expect(page.get_by_text("Understood:")).to_be_visible()
-    expect(result(page, "a token").nth(1).locator("summary")).to_contain_text(f"{2 * 4 * 2 * 64 * 2:,} B")
+    a_token = result(page, "a token").nth(1).locator("summary")
+    expect(a_token).to_contain_text(f"{2 * 4 * 2 * 64 * 2:,} B")
     page.wait_for_url(re.compile("config="))
     kept = json.loads(parse_qs(urlsplit(page.url).query)["config"][0])
     assert kept == {name: value for name, value in CONFIG.items() if name not in ("torch_dtype", "bos_token_id")}
     page.reload()
-    expect(result(page, "a token").nth(1).locator("summary")).to_contain_text("2,048 B")
+    expect(a_token).to_contain_text("2,048 B")
     page.get_by_role("combobox", name="Model").select_option("GPT-2")
-    expect(result(page, "a token").nth(1).locator("summary")).to_contain_text("36,864 B")
-    page.wait_for_url(re.compile("model=gpt2"))
-    assert "config=" not in page.url
-
-
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ("{", "This is not JSON"),
-        ("[1]", "not an object"),
-        ('{"hidden_size": 64}', "num_hidden_layers, which Llama has, is missing"),
-        (json.dumps({**CONFIG, "num_key_value_heads": 3}), "does not divide the 8 query heads"),
-        (json.dumps({**CONFIG, "num_hidden_layers": 10**12}), "can be counted with"),
-        (json.dumps({**CONFIG, "hidden_size": "<b>512</b>"}), "<b>512</b>"),
-        (json.dumps({"model_type": "mamba", "state_size": 16}), "mamba"),
-    ],
-)
-def test_a_config_that_cannot_be_read_says_why_and_the_model_stays(
-    memory: Callable[..., Page], config: str, said: str
-) -> None:
-    page = memory()
-    before = verdict(page).inner_text()
-    page.get_by_text("Another model: paste its config.json").click()
-    page.get_by_role("textbox", name="config.json, as Hugging Face has it").fill(config)
-    expect(page.get_by_role("alert")).to_contain_text(said)
-    assert verdict(page).inner_text() == before
-    assert "config=" not in page.url
+    expect(a_token).to_contain_text("36,864 B")
+    page.wait_for_url(re.compile("model=gpt2$"))
 
 
 def short(value: float) -> str:
@@ -252,7 +203,7 @@ def test_charts_are_drawn_when_they_come_into_sight_and_can_be_handled(
 
 
 def test_the_machine_is_measured_but_not_while_a_run_goes_on(
-    memory: Callable[..., Page], server: Server, complaints: Any
+    memory: Callable[..., Page], server: Server, complaints: Complaints
 ) -> None:
     page = memory()
     measure = page.get_by_role("button", name="Measure this machine")
@@ -271,71 +222,18 @@ def test_the_machine_is_measured_but_not_while_a_run_goes_on(
     expect(page.get_by_role("figure", name="Roofline")).to_contain_text("this machine, measured")
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_no_rule_is_broken_and_nothing_scrolls_sideways(
-    memory: Callable[..., Page], scheme: str, screen: dict[str, Any]
-) -> None:
-    for address in ("memory", "memory?model=llama-3-70b&requests=500&prefix=5&config=%7B"):
-        page = memory(address, **screen, color_scheme=scheme)
-        charts(page)
-        for summary in page.locator("details.opened > summary").all():
-            summary.click()
-        assert violations(page) == [], address
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
-
-
-def test_the_keyboard_changes_a_number_and_opens_a_result(memory: Callable[..., Page]) -> None:
-    page = memory()
-    field(page, "People at once").focus()
-    page.keyboard.press("ArrowUp")
-    expect(result(page, "the batch of 9")).to_be_visible()
-    slider = page.get_by_role("slider", name="Tokens each")
-    slider.focus()
-    page.keyboard.press("ArrowLeft")
-    expect(field(page, "Tokens each")).to_have_value(f"{round(2 ** (103 / 8)):,}")
-    summary = result(page, "the batch of 9").locator("summary").first
-    summary.focus()
-    page.keyboard.press("Enter")
-    expect(result(page, "the batch of 9").locator(".working-line")).to_be_visible()
-
-
-def test_the_stage_leads_to_the_memory_of_its_run_and_back(
+def test_the_stage_leads_to_the_memory_of_its_run_whose_steps_come_as_they_are_made(
     memory: Callable[..., Page], server: Server, short_run: str
 ) -> None:
-    page = memory()
-    stage = Stage(page, server)
-    stage.open(short_run)
-    page.get_by_role("link", name="Memory").click()
-    page.wait_for_url(re.compile(rf"/memory\?run={short_run}"))
-    expect(page.get_by_role("region", name="Roofline")).to_contain_text("6 steps of the run")
-    page.get_by_role("link", name="the same vectors as on the Stage").click()
-    page.wait_for_url(re.compile(rf"run={short_run}"))
-
-
-def test_steps_of_a_run_that_goes_on_come_as_they_are_made(memory: Callable[..., Page], server: Server) -> None:
-    run = server.start_run("Once upon a time", max_new_tokens=40)
+    run = server.start_run("Once upon a time", max_new_tokens=16)
     with server.engine_asleep():
         page = memory(f"memory?run={run}")
         roofline = page.get_by_role("region", name="Roofline")
         expect(roofline).to_contain_text("still going on")
-    expect(roofline).to_contain_text("40 steps of the run", timeout=60_000)
-    expect(roofline).not_to_contain_text("still going on")
-
-
-def test_a_link_and_an_embed_have_what_was_chosen(memory: Callable[..., Page], server: Server) -> None:
-    page = memory("memory?gpus=2")
-    page.get_by_role("button", name="Share, print").click()
-    expect(page.get_by_role("textbox", name="Link")).to_have_value(f"{server.url}memory?gpus=2")
-    expect(page.get_by_role("textbox", name="Text to paste into a page")).to_have_value(
-        re.compile(re.escape(f"{server.url}embed/memory?gpus=2"))
-    )
-
-
-def test_a_run_that_there_is_not_is_told_and_nothing_else_is_missing(
-    memory: Callable[..., Page], complaints: Any
-) -> None:
-    page = memory("memory?run=0000000000000000")
-    expect(page.get_by_role("alert")).to_contain_text("There is no run")
-    expect(verdict(page)).to_contain_text("59 people")
-    complaints.allow("404")
+    expect(roofline).to_contain_text("16 steps of the run", timeout=60_000)
+    Stage(page, server).open(short_run)
+    page.get_by_role("link", name="Memory").click()
+    page.wait_for_url(re.compile(rf"/memory\?run={short_run}"))
+    expect(roofline).to_contain_text("6 steps of the run")
+    page.get_by_role("link", name="the same vectors as on the Stage").click()
+    page.wait_for_url(re.compile(rf"run={short_run}"))

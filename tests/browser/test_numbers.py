@@ -12,7 +12,7 @@ from tests.support.server import Server
 from tools.faults.numbers import HUNG_S, Mutant, Silences, brought, silence_of, taken
 
 
-@pytest.mark.parametrize(("kind", "count"), [("run", 5), ("workload", 3)])
+@pytest.mark.parametrize(("kind", "count"), [("run", 3), ("workload", 2)])
 def test_a_page_with_an_extreme_value_answers(
     server: Server, new_page: Callable[..., Page], kind: str, count: int
 ) -> None:

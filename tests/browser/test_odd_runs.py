@@ -6,12 +6,12 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.support import tiny_files as tiny
 from tests.support.complaints import Complaints
@@ -146,13 +146,11 @@ def look(stage: Stage, odd: Odd, view: str, step: int) -> Locator:
     return inspector
 
 
-@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("odd", RUNS, indirect=True)
-def test_an_odd_run_is_whole_in_every_view(new_page: Callable[..., Page], odd: Odd, screen: dict[str, Any]) -> None:
-    stage = Stage(new_page(**screen, reduced_motion="reduce"), odd.server)
-    steps = {0, odd.last} if screen is DESKTOP else {odd.last}
-    for view in VIEWS:
-        for step in sorted(steps):
+def test_an_odd_run_is_whole_in_every_view(new_page: Callable[..., Page], odd: Odd) -> None:
+    for screen, steps in ((DESKTOP, {0, odd.last}), (PHONE, {odd.last})):
+        stage = Stage(new_page(**screen, reduced_motion="reduce"), odd.server)
+        for view, step in product(VIEWS if screen is DESKTOP else ("block", "pair", "tokens"), sorted(steps)):
             look(stage, odd, view, step)
             place = f"{view}, step {step}"
             assert stage.overflow() <= 0, place
@@ -162,31 +160,21 @@ def test_an_odd_run_is_whole_in_every_view(new_page: Callable[..., Page], odd: O
             assert stage.page.locator("#page img, #page script, [onerror]").count() == 0, place
 
 
-def test_one_layer_and_one_head_are_named_as_one(new_page: Callable[..., Page], odd_words: Odd) -> None:
-    stage = Stage(new_page(), odd_words.server)
-    inspector = look(stage, odd_words, "block", 3)
-    expect(stage.page.get_by_role("group", name="Model", exact=True)).to_contain_text("1 layer · 1 head / 1 KV")
-    expect(inspector).to_contain_text("once: there is one head")
-    expect(inspector.get_by_role("heading", level=2)).to_contain_text("Layer 0 of 1")
+def test_one_of_everything_is_walked_without_going_anywhere(
+    new_page: Callable[..., Page], one_of_everything: Odd
+) -> None:
+    stage = Stage(new_page(), one_of_everything.server)
+    inspector = look(stage, one_of_everything, "block", 0)
     for neighbour in inspector.get_by_role("group", name="Layer", exact=True).get_by_role("button").all():
         expect(neighbour).to_be_disabled()
-    expect(stage.map).to_be_visible()
     stage.map.press("ArrowUp")
     stage.map.press("ArrowRight")
     stage.page.wait_for_url(re.compile("layer=0&head=0"))
-
-
-def test_one_token_reads_itself_and_says_so(new_page: Callable[..., Page], one_token: Odd) -> None:
-    stage = Stage(new_page(), one_token.server)
-    expect(look(stage, one_token, "pair", 0)).to_contain_text("“Hello” takes everything from itself")
-    expect(look(stage, one_token, "block", 0)).to_contain_text("It may read only itself")
-    expect(look(stage, one_token, "cache", 0)).to_contain_text("Prefill writes K and V of 1 token into the cache")
-    expect(look(stage, one_token, "time", 0)).to_contain_text("Decode has not begun")
     expect(stage.slider).to_have_attribute("max", "0")
     for name in ("Next step", "Previous step", "Play"):
         stage.button(name).click()
         stage.expect_phase("done")
-    expect(stage.page.get_by_text("Nothing stands out yet")).to_be_visible()
+    expect(look(stage, one_of_everything, "time", 0)).to_contain_text("Decode has not begun")
 
 
 def test_the_last_of_512_positions_can_be_read_term_by_term(new_page: Callable[..., Page], full_length: Odd) -> None:
@@ -244,20 +232,11 @@ def test_odd_tokens_stay_text_and_keep_their_place(new_page: Callable[..., Page]
     assert [row[-1].strip() for row in fed] == [str(token["id"]) for token in prompt]
     family = [row[1].strip() for row in fed if row[1].strip().startswith("\\x")]
     assert bytes(int(name[2:], 16) for name in family).decode() == FAMILY
-
-
-def test_a_token_of_200_characters_is_cut_where_it_is_small(new_page: Callable[..., Page], odd_words: Odd) -> None:
-    stage = Stage(new_page(), odd_words.server)
-    look(stage, odd_words, "tokens", 2)
-    stage.button("Tokens").click()
     word = stage.page.get_by_title(re.compile("given by this branch"))
-    expect(word).to_contain_text("xxxxxxxxxxxxxxx…")
     expect(word).to_have_attribute("title", re.compile(f"^{LONG_WORD} "))
     box = word.bounding_box()
     assert box is not None
-    assert box["width"] < 240
-    reason = "because this branch was given it"
-    expect(stage.region("Inspector").get_by_role("heading", level=2)).to_contain_text(reason)
+    assert box["width"] < 240, "a token of 200 characters is cut where it is small"
 
 
 def growing(stage: Stage, view: str, new_tokens: int) -> str:
@@ -278,12 +257,9 @@ def whole(stage: Stage, run: str) -> int:
     return len(log.steps)
 
 
-@pytest.mark.parametrize("view", ["block", "cache"])
-def test_a_connection_dropped_in_a_wide_view_comes_back_to_all_of_it(
-    stage: Stage, complaints: Complaints, view: str
-) -> None:
+def test_a_connection_dropped_in_a_wide_view_comes_back_to_all_of_it(stage: Stage, complaints: Complaints) -> None:
     complaints.allow(r"ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED|WebSocket connection to|dynamically imported")
-    run = growing(stage, view, 40)
+    run = growing(stage, "block", 40)
     stage.page.context.set_offline(True)
     stage.button("Next step").click()
     stage.slider.fill("1")
@@ -369,48 +345,3 @@ def test_a_canvas_the_browser_has_lost_is_drawn_again(stage: Stage, short_run: s
             assert canvas.evaluate(picture) == painted, view
             drawn += 1
     assert drawn > len(VIEWS)  # the map, and what the views draw themselves
-
-
-def branch_buttons(stage: Stage) -> Locator:
-    return stage.region("Inspector").get_by_role("button", name=re.compile("^Branch"))
-
-
-def test_no_second_branch_starts_while_one_is_starting(stage: Stage, short_run: str) -> None:
-    inspector = look(stage, Odd(stage.server, short_run), "tokens", 2)
-    held: list[Route] = []
-    stage.page.route("**/fork", lambda route: held.append(route))
-    branch_buttons(stage).nth(0).click()
-    expect(stage.region("Branches")).to_contain_text("Starting a branch with")
-    for button in branch_buttons(stage).all()[:3]:
-        button.click(force=True)
-        button.press("Enter")
-    stage.region("Model map").get_by_role("application").press("ArrowUp")
-    stage.still()
-    assert len(held) == 1
-    expect(inspector).to_be_visible()
-    held[0].continue_()
-    expect(stage.region("Branches")).to_contain_text("A branch:")
-    assert len(held) == 1
-
-
-def test_a_branch_left_while_it_was_starting_is_in_the_tree(stage: Stage, short_run: str, sampled_run: str) -> None:
-    """Another run is opened before the branch has come: it is not opened over that, and not lost."""
-    odd = Odd(stage.server, short_run)
-    look(stage, odd, "tokens", 2)
-    held: list[Route] = []
-    stage.page.route("**/fork", lambda route: held.append(route))
-    branch_buttons(stage).nth(1).click()
-    expect(stage.region("Branches")).to_contain_text("Starting a branch with")
-    stage.page.evaluate("([run]) => history.pushState(null, '', `/?run=${run}#step=1`)", [sampled_run])
-    stage.page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
-    expect(stage.page.locator(f"html[data-run='{sampled_run}']")).to_be_attached()
-    with stage.page.expect_response("**/fork") as answer:
-        held[0].continue_()
-    fork = answer.value.json()["id"]
-    stage.rest()
-    assert stage.run_id == sampled_run
-    expect(stage.region("Branches")).to_have_count(0)
-    look(stage, odd, "tokens", 2)
-    token = stage.server.log(fork).steps[2]["token"]["text"].strip()
-    row = stage.region("Branches").get_by_role("button", name=re.compile(f"given “{re.escape(token)}”"))
-    expect(row).to_have_count(1)

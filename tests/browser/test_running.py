@@ -1,13 +1,16 @@
-"""Own prompts, live: started, paused, stepped, stopped."""
+"""Own prompts, live: typed, refused, started, paused, stepped, stopped, and what is shown while one goes through."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Page, Route, expect
 
-from tests.support.screens import SCHEMES, violations
+from tests.support.complaints import Complaints
+from tests.support.screens import PHONE
+from tests.support.server import Server
 from tests.support.stage import Stage
 from tests.support.waiting import eventually
 
@@ -15,25 +18,163 @@ LONG = 200
 """New tokens of a run that is still being generated when the test is through with it."""
 PROMPT = " ".join(["It was the best of times, it was the worst of times,"] * 20)
 """Goes through the model in several passes."""
+BEGINNING = "The old lighthouse keeper walked along the cliff every evening, and he always carried a lamp."
 
 
-def test_a_typed_prompt_is_run_and_plays_to_its_end_without_another_touch(stage: Stage) -> None:
+def test_what_cannot_be_run_is_named_with_its_limit_and_kept(stage: Stage, complaints: Complaints) -> None:
+    complaints.allow("status of 413")  # only the server can count tokens
     stage.open()
-    run = stage.run("The capital of France is", 4)
-    stage.expect_phase("running")
+    shown, form = stage.run_id, stage.page.get_by_role("form", name="New run")
+    for prompt, said in (
+        ("", "prompt is empty"),
+        ("x" * 8193, "prompt, limit 8192"),
+        ("one two " * 300, "prompt, limit 512"),
+    ):
+        stage.type_prompt(prompt)
+        stage.button("Run").click()
+        expect(stage.alert).to_contain_text(said)
+        expect(stage.prompt).to_have_value(prompt)
+    stage.type_prompt("Keep me")
+    for label, field, value, good in (
+        ("temperature", "temperature", "0", "1"),
+        ("new tokens", "max_new", "99999", "2"),
+    ):
+        stage.set_number(label, value)
+        stage.button("Run").click()
+        expect(stage.alert).to_contain_text(field)
+        expect(stage.alert).to_contain_text("limit ")
+        expect(form.get_by_label(label)).to_have_value(value)
+        stage.set_number(label, good)
+    expect(stage.prompt).to_have_value("Keep me")
+    assert stage.run_id == shown
+    stage.set_number("temperature", 0.5)
+    expect(form.get_by_label("choose")).to_have_value("sample")
+    prompt = "one\ntwo\nthree"
+    stage.type_prompt(prompt)
+    stage.button("Run").hover()  # once it stands still: the field above it grows with its lines
+    stage.button("Run").click(delay=80)
+    expect(stage.page.locator(f"html:not([data-run='{shown}'])")).to_be_attached()
+    stage.skip_to_the_end()
+    opened = stage.server.log(stage.run_id).open
+    assert (opened["prompt"], opened["sampling"]["strategy"], opened["sampling"]["temperature"]) == (
+        prompt,
+        "sample",
+        0.5,
+    )
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["<img src=x onerror=alert(1)><b>bold</b> {{7*7}} <script>alert(1)</script>", "שלום \u202e 👩‍👩‍👧‍👦 é\u200b\tx"],
+)
+def test_a_prompt_is_never_markup(stage: Stage, prompt: str) -> None:
+    stage.open()
+    run = stage.run(prompt, 2)
     stage.expect_phase("done")
-    log = stage.server.log(run)
-    assert log.open["prompt"] == "The capital of France is"
-    expect(stage.words).to_have_count(4)
-    for chip, step in zip(stage.words.all(), log.steps, strict=True):
-        expect(chip).to_contain_text(step["token"]["text"].strip())
-    stage.expect_step(3)
+    assert stage.page.locator("img, #page script, .timeline b, .matrix b, [onerror]").count() == 0
+    assert stage.server.log(run).open["prompt"] == prompt
+    shown = stage.page.get_by_role("group", name="Prompt, ").inner_text()
+    assert not set("\u202e\u200b\t") & set(shown)
+    assert stage.overflow() <= 0
+    stage.ask()
+    expect(stage.prompt).to_have_value(prompt)
 
 
-def test_the_newest_token_of_a_live_run_is_in_sight(stage: Stage) -> None:
+def test_the_prompt_is_cut_into_tokens_as_it_is_typed(stage: Stage, short_run: str, complaints: Complaints) -> None:
+    stage.open(short_run, "#step=1&view=head")
+    stage.ask()
+    region = stage.region("The prompt as tokens")
+    said, tokens = region.get_by_role("status"), region.get_by_role("button")
+
+    def texts() -> list[str]:
+        return [each.split("\n")[0] for each in tokens.all_inner_texts()]
+
+    stage.prompt.fill("Antidisestablishmentarianism  cats\nשלום")
+    expect(said).to_have_text("13 tokens, each with its id. Press one for what was learned of it.")
+    pieces = ["Ant", "idis", "establish", "ment", "arianism", "·", "·cats", "⏎", "ש", "ל", "ו", "\\xD7", "\\x9D"]
+    assert texts() == pieces
+    stage.page.get_by_label("chat").check()
+    expect(said).to_contain_text("with the chat template")
+    stage.page.get_by_label("chat").uncheck()
+    stage.prompt.fill("a b " * 2048)
+    expect(tokens).to_have_count(512)
+    stage.prompt.fill("a" * 8193)
+    expect(said).to_have_text("8,193 characters; at most 8,192 are taken.")
+    complaints.allow("tokens")
+    half = "(e) => { e.value = 'half \\ud83d'; e.dispatchEvent(new Event('input', { bubbles: true })); }"
+    stage.prompt.evaluate(half)
+    expect(said).to_have_text("prompt is not valid Unicode: it has half of a surrogate pair.")
+
+    held: list[Route] = []
+    stage.page.route("**/api/tokens", lambda route: route.continue_() if held else held.append(route))
+    with stage.page.expect_request(lambda request: (request.post_data_json or {}).get("prompt") == "one"):
+        stage.prompt.fill("one")
+    stage.prompt.fill("Dogs, cats")
+    expect(tokens).to_have_count(3)
+    held[0].continue_()
+    stage.rest()
+    assert texts() == ["Dogs", ",", "·cats"], "the newest answer wins"
+    stage.prompt.focus()
+    for key in ("Tab", "ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
+        stage.page.keyboard.press(key)
+    dialog = stage.page.get_by_role("dialog", name="·cats token 7,680")
+    told = stage.page.request.get(f"{stage.server.url}api/embedding?token=7680").json()
+    near = dialog.get_by_role("region", name="Nearest rows").get_by_role("listitem")
+    expect(near).to_have_count(12)
+    assert [text.split()[-1] for text in near.all_inner_texts()] == [
+        f"{each['cosine']:.3f}" for each in told["nearest"]
+    ]
+    expect(dialog).to_contain_text(f"It keeps {100 * told['plane']['kept']:.1f}\u202f% of their variance")
+    near.first.get_by_role("button").press("Enter")
+    stage.page.get_by_role("button", name="Back to ·cats").click()
+    complaints.allow("embedding")
+    stage.page.route("**/api/embedding?*", lambda route: route.abort())
+    near.last.get_by_role("button").click()
+    expect(stage.page.get_by_role("dialog").get_by_role("status")).to_contain_text("Check that it is still running")
+    stage.page.keyboard.press("Escape")
+    expect(stage.prompt).to_have_value("Dogs, cats")
+
+
+def test_a_run_is_paused_stepped_walked_followed_and_stopped(stage: Stage) -> None:
+    stage.open()
+    run = stage.run("Once upon a time", LONG)
+    expect(stage.button("Share")).to_be_disabled()
+    stage.button("Why a cache?").click()
+    expect(stage.button("Run it without a cache")).to_be_disabled()
+    expect(stage.words.nth(2)).to_be_attached()
+    stage.slider.fill("1")
+    stage.expect_step(1)
+    grown = stage.words.count()
+    expect(stage.words.nth(grown + 1)).to_be_attached()
+    stage.expect_step(1)
+    stage.button("Play").click()
+    stage.button("Pause").click()
+    eventually(lambda: stage.server.status(run)["status"] == "paused")
+    made = stage.server.status(run)["steps"]
+    expect(stage.words).to_have_count(made)
+    stage.slider.press("End")
+    stage.expect_step(made - 1)
+    stage.button("Next step").click()
+    stage.expect_step(made)
+    stage.server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
+    assert stage.server.status(run)["steps"] == made + 1, "exactly one token"
+    stage.button("Live").click()
+    eventually(lambda: stage.server.status(run)["steps"] > made + 2)
+    stage.button("Stop").click()
+    expect(stage.ending).to_have_text("stopped", timeout=60_000)
+    stage.expect_phase("done")
+    stage.expect_step(len(stage.server.log(run).steps) - 1)
+    expect(stage.button("Share")).to_be_enabled()
+    expect(stage.button("Run it without a cache")).to_be_enabled()
+
+
+def test_the_newest_token_of_a_live_run_is_in_sight_and_late_viewers_see_all_of_it(
+    stage: Stage, new_page: Callable[..., Page], server: Server
+) -> None:
     stage.page.set_viewport_size({"width": 390, "height": 844})
     stage.open()
-    stage.run("Once upon a time there was a small robot", 96)
+    run = stage.run("Once upon a time there was a small robot", 64)
+    other = Stage(new_page(), server).open(run)
     stage.button("Live").click()
     seen = stage.page.evaluate(
         """async () => {
@@ -53,34 +194,8 @@ def test_the_newest_token_of_a_live_run_is_in_sight(stage: Stage) -> None:
     )
     assert len(seen) > 4, "the tokens fit into the window"
     assert all(seen), seen
-
-
-def test_while_a_prompt_goes_through_the_map_has_its_places_and_says_how_far_it_is(stage: Stage) -> None:
-    server = stage.server
-    run = server.start_run(PROMPT, max_new_tokens=2)
-    rows = r"Prefill: (\d+) of (\d+) prompt rows have gone through the model"
-    eventually(lambda: server.status(run)["last_seq"] > 0)
-    with server.engine_asleep():
-        assert server.status(run)["steps"] == 0
-        stage.page.goto(f"{server.url}?run={run}")
-        progress = stage.region("Model map").get_by_role("progressbar")
-
-        def told_alike() -> re.Match[str] | None:
-            """In words and by the bar: rows that were on their way still come in."""
-            told = re.search(rows, stage.region("Model map").inner_text())
-            return told if told and progress.get_attribute("value") == told[1] else None
-
-        told = eventually(told_alike)
-        assert 0 < int(told[1]) < int(told[2]) == len(server.log(run).open["tokens"])
-        for title in ("Columns", "Attention", "KV cache"):
-            expect(stage.region("Model map").get_by_role("heading", name=title)).to_be_visible()
-        expect(stage.region("Look here")).to_contain_text("once the prompt has gone through")
-        stage.map.hover(position={"x": 100, "y": 100})
-        expect(stage.page.get_by_role("tooltip")).to_have_count(0)
-        empty = stage.picture("Model map")
-    expect(stage.ending).to_be_visible(timeout=60_000)
-    expect(stage.region("Model map").get_by_role("progressbar")).to_have_count(0)
-    eventually(lambda: stage.picture("Model map") != empty)  # it is painted in frames to come
+    other.skip_to_the_end()
+    expect(other.words).to_have_count(len(server.log(run).steps))
 
 
 def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_them(
@@ -89,131 +204,86 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
     server = stage.server
     run = server.start_run(PROMPT, max_new_tokens=2)
     eventually(lambda: server.status(run)["last_seq"] > 0)
-    viewers = {scheme: Stage(new_page(color_scheme=scheme), server) for scheme in SCHEMES}
+    linked = Stage(new_page(), server)
     with server.engine_asleep():
-        for scheme, viewer in viewers.items():
-            viewer.page.goto(f"{server.url}?run={run}")
-            expect_places_alone(viewer, run)
-            assert violations(viewer.page) == [], scheme
-            inspector = viewer.region("Inspector")
-            inspector.get_by_role("button", name="Query·key").click()
-            expect(inspector).to_contain_text("This comes with the first step.")
-            inspector.get_by_role("button", name="Head 0", exact=True).click()
-            expect(viewer.matrix).to_be_visible()
-    for viewer in viewers.values():
-        expect(viewer.ending).to_be_visible(timeout=60_000)
-        expect(viewer.region("KV cache")).to_contain_text("the formula agrees")
-        expect(viewer.region("Inspector").get_by_role("heading", level=2)).to_contain_text(re.compile(r"^“.+” looks"))
-        expect(viewer.matrix).not_to_contain_text("No weights yet")
-
-
-def expect_places_alone(viewer: Stage, run: str) -> None:
-    """Every panel says what it knows before the first step."""
-    opened = viewer.server.log(run).open
-    model, rows = opened["model"], len(opened["tokens"])
-    inspector = viewer.region("Inspector")
-    expect(inspector).to_contain_text("With the first step, this shows where a head looks.")
-    expect(inspector).to_contain_text(f"prefill: {rows} rows at once")
-    expect(inspector).to_contain_text("Heads 0, 1 and 2 read the same K and V")
-    expect(viewer.matrix).to_contain_text("No weights yet")
-    viewer.matrix.press("ArrowUp")
-    viewer.matrix.press("Enter")
-    viewer.matrix.hover(position={"x": 150, "y": 120})
-    expect(viewer.page.get_by_role("tooltip")).to_have_count(0)
-    expect(viewer.matrix).to_contain_text("No weights yet")
-
-    expect(viewer.region("Next token")).to_contain_text("appear here when the amber column has reached the top")
-    expect(viewer.region("Next token").get_by_role("list").get_by_role("button")).to_have_count(0)
-    cache = viewer.region("KV cache")
-    each = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"]
-    expect(cache).to_contain_text(f"+{each:,}")
-    expect(cache).to_contain_text(f"{each * rows / 1e6:.1f}\u202fMB when the prompt is read")
-    expect(cache).not_to_contain_text("measured")
-    expect(viewer.region("Time")).to_contain_text(re.compile(r"\d+ rows so far"))
-
-
-def test_a_head_that_is_linked_to_or_chosen_while_a_prompt_goes_through_stays(
-    new_page: Callable[..., Page], stage: Stage
-) -> None:
-    server = stage.server
-    run = server.start_run(PROMPT, max_new_tokens=2)
-    eventually(lambda: server.status(run)["last_seq"] > 0)
-    linked, chosen = Stage(new_page(), server), Stage(new_page(), server)
-    with server.engine_asleep():
+        stage.page.goto(f"{server.url}?run={run}")
         linked.page.goto(f"{server.url}?run={run}#layer=4&head=5")
-        chosen.page.goto(f"{server.url}?run={run}")
-        for watched in (linked, chosen):
-            expect(watched.region("Inspector")).to_contain_text("With the first step, this shows where a head looks.")
-        for name in ("Layer 4", "Head 5"):
-            expect(linked.region("Inspector").get_by_role("button", name=name, exact=True)).to_be_visible()
+        progress = stage.region("Model map").get_by_role("progressbar")
+        rows = r"Prefill: (\d+) of (\d+) prompt rows have gone through the model"
+
+        def told_alike() -> re.Match[str] | None:
+            """In words and by the bar: rows that were on their way still come in."""
+            told = re.search(rows, stage.region("Model map").inner_text())
+            return told if told and progress.get_attribute("value") == told[1] else None
+
+        told = eventually(told_alike)
+        assert 0 < int(told[1]) < int(told[2]) == len(server.log(run).open["tokens"])
+        expect(stage.region("Look here")).to_contain_text("once the prompt has gone through")
+        expect(stage.matrix).to_contain_text("No weights yet")
+        stage.matrix.press("ArrowUp")
+        stage.matrix.press("Enter")
+        for place in (stage.map, stage.matrix):
+            place.hover(position={"x": 100, "y": 100})
+            expect(stage.page.get_by_role("tooltip")).to_have_count(0)
+        expect(stage.region("Next token").get_by_role("list").get_by_role("button")).to_have_count(0)
+        expect(stage.region("KV cache")).not_to_contain_text("measured")
         expect(linked.region("Inspector")).to_contain_text("Heads 3, 4 and 5 read the same K and V")
-        chosen.map.press("ArrowRight")
-        expect(chosen.region("Inspector").get_by_role("button", name="Head 1", exact=True)).to_be_visible()
-    for watched, head in ((linked, "Layer 4 ▸ Head 5"), (chosen, "Layer 0 ▸ Head 1")):
-        expect(watched.ending).to_be_visible(timeout=60_000)
-        expect(watched.region("Inspector")).to_contain_text(head)
-        expect(watched.region("Inspector").get_by_role("heading", level=2)).to_contain_text("looks")
+        stage.map.press("ArrowRight")
+        stage.region("Inspector").get_by_role("button", name="Query·key").click()
+        expect(stage.region("Inspector")).to_contain_text("This comes with the first step.")
+        empty = stage.picture("Model map")
+    for viewer, place in ((stage, "Layer 0 ▸ Head 1"), (linked, "Layer 4 ▸ Head 5")):
+        expect(viewer.ending).to_be_visible(timeout=60_000)
+        expect(viewer.region("Inspector")).to_contain_text(place)
+        expect(viewer.region("KV cache")).to_contain_text("the formula agrees")
+    eventually(lambda: stage.picture("Model map") != empty)  # it is painted in frames to come
 
 
-def test_pause_stops_the_engine_and_play_lets_it_go_on(stage: Stage) -> None:
+def test_a_run_reads_nothing_of_an_earlier_one_until_the_box_is_ticked(stage: Stage) -> None:
     stage.open()
-    run = stage.run("Once upon a time", LONG)
-    stage.button("Pause").click()
-    eventually(lambda: stage.server.status(run)["status"] == "paused")
-    frames = stage.server.status(run)["last_seq"]
-    stage.server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
-    assert stage.server.status(run)["last_seq"] == frames
-    stage.expect_phase("paused")
-    stage.button("Play").click()
-    eventually(lambda: stage.server.status(run)["last_seq"] > frames)
-    assert stage.server.status(run)["status"] == "running"
-    stage.button("Stop").click()
+    for ending in ("", " One night it went out."):
+        run = stage.run(BEGINNING + ending, 3)
+        stage.skip_to_the_end()
+        assert "reused" not in stage.server.log(run).open
+    stage.ask()
+    stage.page.get_by_role("form", name="New run").get_by_label("reuse the cache").check()
+    run = stage.run(f"{BEGINNING} Then he slept.", 3)
     stage.skip_to_the_end()
-    expect(stage.ending).to_have_text("stopped")
-    assert stage.server.status(run)["reason"] == "stopped"
+    opened = stage.server.log(run).open
+    read, prompt = opened["reused"], len(opened["tokens"])
+    assert 0 < read < prompt
+    body = stage.page.locator("body")
+    for view in ("model", "pair", "tokens", "cache", "time", "head"):
+        stage.at(run, 0, view)
+        stage.rest()
+        assert not re.search(r"\bNaN\b|\bundefined\b|\bnull\b", body.inner_text()), view
+    expect(body).to_contain_text(f"{read} of {prompt} prompt tokens were read from the cache")
+    expect(stage.page.get_by_role("group", name="Prompt").locator(".is-read")).to_have_count(read)
+    expect(stage.page.get_by_text(f"The first {read} tokens have no rows here")).to_be_visible()
+    stage.at(run, 0, "block", more="&query=2&key=1")
+    row = stage.page.get_by_label("Row", exact=True)
+    expect(row).to_have_value(str(read))
+    expect(row.locator("option:disabled")).to_have_count(read)
 
 
-def test_next_step_at_the_live_edge_of_a_paused_run_makes_exactly_one_token(stage: Stage) -> None:
-    stage.open()
-    run = stage.run("Once upon a time", LONG)
-    stage.button("Pause").click()
-    eventually(lambda: stage.server.status(run)["status"] == "paused")
-    made = stage.server.status(run)["steps"]
-    expect(stage.words).to_have_count(made)
-    stage.slider.press("End")
-    stage.expect_step(made - 1)
-    stage.button("Next step").click()
-    stage.expect_step(made)
-    expect(stage.words).to_have_count(made + 1)
-    stage.server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
-    assert stage.server.status(run)["steps"] == made + 1
-    stage.expect_step(made)
-    stage.button("Stop").click()
-    expect(stage.ending).to_have_text("stopped")
+def test_a_prompt_that_is_asked_for_by_its_key_takes_letters_in_the_next_frame(stage: Stage, short_run: str) -> None:
+    """However much else has to be shown: a processor so slow shows a part of the page in each frame."""
+    stage.open(short_run, "#step=0&view=head").rest()
+    client = stage.page.context.new_cdp_session(stage.page)
+    client.send("Emulation.setCPUThrottlingRate", {"rate": 20})
+    focused = stage.page.evaluate("""() => new Promise((done) => {
+      for (const key of ['End', '/']) document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+      requestAnimationFrame(() => requestAnimationFrame(() => done(document.activeElement.id)));
+    })""")
+    client.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+    assert focused == "prompt"
 
 
-def test_live_stays_at_the_newest_step(stage: Stage) -> None:
-    stage.open()
-    run = stage.run("Once upon a time", LONG)
-    stage.button("Live").click()
-    stage.button("Stop").click()
-    expect(stage.ending).to_be_visible(timeout=60_000)
-    stage.expect_phase("done")
-    stage.expect_step(len(stage.server.log(run).steps) - 1)
-
-
-def test_steps_can_be_walked_while_the_run_grows(stage: Stage) -> None:
-    stage.open()
-    stage.run("Once upon a time", LONG)
-    expect(stage.words.nth(4)).to_be_visible()
-    stage.slider.fill("2")
-    stage.expect_step(2)
-    stage.button("Previous step").click()
-    stage.expect_step(1)
-    stage.button("Next step").click()
-    stage.expect_step(2)
-    grown = stage.words.count()
-    expect(stage.words.nth(grown + 1)).to_be_visible()
-    stage.expect_step(2)
-    stage.button("Stop").click()
-    expect(stage.ending).to_have_text("stopped")
+def test_on_a_phone_the_tokens_of_a_prompt_fit(new_page: Callable[..., Page], server: Server) -> None:
+    stage = Stage(new_page(**PHONE), server).open()
+    stage.type_prompt("Dogs, cats " * 60)
+    stage.region("The prompt as tokens").get_by_role("button").first.tap()
+    dialog = stage.page.get_by_role("dialog").filter(has_text="token")
+    expect(dialog.get_by_role("listitem")).to_have_count(12)
+    assert stage.overflow() <= 0
+    assert dialog.evaluate("(e) => e.scrollWidth <= e.clientWidth")

@@ -15,14 +15,12 @@ from kvscope.model.log import frames as codec
 from tests.support.complaints import Complaints
 from tests.support.recorded import ROOT
 from tests.support.runs import HOSTILE, Shared, export, note, share
-from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.screens import DESKTOP
 from tests.support.server import Server
 from tests.support.stage import share_dialog
 from tests.support.traffic import Asked
 from tests.support.waiting import eventually
 from tools.record.__main__ import workloads
-
-pytestmark = [pytest.mark.browser, pytest.mark.real]
 
 (RECIPE,) = workloads()
 RECORDED = ROOT / "app" / "recordings" / f"{RECIPE['name']}.safetensors"
@@ -83,14 +81,6 @@ def test_the_page_opens_on_a_recorded_one_that_plays(new_page: Callable[..., Pag
     expect(told).to_have_count(0)
 
 
-def test_for_whom_nothing_is_to_move_it_stands_where_most_happens(
-    new_page: Callable[..., Page], server: Server
-) -> None:
-    page = opened(new_page(reduced_motion="reduce"), f"{server.url}serving")
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
-    page.wait_for_url(re.compile(r"#pass=[1-9]"))
-
-
 def test_share_makes_a_link_that_opens_this_pass_with_its_note(
     new_page: Callable[..., Page], server: Server, run: str
 ) -> None:
@@ -137,8 +127,8 @@ def test_while_it_goes_on_it_cannot_be_shared_and_then_only_when_asked(
     expect(share_dialog(page)).to_be_hidden()
 
 
-def test_its_link_shows_it_without_anything_to_start(
-    new_page: Callable[..., Page], server: Server, saved: Shared
+def test_its_link_shows_it_without_anything_to_start_and_is_deleted(
+    new_page: Callable[..., Page], server: Server, saved: Shared, run: str, complaints: Complaints
 ) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}s/{saved.id}")
     expect_saved(page)
@@ -146,6 +136,14 @@ def test_its_link_shows_it_without_anything_to_start(
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile(rf"/s/{saved.id}#pass=3$"))
     expect(page.get_by_role("link", name="Run your own")).to_have_attribute("href", "/serving")
+    complaints.allow("410")
+    shared = share(server, run, title="To be deleted")
+    opened(page, f"{server.url}s/{shared.id}")
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog", name="Delete this run")
+    dialog.get_by_label("Delete token").fill(shared.delete_token)
+    dialog.get_by_role("button", name="Delete it for everybody").click()
+    expect(page.get_by_role("heading", name="This session was deleted")).to_be_visible()
 
 
 def test_in_a_frame_that_has_no_origin_it_plays(new_page: Callable[..., Page], server: Server, saved: Shared) -> None:
@@ -186,41 +184,3 @@ def test_a_file_that_is_opened_here_gets_a_link_of_its_own(
     dialog.get_by_label("File").set_input_files(file)
     dialog.get_by_role("link", name="Open it").click()
     expect_saved(page)
-
-
-def test_who_shared_it_deletes_it_on_its_page(
-    new_page: Callable[..., Page], server: Server, run: str, complaints: Complaints
-) -> None:
-    shared = share(server, run, title="To be deleted")
-    page = opened(new_page(**DESKTOP), f"{server.url}s/{shared.id}")
-    page.get_by_role("button", name="Delete…").click()
-    dialog = page.get_by_role("dialog", name="Delete this run")
-    dialog.get_by_label("Delete token").fill(shared.delete_token)
-    dialog.get_by_role("button", name="Delete it for everybody").click()
-    expect(page.get_by_role("heading", name="This session was deleted")).to_be_visible()
-    complaints.allow("410")
-
-
-def test_the_gallery_leads_to_it(new_page: Callable[..., Page], server: Server) -> None:
-    page = new_page(**DESKTOP)
-    page.goto(f"{server.url}gallery")
-    expect(page.get_by_role("img", name=re.compile("A lane for each of 9 requests"))).to_be_visible()
-    page.get_by_role("link", name=RECIPE["title"], exact=True).click()
-    expect(page.get_by_role("heading", name=RECIPE["title"], level=1)).to_be_visible()
-    expect(page.get_by_role("list", name="Notes").get_by_role("listitem")).to_have_count(len(RECIPE["note"]))
-    expect(page.get_by_role("button", name="Delete…")).to_have_count(0)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_no_rule_is_broken_and_nothing_scrolls_sideways(
-    new_page: Callable[..., Page], server: Server, saved: Shared, run: str, scheme: str, screen: dict[str, Any]
-) -> None:
-    page = opened(new_page(**screen, color_scheme=scheme), f"{server.url}s/{saved.id}")
-    assert violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page = opened(new_page(**screen, color_scheme=scheme), f"{server.url}serving?run={run}#pass=1")
-    page.get_by_role("button", name="Share", exact=True).click()
-    share_dialog(page).get_by_role("button", name="Make link").click()
-    expect(share_dialog(page).get_by_text("The link is made.")).to_be_visible()
-    assert violations(page) == []

@@ -15,11 +15,9 @@ from playwright.sync_api import Locator, Page, expect
 from kvscope.model.log import frames as codec
 from tests.support.complaints import Complaints
 from tests.support.numbers import fixed
-from tests.support.screens import DESKTOP, PHONE, SCHEMES, violations
+from tests.support.screens import DESKTOP, PHONE
 from tests.support.server import Server
 from tests.support.waiting import eventually
-
-pytestmark = [pytest.mark.browser, pytest.mark.real]
 
 SYSTEM = "You work in a small bookshop that is open from nine to six. Answer in one short and friendly sentence."
 PROMPTS = ("When do you open?", "A book about dogs?", "What is a haiku?")
@@ -160,37 +158,15 @@ def test_a_link_opens_its_pass_and_keys_go_on_from_there(serving: Callable[..., 
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
-def test_a_link_without_a_pass_opens_where_most_happens(serving: Callable[..., Page], served: Served) -> None:
-    page = serving(f"serving?run={served.run}")
-    page.wait_for_url(re.compile(r"#pass=\d+$"))
-    number = int(page.url.rpartition("=")[2])
-    most = max(len(made["members"]) for made in served.passes)
-    assert len(served.passes[number]["members"]) == most
-    expect(field(page, "People")).to_have_value("3")
-    expect(field(page, "Answered at once")).to_have_value("2")
-
-
-def test_a_run_of_other_settings_says_which_and_a_narrow_window_leaves_the_grid_as_it_was(
+def test_it_opens_where_most_happens_and_who_is_looked_at_shows_their_table_and_answer(
     serving: Callable[..., Page], served: Served
 ) -> None:
-    page = serving(f"serving?run={served.run}#pass=0")
-    expect(page.locator(".transport-says")).to_contain_text("pass 1 of")
-    page.set_viewport_size({"width": 1440, "height": 900})
-    drawing = page.locator(".pool-drawing svg")
-    expect(drawing).to_have_attribute("width", "316")
-    page.set_viewport_size({"width": 780, "height": 900})
-    expect(drawing).not_to_have_attribute("width", "316")
-    page.set_viewport_size({"width": 1440, "height": 900})
-    expect(drawing).to_have_attribute("width", "316")
-    told = page.get_by_role("status").filter(has_text="This run was asked otherwise")
-    expect(told).to_have_count(0)
-    page.get_by_role("button", name="Little memory").click()
-    expect(told).to_contain_text(f"{len(PROMPTS)} people")
-
-
-def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Page], served: Served) -> None:
-    number = next(at for at, made in enumerate(served.passes) if len(made["members"]) == 2)
-    page = serving(f"serving?run={served.run}#pass={number}", **DESKTOP)
+    page = serving(f"serving?run={served.run}", **DESKTOP)
+    page.wait_for_url(re.compile(r"#pass=\d+$"))
+    number = int(page.url.rpartition("=")[2])
+    assert len(served.passes[number]["members"]) == max(len(made["members"]) for made in served.passes)
+    expect(field(page, "People")).to_have_value("3")
+    expect(field(page, "Answered at once")).to_have_value("2")
     lane = lanes(page).nth(1)
     lane.focus()
     page.keyboard.press("Enter")
@@ -203,6 +179,16 @@ def test_who_is_looked_at_shows_their_table_and_answer(serving: Callable[..., Pa
     region(page, "Time").get_by_text("All answers so far").click()
     answers = region(page, "Time").locator("details").get_by_role("listitem")
     expect(answers.filter(has_text=PROMPTS[2])).to_contain_text(re.compile("waits|has not asked yet"))
+    told = page.get_by_role("status").filter(has_text="This run was asked otherwise")
+    expect(told).to_have_count(0)
+    page.get_by_role("button", name="Little memory").click()
+    expect(told).to_contain_text(f"{len(PROMPTS)} people")
+    drawing = page.locator(".pool-drawing svg")
+    wide = drawing.get_attribute("width") or ""
+    page.set_viewport_size({"width": 780, "height": 900})
+    expect(drawing).not_to_have_attribute("width", wide)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(drawing).to_have_attribute("width", wide)
 
 
 def test_an_experiment_asks_both_ways_and_compares_the_texts(serving: Callable[..., Page], server: Server) -> None:
@@ -277,12 +263,18 @@ def test_what_cannot_be_asked_is_told_at_its_field_and_nothing_is_lost(
 
 
 def test_who_watches_asks_too_is_answered_with_the_others_and_cancels_and_asks_again(
-    serving: Callable[..., Page], server: Server
+    serving: Callable[..., Page], server: Server, complaints: Complaints
 ) -> None:
     page = serving(**DESKTOP)
     field(page, "Milliseconds between two").fill("1500")  # so that it goes on for long enough
     page.get_by_role("button", name="Run", exact=True).click()
     question = field(page, "Your question")
+    complaints.allow("422")
+    for typed, said in ((" ", "Type what you want to ask first"), ("one two three " * 600, "in all")):
+        question.fill(typed)
+        page.get_by_role("button", name="Ask now").click()
+        expect(page.get_by_role("alert")).to_contain_text(said)
+        expect(question).to_have_value(typed)
     question.fill("What is a map?")
     page.get_by_role("button", name="Ask now").click()
     expect(lanes(page)).to_have_count(10)
@@ -340,37 +332,8 @@ def test_on_a_phone_the_picture_comes_before_what_can_be_set(serving: Callable[.
     expect(field(page, "People")).to_be_visible()
 
 
-def test_a_question_that_cannot_be_asked_is_told_and_kept(serving: Callable[..., Page], complaints: Complaints) -> None:
-    page = serving(**DESKTOP)
-    field(page, "Milliseconds between two").fill("1500")
-    field(page, "Blocks of memory").fill("20")
-    page.get_by_role("button", name="Run", exact=True).click()
-    question = field(page, "Your question")
-    for typed, said in ((" ", "Type what you want to ask first"), ("one two three " * 120, "20 in all")):
-        question.fill(typed)
-        page.get_by_role("button", name="Ask now").click()
-        expect(page.get_by_role("alert")).to_contain_text(said)
-        expect(question).to_have_value(typed)
-    complaints.allow("422")
-    page.get_by_role("button", name="Stop").click()
-
-
-def test_a_run_can_be_stopped_and_says_so(serving: Callable[..., Page]) -> None:
-    page = serving()
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("This run was stopped")).to_be_visible()
-    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
-
-
-def test_a_run_that_there_is_not_is_told(serving: Callable[..., Page], complaints: Complaints) -> None:
-    page = serving("serving?run=0000000000000000")
-    expect(page.get_by_role("alert")).to_contain_text("There is no run")
-    complaints.allow("404")
-
-
 def test_inside_another_page_it_is_watched_and_nothing_can_be_started(
-    serving: Callable[..., Page], served: Served
+    serving: Callable[..., Page], served: Served, complaints: Complaints
 ) -> None:
     page = serving(f"embed/serving?run={served.run}#pass=2&theme=dark")
     expect(page.get_by_role("slider", name="Pass")).to_have_value("2")
@@ -378,17 +341,6 @@ def test_inside_another_page_it_is_watched_and_nothing_can_be_started(
     expect(page.get_by_role("button", name=re.compile("Run|Try"))).to_have_count(0)
     link = page.get_by_role("link", name="Open in KVScope")
     expect(link).to_have_attribute("href", f"/serving?run={served.run}#pass=2")
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_no_rule_is_broken_and_nothing_scrolls_sideways(
-    serving: Callable[..., Page], served: Served, scheme: str, screen: dict[str, Any]
-) -> None:
-    for address in ("serving", f"serving?run={served.run}#pass=3"):
-        page = serving(address, **screen, color_scheme=scheme)
-        expect(region(page, "Time")).to_be_visible()
-        for summary in page.locator("summary").all():
-            summary.click()
-        assert violations(page) == [], address
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+    complaints.allow("404")
+    page.goto(page.url.replace(served.run, "0" * 16))
+    expect(page.get_by_role("alert")).to_contain_text("There is no run")

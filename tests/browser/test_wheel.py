@@ -12,11 +12,10 @@ import requests
 from playwright.sync_api import Page, Request, Response, expect
 
 from kvscope.model.log import frames as codec
-from tests.support.runs import PLACE, export, share
+from tests.support.runs import PLACE
 from tests.support.screens import VIEWS
 from tests.support.server import Server
-from tests.support.stage import PNG_START, Stage, open_file
-from tests.support.traffic import Asked
+from tests.support.stage import PNG_START, Stage
 from tests.support.wheel import STATIC
 
 MOST_BYTES = 200_000
@@ -102,19 +101,3 @@ def test_a_panel_is_saved_as_a_picture_and_words_are_defined(
     term.hover()
     expect(term).to_have_accessible_description(re.compile("."))
     assert traffic.failed == []
-
-
-def test_a_file_that_an_installation_writes_plays_by_itself(
-    new_page: Callable[..., Page], server: Server, recorded_run: str, tmp_path: Path
-) -> None:
-    """The bundle is written into it, every view included."""
-    session = share(server, recorded_run).id
-    page = new_page(offline=True)
-    asked = Asked().listen(page)
-    file = export(server, session, tmp_path)
-    stage = open_file(page, file, server, PLACE + "head")
-    for view in VIEWS:
-        stage.look_at(PLACE + view)
-        expect(stage.region("Inspector")).to_contain_text("Layer 13")
-        stage.rest()
-    assert len(asked.urls) == 1

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.support.numbers import ROUNDING, number
-from tests.support.stage import Stage
+from tests.support.stage import CRUMBS, Stage
 
 LAYER, HEAD, QUERY, KEY = 13, 8, 8, 1
+CELL = f"&query={QUERY}&key={KEY}"
 MOST_TABS = 80
 
 
@@ -33,41 +34,9 @@ def product_of(text: str) -> tuple[int, float, float, float]:
     return int(found[1]), number(found[2]), number(found[3]), number(found[4])
 
 
-class Pair:
-    """The innermost zoom: its parts by name, and the float32 it must show."""
-
-    def __init__(self, stage: Stage, run: str, query: int = QUERY, key: int = KEY) -> None:
-        self.region = stage.region("Inspector")
-        values = stage.server.head(run, 0, LAYER, HEAD)
-        self.query, self.key = query, key
-        self.q, self.k = values["q"][query].astype(np.float64), values["k"][key].astype(np.float64)
-        self.v = values["v"].astype(np.float64)
-        self.scores = values["scores"][query, : query + 1].astype(np.float64)
-        self.weights = values["weights"][query, : query + 1].astype(np.float64)
-        self.output = values["output"][query].astype(np.float64)
-
-    @property
-    def terms(self) -> Locator:
-        return self.region.get_by_role("slider", name="Term of the dot product")
-
-    @property
-    def dimension(self) -> Locator:
-        return self.region.get_by_role("slider", name="Number of the output")
-
-    @property
-    def rows(self) -> Locator:
-        return self.region.get_by_role("row")
-
-    def told(self, slider: Locator) -> str:
-        expect(slider).to_have_attribute("aria-valuetext", re.compile("^i = "))
-        return slider.get_attribute("aria-valuetext") or ""
-
-
-def opened(stage: Stage, run: str, view: str, **also: Any) -> Pair:
-    place = {"query": QUERY, "key": KEY} | also
-    stage.open(run, f"#step=3&layer={LAYER}&head={HEAD}&query={place['query']}&key={place['key']}&view={view}")
-    stage.expect_step(3)
-    return Pair(stage, run, **place)
+def told(slider: Locator) -> str:
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^i = "))
+    return slider.get_attribute("aria-valuetext") or ""
 
 
 def tab_to(stage: Stage, target: Locator) -> None:
@@ -79,25 +48,20 @@ def tab_to(stage: Stage, target: Locator) -> None:
     raise AssertionError(f"{target} cannot be reached with {MOST_TABS} tabs")
 
 
-STILL = """element => new Promise((done) => {
-  let text = "", frames = 0;
-  const look = () => {
-    frames = element.innerText === text ? frames + 1 : 0;
-    text = element.innerText;
-    frames < 10 ? requestAnimationFrame(look) : done();
-  };
-  look();
-})"""
-
-
-def walk_up_to_query(stage: Stage, query: int) -> None:
-    """With the arrow key, from the row that is chosen, one row at a time."""
-    stage.matrix.evaluate(STILL)  # an earlier key may not have been painted yet
-    told = re.search(r"Query (\d+),", stage.matrix.inner_text())
-    assert told
-    for row in range(int(told[1]) - 1, query - 1, -1):
-        stage.page.keyboard.press("ArrowUp")
-        expect(stage.matrix).to_contain_text(f"Query {row},")
+def walk_to(stage: Stage, query: int, key: int) -> None:
+    """By the arrow keys; the matrix says where it is."""
+    cell = stage.matrix.get_by_text(re.compile(r"^Query (\d+), .*; key (\d+), "))
+    for _ in range(40):
+        at = re.search(r"Query (\d+), .*key (\d+), ", stage.painted().matrix.inner_text())
+        assert at
+        if (int(at[1]), int(at[2])) == (query, key):
+            return
+        down = int(at[1]) < query
+        row = int(at[1]) != query and ("ArrowDown" if down else "ArrowUp")
+        text = cell.inner_text()
+        stage.page.keyboard.press(row or ("ArrowLeft" if int(at[2]) > key else "ArrowRight"))
+        expect(cell).not_to_have_text(text)
+    raise AssertionError("the arrow keys do not lead there")
 
 
 def test_from_the_prompt_to_one_product_without_a_mouse(stage: Stage) -> None:
@@ -113,244 +77,201 @@ def test_from_the_prompt_to_one_product_without_a_mouse(stage: Stage) -> None:
     press("Enter")
     expect(stage.page.locator(f"html:not([data-run='{before}'])")).to_be_attached(timeout=60_000)
     expect(stage.words.first).to_be_visible(timeout=60_000)
-
     tab_to(stage, stage.map)
     press("ArrowUp")
     press("ArrowRight")
     press("Enter")
     expect(stage.matrix).to_be_focused()
-    press("ArrowUp")
     expect(stage.page.locator("html[data-state=done]")).to_be_attached(timeout=60_000)
-    walk_up_to_query(stage, 4)
-    press("ArrowLeft")
+    press("ArrowUp")
+    walk_to(stage, 4, 2)
     press("Enter")
-    stage.page.wait_for_url(re.compile("query=4&.*view=pair"))
-    layer, head, key = (int(re.findall(rf"{name}=(\d+)", stage.page.url)[0]) for name in ("layer", "head", "key"))
+    stage.page.wait_for_url(re.compile("query=4&key=2&view=pair"))
+    layer, head = (int(re.findall(rf"{name}=(\d+)", stage.page.url)[0]) for name in ("layer", "head"))
     values = stage.server.head(stage.run_id, 0, layer, head)
     terms = stage.region("Inspector").get_by_role("slider", name="Term of the dot product")
     expect(terms).to_be_focused()
-    expect(terms).to_have_attribute("aria-valuetext", re.compile("^i = "))
+    told(terms)
     press("Home")
     press("ArrowRight")
     expect(terms).to_have_attribute("aria-valuetext", re.compile("^i = 1: "))
-    index, q, k, product = product_of(terms.get_attribute("aria-valuetext") or "")
+    index, q, k, product = product_of(told(terms))
     assert abs(q - values["q"][4, index]) <= 0.0051
-    assert abs(k - values["k"][key, index]) <= 0.0051
-    assert abs(product - float(values["q"][4, index]) * float(values["k"][key, index])) <= 0.0051
-
+    assert abs(k - values["k"][2, index]) <= 0.0051
+    assert abs(product - float(values["q"][4, index]) * float(values["k"][2, index])) <= 0.0051
     press("Escape")
     expect(stage.matrix).to_be_focused()
-    stage.page.wait_for_url(re.compile("view=head"))
     press("+")
     expect(terms).to_be_focused()
     press("-")
     expect(stage.matrix).to_be_focused()
 
 
-def test_every_product_and_their_sum_are_the_engines(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "pair")
-    pair.told(pair.terms)
-    pair.terms.press("Home")
-    products = pair.q * pair.k
+def test_a_pairs_numbers_are_the_engines_from_its_products_to_the_heads_output(stage: Stage, short_run: str) -> None:
+    region = stage.at(short_run, 3, "pair", more=CELL)
+    exact = {name: value.astype(np.float64) for name, value in stage.server.head(short_run, 0, LAYER, HEAD).items()}
+    q, k, v = exact["q"][QUERY], exact["k"][KEY], exact["v"]
+    scores, weights = (exact[name][QUERY, : QUERY + 1] for name in ("scores", "weights"))
+    terms, products = region.get_by_role("slider", name="Term of the dot product"), q * k
+    told(terms)
+    terms.press("Home")
     for i in range(len(products)):
-        expect(pair.terms).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
-        told = pair.told(pair.terms)
-        index, q, k, product = product_of(told)
-        assert index == i
-        for shown, value in ((q, pair.q[i]), (k, pair.k[i]), (product, products[i])):
-            assert abs(shown - value) <= 0.0051, told
-        assert abs(number(told.split("sum so far ")[1]) - products[: i + 1].sum()) <= 0.0051
-        pair.terms.press("ArrowRight")
-    line = " ".join(pair.region.get_by_text("→ score").inner_text().split())
+        expect(terms).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
+        said = told(terms)
+        for shown, value in zip(product_of(said), (i, q[i], k[i], products[i]), strict=True):
+            assert abs(shown - value) <= 0.0051, said
+        assert abs(number(said.split("sum so far ")[1]) - products[: i + 1].sum()) <= 0.0051
+        terms.press("ArrowRight")
+    line = " ".join(region.get_by_text("→ score").inner_text().split())
     scaled = re.search(r"= (\S+), ÷ √64 = ÷ 8 → score (\S+)", line)
     assert scaled, line
     assert abs(number(scaled[1]) - products.sum()) <= 0.0051
-    assert abs(number(scaled[2]) - pair.scores[KEY]) <= 0.0051
-
-
-def test_the_largest_terms_can_come_first(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "pair")
-    pair.told(pair.terms)
+    assert abs(number(scaled[2]) - scores[KEY]) <= 0.0051
     stage.button("Largest first").click()
-    pair.terms.press("Home")
-    order = np.argsort(-np.abs(pair.q * pair.k))
-    for i in order[:4]:
-        expect(pair.terms).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
-        pair.terms.press("ArrowRight")
+    terms.press("Home")
+    for i in np.argsort(-np.abs(products))[:4]:
+        expect(terms).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
+        terms.press("ArrowRight")
 
-
-def test_the_row_is_the_softmax_of_its_scores_and_sums_to_one(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "pair")
-    expect(pair.rows).to_have_count(1 + QUERY + 1 + 1 + 1)  # head, keys, those masked, sum
-    powers = np.exp(pair.scores - np.max(pair.scores))
-    for key, row in enumerate(pair.rows.all()[1 : QUERY + 2]):
-        score, power, weight, *_ = cells(row)
-        assert shows(score, pair.scores[key], 2)
-        assert shows(power, powers[key], 3)
-        assert shows(weight, pair.weights[key], 3)
-        expect(row.get_by_role("button")).to_have_attribute("aria-pressed", str(key == KEY).lower())
-    expect(pair.rows.nth(QUERY + 2)).to_contain_text("2 later tokens: masked")
-    _, power_sum, weight_sum, *_ = cells(pair.rows.last)
-    assert shows(power_sum, powers.sum(), 3)
-    assert weight_sum == "1.000"
-
-
-def test_weights_times_v_add_up_to_the_heads_output(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "pair")
-    pair.told(pair.dimension)
-    for key in ("Home", "ArrowRight", "PageUp", "End"):
-        pair.dimension.press(key)
-        i = int(pair.told(pair.dimension).split(":")[0].removeprefix("i = "))
-        parts = pair.weights * pair.v[: QUERY + 1, i]
-        expect(pair.rows.first).to_contain_text(f"v[{i}]")
-        for position, row in enumerate(pair.rows.all()[1 : QUERY + 2]):
-            *_, value, part = cells(row)
-            assert shows(value, pair.v[position, i], 3)
-            assert shows(part, parts[position], 4)
-        assert shows(cells(pair.rows.last)[-1], parts.sum(), 4)
-        line = pair.region.get_by_text("The model's own output").inner_text()
-        shown = re.search(r"output\[(\d+)\]:\s*(\S+)", line)
-        assert shown
-        assert int(shown[1]) == i
-        assert shows(shown[2], pair.output[i], 4)
-    differs = pair.region.get_by_text("differs by at most").inner_text()
-    rounding = r"(0|\d × 10⁻[⁶-⁹¹]\S*)"
-    assert re.search(rf"at most {rounding} in a weight and {rounding} in the output", differs), differs
-
-
-def test_a_key_of_the_row_can_be_chosen(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "pair")
-    pair.rows.nth(1).get_by_role("button").click()
+    rows = region.get_by_role("region", name="Softmax and mix").get_by_role("row")
+    powers = np.exp(scores - scores.max())
+    dimension = region.get_by_role("slider", name="Number of the output")
+    for key in ("Home", "End"):
+        dimension.press(key)
+        i = int(told(dimension).split(":")[0].removeprefix("i = "))
+        expect(rows.first).to_contain_text(f"v[{i}]")
+        for position, row in enumerate(rows.all()[1 : QUERY + 2]):
+            score, power, weight, value, part = cells(row)
+            assert shows(score, scores[position], 2)
+            assert shows(power, powers[position], 3)
+            assert shows(weight, weights[position], 3)
+            assert shows(value, v[position, i], 3)
+            assert shows(part, weights[position] * v[position, i], 4)
+            expect(row.get_by_role("button")).to_have_attribute("aria-pressed", str(position == KEY).lower())
+        _, power, weight, *_, output = cells(rows.last)
+        assert shows(power, powers.sum(), 3)
+        assert weight == "1.000"
+        assert shows(output, exact["output"][QUERY, i], 4)
+    rows.nth(1).get_by_role("button").click()
     stage.page.wait_for_url(re.compile("query=8&key=0&view=pair"))
-    share = pair.weights[0] * 100
-    heading = pair.region.get_by_role("heading", level=2)
-    expect(heading).to_contain_text(f"takes {share:.1f}\u202f% from “The”, the first token")
+    expect(region.get_by_role("heading", level=2)).to_contain_text(f"takes {weights[0] * 100:.1f}\u202f% from “The”")
 
 
-def test_the_first_token_reads_only_itself(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "pair", query=0, key=0)
-    expect(pair.region.get_by_role("heading", level=2)).to_contain_text("“The” takes everything from itself")
-    expect(pair.rows.last).to_contain_text("1.000")
-    assert cells(pair.rows.nth(1))[2] == "1.000"
+def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage, short_run: str) -> None:
+    region = stage.at(short_run, 3, "pair")
+    summary = stage.page.get_by_text("The same row, tile by tile", exact=True)
+    summary.focus()
+    stage.page.keyboard.press("Enter")
+    fold = region.get_by_role("group").filter(has=summary)
+    expect(fold.get_by_text("What is kept").first).to_be_visible()
+    head = stage.server.head(short_run, 3, LAYER, HEAD)
+    keys = len(stage.server.log(short_run).open["tokens"]) + 3
+    size, tiles = 4, -(-keys // 4)
+    fold.get_by_role("group", name="Keys in a tile").get_by_role("button", name=str(size), exact=True).click()
+    expect(fold.get_by_role("list", name="Tiles of keys").get_by_role("listitem")).to_have_count(tiles)
+    assert fold.get_by_role("button", name="Previous").is_disabled()
+    for tile in range(1, tiles):
+        fold.get_by_role("button", name="Next").press("Enter")
+        expect(fold.get_by_role("status")).to_have_text(f"tile {tile + 1} of {tiles}")
+    largest = float(head["weights"][0].max())
+    output = float(head["output"][0][np.abs(head["output"][0]).argmax()])
+    for name, exact in (("weight of key", largest), ("output, number", output)):
+        tiled, whole, differ = cells(fold.get_by_role("row").filter(has_text=name))
+        assert [number(tiled), number(whole)] == pytest.approx([exact, exact], abs=ROUNDING)
+        assert re.fullmatch(r"0|\d × 10⁻[⁶⁷⁸⁹]", differ), differ
+    fold.get_by_role("button", name="Play").click()
+    expect(fold.get_by_text("All read")).to_be_visible()
 
 
-def test_the_heads_of_a_layer_are_pictures_that_lead_there_by_the_k_and_v_they_share(
-    stage: Stage, short_run: str
-) -> None:
-    pair = opened(stage, short_run, "head")
-    shared = pair.region.get_by_role("region", name="Heads that share K and V")
-    expect(shared).to_contain_text("Heads 6, 7 and 8 read the same K and V")
-    expect(shared.get_by_role("button", pressed=True)).to_have_accessible_name("Head 8, reads KV head 2")
-    shared.get_by_role("button", name="Head 6, reads KV head 2").click()
-    stage.page.wait_for_url(re.compile("head=6&"))
-    expect(shared).to_contain_text("Heads 6, 7 and 8 read the same K and V")
-    stage.painted()
-    pictures = [canvas.evaluate("canvas => canvas.toDataURL()") for canvas in shared.locator("canvas").all()]
-    assert len(set(pictures)) == len(pictures) == 9
+def point_low_and_left(cells: Locator) -> None:
+    """At a cell that no mask hides: an early key of a late query."""
+    box = cells.bounding_box()
+    assert box is not None
+    cells.hover(position={"x": box["width"] * 0.25, "y": box["height"] * 0.6})
 
 
-def test_all_keys_of_a_query_are_a_click_away(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "head")
-    stage.button("4 more keys ▸").click()
-    expect(pair.terms).to_be_focused()
-    expect(pair.rows).to_have_count(1 + QUERY + 1 + 1 + 1)
+def test_a_cell_is_told_chosen_computed_locked_and_let_go(stage: Stage, short_run: str) -> None:
+    region = stage.at(short_run, 4, "head", head=2)
+    log = stage.server.log(short_run)
+    before = stage.rest().matrix.bounding_box()
+    point_low_and_left(stage.matrix)
+    found = re.search(r"query (\d+), key (\d+)", stage.matrix.get_by_text(re.compile(r"^query \d+, key")).inner_text())
+    assert found
+    query, key = int(found[1]), int(found[2])
+    expect(stage.matrix).to_contain_text(f"weight {log.weight(LAYER, 2, query, key):.3f} ± 0.004")
+    stage.page.mouse.down()
+    stage.page.mouse.up()
+    stage.page.wait_for_url(re.compile(f"query={query}&key={key}"))
+    line = region.get_by_text("softmax over")
+    expect(line).to_contain_text(f"softmax over {query + 1} keys")
+    assert stage.rest().matrix.bounding_box() == before, "a cell that is clicked stays under the pointer"
+    shown = re.search(r"= (\S+) ÷ √64 = (\S+) → softmax over (\d+) keys → (\S+)", " ".join(line.inner_text().split()))
+    assert shown, line.inner_text()
+    step = max(0, query - len(log.open["tokens"]) + 1)
+    values, row = stage.server.head(short_run, step, LAYER, 2), query if step == 0 else 0
+    dot = float(values["q"][row].astype(np.float64) @ values["k"][key].astype(np.float64))
+    assert abs(number(shown[1]) - dot) <= 0.0051
+    assert abs(number(shown[2]) - float(values["scores"][row, key])) <= 0.0051
+    assert abs(number(shown[4]) - float(values["weights"][row, key])) <= 0.00051
 
-
-def test_every_zoom_is_a_tab_in_one_row(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "head")
-    tabs = stage.page.get_by_role("navigation", name="Zoom").get_by_role("button")
-    expect(tabs).to_have_text(["Model", "Layer 13", "Head 8", "Query·key", "Next token", "Cache", "Time"])
-    for view, tab in zip(("model", "block", "head", "pair", "tokens", "cache", "time"), tabs.all(), strict=True):
-        tab.click()
-        stage.expect_view(view)
-        expect(tab).to_have_attribute("aria-current", "page")
-    expect(pair.region.get_by_role("heading", level=2).first).to_contain_text("took")
-
-
-SMALL_TEXT = """(panel) => {
-  const walk = document.createTreeWalker(panel, NodeFilter.SHOW_TEXT);
-  const small = [];
-  while (walk.nextNode()) {
-    const parent = walk.currentNode.parentElement;
-    if (!walk.currentNode.textContent.trim() || parent.closest("sub, sup, .visually-hidden")) continue;
-    if (parseFloat(getComputedStyle(parent).fontSize) < 12) small.push(walk.currentNode.textContent.trim());
-  }
-  return small;
-}"""
-
-
-def test_no_zoom_has_text_smaller_than_12_pixels(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "head")
-    for view in ("model", "block", "head", "pair", "tokens", "cache", "time"):
-        stage.look_at(f"#step=3&layer={LAYER}&head={HEAD}&query={QUERY}&key={KEY}&view={view}")
-        stage.expect_view(view)
-        stage.rest()
-        assert pair.region.evaluate(SMALL_TEXT) == [], view
-
-
-def test_what_is_locked_says_so_until_it_is_let_go(stage: Stage, short_run: str) -> None:
-    pair = opened(stage, short_run, "head")
-    heading = pair.region.get_by_role("heading", level=2)
-    expect(pair.region).to_contain_text("locked on “it” → “animal”")
-    expect(pair.region).to_contain_text("of step 0: only its K and V are read now")
     stage.slider.fill("2")
     stage.expect_step(2)
-    expect(heading).to_have_text("“it” looks back at “animal”")
+    expect(region).to_contain_text("locked on")
     stage.button("let go").click()
-    tokens = stage.server.log(short_run).tokens
+    heading = region.get_by_role("heading", level=2)
     for step in (2, 4):
         stage.slider.fill(str(step))
         stage.expect_step(step)
-        newest = tokens[len(stage.server.log(short_run).open["tokens"]) + step - 1]["text"].strip()
+        newest = log.tokens[len(log.open["tokens"]) + step - 1]["text"].strip()
         expect(heading).to_contain_text(f"“{newest}” looks")
-    expect(pair.region).not_to_contain_text("locked on")
+    expect(region).not_to_contain_text("locked on")
 
 
-def test_a_click_on_the_path_leaves_no_tip_where_the_map_comes_to_lie(stage: Stage, short_run: str) -> None:
-    opened(stage, short_run, "block")
-    stage.page.get_by_role("navigation", name="Zoom").get_by_role("button", name="Head 8", exact=True).click()
-    stage.expect_view("head")
+def test_heads_are_pictures_that_lead_there_and_a_locked_link_names_the_strongest(stage: Stage, short_run: str) -> None:
+    log = stage.server.log(short_run)
+    places = [(layer, head) for layer in range(30) for head in range(9)]
+    strongest = max(places, key=lambda place: log.weight(*place, QUERY, KEY))
+    region = stage.at(short_run, 3, "head", layer=12, more=CELL)
+    layer, head = strongest
+    expect(region).to_contain_text(f"strongest head: layer {layer}, head {head}")
+    region.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
+    expect(region).to_contain_text("strongest head: this one")
+    shared = region.get_by_role("region", name="Heads that share K and V")
+    stage.painted()
+    pictures = [canvas.evaluate("canvas => canvas.toDataURL()") for canvas in shared.locator("canvas").all()]
+    assert len(set(pictures)) == len(pictures) == 9
+    shared.get_by_role("button", name="Head 6, reads KV head 2").click()
+    stage.page.wait_for_url(re.compile("head=6&"))
+    stage.button("4 more keys ▸").click()
+    expect(region.get_by_role("slider", name="Term of the dot product")).to_be_focused()
+    tabs = stage.page.get_by_role("navigation", name="Zoom").get_by_role("button")
+    for view, tab in zip(CRUMBS, tabs.all(), strict=True):
+        tab.click()
+        stage.expect_view(view)
+    tabs.nth(2).click()
     stage.rest()
-    box = stage.map.bounding_box()
+    token = region.get_by_role("table", name=re.compile("^Where")).locator("bdi").first
+    token.scroll_into_view_if_needed()
+    box = token.bounding_box()
     assert box is not None
-    tip = stage.map.get_by_text(re.compile(r"looks at|length of"))
-    expect(tip).to_have_count(0)
-    stage.page.mouse.move(box["x"] + box["width"] * 0.45, box["y"] + box["height"] * 0.4)
-    expect(tip.first).to_be_visible()
+    stage.page.mouse.move(box["x"] + 1, box["y"] + box["height"] / 2)
+    stage.page.mouse.down()
+    stage.page.mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] / 2, steps=5)
+    stage.page.mouse.up()
+    assert stage.page.evaluate("getSelection().toString()") == token.inner_text(), "text is selected, not pressed"
 
 
-def test_the_matrix_and_its_labels_are_readable_at_every_width(stage: Stage, short_run: str) -> None:
-    for width, height in ((1440, 900), (1024, 768), (720, 700), (390, 844)):
+def test_no_name_of_a_key_lies_on_the_bars(stage: Stage, short_run: str) -> None:
+    for width, height in ((1440, 900), (720, 700), (390, 844)):
         stage.page.set_viewport_size({"width": width, "height": height})
-        opened(stage, short_run, "head")
+        region = stage.at(short_run, 3, "head", more=CELL)
         stage.rest()
-        sizes = stage.matrix.locator("text").evaluate_all(
-            "texts => texts.map((text) => parseFloat(getComputedStyle(text).fontSize))"
-        )
-        assert len(sizes) > 10
-        assert min(sizes) >= 12, width
-        looks = stage.region("Inspector").get_by_role("table", name=re.compile("^Where")).bounding_box()
+        looks = region.get_by_role("table", name=re.compile("^Where")).bounding_box()
         names = [text.bounding_box() for text in stage.matrix.locator("text").all()]
         assert looks is not None
+        assert len(names) > 10
         for name in names:
             assert name is not None
             beside = name["x"] + name["width"] <= looks["x"] + 1 or name["x"] >= looks["x"] + looks["width"] - 1
             over = name["y"] + name["height"] <= looks["y"] + 1 or name["y"] >= looks["y"] + looks["height"] - 1
             assert beside or over, f"{width}: a key's name lies on the bars"
-
-
-def test_the_text_of_a_token_is_selected_and_not_pressed(stage: Stage, short_run: str) -> None:
-    stage.open(short_run, f"#step=3&layer={LAYER}&head={HEAD}&view=head")
-    stage.expect_step(3)
-    token = stage.region("Inspector").get_by_role("table", name=re.compile("^Where")).locator("bdi").first
-    token.scroll_into_view_if_needed()
-    stage.rest()
-    box = token.bounding_box()
-    assert box is not None
-    middle = box["y"] + box["height"] / 2
-    stage.page.mouse.move(box["x"] + 1, middle)
-    stage.page.mouse.down()
-    stage.page.mouse.move(box["x"] + box["width"] - 1, middle, steps=5)
-    stage.page.mouse.up()
-    assert stage.page.evaluate("getSelection().toString()") == token.inner_text()
-    expect(stage.region("Inspector")).not_to_contain_text("locked on")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axe_playwright_python.base import AXE_FILE_PATH
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 VIEWS = ("model", "block", "head", "pair", "tokens", "cache", "time")
 SCHEMES = ("light", "dark")
@@ -25,3 +25,22 @@ def violations(page: Page) -> list[str]:
         for violation in found["violations"]
         for node in violation["nodes"]
     ]
+
+
+IN_THEME = """(scheme) => {
+  if (document.documentElement.dataset.theme === scheme) return;
+  [...document.querySelectorAll("button")].find(({ ariaLabel }) => /^(Dark|Light) theme$/.test(ariaLabel))?.click();
+}"""
+"""By the page's own button, also where a dialog lies over it."""
+
+
+def flaws(page: Page, schemes: tuple[str, ...] = SCHEMES) -> list[str]:
+    """What is wrong with what is in sight, in each theme: rules that are broken, and a page wider than its window."""
+    found = []
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.evaluate(IN_THEME, scheme)
+        expect(page.locator(f"html[data-theme={scheme}]")).to_be_attached()
+        found += [f"{scheme}: {violation}" for violation in violations(page)]
+    wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return [*found, f"{wider} px wider than its window"] if wider > 0 else found

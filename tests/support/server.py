@@ -102,6 +102,10 @@ class Server:
         return max(children, key=lambda process: process.memory_info().rss)
 
     @property
+    def database(self) -> Path:
+        return self._folder / "data" / "runs.sqlite"
+
+    @property
     def ready(self) -> bool:
         """Whether the model is loaded."""
         return self._get("readyz").ok
@@ -176,16 +180,6 @@ class Log:
     def ids(self, step: int) -> list[int]:
         """The tokens those logits are of."""
         return [int(token) for token in self._step_tensors(step)["top_ids"]]
-
-    def residual_norms(self, step: int) -> Any:
-        """F16 [layers, rows] of a step whose frame parts split neither."""
-        norms = [
-            codec.tensors(payload)["residual_norm"]
-            for header, payload in self._frames
-            if header.kind == "layer" and header.data["step"] == step and header.data["first_head"] == 0
-        ]
-        assert len(norms) == 1
-        return norms[0]
 
     def weight(self, layer: int, head: int, query: int, key: int) -> float:
         """An attention weight, as companded on the wire."""

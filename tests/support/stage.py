@@ -275,6 +275,12 @@ class Stage:
             return self
         return self.open(run, place)
 
+    def at(self, run: str, step: int, view: str, *, layer: int = 13, head: int = 8, more: str = "") -> Locator:
+        """A view of a step of a run, gone to; the inspector."""
+        self.show(run, f"#step={step}&layer={layer}&head={head}{more}&view={view}").expect_step(step)
+        self.expect_view(view)
+        return self.region("Inspector")
+
     def look_at(self, hash: str) -> None:
         """Go to another place in the run that is open, as by its link, without loading the page again."""
         self.page.evaluate("hash => { location.hash = hash }", hash)

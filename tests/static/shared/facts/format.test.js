@@ -73,6 +73,7 @@ test("a share that is not zero never reads as zero", () => {
 test("bytes, counts and times have their unit", () => {
   assert.equal(format.bytes(46080), "46,080\u202fB");
   assert.equal(format.bytesShort(538060416), "538\u202fMB");
+  assert.equal(format.bytesShort(46080), "46.1\u202fkB");
   assert.equal(format.bytesShort(512), "512\u202fB");
   assert.equal(format.short(2.7e8, "FLOP"), "270\u202fMFLOP");
   assert.equal(format.milliseconds(0.4213), "0.42\u202fms");

@@ -228,3 +228,13 @@ test("a playhead that rests on the newest step when the run is closed there has 
     assert.deepEqual([live.state().phase, live.state().playing, live.state().following], ["done", false, false]);
   }
 });
+
+test("whoever has unsubscribed hears of nothing more", () => {
+  const store = createStore();
+  const heard = [];
+  const leave = store.subscribe(() => heard.push("left"));
+  store.subscribe(() => heard.push("stays"));
+  leave();
+  store.dispatch({ type: "speed", speed: 2 });
+  assert.deepEqual(heard, ["stays"]);
+});

@@ -21,22 +21,6 @@ function told(step, { words = ["The", " cat", " sat", " on", " it"], promptLengt
   return plain(narrate(run, step));
 }
 
-test("prefill: how many tokens at once, what the cache got, what was chosen", () => {
-  assert.equal(
-    told(0),
-    "Step 0, prefill: all 3 prompt tokens go through the model at once, and 768 B of keys and values go into the cache (10 ms). Next: “on” (42 %).",
-  );
-  assert.match(told(0, { promptLength: 1 }), /the only prompt token goes through/);
-});
-
-test("decode: the one token computed, the bytes it adds, how many are read", () => {
-  assert.equal(
-    told(2, { chosen: " it" }),
-    "Step 2, decode: only “it” is computed and adds 256 B to the cache; the 4 tokens before it are read from it (12 ms). Next: “it” (42 %).",
-  );
-  assert.match(told(1, { promptLength: 1 }), /the token before it is read from it/);
-});
-
 test("a token that a branch put there was not chosen", () => {
   assert.match(told(1, { token: { forced: true } }), /The branch put “on” next \(the model: 42 %\)\.$/);
   assert.match(told(1, { token: { forced: true, prob: null } }), /The branch put “on” next\.$/);

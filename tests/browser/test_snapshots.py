@@ -1,0 +1,76 @@
+"""What each page says and how it is laid out, as an outline that anybody can read: tests/browser/snapshots/.
+
+They are of recordings, whose numbers never change; of the Stage's views but one, the inspector alone.
+`python -m tests.snapshots` writes them anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kvscope.app.page_table import pages
+from tests.support.screens import DESKTOP, VIEWS
+from tests.support.server import Server
+from tests.support.stage import Rest
+
+FOLDER = Path(__file__).parent / "snapshots"
+RENEWING = "RENEW_SNAPSHOTS" in os.environ
+PLACE = "#step=2&layer=13&head=8&query=8&key=1&view="
+OF_THIS_SERVER = re.compile(r"http://[^/\s\"]+/")
+
+
+def outline(page: Page, part: str = "body") -> str:
+    Rest(page).wait()
+    return OF_THIS_SERVER.sub("http://server/", page.locator(part).aria_snapshot()) + "\n"
+
+
+def check(name: str, found: str) -> None:
+    """Raises AssertionError unless it is what is kept under that name; renewing, keeps it."""
+    file = FOLDER / f"{name}.txt"
+    if RENEWING:
+        file.write_text(found, "utf-8")
+    assert found == file.read_text("utf-8"), f"if {name} is right as it is now: python -m tests.snapshots"
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page(**DESKTOP, reduced_motion="reduce")
+
+
+def recorded(page: Page, server: Server, title: str) -> str:
+    """The address of a recording in the gallery."""
+    page.goto(f"{server.url}gallery")
+    return server.url + str(page.get_by_role("link", name=title, exact=True).get_attribute("href")).lstrip("/")
+
+
+def test_the_views_of_a_recorded_run(page: Page, tiny: Server) -> None:
+    address = recorded(page, tiny, "What does “it” stand for?")
+    for view in VIEWS:
+        page.goto(f"{address}{PLACE}{view}")
+        expect(page.locator("html[data-step='2'][data-state=paused]")).to_be_attached()
+        check(f"stage-{view}", outline(page, "body" if view == "head" else "[aria-label=Inspector]"))
+
+
+def test_the_first_thirty_seconds(page: Page, tiny: Server) -> None:
+    page.goto(tiny.url)
+    expect(page.get_by_role("slider", name="Moment")).to_have_attribute("max", "8")
+    told = []
+    for moment in range(9):
+        expect(page.get_by_role("slider", name="Moment")).to_have_value(str(moment))
+        told.append(outline(page))
+        page.keyboard.press("ArrowRight")
+    check("intro", "\n".join(told))
+
+
+@pytest.mark.parametrize("name", [page.name for page in pages() if page.name != "Stage"])
+def test_pages_of_their_own(page: Page, tiny: Server, name: str) -> None:
+    address = next(each.address for each in pages() if each.name == name)
+    page.goto(tiny.url + address.lstrip("/"))
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    check(name.lower().replace(" ", "-"), outline(page))

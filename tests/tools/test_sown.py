@@ -1,0 +1,14 @@
+"""The faults that `python -m tools.faults.sown` sows can be sown, and the tests that are to catch them are there."""
+
+from tests.page_tools import ROOT
+from tools.faults.sown.__main__ import read_lists
+
+
+def test_each_fault_has_its_place_and_its_tests() -> None:
+    faults = read_lists([])
+    assert len({fault.name for fault in faults}) == len(faults)
+    for fault in faults:
+        assert (ROOT / fault.file).read_text("utf-8").count(fault.old) == 1, fault.name
+        assert fault.tests, fault.name
+        for test in fault.tests:
+            assert (ROOT / test.partition("::")[0]).exists(), test

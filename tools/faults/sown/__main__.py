@@ -1,0 +1,112 @@
+"""`python -m tools.faults.sown`: sows known faults into a copy of the checkout, and says which the tests catch.
+
+Each .toml file beside this one is a list of faults: a text of one file, what stands in its place, and which tests are
+to fail then. What those tests say without any fault is looked at first. `python -m tools.faults.sown page -k cursor`
+takes one list, and of it the faults whose name has that word.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.page_tools import ROOT, node
+
+LISTS = Path(__file__).parent
+UNTRACKED = ("static/vendor", "static/node_modules")
+"""What tests need and git has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`tests`: files for Node, and files or single tests for pytest. One of them fails, or the fault is not caught."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def sow(self, root: Path) -> str:
+        """Put it in; the file's text before. Raises ValueError unless what it replaces stands there once."""
+        text = (root / self.file).read_text("utf-8")
+        if (count := text.count(self.old)) != 1:
+            raise ValueError(f"{self.name}: its old text stands {count} times in {self.file}")
+        (root / self.file).write_text(text.replace(self.old, self.new), "utf-8")
+        return text
+
+
+def read_lists(names: Sequence[str]) -> list[Fault]:
+    files = [LISTS / f"{name}.toml" for name in names] or sorted(LISTS.glob("*.toml"))
+    return [
+        Fault(**{**fault, "tests": tuple(fault["tests"])})
+        for file in files
+        for fault in tomllib.loads(file.read_text("utf-8"))["fault"]
+    ]
+
+
+def copy_checkout(root: Path) -> None:
+    """All files that git tracks or would, as they are now, and `UNTRACKED`."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in filter(None, subprocess.check_output(command, cwd=ROOT, text=True).split("\0")):
+        if (ROOT / name).exists():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, root / name, follow_symlinks=False)
+    for name in UNTRACKED:
+        if (ROOT / name).exists():
+            shutil.copytree(ROOT / name, root / name, symlinks=True)
+
+
+def passes(root: Path, tests: Iterable[str]) -> bool:
+    """Whether all these tests pass. Raises SystemExit where there is none of such a name."""
+    names = sorted(set(tests))
+    page = [name for name in names if name.endswith(".js")]
+    other = [name for name in names if not name.endswith(".js")]
+    if page and run([*node(), "--test", *page], root):
+        return False
+    status = run([sys.executable, "-m", "pytest", "-q", "-x", *other], root) if other else 0
+    if status in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        raise SystemExit(f"no such tests: {' '.join(other)}")
+    return status == 0
+
+
+def run(command: list[str], root: Path) -> int:
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    quiet = subprocess.DEVNULL
+    return subprocess.run(command, cwd=root, env=environment, stdin=quiet, stdout=quiet, stderr=quiet).returncode
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.faults.sown", description=__doc__.splitlines()[0])
+    parser.add_argument("lists", nargs="*", metavar="list", help="which lists, all by default")
+    parser.add_argument("-k", dest="word", default="", help="only faults whose name has this word")
+    options = parser.parse_args(argv)
+    faults = [fault for fault in read_lists(options.lists) if options.word in fault.name]
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="kvscope-sown-") as folder:
+        root = Path(folder)
+        copy_checkout(root)
+        if not passes(root, (test for fault in faults for test in fault.tests)):
+            raise SystemExit("these tests fail without a fault")
+        for fault in faults:
+            before = fault.sow(root)
+            caught = not passes(root, fault.tests)
+            (root / fault.file).write_text(before, "utf-8")
+            missed += not caught
+            print(f"{'caught' if caught else 'NOT CAUGHT':10}  {fault.name}", flush=True)
+    print(f"==== {len(faults) - missed} of {len(faults)} caught ====")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
