@@ -31,13 +31,21 @@ export function addressOf({ run, step, selection, present }) {
 }
 
 /**
- * Writes the address as the state changes, and follows it when the viewer goes back or edits it.
- * A change of run is a new entry in the history; a change of step is not, nor is the run that a study's link leads to.
+ * Writes the address as the state changes, and follows it when the viewer goes back or edits it. Another run is a new entry
+ * in the history; another place in it is not.
  * What a frame shows from `srcdoc`, as in a notebook's cell, has no address: browsers refuse to write one.
  *
+ * @param {Object} parts
+ * @param {Window} parts.window
+ * @param {Object} parts.store
+ * @param {(state: Object) => string|null} parts.addressOf null: there is nothing worth a link
+ * @param {(state: Object) => string|null} parts.runOf the run that this address names
+ * @param {(state: Object) => boolean} parts.isNew whether it is one beside the address that is there now
+ * @param {(state: Object) => boolean} parts.isMoving whether the state changes by itself
+ * @param {() => void} parts.onMove the viewer has changed the address
  * @returns {() => void} stops both
  */
-export function followAddress({ window, store, controller, saved = null }) {
+export function keepAddress({ window, store, addressOf, runOf, isNew, isMoving, onMove }) {
   if (window.location.protocol === "about:") return () => {};
   let timer = null;
   let patient = false;
@@ -45,18 +53,15 @@ export function followAddress({ window, store, controller, saved = null }) {
 
   const write = () => {
     timer = null;
-    const address = addressOf(store.state());
+    const state = store.state();
+    const address = addressOf(state);
     if (address === null) return;
-    const before = readAddress(window.location, saved).run;
-    const { run, insteadOf } = store.state();
-    written = run.id;
-    // A study's own entry would lead here again, whenever somebody goes back to it.
-    const sameRun = before === null || before === written || before === insteadOf;
-    window.history[sameRun ? "replaceState" : "pushState"](null, "", address);
+    written = runOf(state);
+    window.history[isNew(state) ? "pushState" : "replaceState"](null, "", address);
   };
 
   /** A run that is not named yet is not waited with: a page that is loaded again is to show it. */
-  const canWait = (state) => state.run?.id === written && moves(state);
+  const canWait = (state) => runOf(state) === written && isMoving(state);
 
   const onState = () => {
     const waits = canWait(store.state());
@@ -66,19 +71,35 @@ export function followAddress({ window, store, controller, saved = null }) {
     timer = setTimeout(write, waits ? MOVING_MS : WRITE_MS);
   };
 
-  const onMove = () => {
-    const { run, link } = readAddress(window.location, saved);
+  const move = () => {
     clearTimeout(timer);
     timer = null;
-    if (run && run !== store.state().run?.id) controller.visit(run, link);
-    else controller.applyLink(link);
+    onMove();
   };
 
   const unsubscribe = store.subscribe(onState);
-  window.addEventListener("popstate", onMove);
+  window.addEventListener("popstate", move);
   return () => {
     unsubscribe();
     clearTimeout(timer);
-    window.removeEventListener("popstate", onMove);
+    window.removeEventListener("popstate", move);
   };
+}
+
+/** The same of the Stage. The run that a study's link leads to is no new entry: the study's own would lead here again. */
+export function followAddress({ window, store, controller, saved = null }) {
+  const there = () => readAddress(window.location, saved);
+  return keepAddress({
+    ...{ window, store, addressOf, isMoving: moves },
+    runOf: ({ run }) => run?.id ?? null,
+    isNew({ run, insteadOf }) {
+      const before = there().run;
+      return before !== null && before !== run.id && before !== insteadOf;
+    },
+    onMove() {
+      const { run, link } = there();
+      if (run && run !== store.state().run?.id) controller.visit(run, link);
+      else controller.applyLink(link);
+    },
+  });
 }

@@ -87,14 +87,17 @@ export function isTaken({ target, key, defaultPrevented, ctrlKey, metaKey, altKe
   return OWN_KEYS.some(([selector, has]) => target.closest?.(selector) && has(key));
 }
 
-/** @returns {() => void} removes the listener */
-export function listenToKeys(target, { controller, store }) {
+/**
+ * @param {{keys: string[], run: (parts: Object) => void}[]} [table] of the page; the Stage's
+ * @returns {() => void} removes the listener
+ */
+export function listenToKeys(target, parts, table = KEYS) {
   const onKey = (event) => {
     if (isTaken(event)) return;
-    const key = KEYS.find(({ keys }) => keys.includes(event.key));
+    const key = table.find(({ keys }) => keys.includes(event.key));
     if (!key) return;
     event.preventDefault();
-    key.run({ controller, store });
+    key.run(parts);
   };
   target.addEventListener("keydown", onKey);
   return () => target.removeEventListener("keydown", onKey);

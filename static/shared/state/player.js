@@ -112,10 +112,11 @@ function isElsewhere(playhead, state) {
 /**
  * Runs the clock on animation frames while something moves.
  *
- * @param {{store: Object, requestFrame: Function, cancelFrame: Function}} parts
+ * @param {{store: Object, requestFrame: Function, cancelFrame: Function, next?: Function, isMoving?: Function}} parts `next` and
+ *   `isMoving`: what `nextPlayhead` and `moves` are for the Stage's state
  * @returns {() => void} stops it
  */
-export function createPlayer({ store, requestFrame, cancelFrame }) {
+export function createPlayer({ store, requestFrame, cancelFrame, next = nextPlayhead, isMoving = moves }) {
   let handle = null;
   let before = null;
 
@@ -124,14 +125,14 @@ export function createPlayer({ store, requestFrame, cancelFrame }) {
     const ms = before === null ? 0 : Math.min(now - before, LONGEST_FRAME_MS);
     before = now;
     const state = store.state();
-    const playhead = nextPlayhead(state, ms);
+    const playhead = next(state, ms);
     if (playhead && isElsewhere(playhead, state)) store.dispatch({ type: "tick", playhead });
     schedule();
   };
 
   const schedule = () => {
     if (handle !== null) return;
-    if (moves(store.state())) handle = requestFrame(frame);
+    if (isMoving(store.state())) handle = requestFrame(frame);
     else before = null;
   };
 
