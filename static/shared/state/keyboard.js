@@ -82,7 +82,7 @@ const OWN_KEYS = [
 ];
 
 /** @returns {boolean} whether a key pressed there is for something else than the page */
-export function isTaken({ target, key, defaultPrevented, ctrlKey, metaKey, altKey }) {
+function isTaken({ target, key, defaultPrevented, ctrlKey, metaKey, altKey }) {
   if (defaultPrevented || ctrlKey || metaKey || altKey) return true;
   return OWN_KEYS.some(([selector, has]) => target.closest?.(selector) && has(key));
 }

@@ -207,7 +207,7 @@ function clampSelection(selection, run) {
 }
 
 /** Whether the playhead rests on the last step of a run that will not grow, or the intro's on its last moment. */
-export function atTheEnd(state) {
+function atTheEnd(state) {
   if (inIntro(state)) return introIsOver(state);
   const { run, step, progress } = state;
   return Boolean(run?.close) && step >= run.steps.length - 1 && progress >= 1;
@@ -230,7 +230,7 @@ function stopAtTheEnd(state) {
 }
 
 /** The page's state in one word, as `<html data-state>` carries it. */
-export function phaseOf(state) {
+function phaseOf(state) {
   const { run, readiness } = state;
   if (!run?.open || run.steps.length === 0) {
     if (run?.close || (state.problem && !run)) return "error";
