@@ -7,13 +7,15 @@ import { embedOfSearch } from "./embed/protocol.js";
 import { createQueue, followShown } from "./shared/painting/queue.js";
 import { followAddress, readAddress } from "./shared/state/address.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
+import { createPlayer } from "./shared/state/clock.js";
 import { createController } from "./shared/state/controller.js";
-import { listenToKeys } from "./shared/state/keyboard.js";
+import { KEYS } from "./shared/state/keyboard.js";
+import { listenToKeys } from "./shared/state/listen-to-keys.js";
 import { presentOfSearch } from "./shared/state/location.js";
 import { beginOf, rememberIntro } from "./shared/state/newcomer.js";
 import { createOwnRuns } from "./shared/state/own-runs.js";
 import { clientOf, delay } from "./shared/state/page-client.js";
-import { createPlayer } from "./shared/state/player.js";
+import { moves, nextPlayhead } from "./shared/state/player.js";
 import { listenToPrint } from "./shared/state/printing.js";
 import { storageOr } from "./shared/state/storage.js";
 import { createStore } from "./shared/state/store.js";
@@ -97,17 +99,12 @@ stillness.addEventListener("change", () => store.dispatch({ type: "motion", redu
 for (const input of ["pointerdown", "keydown"]) {
   window.addEventListener(input, () => store.dispatch({ type: "fastForward" }), { capture: true });
 }
-listenToKeys(window, { controller, store });
+listenToKeys(window, { controller, store }, KEYS);
 listenToPrint(window, store);
-createPlayer({
-  store,
-  requestFrame: window.requestAnimationFrame.bind(window),
-  cancelFrame: window.cancelAnimationFrame.bind(window),
-});
-const later = createQueue({
-  requestFrame: window.requestAnimationFrame.bind(window),
-  now: () => performance.now(),
-});
+const requestFrame = window.requestAnimationFrame.bind(window);
+const cancelFrame = window.cancelAnimationFrame.bind(window);
+createPlayer({ store, next: nextPlayhead, isMoving: moves, requestFrame, cancelFrame });
+const later = createQueue({ requestFrame, now: () => performance.now() });
 followShown(store, later, announce);
 const parts = { dispatch: store.dispatch, controller, client };
 const asked = embed?.link ?? readAddress(window.location, saved).link;

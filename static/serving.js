@@ -6,13 +6,13 @@ import { KEYS } from "./serving/keys.js";
 import { Page } from "./serving/page/page.js";
 import { hashOf, initialState, isMoving, nextPass, passOfHash, reduce } from "./serving/state.js";
 import { createQueue } from "./shared/painting/queue.js";
-import { keepAddress } from "./shared/state/address.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
+import { createPlayer } from "./shared/state/clock.js";
 import { storeOf } from "./shared/state/create-store.js";
-import { listenToKeys } from "./shared/state/keyboard.js";
+import { keepAddress } from "./shared/state/keep-address.js";
+import { listenToKeys } from "./shared/state/listen-to-keys.js";
 import { runOfSearch } from "./shared/state/location.js";
 import { clientOf, delay } from "./shared/state/page-client.js";
-import { createPlayer } from "./shared/state/player.js";
 import { storageOr } from "./shared/state/storage.js";
 
 const { framed = false, limits, session: saved = null, example = null } = bootstrapOf();

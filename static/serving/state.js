@@ -5,8 +5,7 @@
  */
 
 import { changed } from "../shared/state/create-store.js";
-import { paceOf } from "../shared/state/pace.js";
-import { advance } from "../shared/state/player.js";
+import { advance, paceOf } from "../shared/state/pace.js";
 
 /** How fast passes are played, by how long they took. */
 export const SPEEDS = [
