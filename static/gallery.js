@@ -2,14 +2,14 @@
 
 import { html } from "htm/preact";
 import { render } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { drawBars, drawLanes, drawTriangle } from "./gallery/drawing.js";
 import { pictureInWords, rowsOf, textOf } from "./gallery/picture.js";
 import { inkOn, ramp } from "./shared/draw/colours.js";
 import { readTheme } from "./shared/draw/theme.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
 import { storageOr } from "./shared/state/storage.js";
-import { preferredTheme, rememberTheme } from "./shared/state/theme.js";
+import { useOwnTheme } from "./shared/state/theme.js";
 import { OwnHeader } from "./shared/ui/own-header.js";
 
 const SIDE_PX = 148;
@@ -17,18 +17,11 @@ const SIDE_PX = 148;
 const root = document.documentElement;
 const { pictures } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);
-const preferred = preferredTheme(settings, window.matchMedia("(prefers-color-scheme: dark)").matches);
 
 function Header() {
-  const [theme, setTheme] = useState(preferred);
-  // Before anything is drawn: drawings read their colours off the page.
-  root.dataset.theme = theme;
+  const [theme, setTheme] = useOwnTheme(settings);
   useLayoutEffect(fillCards, [theme]);
-  const choose = (next) => {
-    rememberTheme(settings, next);
-    setTheme(next);
-  };
-  return html`<${OwnHeader} here="gallery" theme=${theme} setTheme=${choose} />`;
+  return html`<${OwnHeader} here="gallery" theme=${theme} setTheme=${setTheme} />`;
 }
 
 function fillCards() {

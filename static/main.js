@@ -4,20 +4,22 @@ import { html } from "htm/preact";
 import { render } from "preact";
 import { createEmbedHost } from "./embed/host.js";
 import { embedOfSearch } from "./embed/protocol.js";
+import { createQueue, followShown } from "./shared/painting/queue.js";
 import { followAddress, readAddress } from "./shared/state/address.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
+import { createPlayer } from "./shared/state/clock.js";
 import { createController } from "./shared/state/controller.js";
-import { listenToKeys } from "./shared/state/keyboard.js";
+import { KEYS } from "./shared/state/keyboard.js";
+import { listenToKeys } from "./shared/state/listen-to-keys.js";
 import { presentOfSearch } from "./shared/state/location.js";
 import { beginOf, rememberIntro } from "./shared/state/newcomer.js";
 import { createOwnRuns } from "./shared/state/own-runs.js";
 import { clientOf, delay } from "./shared/state/page-client.js";
-import { createPlayer } from "./shared/state/player.js";
+import { moves, nextPlayhead } from "./shared/state/player.js";
 import { listenToPrint } from "./shared/state/printing.js";
 import { storageOr } from "./shared/state/storage.js";
 import { createStore } from "./shared/state/store.js";
-import { embeddedTheme, preferredTheme, rememberTheme } from "./shared/state/theme.js";
-import { createTurns } from "./shared/turns/turns.js";
+import { firstTheme, rememberTheme, systemDark } from "./shared/state/theme.js";
 import { App } from "./stage/page/app.js";
 
 const bootstrap = bootstrapOf();
@@ -27,12 +29,12 @@ const embed = bootstrap.embed ? embedOfSearch(window.location.search) : null;
 const settings = storageOr(() => window.localStorage);
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
 const narrow = window.matchMedia(bootstrap.embed ? "(max-width: 1099px)" : "(max-width: 719px)");
-const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
+const dark = systemDark();
 
 const store = createStore({
   examples: bootstrap.examples,
   limits: bootstrap.limits,
-  theme: embed ? embeddedTheme(embed.theme, systemDark.matches) : preferredTheme(settings, systemDark.matches),
+  theme: firstTheme(settings, dark.matches, embed?.theme),
   present: !embed && presentOfSearch(window.location.search),
   sandboxed: window.origin === "null",
   file: inFile,
@@ -89,30 +91,21 @@ store.subscribe(({ theme }) => {
   if (!embed) rememberTheme(settings, theme);
 });
 if (embed?.theme === "auto") {
-  systemDark.addEventListener("change", () =>
-    store.dispatch({ type: "theme", theme: embeddedTheme("auto", systemDark.matches) }),
+  dark.addEventListener("change", () =>
+    store.dispatch({ type: "theme", theme: firstTheme(settings, dark.matches, "auto") }),
   );
 }
 stillness.addEventListener("change", () => store.dispatch({ type: "motion", reducedMotion: stillness.matches }));
 for (const input of ["pointerdown", "keydown"]) {
   window.addEventListener(input, () => store.dispatch({ type: "fastForward" }), { capture: true });
 }
-listenToKeys(window, { controller, store });
+listenToKeys(window, { controller, store }, KEYS);
 listenToPrint(window, store);
-createPlayer({
-  store,
-  requestFrame: window.requestAnimationFrame.bind(window),
-  cancelFrame: window.cancelAnimationFrame.bind(window),
-});
-const turns = createTurns({
-  store,
-  onShown: announce,
-  clock: {
-    requestFrame: window.requestAnimationFrame.bind(window),
-    cancelFrame: window.cancelAnimationFrame.bind(window),
-    now: () => performance.now(),
-  },
-});
+const requestFrame = window.requestAnimationFrame.bind(window);
+const cancelFrame = window.cancelAnimationFrame.bind(window);
+createPlayer({ store, next: nextPlayhead, isMoving: moves, requestFrame, cancelFrame });
+const later = createQueue({ requestFrame, now: () => performance.now() });
+followShown(store, later, announce);
 const parts = { dispatch: store.dispatch, controller, client };
 const asked = embed?.link ?? readAddress(window.location, saved).link;
 const view = asked.view ?? saved?.open?.view;
@@ -120,7 +113,7 @@ const view = asked.view ?? saved?.open?.view;
 const opens = view && view !== "intro" ? "inspector" : "map";
 const host = embed && createEmbedHost({ window, store, controller });
 render(
-  html`<${App} turns=${turns} embed=${store.state().embed} host=${host} opens=${opens} ...${parts} />`,
+  html`<${App} store=${store} later=${later} embed=${store.state().embed} host=${host} opens=${opens} ...${parts} />`,
   document.getElementById("page"),
 );
 announce(store.state());

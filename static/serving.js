@@ -1,22 +1,58 @@
 /** The engine while it answers several requests at once: `/serving`, a saved workload, and both inside other pages or in a file. */
 
 import { mountOwnPage } from "./embed/own-page.js";
+import { createServing } from "./serving/controller.js";
+import { KEYS } from "./serving/keys.js";
 import { Page } from "./serving/page/page.js";
+import { hashOf, initialState, isMoving, nextPass, passOfHash, reduce } from "./serving/state.js";
+import { createQueue } from "./shared/painting/queue.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
-import { clientOf } from "./shared/state/page-client.js";
+import { createPlayer } from "./shared/state/clock.js";
+import { storeOf } from "./shared/state/create-store.js";
+import { keepAddress } from "./shared/state/keep-address.js";
+import { listenToKeys } from "./shared/state/listen-to-keys.js";
+import { runOfSearch } from "./shared/state/location.js";
+import { clientOf, delay } from "./shared/state/page-client.js";
 import { storageOr } from "./shared/state/storage.js";
 
 const { framed = false, limits, session: saved = null, example = null } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);
-
-/** Who hears where a workload stands in line. */
-let hearsWaits = (_waits) => {};
-
+const store = storeOf(initialState, reduce);
 const client = clientOf(
   { settings, saved, stranger: framed || saved?.file === true },
-  { onWaits: (waits) => hearsWaits(waits) },
+  { onWaits: (waits) => store.dispatch({ type: "waits", waits }) },
 );
-const hearWaits = (listener) => {
-  hearsWaits = listener;
-};
-mountOwnPage(Page, { framed, settings, props: { client, limits, hearWaits, saved, example } });
+const requestFrame = window.requestAnimationFrame.bind(window);
+const now = () => performance.now();
+const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+const controller = createServing({ store, client, delay, example, still, now });
+
+const runOfAddress = () => saved?.run ?? runOfSearch(window.location.search);
+
+/** Of the saved one's page, or of the workload in sight; the recorded one is that of no workload. */
+function addressOf(state) {
+  const { pathname, search } = window.location;
+  const named = state.run && !saved ? `?run=${encodeURIComponent(state.run)}` : search;
+  return `${pathname}${named}${hashOf(state)}`;
+}
+
+controller.show(runOfAddress(), passOfHash(window.location.hash) ?? saved?.open?.step ?? null);
+createPlayer({ store, requestFrame, cancelFrame: window.cancelAnimationFrame.bind(window), next: nextPass, isMoving });
+listenToKeys(window, { store }, KEYS);
+if (!framed) {
+  keepAddress({
+    ...{ window, store, addressOf, isMoving },
+    runOf: ({ run }) => run,
+    isNew: ({ run }) => run !== runOfAddress(),
+    onMove() {
+      const [run, pass] = [runOfAddress(), passOfHash(window.location.hash)];
+      if (run !== store.state().run) controller.show(run, pass);
+      else if (pass !== null) store.dispatch({ type: "go", to: pass });
+    },
+  });
+}
+if (!framed && !saved) controller.pollReadiness();
+mountOwnPage(Page, {
+  ...{ framed, settings },
+  props: { store, later: createQueue({ requestFrame, now }), controller, client, limits, saved },
+});

@@ -71,7 +71,7 @@ ROOMS = {
         *("kvscope/__init__.py", "kvscope/__main__.py"),
     ),
     "static": (
-        *(f"static/shared/{room}" for room in ("draw", "log", "turns", "facts", "state", "loading", "words", "ui")),
+        *(f"static/shared/{room}" for room in ("draw", "log", "painting", "facts", "state", "loading", "words", "ui")),
         *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
         *("static/stage/save-panel", "static/shared/files", "static/embed.js", "static/embed", "static/shared/share"),

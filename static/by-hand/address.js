@@ -1,7 +1,7 @@
 /** What the address of the page says: the numbers that were changed, the cell in sight, the moment, what is hidden. Pure. */
 
 /** The parameters that the request has too: all that changes a number. */
-export const INPUTS = [
+const INPUTS = [
   ...["prompt", "given", "temperature", "embeddings", "positions"],
   ...["w_q1", "w_k1", "w_v1", "w_q2", "w_k2", "w_v2", "w_o", "lm_head"],
 ];

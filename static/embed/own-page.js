@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { embeddedTheme, preferredTheme, rememberTheme } from "../shared/state/theme.js";
+import { useEffect } from "preact/hooks";
+import { useOwnTheme } from "../shared/state/theme.js";
 import { embedOfSearch } from "./protocol.js";
 import { tellHeight } from "./tell-height.js";
 
@@ -12,21 +12,12 @@ import { tellHeight } from "./tell-height.js";
  * @param {{framed: boolean, settings: Object, props: Object}} options `framed`: inside another page; `settings`: of `storageOr`
  */
 export function mountOwnPage(Page, { framed, settings, props }) {
-  const systemDark = window.matchMedia("(prefers-color-scheme: dark)").matches;
-  const first = framed
-    ? embeddedTheme(embedOfSearch(window.location.search).theme, systemDark)
-    : preferredTheme(settings, systemDark);
+  const asked = framed ? embedOfSearch(window.location.search).theme : null;
 
   function Whole() {
-    const [theme, setTheme] = useState(first);
-    // Before anything is rendered in it: drawings read their colours off the page.
-    document.documentElement.dataset.theme = theme;
-    const choose = (next) => {
-      rememberTheme(settings, next);
-      setTheme(next);
-    };
+    const [theme, setTheme] = useOwnTheme(settings, asked);
     useEffect(() => (framed ? tellHeight() : undefined), []);
-    return html`<${Page} ...${props} framed=${framed} theme=${theme} setTheme=${choose} />`;
+    return html`<${Page} ...${props} framed=${framed} theme=${theme} setTheme=${setTheme} />`;
   }
 
   render(html`<${Whole} />`, document.getElementById("page"));

@@ -12,6 +12,9 @@ import { Refused } from "./config-fields.js";
 import { known, numbered, windowOf } from "./config-windows.js";
 import { layerOf } from "./families.js";
 
+/** What is so of a model without more: attention to all tokens, K and V of every head, one MLP. */
+const plain = (family) => ({ name: "", family, window: null, mla: null, moe: null });
+
 /** @returns {Model} of a config whose fields are called as Llama's */
 export function llama(fields, family, name) {
   const whole = (field, fallback = null) => fields.size(field, fallback);
@@ -19,8 +22,7 @@ export function llama(fields, family, name) {
   const kvHeads = fields.isNull("num_key_value_heads") ? heads : whole("num_key_value_heads", heads);
   divides("num_key_value_heads", kvHeads, heads, "query heads");
   return {
-    name: "",
-    family: name,
+    ...plain(name),
     layers,
     d,
     heads,
@@ -31,7 +33,6 @@ export function llama(fields, family, name) {
     tied: fields.flag("tie_word_embeddings"),
     context: fields.isNull("max_position_embeddings") ? null : fields.whole("max_position_embeddings"),
     window: windowOf(fields, family.window, layers),
-    mla: null,
     moe: EXPERTS[name]?.(fields, layers) ?? null,
     layer: layerOf(family, (field) => fields.flag(field)),
   };
@@ -51,8 +52,7 @@ function headDim(d, heads, field) {
 function gpt2(fields, family, name) {
   const [layers, d, heads] = ["n_layer", "n_embd", "n_head"].map((field) => fields.size(field));
   return {
-    name: "",
-    family: name,
+    ...plain(name),
     layers,
     d,
     heads,
@@ -62,9 +62,6 @@ function gpt2(fields, family, name) {
     vocab: fields.size("vocab_size"),
     tied: fields.flag("tie_word_embeddings"),
     context: fields.whole("n_positions"),
-    window: null,
-    mla: null,
-    moe: null,
     layer: layerOf(family),
   };
 }
@@ -88,8 +85,7 @@ function falcon(fields, family, name) {
   const parallel = newer || fields.flag("parallel_attn");
   const norms = newer ? fields.whole("num_ln_in_parallel_attn", 2) : 1;
   return {
-    name: "",
-    family: name,
+    ...plain(name),
     layers,
     d,
     heads,
@@ -99,9 +95,6 @@ function falcon(fields, family, name) {
     vocab: fields.size("vocab_size"),
     tied: fields.flag("tie_word_embeddings"),
     context: fields.isNull("max_position_embeddings") ? null : fields.whole("max_position_embeddings"),
-    window: null,
-    mla: null,
-    moe: null,
     layer: { ...layerOf(family, (field) => fields.flag(field)), norms: parallel ? norms : 2 },
   };
 }

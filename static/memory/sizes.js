@@ -49,7 +49,7 @@ function keeping({ layers, linear, kv_shared: reusing = 0, window }) {
  * @param {Stored} stored
  * @returns {Result} B
  */
-export function stateBytes({ linear }, stored) {
+function stateBytes({ linear }, stored) {
   const { layers, key_heads, value_heads, key_dim, value_dim, kernel } = linear;
   const [heads, values] = [term("value heads", value_heads), term("value dim", value_dim)];
   const matrix = joined("×", "B", [heads, term("key dim", key_dim), values, constant(4)]);

@@ -3,7 +3,7 @@
 import { listed } from "../shared/facts/format.js";
 
 /** So many hues are told apart (serving.css has them); after that they come again, and the letter tells. */
-export const HUES = 12;
+const HUES = 12;
 
 const LETTERS = 26;
 

@@ -17,8 +17,8 @@ export function Recorded({ state }) {
 
 /** @param {{state: Object, framed: boolean}} props `framed`: nothing can be started */
 export function Empty({ state, framed }) {
-  const { run, log, watched, asked, starting, held, waits, actions } = state;
-  if (watched.problem) return null;
+  const { run, log, missing, asked, starting, held, waits, actions } = state;
+  if (missing) return null;
   if (log?.foreign)
     return html`<p class="own-wrong" role="alert">That run is of one person alone. <a href=${under(`/?run=${run}`)} target=${framed ? "_blank" : null}>The Stage shows it.</a></p>`;
   if (run || starting)

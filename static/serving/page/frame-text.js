@@ -5,7 +5,7 @@ import { snippet } from "../../embed/snippets.js";
 import { linkTo } from "../../shared/log/root.js";
 import { Copied } from "../../shared/ui/copied.js";
 
-export const FRAME = { width: 900, height: 640 };
+const FRAME = { width: 900, height: 640 };
 
 /** @param {{id: string, title: string, moment: {step: number}}} props of a saved session */
 export function FrameText({ id, title, moment }) {

@@ -6,6 +6,7 @@ import { SaveFileButton } from "../../shared/files/save-file.js";
 import { under } from "../../shared/log/root.js";
 import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
 import { passCount } from "../pass-place.js";
+import { hashOf } from "../state.js";
 import { KeepButton } from "./keep.js";
 
 const ABOUT =
@@ -16,7 +17,7 @@ const PRINTS = [{ name: "Print", sheet: "serving" }];
 /** @param {{state: Object, playing: Object, client: Object, limits: Object, framed: boolean, saved: Object|null}} props */
 export function Heading({ state, playing, client, limits, framed, saved }) {
   const { run, log } = state;
-  const hash = playing.player.mode === "following" || playing.shown < 0 ? "" : `#pass=${playing.shown}`;
+  const hash = hashOf(state);
   const alone = saved && !saved.file && !framed;
   return html`<div class="own-heading">
       <div class="own-heading-words">

@@ -32,7 +32,7 @@ export function KeepDialog({ log, pass, opened, limits, client }) {
 }
 
 /** @returns {string} what was asked first, and how many asked besides */
-export function titleOf({ requests }) {
+function titleOf({ requests }) {
   const more = requests.length - 1;
   return `${titleFrom(requests[0].prompt)}${more ? ` and ${integer(more)} more at once` : ""}`;
 }

@@ -1,69 +1,41 @@
 /** The page of serving: what is asked, and the engine answering it, pass by pass. */
 
 import { html } from "htm/preact";
-import { useEffect, useMemo } from "preact/hooks";
 import { OpenFile } from "../../shared/files/open-file.js";
-import { Later } from "../../shared/turns/later.js";
-import { createTurns } from "../../shared/turns/turns.js";
+import { Later } from "../../shared/painting/later.js";
+import { Part, Store } from "../../shared/painting/part.js";
 import { ModelOfRun, ModelPill } from "../../shared/ui/model-pill.js";
 import { OwnHeader } from "../../shared/ui/own-header.js";
 import { Glossary } from "../../shared/words/term.js";
 import { useGlossary } from "../../shared/words/use-glossary.js";
+import { isLive, shownPass } from "../state.js";
 import { Ask } from "./ask.js";
 import { Empty, Recorded } from "./empty.js";
 import { Experiments } from "./experiments.js";
 import { Heading } from "./heading.js";
 import { Notices } from "./notices.js";
-import { usePlayer } from "./use-player.js";
 import { useServing } from "./use-serving.js";
 import { Watched } from "./watched.js";
 
-/** Without news of its own it is a queue: one thing in each frame. */
-const WITHOUT_NEWS = { state: () => null, subscribe: () => () => {} };
-
-/** @returns {(job: () => void) => () => void} what is left to a later frame, one thing in each */
-function useQueue() {
-  const turns = useMemo(
-    () =>
-      createTurns({
-        store: WITHOUT_NEWS,
-        onShown() {},
-        clock: {
-          requestFrame: window.requestAnimationFrame.bind(window),
-          cancelFrame: window.cancelAnimationFrame.bind(window),
-          now: () => performance.now(),
-        },
-      }),
-    [],
-  );
-  useEffect(() => turns.stop, [turns]);
-  return turns.later;
-}
-
 /**
- * @param {{client: Object, limits: Object, hearWaits: Function, framed: boolean, saved: Object|null, example: string|null, theme: string,
- *   setTheme: Function}} props `saved`: the session in sight, of `/s/<id>` or in a file; `example`: a recorded one
+ * @param {{store: Object, later: Function, controller: Object, client: Object, limits: Object, framed: boolean, saved: Object|null,
+ *   theme: string, setTheme: Function}} props `saved`: the session in sight, of `/s/<id>` or in a file
  */
-export function Page(props) {
-  return html`<${Later.Provider} value=${useQueue()}><${Defined} ...${props} /><//>`;
+export function Page({ store, later, ...props }) {
+  return html`<${Store.Provider} value=${store}><${Later.Provider} value=${later}><${Defined} dispatch=${store.dispatch} ...${props} /><//><//>`;
 }
 
 function Defined(props) {
-  return html`<${Glossary.Provider} value=${useGlossary(props.client)}><${Serving} ...${props} /><//>`;
+  return html`<${Glossary.Provider} value=${useGlossary(props.client)}><${Part} of=${Serving} ...${props} /><//>`;
 }
 
-function Serving({ client, limits, hearWaits, framed, saved, example, theme, setTheme }) {
-  const state = useServing({ client, limits, hearWaits, framed, saved, example });
-  const { run, log } = state;
+function Serving({ state: seen, dispatch, controller, client, limits, framed, saved, theme, setTheme }) {
+  const { run, log } = seen;
+  const state = { ...seen, ...useServing({ state: seen, client, limits, show: controller.show }) };
+  const playing = { shown: shownPass(seen), live: isLive(seen), dispatch };
   const inFile = saved?.file === true;
   /** Nothing can be started: another page's guest, or a copy that stays as it is. */
   const only = framed || saved !== null;
-  const playing = usePlayer(log, {
-    framed,
-    saved,
-    plays: !run,
-    leaving: Boolean(run && !saved && log && log.id !== run),
-  });
   return html`
     ${
       !framed &&
@@ -78,7 +50,7 @@ function Serving({ client, limits, hearWaits, framed, saved, example, theme, set
       <${Notices} state=${state} />
       ${!run && !framed && log?.passes.length > 0 && html`<${Recorded} state=${state} />`}
       <div class=${log?.passes.length ? "serving-grid" : "serving-grid is-empty"}>
-        ${log?.passes.length ? html`<${Watched} key=${log.id} watched=${state.watched} playing=${playing} state=${state} limits=${limits} framed=${only} />` : html`<${Empty} state=${state} framed=${only} />`}
+        ${log?.passes.length ? html`<${Watched} key=${log.id} playing=${playing} state=${state} limits=${limits} framed=${only} />` : html`<${Empty} state=${state} framed=${only} />`}
         <${Experiments} client=${client} state=${state} live=${playing.live} framed=${only} />
       </div>
     </main>

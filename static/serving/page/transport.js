@@ -6,11 +6,11 @@ import { Icon } from "../../shared/ui/icons.js";
 import { experimentOf, roundName } from "../experiments.js";
 import { passAt } from "../lanes.js";
 import { placeOf } from "../measures.js";
-import { SPEEDS } from "../player.js";
+import { SPEEDS } from "../state.js";
 
-/** @param {{log: import("../../shared/log/workload.js").Workload, pass: Object, playing: Object}} props */
-export function Transport({ log, pass, playing: { player, live, dispatch } }) {
-  const going = player.mode === "playing";
+/** @param {{state: import("../state.js").State, pass: Object, playing: Object}} props */
+export function Transport({ state: { log, mode, speed: chosen }, pass, playing: { live, dispatch } }) {
+  const going = mode === "playing";
   const round = log.rounds[pass.round];
   // The slider is of the round in sight alone: no place on it flips the setting that is tried.
   const first = round.passes[0].number;
@@ -24,8 +24,8 @@ export function Transport({ log, pass, playing: { player, live, dispatch } }) {
     <span class="transport-says number">${says}</span>
     ${
       live
-        ? html`<button type="button" class="plain-button live-button" aria-pressed=${player.mode === "following"} onClick=${() => dispatch({ type: "follow" })}><span aria-hidden="true"></span>Live</button>`
-        : html`<label class="transport-speed"><span class="transport-played">played</span> <select aria-label="Speed" value=${String(player.speed)} onChange=${(event) => dispatch({ type: "speed", speed: Number(event.currentTarget.value) })}>
+        ? html`<button type="button" class="plain-button live-button" aria-pressed=${mode === "following"} onClick=${() => dispatch({ type: "follow" })}><span aria-hidden="true"></span>Live</button>`
+        : html`<label class="transport-speed"><span class="transport-played">played</span> <select aria-label="Speed" value=${String(chosen)} onChange=${(event) => dispatch({ type: "speed", speed: Number(event.currentTarget.value) })}>
             ${SPEEDS.map(({ speed, name }) => html`<option key=${speed} value=${String(speed)}>${name}</option>`)}
           </select></label>`
     }

@@ -2,8 +2,11 @@
 
 import { useMemo, useRef } from "preact/hooks";
 import { useLog } from "../../shared/loading/use-log.js";
+import { Workload } from "../../shared/log/workload.js";
 import { resultOf } from "../experiments.js";
-import { makeLog } from "./use-serving.js";
+
+/** For `useLog`. */
+const makeLog = (id) => new Workload(id);
 
 /**
  * @param {Object} client

@@ -1,64 +1,26 @@
-/** The state of the page: what is asked, the log in sight, the model, what is wrong. The log's id is in the address. */
+/** What is asked on the page of serving, and what can be done there. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useLog } from "../../shared/loading/use-log.js";
-import { Workload } from "../../shared/log/workload.js";
-import { createReadiness } from "../../shared/state/readiness.js";
 import { askedOf, FIRST, problemOf, understood, withField, withRequest } from "../asked.js";
 import { bodyOf, experimentOf } from "../experiments.js";
 
-const ID = /^[A-Za-z0-9_-]{1,64}$/;
 /** An answer of a sentence or two. */
 const OWN_TOKENS = 24;
-/** For `useLog`. */
-export const makeLog = (id) => new Workload(id);
-const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-function runOfSearch(search) {
-  const named = new URLSearchParams(search).get("run") ?? "";
-  return ID.test(named) ? named : null;
-}
-
-/** @returns {[Object, boolean]} how far the model's loading is, and whether requests are served */
-function useReadiness(client, framed) {
-  const [readiness, setReadiness] = useState({ state: "starting" });
-  useEffect(() => {
-    if (framed) return undefined;
-    // A page of its own has no store; what is asked of one here is this much.
-    const store = { dispatch: ({ readiness: now }) => now && setReadiness(now), state: () => ({}) };
-    const asking = createReadiness({ store, client, delay, onReady: () => {} });
-    asking.poll();
-    return asking.dispose;
-  }, [client, framed]);
-  return [readiness, readiness.state === "ready"];
-}
 
 /**
- * @param {{client: Object, limits: import("../../shared/log/limits.js").Limits, hearWaits: Function, framed: boolean, saved?: Object|null,
- *   example?: string|null}} options in a frame, or of a saved one, nothing is started; `example`: what is in sight where the address
- *   names nothing
+ * @param {{state: import("../state.js").State, client: Object, limits: import("../../shared/log/limits.js").Limits, show: (run: string) => void}} options
+ *   `state`: of the store; `show`: brings a workload into sight
  */
-export function useServing({ client, limits, hearWaits, framed, saved = null, example = null }) {
-  const [run, setRun] = useState(() => saved?.run ?? runOfSearch(window.location.search));
+export function useServing({ state, client, limits, show }) {
+  const { run, log, waits } = state;
+  const ready = state.readiness.state === "ready";
   const [asked, setAsked] = useState(FIRST);
   const [problem, setProblem] = useState(null);
   const [held, setHeld] = useState(null);
   const [starting, setStarting] = useState(false);
-  const [waits, setWaits] = useState(null);
   const [tries, setTries] = useState({});
   const [own, setOwn] = useState({ text: "", problem: null, joined: null });
-  const [readiness, ready] = useReadiness(client, framed || saved !== null);
   const started = useRef(new Set());
-  const watched = useLog(client, run ?? example, makeLog);
-  const { log } = watched;
-
-  useEffect(() => hearWaits(setWaits), [hearWaits]);
-  useEffect(() => {
-    if (saved) return undefined;
-    const back = () => setRun(runOfSearch(window.location.search));
-    window.addEventListener("popstate", back);
-    return () => window.removeEventListener("popstate", back);
-  }, []);
 
   // What a link's workload asked can be asked again.
   const opened = log?.study && run ? log.id : null;
@@ -73,10 +35,6 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
     if (experiment) setTries((all) => ({ ...all, [experiment]: log.id }));
   }, [opened, experiment]);
 
-  const show = (id) => {
-    window.history.pushState(null, "", `${window.location.pathname}?run=${encodeURIComponent(id)}`);
-    setRun(id);
-  };
   const post = async (body) => {
     setProblem(null);
     setStarting(true);
@@ -161,7 +119,7 @@ export function useServing({ client, limits, hearWaits, framed, saved = null, ex
     leaveLine: () => client.remove(waits.id),
   };
   return {
-    ...{ run, log, asked, own, problem, held, starting, waits, tries, readiness, watched, actions },
+    ...{ asked, own, problem, held, starting, tries, actions },
     mine: run !== null && started.current.has(run),
   };
 }

@@ -5,7 +5,6 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { originOfTimes } from "../../shared/facts/conditions.js";
 import { integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
-import { InTurn } from "../../shared/ui/in-turn.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { endOf, placeOf, runningOf } from "../measures.js";
 import { otherSettings } from "../other-settings.js";
@@ -18,16 +17,12 @@ import { ThisPass } from "./this-pass.js";
 import { Time } from "./time.js";
 import { Transport } from "./transport.js";
 
-/** What is shown in a frame together. */
-const [MEMORY, TIME, BELOW] = [[Pool], [Time], [ThisPass, Happened]];
+const PARTS = [Pool, Time, ThisPass, Happened];
 
-/**
- * @param {{watched: {log: import("../../shared/log/workload.js").Workload}, playing: Object, state: Object, limits: Object, framed: boolean}}
- *   props `watched` is new with every frame
- */
-export function Watched({ watched, playing, state, limits, framed }) {
-  const { log } = watched;
-  const { shown, player, live } = playing;
+/** @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, limits: Object, framed: boolean}} props `state`: of the store and of `useServing` */
+export function Watched({ playing, state, limits, framed }) {
+  const { log, mode } = state;
+  const { shown, live, dispatch } = playing;
   const pass = log.passes[shown];
   const round = log.rounds[pass.round];
   const { requests } = log.study;
@@ -35,20 +30,18 @@ export function Watched({ watched, playing, state, limits, framed }) {
   tally.take(round, requests);
   const { version } = tally;
   const look = useLook(pass, ownOf(state.own, log));
-  const newest = useRef(playing);
-  newest.current = playing;
-  const go = useCallback((to) => newest.current.dispatch({ type: "go", to }), []);
+  const go = useCallback((to) => dispatch({ type: "go", to }), [dispatch]);
   const acts = useActs(state.actions, live && !framed && log.rounds.length === 1);
   const of = useMemo(() => ({ log, round, pass, tally, version, look, go, acts }), [round, pass, version, look, acts]);
-  const now = live && player.mode === "following";
+  const now = live && mode === "following";
   return html`
     <div class="watched-head">
       ${!framed && html`<${OtherSettings} asked=${state.asked} log=${log} round=${round} />`}
-      <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${player.mode !== "resting"} />
+      <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
-      <${Transport} log=${log} pass=${pass} playing=${playing} />
+      <${Transport} state=${state} pass=${pass} playing=${playing} />
     </div>
-    <${InTurn} parts=${MEMORY} with=${of} /><${InTurn} parts=${TIME} with=${of} /><${InTurn} parts=${BELOW} with=${of} />
+    ${PARTS.map((Part) => html`<${Memo} key=${Part.name} of=${Part} ...${of} />`)}
   `;
 }
 

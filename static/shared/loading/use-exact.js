@@ -1,7 +1,7 @@
 /** Exact values from inside the model, fetched when they are wanted and kept for a while. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useIsCurrent } from "../turns/turn.js";
+import { useLater } from "../painting/later.js";
 
 /** Wait this long for the choice to settle, so that walking over cells does not ask for every one. */
 const SETTLE_MS = 180;
@@ -19,7 +19,7 @@ export function useExact(load, wanted) {
   const kept = useRef(new Map());
   const [failure, setFailure] = useState(null);
   const [, setArrived] = useState(0);
-  const isCurrent = useIsCurrent();
+  const later = useLater();
   const name = wanted ? Object.values(wanted).join("/") : null;
 
   // What is left is not asked for, even in the frame that leaves it: an effect would be cleared only after its painting.
@@ -27,6 +27,7 @@ export function useExact(load, wanted) {
     if (!name || kept.current.has(name)) return undefined;
     let over = false;
     let timer = null;
+    let forget = () => {};
     const ask = async () => {
       try {
         const values = await load(wanted);
@@ -38,17 +39,17 @@ export function useExact(load, wanted) {
         if (NOT_NOW.includes(problem.status)) timer = setTimeout(ask, RETRY_MS);
       }
     };
-    // What is wanted here may have been left already: the model would compute it, for seconds on a busy machine.
-    const askOnceCurrent = () => {
-      if (isCurrent()) ask();
-      else timer = setTimeout(askOnceCurrent, SETTLE_MS);
-    };
-    timer = setTimeout(askOnceCurrent, SETTLE_MS);
+    timer = setTimeout(() => {
+      // What is wanted here may have been left already, and the model would compute it, for seconds on a busy machine:
+      // whatever of the page does not show that yet is in the queue before this.
+      forget = later(ask);
+    }, SETTLE_MS);
     return () => {
       over = true;
       clearTimeout(timer);
+      forget();
     };
-  }, [name, load, isCurrent]);
+  }, [name, load, later]);
 
   if (!name) return { status: "idle", values: null, problem: null };
   const values = kept.current.get(name) ?? null;

@@ -1,12 +1,11 @@
 /** A beam search, folded from the frames of its log in order (docs/frames.md, `beams`). */
 
-export class BeamSearch {
+import { Log } from "./log.js";
+
+export class BeamSearch extends Log {
   /** @param {string} id */
   constructor(id) {
-    this.id = id;
-    this.open = null;
-    this.close = null;
-    this.nextSeq = 0;
+    super(id);
     /** One per depth, first depth in front: `data` of its frame. */
     this.depths = [];
     /** Every candidate by id, with the `depth` it stands at. */
@@ -20,20 +19,11 @@ export class BeamSearch {
     return this.open?.study ?? null;
   }
 
-  /**
-   * Take the next frame.
-   *
-   * @param {{kind: string, seq: number, run: string, data: Object}} frame
-   * @throws {RangeError} when the frame is not the next one of this search
-   */
-  push({ kind, seq, run, data }) {
-    if (run !== this.id) throw new RangeError(`frame of run ${run}, not ${this.id}`);
-    if (seq !== this.nextSeq) throw new RangeError(`frame ${seq}, expected ${this.nextSeq}`);
+  fold({ kind, data }) {
     if (kind === "open") this.open = data;
     else if (kind === "beams") this.#deeper(data);
     else if (kind === "close") this.close = data;
     else throw new RangeError(`frame of kind ${kind} in a beam search`);
-    this.nextSeq = seq + 1;
   }
 
   #deeper(data) {

@@ -9,7 +9,7 @@ import { completed } from "./model.js";
 const HEADER_LENGTH_BYTES = 8;
 const STREAM_LENGTH_BYTES = 4;
 
-export const SCHEMA_VERSION = "1";
+const SCHEMA_VERSION = "1";
 
 /**
  * Half-precision bits to a number (IEEE 754 binary16).

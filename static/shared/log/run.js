@@ -6,18 +6,16 @@
  */
 
 import { weightOf } from "./companding.js";
+import { Log } from "./log.js";
 
-export class Run {
+export class Run extends Log {
   /**
    * @param {string} id
    * @param {Object|null} saved the saved session that the frames are read from: {id, title, notes, open}; null: a run of the log
    */
   constructor(id, saved = null) {
-    this.id = id;
+    super(id);
     this.saved = saved;
-    this.open = null;
-    this.close = null;
-    this.nextSeq = 0;
     this.tokens = [];
     this.promptLength = 0;
     this.steps = [];
@@ -74,21 +72,12 @@ export class Run {
     return this.open?.model.kv_heads ?? 0;
   }
 
-  /**
-   * Take the next frame.
-   *
-   * @param {{kind: string, seq: number, run: string, data: Object, tensors: Object}} frame
-   * @throws {RangeError} when the frame is not the next one of this run
-   */
-  push(frame) {
-    if (frame.run !== this.id) throw new RangeError(`frame of run ${frame.run}, not ${this.id}`);
-    if (frame.seq !== this.nextSeq) throw new RangeError(`frame ${frame.seq}, expected ${this.nextSeq}`);
+  fold(frame) {
     if (frame.kind === "open") this.#pushOpen(frame.data);
     else if (frame.kind === "layer") this.#pushLayer(frame);
     else if (frame.kind === "step") this.#pushStep(frame);
     else if (frame.kind === "close") this.#pushClose(frame.data);
     else throw new RangeError(`frame of unknown kind ${frame.kind}`);
-    this.nextSeq = frame.seq + 1;
   }
 
   #pushOpen(data) {

@@ -1,5 +1,7 @@
 /** A workload, folded from the frames of its log in order (docs/frames.md, Serving). */
 
+import { Log } from "./log.js";
+
 /**
  * @typedef {Object} Settings how a round is served
  * @property {"continuous"|"static"} batching
@@ -17,13 +19,10 @@
  * @property {{ms: number, others: number, events: Object[]}|null} end `data` of its `round` frame
  */
 
-export class Workload {
+export class Workload extends Log {
   /** @param {string} id */
   constructor(id) {
-    this.id = id;
-    this.open = null;
-    this.close = null;
-    this.nextSeq = 0;
+    super(id);
     /** All passes, `data` of each frame: the pass of a number stands at that place. */
     this.passes = [];
     /** @type {Round[]} one per round that is asked for, whether it has begun or not */
@@ -41,16 +40,7 @@ export class Workload {
     return this.rounds[this.passes[pass]?.round] ?? null;
   }
 
-  /**
-   * Take the next frame.
-   *
-   * @param {{kind: string, seq: number, run: string, data: Object}} frame
-   * @throws {RangeError} when the frame is not the next one of this workload
-   */
-  push({ kind, seq, run, data }) {
-    if (run !== this.id) throw new RangeError(`frame of run ${run}, not ${this.id}`);
-    if (seq !== this.nextSeq) throw new RangeError(`frame ${seq}, expected ${this.nextSeq}`);
-    this.nextSeq = seq + 1;
+  fold({ kind, data }) {
     if (kind === "open") this.#begin(data);
     else if (this.foreign) return;
     else if (kind === "asked") this.#joined(data);

@@ -36,7 +36,7 @@ export function DeleteRun({ state, client }) {
 }
 
 /** @returns {string} how long the server keeps a run that nobody deletes */
-export function keptWords({ keep_days: days, disk_bytes: bytes }) {
+function keptWords({ keep_days: days, disk_bytes: bytes }) {
   const until = [
     days && `for ${counted(days, "day")}`,
     bytes && `until what is stored fills ${bytesShort(bytes)}`,

@@ -1,25 +1,20 @@
 /** The tokens that delete the runs which this device started, and the copies it shared. They grant nothing else. */
 
+import { keptList } from "./kept-list.js";
+
 export const OF_RUNS = "kvscope.run-tokens";
 export const OF_SHARED = "kvscope.share-tokens";
 /** The oldest are forgotten: their runs go by themselves some day. */
 const MOST = 200;
 
 /**
- * @param {{getItem: Function, setItem: Function}} storage of the device; asked each time, since other tabs add to it
+ * @param {{getItem: Function, setItem: Function}} storage of the device
  * @param {string} key OF_RUNS or OF_SHARED
  */
 export function createDeleteTokens(storage, key) {
-  /** @returns {[string, string][]} id and token, oldest first */
-  const all = () => {
-    try {
-      const kept = JSON.parse(storage.getItem(key) ?? "[]");
-      return Array.isArray(kept) ? kept.filter((entry) => Array.isArray(entry) && entry.length === 2) : [];
-    } catch {
-      return [];
-    }
-  };
-  const keep = (entries) => storage.setItem(key, JSON.stringify(entries.slice(-MOST)));
+  const isEntry = (entry) => Array.isArray(entry) && entry.length === 2;
+  /** Each: id and token. */
+  const { all, keep } = keptList(storage, key, { isEntry, most: MOST });
 
   return {
     /** The same copy can be shared more than once, each time with a token of its own. */

@@ -1,4 +1,4 @@
-/** The keys of the page: one table, used by the listener and by the help. */
+/** The keys of the Stage: one table, used by the listener and by the help. */
 
 import { canAsk } from "./asking.js";
 import { backFrom, zoomIn, zoomOut } from "./views.js";
@@ -65,37 +65,4 @@ function select(selectionOf) {
 
 function walk(change) {
   return ({ store }) => store.dispatch({ type: "walk", change });
-}
-
-/**
- * Elements that have a use of their own for a key.
- *
- * @type {[string, (key: string) => boolean][]}
- */
-const OWN_KEYS = [
-  ["textarea, select, dialog, input:not([type=range], [type=checkbox])", () => true],
-  ["button, input[type=checkbox], a, summary", (key) => key === " "],
-  [
-    "input[type=range], [role=grid], [role=group][tabindex]",
-    (key) => key.startsWith("Arrow") || key === "Home" || key === "End",
-  ],
-];
-
-/** @returns {boolean} whether a key pressed there is for something else than the page */
-export function isTaken({ target, key, defaultPrevented, ctrlKey, metaKey, altKey }) {
-  if (defaultPrevented || ctrlKey || metaKey || altKey) return true;
-  return OWN_KEYS.some(([selector, has]) => target.closest?.(selector) && has(key));
-}
-
-/** @returns {() => void} removes the listener */
-export function listenToKeys(target, { controller, store }) {
-  const onKey = (event) => {
-    if (isTaken(event)) return;
-    const key = KEYS.find(({ keys }) => keys.includes(event.key));
-    if (!key) return;
-    event.preventDefault();
-    key.run({ controller, store });
-  };
-  target.addEventListener("keydown", onKey);
-  return () => target.removeEventListener("keydown", onKey);
 }

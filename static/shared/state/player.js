@@ -1,13 +1,13 @@
 /**
- * The playhead's clock. Live and replay are one path: the playhead walks over the complete steps of the log.
+ * Where the Stage's playhead goes with the clock. Live and replay are one path: the playhead walks over the complete steps of the log.
  *
  * A step is shown for its measured time × a slow-down factor. `progress` runs 0 → 1 inside a step; during its
- * first part the layers come up (easing.js), the selected one slowly enough to follow (lens.js). Everything here is pure except `createPlayer`, which runs the frames.
+ * first part the layers come up (easing.js), the selected one slowly enough to follow (lens.js). Pure.
  */
 
 import { inIntro, momentMs, momentsOf } from "./intro.js";
 import { slowPart } from "./lens.js";
-import { paceOf } from "./pace.js";
+import { advance, paceOf } from "./pace.js";
 
 /** How long a median decode step is shown at speed 1, in ms. */
 const TARGET_STEP_MS = 700;
@@ -16,9 +16,6 @@ const LONGEST_STEP_MS = 2600;
 /** In a step of a run that is being followed live, in ms: shown at once, with a short sweep. */
 const FOLLOWED_DECODE_MS = 130;
 const FOLLOWED_PREFILL_MS = 700;
-/** A frame that comes later than this counts as this much, so a tab in the background does not pile up time, in ms. */
-const LONGEST_FRAME_MS = 100;
-
 export const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
 /** Median measured time of the decode steps so far, or of prefill when there is none yet, in ms. */
@@ -42,28 +39,6 @@ export function shownMs(steps, step, speed) {
 /** How many times slower than measured a step is shown outside its lens (below 1: faster). */
 export function slowdownOf(steps, step, speed) {
   return shownMs(steps, step, speed) / steps[step].data.ms.total;
-}
-
-/**
- * Move a playhead on by `ms`.
- *
- * @param {{step: number, progress: number}} playhead
- * @param {number} ms time that passed
- * @param {number} last the newest step it may reach
- * @param {(step: number) => {ms: number, timeAt: Function, progressAt: Function}} paceAt of a step, as `paceOf` gives it
- * @returns {{step: number, progress: number}} progress 1 means the playhead rests at the end of `step`
- */
-export function advance({ step, progress }, ms, last, paceAt) {
-  let left = ms;
-  for (;;) {
-    const pace = paceAt(step);
-    const time = pace.timeAt(progress) + left;
-    if (time < pace.ms) return { step, progress: pace.progressAt(time) };
-    if (step >= last) return { step, progress: 1 };
-    left = time - pace.ms;
-    step += 1;
-    progress = 0;
-  }
 }
 
 /** The same of the intro, whose last moment may still be to come. */
@@ -102,43 +77,4 @@ export function moves(state) {
   if (inIntro(state)) return Boolean(state.run?.steps.length) && (state.playing || state.intro.progress < 1);
   if (!state.run?.steps.length || state.layerStop) return false;
   return state.playing || state.following || state.progress < 1;
-}
-
-function isElsewhere(playhead, state) {
-  const [there, here] = playhead.intro ? [playhead.intro, state.intro] : [playhead, state];
-  return Object.keys(there).some((name) => there[name] !== here[name]);
-}
-
-/**
- * Runs the clock on animation frames while something moves.
- *
- * @param {{store: Object, requestFrame: Function, cancelFrame: Function}} parts
- * @returns {() => void} stops it
- */
-export function createPlayer({ store, requestFrame, cancelFrame }) {
-  let handle = null;
-  let before = null;
-
-  const frame = (now) => {
-    handle = null;
-    const ms = before === null ? 0 : Math.min(now - before, LONGEST_FRAME_MS);
-    before = now;
-    const state = store.state();
-    const playhead = nextPlayhead(state, ms);
-    if (playhead && isElsewhere(playhead, state)) store.dispatch({ type: "tick", playhead });
-    schedule();
-  };
-
-  const schedule = () => {
-    if (handle !== null) return;
-    if (moves(store.state())) handle = requestFrame(frame);
-    else before = null;
-  };
-
-  const unsubscribe = store.subscribe(schedule);
-  schedule();
-  return () => {
-    unsubscribe();
-    if (handle !== null) cancelFrame(handle);
-  };
 }

@@ -1,5 +1,5 @@
 /**
- * The one store. `reduce` is pure; components get values and send actions.
+ * The Stage's state. `reduce` is pure; components get values and send actions.
  *
  * `run` itself grows in place; `version` changes whenever it does. `insteadOf`: the study whose link led to it.
  * `sampling` is what the next run will use; `whatIf` is only looked at on the step in sight, null meaning the settings
@@ -10,6 +10,7 @@
  * thirty seconds, whose thread is `look`, as `tellingLook` gives it.
  */
 
+import { changed, storeOf } from "./create-store.js";
 import { progressAt, revealAt, sweepShare } from "./easing.js";
 import { inIntro, introIsOver, momentsOf } from "./intro.js";
 import { walk } from "./layer-walk.js";
@@ -156,9 +157,7 @@ const REDUCERS = {
 
 /** @returns {Object} the next state. @throws {RangeError} for an action there is not */
 export function reduce(state, action) {
-  const reducer = REDUCERS[action.type];
-  if (!reducer) throw new RangeError(`no action ${action.type}`);
-  return derive({ ...state, ...reducer(state, action) });
+  return derive(changed(REDUCERS, state, action));
 }
 
 /** What follows from the rest: values inside the run's bounds, layers shown, phase. */
@@ -208,7 +207,7 @@ function clampSelection(selection, run) {
 }
 
 /** Whether the playhead rests on the last step of a run that will not grow, or the intro's on its last moment. */
-export function atTheEnd(state) {
+function atTheEnd(state) {
   if (inIntro(state)) return introIsOver(state);
   const { run, step, progress } = state;
   return Boolean(run?.close) && step >= run.steps.length - 1 && progress >= 1;
@@ -231,7 +230,7 @@ function stopAtTheEnd(state) {
 }
 
 /** The page's state in one word, as `<html data-state>` carries it. */
-export function phaseOf(state) {
+function phaseOf(state) {
   const { run, readiness } = state;
   if (!run?.open || run.steps.length === 0) {
     if (run?.close || (state.problem && !run)) return "error";
@@ -244,20 +243,5 @@ export function phaseOf(state) {
   return ["failed", "interrupted"].includes(run.close.reason) ? "error" : "done";
 }
 
-/** @returns {{state: () => any, dispatch: Function, subscribe: Function}} */
-export function createStore(overrides = {}) {
-  let state = derive({ ...initialState, ...overrides });
-  const listeners = new Set();
-  return {
-    state: () => state,
-    dispatch(action) {
-      state = reduce(state, action);
-      for (const listener of [...listeners]) listener(state);
-    },
-    /** @returns {() => void} unsubscribes */
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
-}
+/** @returns {Object} as `storeOf` */
+export const createStore = (overrides = {}) => storeOf(derive({ ...initialState, ...overrides }), reduce);

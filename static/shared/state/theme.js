@@ -1,24 +1,42 @@
-/** Light or dark: what the viewer chose before, else what the system prefers. */
+/** Light or dark: what a page around asks for, else what the viewer chose before, else what the system prefers. */
+
+import { useState } from "preact/hooks";
 
 export const THEMES = ["light", "dark"];
 const THEME_KEY = "kvscope.theme";
 
-/** @returns {"light"|"dark"} */
-export function preferredTheme(storage, systemIsDark) {
-  const chosen = storage.getItem(THEME_KEY);
-  if (THEMES.includes(chosen)) return chosen;
-  return systemIsDark ? "dark" : "light";
-}
-
 /**
- * @param {"auto"|"light"|"dark"} asked by the page around an embed; what the viewer chose for KVScope itself has no say there
+ * @param {{getItem: Function}} storage of the device
+ * @param {boolean} systemIsDark
+ * @param {"auto"|"light"|"dark"|null} [asked] by the page around; what the viewer chose for KVScope itself has no say there
  * @returns {"light"|"dark"}
  */
-export function embeddedTheme(asked, systemIsDark) {
-  if (asked !== "auto") return asked;
+export function firstTheme(storage, systemIsDark, asked = null) {
+  const chosen = asked ?? storage.getItem(THEME_KEY);
+  if (THEMES.includes(chosen)) return chosen;
   return systemIsDark ? "dark" : "light";
 }
 
 export function rememberTheme(storage, theme) {
   storage.setItem(THEME_KEY, theme);
+}
+
+/** @returns {MediaQueryList} whether the system prefers dark */
+export const systemDark = () => window.matchMedia("(prefers-color-scheme: dark)");
+
+/**
+ * The theme of a page beside the Stage. The root element carries it before anything is rendered in it: drawings read their
+ * colours off the page.
+ *
+ * @param {Object} storage as in `firstTheme`, like `asked`
+ * @returns {[string, (theme: string) => void]} and what chooses another
+ */
+export function useOwnTheme(storage, asked = null) {
+  const [theme, setTheme] = useState(() => firstTheme(storage, systemDark().matches, asked));
+  document.documentElement.dataset.theme = theme;
+  const choose = (next) => {
+    rememberTheme(storage, next);
+    setTheme(next);
+  };
+  return [theme, choose];
 }

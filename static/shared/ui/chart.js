@@ -8,7 +8,6 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { barBoxes, domains, linePath, nearestX, spread, stepPath } from "./chart-geometry.js";
 import { pointInside, useSize } from "./use-size.js";
-import { useStages } from "./use-stages.js";
 
 const TOP_PX = 10;
 const BOTTOM_PX = 22;
@@ -36,7 +35,6 @@ const PATHS = { line: linePath, stairs: stepPath };
 export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPick = null, height = 200 }) {
   const [ref, size] = useSize();
   const [pointed, setPointed] = useState(null);
-  const tableDue = useStages(3) === 3;
   const width = size?.width ?? 0;
   const frame = useMemo(
     () => (width ? layOut(series, yAxis, width, height) : null),
@@ -76,7 +74,7 @@ export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPic
       }
     </div>
     <p class="chart-x-name" aria-hidden="true">${xAxis.name}</p>
-    ${tableDue && html`<${Table} label=${label} xAxis=${xAxis} yAxis=${yAxis} xs=${xs} series=${series} />`}
+    <${Table} label=${label} xAxis=${xAxis} yAxis=${yAxis} xs=${xs} series=${series} />
   </div>`;
 }
 

@@ -1,11 +1,11 @@
 /** The pages there are, the one in sight marked; behind a button where there is no room for their names. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { under } from "../log/root.js";
 import { jsonOf } from "../state/bootstrap.js";
-import { closeOutside } from "./close-outside.js";
 import { Icon } from "./icons.js";
+import { useOpened } from "./use-opened.js";
 
 /**
  * @param {{here: string|null, alone?: boolean, run?: string|null, folded?: boolean, children?: *}} props `here`: id of the page, null for
@@ -15,14 +15,7 @@ import { Icon } from "./icons.js";
 export function Places({ here, alone = false, run = null, folded = false, children = null }) {
   const root = useRef(null);
   const [pages] = useState(() => jsonOf("pages")); // the table of them, static/pages.json
-  const [open, setOpen] = useState(false);
-  useEffect(() => (open ? closeOutside(root.current, () => setOpen(false)) : undefined), [open]);
-  const onKeyDown = (event) => {
-    if (event.key !== "Escape" || !open) return;
-    event.stopPropagation();
-    setOpen(false);
-    root.current.querySelector("button").focus();
-  };
+  const [open, setOpen, onKeyDown] = useOpened(root);
   return html`<div class=${`pages${folded ? " is-folded" : ""}${open ? " is-open" : ""}`} ref=${root} onKeyDown=${onKeyDown}>
     <button
       class="pages-button" type="button" aria-label="Pages" title="Pages" aria-expanded=${open} aria-controls="places"

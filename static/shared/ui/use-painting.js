@@ -1,7 +1,7 @@
 /** Paints a picture part by part, a slice in each animation frame, so that a large one never holds the page up. */
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useLater } from "../turns/later.js";
+import { useLater } from "../painting/later.js";
 import { IN_MEMORY } from "./surface.js";
 
 /** Time for one slice of a painting, of the time that a frame has for all of the page. */

@@ -1,7 +1,7 @@
 /** How large a drawing is, in how many pixels, and where the pointer is in it. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useLater } from "../turns/later.js";
+import { useLater } from "../painting/later.js";
 
 /** A line of text elsewhere that is a little higher, for one letter, must not make every drawing anew, in px. */
 const HEIGHT_STEP_PX = 4;

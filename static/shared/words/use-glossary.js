@@ -1,7 +1,7 @@
 /** Reads the glossary once. */
 
 import { useEffect, useState } from "preact/hooks";
-import { useLater } from "../turns/later.js";
+import { useLater } from "../painting/later.js";
 
 /** @returns {Object<string, {name: string, text: string}>} definitions by id; empty until they are here */
 export function useGlossary(client) {

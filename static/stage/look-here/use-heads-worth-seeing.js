@@ -1,7 +1,7 @@
 /** Measures a run's heads while the page has nothing better to do. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useLater } from "../../shared/turns/later.js";
+import { useLater } from "../../shared/painting/later.js";
 import { addRows, emptyTally, headsWorthSeeing } from "./heads-worth-seeing.js";
 
 /** The longest one job takes, in ms, of the time that a frame has for all of the page. */

@@ -89,7 +89,7 @@ function clipped(context, { x0, x1, y0, y1 }, draw) {
 }
 
 /** @returns {number} x from where a group's cells are of this step; the newest cell is never lost among hundreds */
-export function newFrom(geometry, group, { firstQuery, positions }) {
+function newFrom(geometry, group, { firstQuery, positions }) {
   const { x1 } = columnOf(geometry, group, positions - 1);
   return Math.min(columnOf(geometry, group, firstQuery).x0, x1 - LEAST_NEW_PX);
 }

@@ -3,8 +3,8 @@
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { headSentence, kvHeadOf } from "../../shared/facts/attention.js";
+import { useGradually, useLater } from "../../shared/painting/later.js";
 import { lensOf } from "../../shared/state/lens.js";
-import { useGradually, useLater } from "../../shared/turns/later.js";
 import { Prefilling } from "../../shared/ui/prefilling.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { Tooltip } from "../../shared/ui/tooltip.js";
@@ -41,21 +41,13 @@ export function ModelMap({ state, dispatch }) {
   </section>`;
 }
 
-/** @returns {Object|null} the scales of a run that has begun, made in a task of their own and shown in a later frame */
+/** @returns {Object|null} the scales of a run that has begun, made in a later frame */
 function useRanges(run, begun) {
   const [made, setMade] = useState({ run: null, ranges: null });
   const later = useLater();
   useEffect(() => {
     if (!begun) return undefined;
-    let forget = () => {};
-    const timer = setTimeout(() => {
-      const ranges = normRanges(run);
-      forget = later(() => setMade({ run, ranges }));
-    });
-    return () => {
-      clearTimeout(timer);
-      forget();
-    };
+    return later(() => setMade({ run, ranges: normRanges(run) }));
   }, [run, begun, later]);
   return made.run === run ? made.ranges : null;
 }

@@ -1,9 +1,9 @@
 /** A panel's menu: its picture to the clipboard or as a file, and its values as a table. */
 
 import { html } from "htm/preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { closeOutside } from "../../shared/ui/close-outside.js";
+import { useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../../shared/ui/icons.js";
+import { useOpened } from "../../shared/ui/use-opened.js";
 
 const WAITING = "Drawing …";
 
@@ -13,11 +13,10 @@ const WAITING = "Drawing …";
  */
 export function PanelMenu({ panel, file, table }) {
   const root = useRef(null);
-  const [open, setOpen] = useState(false);
+  const [open, setOpen, onKeyDown] = useOpened(root);
   const [code, setCode] = useState(null);
   const [said, setSaid] = useState("");
   const id = useId();
-  useEffect(() => (open ? closeOutside(root.current, () => setOpen(false)) : undefined), [open]);
 
   const actions =
     code?.actionsOf({
@@ -43,12 +42,6 @@ export function PanelMenu({ panel, file, table }) {
     } catch {
       setSaid("The server does not answer.");
     }
-  };
-  const onKeyDown = (event) => {
-    if (event.key !== "Escape" || !open) return;
-    event.stopPropagation();
-    setOpen(false);
-    root.current.querySelector("button").focus();
   };
 
   return html`<div class="panel-menu" ref=${root} onKeyDown=${onKeyDown}>

@@ -6,8 +6,8 @@ import { ending } from "../../shared/facts/endings.js";
 import { counted, integer, tokenLabel } from "../../shared/facts/format.js";
 import { sentenceOf } from "../../shared/facts/prose.js";
 import { notedSteps } from "../../shared/facts/saved-session.js";
+import { useGradually } from "../../shared/painting/later.js";
 import { knownStep } from "../../shared/state/settled.js";
-import { useGradually } from "../../shared/turns/later.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { aboutWord, kindOf, timeOf, typeOf } from "./words.js";
 

@@ -4,7 +4,6 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { counted, integer, quoted } from "../../../shared/facts/format.js";
 import { useConnected, useTwin } from "../../../shared/loading/use-twin.js";
-import { useStages } from "../../../shared/ui/use-stages.js";
 import { Forgotten } from "./forgotten.js";
 import { MemoryPart } from "./memory-part.js";
 import { StepAlgebra } from "./step-algebra.js";
@@ -28,7 +27,6 @@ function Sheet({ state, focus, dispatch, client, controller }) {
   const connected = useConnected(client, run);
   const none = useTwin({ client, run, connected, cache: "none" });
   const forgotten = useTwin({ client, run, connected, cache: "forgotten" });
-  const due = useStages(PARTS.length);
   const sheet = useRef(null);
   const jump = (id) => sheet.current.querySelector(`#cache-${id}`).scrollIntoView({ block: "start" });
   const part = (id, content) => {
@@ -53,11 +51,10 @@ function Sheet({ state, focus, dispatch, client, controller }) {
     )}
     ${part(
       "step",
-      due > 1 &&
-        html`<${StepAlgebra} state=${state} focus=${focus} client=${client} dispatch=${dispatch} />
+      html`<${StepAlgebra} state=${state} focus=${focus} client=${client} dispatch=${dispatch} />
           <${WhatIf} key=${step} state=${state} focus=${focus} ready=${ready} client=${client} />`,
     )}
-    ${part("memory", due > 2 && html`<${MemoryPart} run=${run} step=${step} ready=${ready} client=${client} dispatch=${dispatch} />`)}
+    ${part("memory", html`<${MemoryPart} run=${run} step=${step} ready=${ready} client=${client} dispatch=${dispatch} />`)}
   </div>`;
 }
 

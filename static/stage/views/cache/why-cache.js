@@ -10,7 +10,6 @@ import { compareTwin, rowsComputed, rowsWithoutCache } from "../../../shared/fac
 import { oneFormat, readAlike } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
-import { useStages } from "../../../shared/ui/use-stages.js";
 import { MeasureAgain } from "./measure-again.js";
 import { fedNames, Stairs } from "./stairs.js";
 import { showsLittle, timeWords } from "./time-words.js";
@@ -22,7 +21,6 @@ import { TwinControl } from "./twin-control.js";
  */
 export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch, controller, client }) {
   const { log } = twin;
-  const stage = useStages(2);
   const done = log?.steps.length ?? 0;
   const count = run.steps.length;
   const would = useMemo(() => rowsWithoutCache(run), [run, count]);
@@ -61,7 +59,7 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
     </div>
     ${compared && html`<${MeasureAgain} run=${run} step=${Math.max(1, Math.min(step, done - 1))} ready=${ready} client=${client} />`}
     ${compared && longer}
-    ${compared && stage > 1 && html`<${BySteps} step=${step} compared=${compared} origin=${originOf(bothSides(run, log, compared.steps.length))} onPick=${onPick} />`}`;
+    ${compared && html`<${BySteps} step=${step} compared=${compared} origin=${originOf(bothSides(run, log, compared.steps.length))} onPick=${onPick} />`}`;
 }
 
 /** A step's line of the stairs. `inherited`: it was computed by the run that this one branched from. */

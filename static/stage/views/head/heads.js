@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { pixels } from "../../../shared/draw/pixels.js";
 import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
 import { listed } from "../../../shared/facts/format.js";
-import { useLater } from "../../../shared/turns/later.js";
+import { useLater } from "../../../shared/painting/later.js";
 import { Memo } from "../../../shared/ui/memo.js";
 import { imageOf } from "../../../shared/ui/surface.js";
 import { useRatio } from "../../../shared/ui/use-size.js";

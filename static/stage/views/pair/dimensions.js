@@ -1,14 +1,10 @@
 /** Vectors as lines of tiles over one another, one dimension of which is chosen by pointer or arrow keys. */
 
 import { html } from "htm/preact";
-import { useCallback, useMemo } from "preact/hooks";
 import { cellsAt } from "../../../shared/draw/pixels.js";
-import { paintTiles } from "../../../shared/draw/tiles.js";
-import { imageOf, Surface } from "../../../shared/ui/surface.js";
-import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
-import { useTheme } from "../../../shared/ui/use-theme.js";
-
-const TILES = { lineHeight: 13, lineGap: 5 };
+import { Surface } from "../../../shared/ui/surface.js";
+import { pointInside } from "../../../shared/ui/use-size.js";
+import { useTiles } from "./use-tiles.js";
 
 /** How far each key goes along the line. */
 const MOVES = {
@@ -35,24 +31,9 @@ const MOVES = {
  *   tiles, as wide
  */
 export function Dimensions({ name, text, lines, order, chosen, onChoose, entry = false, below = [] }) {
-  const [ref, size] = useSize();
-  const theme = useTheme();
-  const ratio = useRatio();
-  const width = size?.width ?? 0;
+  const vectors = lines.map(({ values }) => values);
+  const { ref, width, height, surface } = useTiles(vectors, order);
   const count = order.length;
-  const height = lines.length * (TILES.lineHeight + TILES.lineGap) - TILES.lineGap;
-  const painted = useMemo(() => {
-    if (!width || lines.some(({ values }) => !values)) return null;
-    const inOrder = lines.map(({ values }) => order.map((dimension) => values[dimension]));
-    return imageOf(paintTiles(inOrder, { theme }, { ...TILES, width, ratio }));
-  }, [...lines.map(({ values }) => values), order, theme, width, ratio]);
-  const draw = useCallback(
-    (context) => {
-      context.clearRect(0, 0, width, height);
-      context.drawImage(painted, 0, 0, width, height);
-    },
-    [painted, width, height],
-  );
   const place = order.indexOf(chosen);
   const onPoint = (event) => {
     const at = cellsAt(pointInside(event).x, 0, width, count, count)?.[0];
@@ -76,7 +57,7 @@ export function Dimensions({ name, text, lines, order, chosen, onChoose, entry =
       onPointerDown=${onPoint} onPointerMove=${onPoint} onKeyDown=${onKeyDown}
     >
       <div class="dimension-lines" style=${`height:${height}px`}>
-        ${painted && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}
+        ${surface && html`<${Surface} ...${surface} />`}
       </div>
       ${below.map(({ draw: drawing, height: high }) => html`<div class="dimension-drawing" style=${`height:${high}px`}>${width > 0 && drawing({ width, order })}</div>`)}
       ${

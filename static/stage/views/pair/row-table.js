@@ -1,13 +1,9 @@
 /** A query's whole row read left to right: score, softmax, weight, and what each key adds to one number of the output. */
 
 import { html } from "htm/preact";
-import { useMemo, useState } from "preact/hooks";
 import { bounded, counted, fixed } from "../../../shared/facts/format.js";
-import { Token } from "../../../shared/ui/token.js";
-import { listedKeys, total } from "./attention-row.js";
-
-const ROOM = 12;
-const MORE = 50;
+import { total } from "./attention-row.js";
+import { RowKeys, ShareCell } from "./row-keys.js";
 
 /**
  * @param {Object} props
@@ -19,11 +15,17 @@ const MORE = 50;
  * @param {Object} props.mix as `mixAt` gives it, for `dimension`
  */
 export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
-  const { query, key: chosen } = focus;
-  const [room, setRoom] = useState(ROOM);
-  const { listed, rest } = useMemo(() => listedKeys(softmax.weights, chosen, room), [softmax, chosen, room]);
-  const choose = (key) => dispatch({ type: "select", selection: { query, key } });
   const sum = (values, keys) => total(keys.map((key) => values[key]));
+  const cells = (key) => html`<td>${fixed(softmax.scores[key], 2)}</td>
+    <td>${bounded(softmax.powers[key], 3)}</td>
+    <${ShareCell} weight=${softmax.weights[key]} />
+    <td>${fixed(mix.values[key], 3)}</td>
+    <td>${bounded(mix.parts[key], 4)}</td>`;
+  const cellsOfRest = (rest) => html`<td></td>
+    <td>${bounded(sum(softmax.powers, rest), 3)}</td>
+    <td>${bounded(sum(softmax.weights, rest), 3)}</td>
+    <td></td>
+    <td>${bounded(sum(mix.parts, rest), 4)}</td>`;
   return html`<div class="row-box">
     <table class="row-table">
       <thead>
@@ -39,35 +41,7 @@ export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
         </tr>
       </thead>
       <tbody>
-        ${listed.map(
-          (key) => html`<tr key=${key} class=${key === chosen ? "is-chosen" : ""}>
-            <th scope="row">
-              <button type="button" aria-pressed=${key === chosen} onClick=${() => choose(key)}>
-                <${Token} token=${run.tokens[key]} limit=${10} /> <small>${key}</small>
-              </button>
-            </th>
-            <td>${fixed(softmax.scores[key], 2)}</td>
-            <td>${bounded(softmax.powers[key], 3)}</td>
-            <td class="row-weight" style=${`--share:${(softmax.weights[key] * 100).toFixed(1)}%`}>
-              ${bounded(softmax.weights[key], 3)}
-            </td>
-            <td>${fixed(mix.values[key], 3)}</td>
-            <td>${bounded(mix.parts[key], 4)}</td>
-          </tr>`,
-        )}
-        ${
-          rest.length > 0 &&
-          html`<tr class="is-rest">
-            <th scope="row">
-              <button type="button" onClick=${() => setRoom(room + MORE)}>${counted(rest.length, "key")} more ▾</button>
-            </th>
-            <td></td>
-            <td>${bounded(sum(softmax.powers, rest), 3)}</td>
-            <td>${bounded(sum(softmax.weights, rest), 3)}</td>
-            <td></td>
-            <td>${bounded(sum(mix.parts, rest), 4)}</td>
-          </tr>`
-        }
+        <${RowKeys} run=${run} focus=${focus} weights=${softmax.weights} dispatch=${dispatch} cells=${cells} rest=${cellsOfRest} />
         ${
           softmax.masked > 0 &&
           html`<tr class="is-masked">

@@ -4,7 +4,7 @@ import { disturbance } from "../../../shared/facts/conditions.js";
 import { percent, short } from "../../../shared/facts/format.js";
 
 /** Decode is called memory-bound from this share of the measured bandwidth on. */
-export const BOUND_SHARE = 0.5;
+const BOUND_SHARE = 0.5;
 
 /**
  * @param {{bytesPerSecond: number, disturbed: boolean}} decode of `phaseFacts`

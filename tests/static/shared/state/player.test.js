@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { paceOf } from "../../../../static/shared/state/pace.js";
-import {
-  advance,
-  createPlayer,
-  moves,
-  nextPlayhead,
-  shownMs,
-  slowdownOf,
-  typicalStepMs,
-} from "../../../../static/shared/state/player.js";
+import { createPlayer } from "../../../../static/shared/state/clock.js";
+import { advance, paceOf } from "../../../../static/shared/state/pace.js";
+import { moves, nextPlayhead, shownMs, slowdownOf, typicalStepMs } from "../../../../static/shared/state/player.js";
 
 const stepsOf = (...times) =>
   times.map((total, index) => ({ data: { phase: index === 0 ? "prefill" : "decode", ms: { total } } }));
@@ -99,7 +92,7 @@ test("a tab that slept does not skip over steps when it wakes", () => {
   const store = fakeStore(state({ playing: true }));
   let frame = null;
   const stop = createPlayer({
-    store,
+    ...{ store, next: nextPlayhead, isMoving: moves },
     requestFrame(callback) {
       frame = callback;
       return 1;

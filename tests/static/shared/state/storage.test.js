@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { storageOr } from "../../../../static/shared/state/storage.js";
-import { preferredTheme, rememberTheme } from "../../../../static/shared/state/theme.js";
+import { firstTheme, rememberTheme } from "../../../../static/shared/state/theme.js";
 
 function refuse() {
   throw new DOMException("The document is sandboxed", "SecurityError");
@@ -9,9 +9,9 @@ function refuse() {
 
 test("where the browser refuses storage, what was set is kept until the page goes", () => {
   const storage = storageOr(refuse);
-  assert.equal(preferredTheme(storage, true), "dark");
+  assert.equal(firstTheme(storage, true), "dark");
   rememberTheme(storage, "light");
-  assert.equal(preferredTheme(storage, true), "light");
+  assert.equal(firstTheme(storage, true), "light");
 });
 
 test("where storage is full, the same", () => {

@@ -3,32 +3,17 @@
 import { across, along, bent, kvName, lane, shelf, tile } from "./boxes.js";
 
 /** CSS pixels. */
-export const SIZES = {
-  TILE: 72,
-  RAIL_Y: 22,
-  STREAM: { y0: 30, y1: 52 },
-  TOP_OF_HALVES: 138,
-  STRIP: { columns: 16, width: 48 },
-  HEIGHTS: { read: 30, append: 34, captions: 20 },
-  HEAD_NAME: 24,
-  BETWEEN_LANES: 28,
-  TOP_KEY: 94,
-  OUT_PROJECTION: 80,
-  BEFORE_MLP: 30,
-};
-const {
-  TILE,
-  RAIL_Y,
-  STREAM,
-  TOP_OF_HALVES,
-  STRIP,
-  HEIGHTS,
-  HEAD_NAME,
-  BETWEEN_LANES,
-  TOP_KEY,
-  OUT_PROJECTION,
-  BEFORE_MLP,
-} = SIZES;
+export const TILE = 72;
+export const RAIL_Y = 22;
+export const STREAM = { y0: 30, y1: 52 };
+export const TOP_OF_HALVES = 138;
+export const STRIP = { columns: 16, width: 48 };
+export const HEIGHTS = { read: 30, append: 34, captions: 20 };
+export const HEAD_NAME = 24;
+export const BETWEEN_LANES = 28;
+export const TOP_KEY = 94;
+export const OUT_PROJECTION = 80;
+export const BEFORE_MLP = 30;
 
 const box = (x, y, size = TILE) => ({ x, y, width: size, height: size });
 const middle = (from, to) => (from + to) / 2;

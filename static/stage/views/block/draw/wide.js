@@ -9,21 +9,21 @@ import { bent } from "./boxes.js";
 import { columnAt, keyColumns } from "./columns.js";
 import { MLP_HEIGHT, MLP_WIDTH, mlpHalf } from "./mlp.js";
 import { MLP_ROW_HEIGHT, mlpRow } from "./mlp-row.js";
-import { attentionHalf, SIZES } from "./wide-attention.js";
-
-const {
-  TILE,
-  STRIP,
-  HEIGHTS,
-  HEAD_NAME,
-  BETWEEN_LANES,
-  TOP_KEY,
-  OUT_PROJECTION,
+import {
+  attentionHalf,
   BEFORE_MLP,
-  TOP_OF_HALVES,
-  STREAM,
+  BETWEEN_LANES,
+  HEAD_NAME,
+  HEIGHTS,
+  OUT_PROJECTION,
   RAIL_Y,
-} = SIZES;
+  STREAM,
+  STRIP,
+  TILE,
+  TOP_KEY,
+  TOP_OF_HALVES,
+} from "./wide-attention.js";
+
 const BRACKET = 34;
 const LEAST_LANE = 70;
 /** Over a narrower lane there is room for a few words only. */

@@ -1,12 +1,12 @@
-/** What is left to a later frame of the page’s turns. */
+/** What is left to a later frame of the page's painting queue. */
 
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 
-/** `later` of the page's turns, for all of the page. */
+/** `later` of the page's painting queue, for all of the page. */
 export const Later = createContext(null);
 
-/** @returns {(job: () => void) => () => void} as `later` of `createTurns` */
+/** @returns {(job: () => void, urgent?: boolean) => () => void} as `createQueue` gives it */
 export function useLater() {
   return useContext(Later);
 }
@@ -15,7 +15,7 @@ export function useLater() {
  * What is made anew need not all be made in one frame: that would be one long task.
  *
  * @param {number} count of entries to make
- * @param {{first: number, more: number, of?: *}} how many at once, and how many in each frame after it; `of`: what they
+ * @param {{first: number, more: number, of?: *}} how many at once, and how many in each job after it; `of`: what they
  *   are made for, where that changes
  * @returns {number} how many to make by now
  */

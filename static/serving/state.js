@@ -1,0 +1,127 @@
+/**
+ * The state of the page of serving. `run` is the workload that the address names, null: the recorded one is in sight. `log`
+ * grows in place; `version` changes whenever it does. Which of its passes is shown: the newest while it is followed, one
+ * that somebody chose, or one after the other. Pure.
+ */
+
+import { changed } from "../shared/state/create-store.js";
+import { advance, paceOf } from "../shared/state/pace.js";
+
+/** How fast passes are played, by how long they took. */
+export const SPEEDS = [
+  { speed: 1, name: "as fast as it was" },
+  { speed: 0.5, name: "half as fast" },
+  { speed: 0.25, name: "4× slower" },
+  { speed: 0.1, name: "10× slower" },
+];
+
+/**
+ * @typedef {Object} State
+ * @property {{state: string, message?: string, model?: Object}} readiness
+ * @property {{id: string, place: number, estimate_s: number|null}|null} waits where what was started stands in line
+ * @property {string|null} run
+ * @property {import("../shared/log/workload.js").Workload|null} log
+ * @property {Error|null} missing why the log cannot be had
+ * @property {number} version
+ * @property {"following"|"playing"|"resting"} mode
+ * @property {number} pass what is shown unless the newest is followed
+ * @property {number} progress how far it has been played, 0…1
+ * @property {number} speed
+ */
+
+/** @type {State} */
+export const initialState = {
+  ...{ readiness: { state: "starting" }, waits: null, run: null, log: null, missing: null, version: 0 },
+  ...{ mode: "following", pass: 0, progress: 0, speed: 0.25 },
+};
+
+const rest = (/** @type {State} */ state, to) => ({ mode: "resting", pass: clamp(to, lastOf(state)), progress: 0 });
+
+/** At the end there is nothing to play but all of it once more. */
+const played = (state) => (shownPass(state) >= lastOf(state) && !isLive(state) ? 0 : Math.max(0, shownPass(state)));
+
+/** At the newest of a log that grows: there it is followed. */
+function ticked(state, { pass, progress }) {
+  if (pass < lastOf(state) || progress < 1) return { pass, progress };
+  return isLive(state) ? { mode: "following" } : rest(state, pass);
+}
+
+const REDUCERS = {
+  readiness: (_state, { readiness }) => ({ readiness }),
+  waits: (_state, { waits }) => ({ waits }),
+
+  /** Another log is awaited: it is followed, or opens at the pass that a link names. */
+  open: (_state, { run, pass }) => ({
+    run,
+    log: null,
+    missing: null,
+    ...(pass === null ? { mode: "following" } : at(pass)),
+  }),
+  grew: (state, { log }) => ({ log, version: state.version + 1, missing: null }),
+  missing: (_state, { problem }) => ({ log: null, missing: problem }),
+
+  step: (state, { by }) => rest(state, shownPass(state) + by),
+  go: (state, { to }) => rest(state, to),
+  play: (state) => ({ mode: "playing", pass: played(state), progress: 0 }),
+  pause: (state) => rest(state, shownPass(state)),
+  follow: () => ({ mode: "following" }),
+  speed: (_state, { speed }) => ({ speed }),
+  tick: (state, { playhead }) => ticked(state, playhead),
+};
+
+const at = (pass) => ({ mode: "resting", pass, progress: 0 });
+
+/** @returns {State} the next one. @throws {RangeError} for an action there is not */
+export const reduce = (state, action) => changed(REDUCERS, state, action);
+
+const lastOf = ({ log }) => (log?.passes.length ?? 0) - 1;
+
+/** @returns {boolean} whether more passes may come */
+export const isLive = ({ log }) => log !== null && !log.close;
+
+/** @returns {number} the pass in sight; −1 where there is none yet */
+export function shownPass(state) {
+  return state.mode === "following" ? lastOf(state) : Math.min(state.pass, lastOf(state));
+}
+
+/** @returns {boolean} whether the clock has anything to do */
+export const isMoving = (state) => state.mode === "playing" && lastOf(state) >= 0;
+
+/** @returns {{pass: number, progress: number}|null} where playing is after so many more ms */
+export function nextPass(state, ms) {
+  if (!isMoving(state)) return null;
+  const { passes } = state.log;
+  const here = { step: shownPass(state), progress: state.progress };
+  const { step, progress } = advance(here, ms, lastOf(state), (pass) => paceOf(passes[pass].ms / state.speed));
+  return { pass: step, progress };
+}
+
+function clamp(pass, last) {
+  return Math.max(0, Math.min(pass, last));
+}
+
+/** @returns {number|null} the pass that the address names */
+export function passOfHash(hash) {
+  const named = new URLSearchParams(hash.replace(/^#/, "")).get("pass");
+  return /^\d{1,9}$/.test(named ?? "") ? Number(named) : null;
+}
+
+/** @returns {string} what the address says of the pass in sight; "" while the newest is followed */
+export function hashOf(state) {
+  const shown = shownPass(state);
+  return state.mode === "following" || shown < 0 ? "" : `#pass=${shown}`;
+}
+
+/**
+ * Where a log that is over opens when no pass is named: where most happens at once, with somebody's prompt being read beside.
+ *
+ * @param {Object[]} passes
+ */
+export function openingPass(passes) {
+  let best = 0;
+  const worth = ({ members }) => members.length + (members.some(({ phase }) => phase === "prefill") ? 0.5 : 0);
+  passes.forEach((pass, number) => {
+    if (worth(pass) > worth(passes[best])) best = number;
+  });
+  return best;
+}

@@ -1,0 +1,27 @@
+/** What opens over the page by a button, and closes again with Escape or once somebody goes on elsewhere. */
+
+import { useEffect, useState } from "preact/hooks";
+
+/**
+ * @param {{current: HTMLElement}} root what belongs to it, with its button
+ * @returns {[boolean, (open: boolean) => void, (event: KeyboardEvent) => void]} whether it is open, what changes that, and what
+ *   hears of keys in it
+ */
+export function useOpened(root) {
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    if (!open) return undefined;
+    const onElsewhere = (event) => root.current.contains(event.target) || setOpen(false);
+    for (const input of ["pointerdown", "focusin"]) window.addEventListener(input, onElsewhere, true);
+    return () => {
+      for (const input of ["pointerdown", "focusin"]) window.removeEventListener(input, onElsewhere, true);
+    };
+  }, [open]);
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape" || !open) return;
+    event.stopPropagation();
+    setOpen(false);
+    root.current.querySelector("button").focus();
+  };
+  return [open, setOpen, onKeyDown];
+}
