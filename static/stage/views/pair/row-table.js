@@ -24,8 +24,8 @@ export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
   const { listed, rest } = useMemo(() => listedKeys(softmax.weights, chosen, room), [softmax, chosen, room]);
   const choose = (key) => dispatch({ type: "select", selection: { query, key } });
   const sum = (values, keys) => total(keys.map((key) => values[key]));
-  return html`<div class="row-box">
-    <table class="row-table">
+  return html`<div class="row-box across">
+    <table class="row-table small fill">
       <thead>
         <tr>
           <th scope="col">key</th>

@@ -37,9 +37,9 @@ export function VectorLines({ name, lines }) {
     [painted, width, height],
   );
   return html`<div class="dimensions" role="img" aria-label=${name}>
-    <div class="dimension-names" aria-hidden="true">${lines.map(({ name: of }) => html`<span>${of}</span>`)}</div>
-    <div class="vector-lines" ref=${ref} style=${`height:${height}px`}>
-      ${painted && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}
+    <div class="dimension-names still" aria-hidden="true">${lines.map(({ name: of }) => html`<span>${of}</span>`)}</div>
+    <div class="grow" ref=${ref} style=${`height:${height}px`}>
+      ${painted && html`<${Surface} class="" width=${width} height=${height} ratio=${ratio} draw=${draw} />`}
     </div>
   </div>`;
 }
