@@ -18,7 +18,7 @@ function EmbedDialog({ id, title, moment, onClose }) {
   const dialog = useRef(null);
   useLayoutEffect(() => dialog.current.showModal(), []);
   return html`<dialog class="share popover embed-dialog" aria-labelledby="embed-title" ref=${dialog} onClose=${onClose}>
-    <div class="share-head between">
+    <div class="share-head line between">
       <h2 id="embed-title">Embed this run</h2>
       <button class="button" type="button" onClick=${() => dialog.current.close()}>Close</button>
     </div>

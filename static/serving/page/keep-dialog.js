@@ -20,7 +20,7 @@ export function KeepDialog({ log, pass, opened, limits, client }) {
   const { requests } = log.study;
   const { place, passes, where } = passPlace(log, pass);
   return html`<dialog class="share popover" aria-labelledby="keep-title" ref=${dialog}>
-    <div class="share-head between">
+    <div class="share-head line between">
       <h2 id="keep-title">Share this run</h2>
       <form method="dialog"><button class="button">Close</button></form>
     </div>

@@ -123,7 +123,7 @@ function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
       ${table.map((id, at) => {
         const { x, y, width: wide, height: high } = chips.at(at);
         const own = cells.get(id)?.owners.length === 1;
-        return html`<g key=${at} class=${own ? "chip is-own" : "chip"}>
+        return html`<g key=${at} class=${own ? "table-entry is-own" : "table-entry"}>
           <rect x=${x} y=${y} width=${wide} height=${high} rx="4" /><text x=${x + wide / 2} y=${y + high / 2} dy="0.36em">${id}</text>
         </g>`;
       })}
@@ -178,7 +178,7 @@ function Filled({ cell, size, blockSize }) {
   }
   const level = (rows) => (size * rows) / blockSize;
   const [full, fresh] = [level(filled), level(written)];
-  const inside = html`<rect class="block-room still anchor" width=${size} height=${size} rx="4" />
+  const inside = html`<rect class="block-room" width=${size} height=${size} rx="4" />
     ${
       owners.length > 1
         ? owners

@@ -56,7 +56,7 @@ export function OpenFile({ client, limit }) {
       <${Icon} name="folder" /><span>Open a file</span>
     </button>
     <dialog class="share popover" aria-labelledby="open-file-title" ref=${dialog} onClose=${giveUp}>
-      <div class="share-head between">
+      <div class="share-head line between">
         <h2 id="open-file-title">Open a saved run</h2>
         <form method="dialog"><button class="button">Close</button></form>
       </div>

@@ -55,7 +55,7 @@ export function SaveFileButton({ id, client }) {
   };
   return html`<button type="button" class="button file-button nowrap still" onClick=${open}>Save as file</button>
     <dialog class="share popover" aria-labelledby="save-file-title" ref=${dialog}>
-      <div class="share-head between">
+      <div class="share-head line between">
         <h2 id="save-file-title">Save this run as a file</h2>
         <form method="dialog"><button class="button">Close</button></form>
       </div>

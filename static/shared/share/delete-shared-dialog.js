@@ -38,7 +38,7 @@ export function DeleteSharedDialog({ id, client, onClose }) {
   };
 
   return html`<dialog class="share popover" aria-labelledby="delete-shared-title" ref=${dialog} onClose=${onClose}>
-    <div class="share-head between">
+    <div class="share-head line between">
       <h2 id="delete-shared-title">Delete this run</h2>
       <button class="button" type="button" onClick=${() => dialog.current.close()}>Close</button>
     </div>

@@ -17,7 +17,7 @@ const WHAT_IT_DOES =
 export function ShareDialog({ state, client }) {
   const { run } = state;
   return html`<dialog id="share" class="share popover" aria-labelledby="share-title">
-    <div class="share-head between">
+    <div class="share-head line between">
       <h2 id="share-title">Share this run</h2>
       <form method="dialog"><button class="button">Close</button></form>
     </div>

@@ -10,7 +10,7 @@ import { ThemeButton } from "./theme-button.js";
  */
 export function OwnHeader({ here, theme, setTheme, alone = false, openers = null, children = null }) {
   return html`<header class="header line is-own">
-    <p class="wordmark strong">KV<span>Scope</span></p>
+    <p class="wordmark">KV<span>Scope</span></p>
     <${Places} here=${here} alone=${alone} />
     ${openers}
     <div class="header-end line push">${children}<${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>

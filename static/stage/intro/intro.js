@@ -35,7 +35,7 @@ export function Intro({ state, dispatch, controller, client }) {
   };
   return html`<main class="intro fill anchor" data-moment=${moment} aria-label="The first thirty seconds">
     <header class="intro-top line wide">
-      ${!embed && html`<h1 class="wordmark strong">KV<span>Scope</span></h1>`}
+      ${!embed && html`<h1 class="wordmark">KV<span>Scope</span></h1>`}
       ${!embed && !state.file && !state.sandboxed && html`<${Places} here=${run?.saved ? null : "stage"} run=${run?.id} folded />`}
       <button class="intro-skip muted push" type="button" onClick=${skip}>Skip to everything</button>
       ${!embed && html`<${ThemeButton} theme=${theme} dispatch=${dispatch} />`}

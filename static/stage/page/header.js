@@ -19,7 +19,7 @@ const TOUR = "tour";
 export function Header({ state, dispatch, controller, client }) {
   return html`
     <header class="header line">
-      <h1 class="wordmark strong">KV<span>Scope</span></h1>
+      <h1 class="wordmark">KV<span>Scope</span></h1>
       ${
         state.run?.saved
           ? html`${!state.sandboxed && !state.file && html`<${Places} here=${null} folded />`}

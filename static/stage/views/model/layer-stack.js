@@ -42,7 +42,7 @@ function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
   const shown = layerStop ?? run.layers;
   const layers = Array.from({ length: run.layers }, (_, index) => run.layers - 1 - index);
   const name = quoted(token, 12);
-  return html`<table class="stack" style=${`--row:${rowPx}px`}>
+  return html`<table class="layer-table" style=${`--row:${rowPx}px`}>
     <caption class="visually-hidden">Layers from last to first: length of the newest row, best guess, chosen token</caption>
     <thead>
       <tr>
