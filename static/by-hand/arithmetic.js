@@ -13,7 +13,7 @@ export function Figure({ name, boxed = false, shown, actions }) {
   const text = secret ? "?" : cellText(numberIn(shown.table, name));
   const kind = kindOf(shown.table, name, shown.moment);
   return html`<button
-    type="button" class=${`figure is-${kind}${boxed ? " is-boxed" : ""}`} onClick=${() => actions.select(name)}
+    type="button" class=${`figure mono is-${kind}${boxed ? " is-boxed" : ""}`} onClick=${() => actions.select(name)}
     aria-label=${`${sayCell(shown.table, name)}: ${secret ? "hidden" : text}`}
   >${text}</button>`;
 }
@@ -22,14 +22,14 @@ export function Figure({ name, boxed = false, shown, actions }) {
 export function Sum({ name, boxed, shown, actions }) {
   const working = workingOf(shown.table, name);
   const figure = (each) => html`<${Figure} name=${each} boxed=${each === boxed} shown=${shown} actions=${actions} />`;
-  return html`<p class="sum">${termsOf(working, figure)} <span class="sum-end">= ${figure(name)}</span></p>`;
+  return html`<p class="sum">${termsOf(working, figure)} <span class="nowrap">= ${figure(name)}</span></p>`;
 }
 
 function termsOf(working, figure) {
   switch (working.op) {
     case "dot":
       return working.terms.map(
-        ([left, right], at) => html`<span class="sum-term">${at > 0 && "+ "}${figure(left)} × ${figure(right)}</span> `,
+        ([left, right], at) => html`<span class="nowrap">${at > 0 && "+ "}${figure(left)} × ${figure(right)}</span> `,
       );
     case "sum":
       return html`${figure(working.terms[0])} + ${figure(working.terms[1])}`;
@@ -39,7 +39,7 @@ function termsOf(working, figure) {
         : html`${figure(working.of)} ÷ ${cellText(working.by)}`;
     case "softmax":
       return html`e<sup>${figure(working.of)}</sup> ÷ (${working.row.map(
-        (each, at) => html`<span class="sum-term">${at > 0 && " + "}e<sup>${figure(each)}</sup></span>`,
+        (each, at) => html`<span class="nowrap">${at > 0 && " + "}e<sup>${figure(each)}</sup></span>`,
       )})`;
     default:
       return figure(working.of);
@@ -66,19 +66,19 @@ export function Fraction({ name, working, shown, actions }) {
     [cellText(power(working.of)), cellText(total)],
   ];
   const secret = hidden.has(name);
-  return html`<div class="fractions">
+  return html`<div class="fractions row across">
       ${parts.map(
         ([top, bottom], at) => html`${at > 0 && html`<span class="fraction-is">=</span>`}
           <span class="fraction"><span>${top}</span><span class="visually-hidden"> divided by </span><span>${bottom}</span></span>`,
       )}
       <span class="fraction-is">=</span><strong class="fraction-end">${secret ? "?" : cellText(numberIn(table, name))}</strong>
     </div>
-    ${shift !== 0 && html`<p class="quiet is-wide">The largest score, ${cellText(shift)}, is subtracted from all first, as the engine does: the shares stay the same, and e to its power has room.</p>`}
+    ${shift !== 0 && html`<p class="muted is-wide">The largest score, ${cellText(shift)}, is subtracted from all first, as the engine does: the shares stay the same, and e to its power has room.</p>`}
     ${!secret && !working.row.some((each) => hidden.has(each)) && html`<${Shares} name=${name} working=${working} shown=${shown} actions=${actions} />`}`;
 }
 
 function joined(parts) {
-  return parts.map((part, at) => html`<span class="sum-term">${at > 0 && " + "}${part}</span>`);
+  return parts.map((part, at) => html`<span class="nowrap">${at > 0 && " + "}${part}</span>`);
 }
 
 /** One whole, shared out. */
@@ -100,5 +100,5 @@ function Shares({ name, working, shown, actions }) {
         ><bdi>${each.word}</bdi> ${cellText(each.share)}</button>`,
       )}
     </div>
-    <p class="quiet">One whole, shared out.${written !== "1.000" && ` The printed shares add to ${written} because each is rounded to three decimals.`}</p></div>`;
+    <p class="muted">One whole, shared out.${written !== "1.000" && ` The printed shares add to ${written} because each is rounded to three decimals.`}</p></div>`;
 }

@@ -7,7 +7,7 @@ import { useState } from "preact/hooks";
 export function Inputs({ answer, wrong, actions }) {
   const { words, prompt, given, temperature } = answer.example;
   const put = (at, id) => actions.put("prompt", prompt.map((each, place) => (place === at ? id : each)).join(","));
-  return html`<div class="by-hand-inputs">
+  return html`<div class="by-hand-inputs row muted">
     <span>Tokens</span>
     ${prompt.map((id, at) => html`<${Token} key=${at} label=${`Token ${at + 1}`} words=${words} id=${id} choose=${(next) => put(at, next)} />`)}
     ${
@@ -30,7 +30,7 @@ function Temperature({ value, wrong, actions }) {
     setDraft(event.currentTarget.value);
     actions.put("temperature", event.currentTarget.value.trim().replace(",", ".") || " ");
   };
-  return html`<label>Temperature
+  return html`<label class="line">Temperature
     <input
       inputmode="decimal" autocomplete="off" aria-invalid=${wrong ? "true" : null} aria-describedby=${wrong ? "wrong" : null}
       value=${wrong ? draft : String(value)} onChange=${put} /></label>`;

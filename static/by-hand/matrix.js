@@ -50,7 +50,7 @@ export function Matrix({ block, first, shown, actions }) {
         )}
       </tbody>
     </table>
-    ${block.note && html`<p class="matrix-note">${block.note}</p>`}
+    ${block.note && html`<p class="matrix-note centred muted small">${block.note}</p>`}
   </figure>`;
 }
 
@@ -68,7 +68,7 @@ export function Title({ text }) {
 }
 
 function Cell({ name, value, kind, say, shares, stop, shown, actions }) {
-  if (kind === "absent") return html`<span class="cell is-absent" aria-hidden="true"></span>`;
+  if (kind === "absent") return html`<span class="cell centred is-absent" aria-hidden="true"></span>`;
   const { cell, solid, dashed, hidden, changed } = shown;
   const marks = [
     ...["cell", `is-${kind}`],

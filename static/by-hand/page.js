@@ -41,9 +41,9 @@ export function Page({ example, framed, real, theme, setTheme }) {
   });
   return html`
     ${!framed && html`<${OwnHeader} here="by-hand" theme=${theme} setTheme=${setTheme} />`}
-    <main class="own-page by-hand">
+    <main class="own-page stack wide by-hand">
       <${Heading} ...${{ example, framed, shown, predict, search, actions }} />
-      ${shown ? html`<${Derivation} ...${{ shown, open, predict, real, theme, framed, actions }} />` : html`<p class="by-hand-waits" role="status">${waiting || "The engine works it out…"}</p>`}
+      ${shown ? html`<${Derivation} ...${{ shown, open, predict, real, theme, framed, actions }} />` : html`<p class="by-hand-waits muted centred" role="status">${waiting || "The engine works it out…"}</p>`}
     </main>
   `;
 }
@@ -51,13 +51,13 @@ export function Page({ example, framed, real, theme, setTheme }) {
 function Heading({ example, framed, shown, predict, search, actions }) {
   const [title, , without] = HEADINGS[example];
   const base = framed ? "/embed/by-hand/" : "/by-hand/";
-  return html`<div class="own-heading">
+  return html`<div class="own-heading row between">
     <div>
       <h1>${title}</h1>
       <p>One row is one token, read left to right. <b>Below a matrix, each cell is its row times its column.</b></p>
-      <p class="quiet">${without}</p>
+      <p class="muted">${without}</p>
     </div>
-    <div class="own-tools">
+    <div class="own-tools row">
       <nav class="choice" aria-label="Examples">
         ${Object.entries(HEADINGS).map(([name, [, label]]) =>
           name === example
@@ -69,11 +69,11 @@ function Heading({ example, framed, shown, predict, search, actions }) {
         <button type="button" aria-pressed=${predict === null} onClick=${() => actions.predict(false)}>All numbers</button>
         <button type="button" aria-pressed=${predict !== null} onClick=${() => actions.predict(true)}>Predict it</button>
       </div>
-      <button type="button" class="plain-button" disabled=${!shown?.canUndo} onClick=${actions.undo}>Undo</button>
-      <button type="button" class="plain-button" disabled=${!shown || shown.plain} onClick=${actions.reset}>Reset</button>
+      <button type="button" class="button" disabled=${!shown?.canUndo} onClick=${actions.undo}>Undo</button>
+      <button type="button" class="button" disabled=${!shown || shown.plain} onClick=${actions.reset}>Reset</button>
       ${
         framed
-          ? html`<a class="plain-button" target="_blank" rel="noopener" href=${under(`/by-hand/${example}${search}`)}>Open in KVScope</a>`
+          ? html`<a class="button" target="_blank" rel="noopener" href=${under(`/by-hand/${example}${search}`)}>Open in KVScope</a>`
           : html`<${ShareAddress}
               path=${`/by-hand/${example}${search}`} title=${title} prints=${PRINTS}
               say="All that was changed is in the address: nothing is stored."
@@ -90,14 +90,14 @@ function Derivation({ shown: bare, open, predict, real, theme, framed, actions }
   const shown = { ...bare, solid, dashed };
   const newest = table.words[table.prompt];
   return html`
-    <div class="by-hand-moment">
+    <div class="row wide">
       <div class="choice is-moment" role="group" aria-label="Step">
         <button type="button" aria-pressed=${moment === "prefill"} onClick=${() => actions.toMoment("prefill")}><b>Prefill</b> ${table.words.slice(0, table.prompt).join(", ")} together</button>
         <button type="button" class="is-decode" aria-pressed=${moment === "decode"} onClick=${() => actions.toMoment("decode")}><b>Decode</b> one new row: ${newest}</button>
       </div>
       <${Said} wrong=${shown.wrong} table=${table} moment=${moment} />
       <${Inputs} answer=${answer} wrong=${shown.wrong} actions=${actions} />
-      <p class="by-hand-key"><span class="key-input">an input: type in it</span> <span class="key-computed">computed: open it</span>${shown.changed.size > 0 && html` <span class="key-changed">${shown.changed.size} numbers changed with the last edit</span>`}</p>
+      <p class="by-hand-key row muted push"><span class="key-input">an input: type in it</span> <span class="key-computed">computed: open it</span>${shown.changed.size > 0 && html` <span class="key-changed">${shown.changed.size} numbers changed with the last edit</span>`}</p>
     </div>
     <div class="by-hand-lines">
       ${table.lines.map(
@@ -106,8 +106,8 @@ function Derivation({ shown: bare, open, predict, real, theme, framed, actions }
           <div class="by-hand-columns">
             ${columns.map(
               ({ sign, over, under }, at) => html`
-                ${sign && html`<span class="by-hand-sign" aria-hidden="true"><${Title} text=${sign} /></span>`}
-                <div class="by-hand-column" key=${under.name}>
+                ${sign && html`<span class="by-hand-sign centred small strong" aria-hidden="true"><${Title} text=${sign} /></span>`}
+                <div class="by-hand-column stack tight" key=${under.name}>
                   ${over && html`<${Matrix} block=${over} first=${false} shown=${shown} actions=${actions} />`}
                   <${Matrix} block=${under} first=${at === 0} shown=${shown} actions=${actions} />
                 </div>
@@ -118,7 +118,7 @@ function Derivation({ shown: bare, open, predict, real, theme, framed, actions }
       )}
     </div>
     <${Working} open=${open} shown=${shown} actions=${actions} />
-    <div class="by-hand-cards">
+    <div class="grid">
       ${predict !== null && html`<${Predict} names=${shown.names} shown=${shown} actions=${actions} />`}
       <${Projections} answer=${answer} table=${table} moment=${moment} />
       <${Misprints} shown=${shown} actions=${actions} framed=${framed} />
@@ -132,7 +132,7 @@ function Said({ wrong, table, moment }) {
   if (wrong) {
     const where = wrong.cell?.includes(":") ? `${sayCell(table, wrong.cell)}: ` : "";
     const text = where ? wrong.text.replace(/^\w+: /, "") : wrong.text;
-    return html`<p class="own-wrong" id="wrong" role="alert">${where}${text}</p>`;
+    return html`<p class="own-wrong word-bad breaks" id="wrong" role="alert">${where}${text}</p>`;
   }
   return html`<p>${
     moment === "prefill"

@@ -10,16 +10,16 @@ export function Projections({ answer, table, moment }) {
   const { prefill, decode, without_cache: without, difference } = answer;
   const per = prefill.q.length > 1 ? " per head" : "";
   if (moment === "prefill") {
-    return html`<section class="own-card projections" aria-label="Projections">
+    return html`<section class="own-card stack box projections" aria-label="Projections">
       <h2>Projections in prefill: <b class="is-computed">${prefill.projections}</b>${per}</h2>
-      <p class="quiet">A projection is one row of X times one W. Every token of the prompt needs its three.</p>
+      <p class="muted">A projection is one row of X times one W. Every token of the prompt needs its three.</p>
       <${Grid} words=${table.words.slice(0, table.prompt)} first=${0} title="All at once" />
     </section>`;
   }
-  return html`<section class="own-card projections" aria-label="Projections">
+  return html`<section class="own-card stack box projections" aria-label="Projections">
     <h2>Projections in this step: <b class="is-computed">${decode.projections}</b> with the cache, <b class="is-again">${without.projections}</b> without${per}: ${without.projections - decode.projections} saved</h2>
-    <p class="quiet">A projection is one row of X times one W.</p>
-    <div class="projection-grids">
+    <p class="muted">A projection is one row of X times one W.</p>
+    <div class="projection-grids row">
       <${Grid} words=${table.words} first=${table.prompt} title="With the cache" />
       <${Grid} words=${table.words} first=${0} title="Without: everything again" />
     </div>

@@ -26,7 +26,7 @@ export function RealHead({ real, theme, framed, d }) {
   const rows = rowsOf(picture);
   const weight = (rows.at(-1)[picture.key] / FULL) ** 2;
   const target = framed ? "_blank" : null;
-  return html`<section class="own-card real-head" aria-label="In the real model">
+  return html`<section class="own-card stack box real-head" aria-label="In the real model">
     <div>
       <h2><a target=${target} rel=${target && "noopener"} href=${under(`/s/${id}?view=head&layer=${look.layer}&head=${look.head}`)}>The same picture in a real model: layer ${look.layer}, head ${look.head}</a></h2>
       <p>Only the sizes change: many more numbers a token than ${d}, and ${rows.length} tokens up to this row. There “${picture.tokens.at(-1).trim()}”

@@ -20,15 +20,15 @@ export function Working({ open, shown, actions }) {
   const { table, moment, cell, hidden, plain, example } = shown;
   const kind = kindOf(table, cell, moment);
   const misprint = plain && misprintOf(example, cell);
-  return html`<section class="own-card working" aria-label="Working">
-    <div class="working-head">
-      <h2>${sayCell(table, cell)}: <b class="number">${hidden.has(cell) ? "?" : cellText(numberIn(table, cell))}</b> <span class=${`origin is-${kind}`}>${ORIGINS[kind]}</span></h2>
-      <p class="quiet working-key">solid outline: goes straight in · dashed: one step before</p>
-      <button type="button" class="working-fold" aria-expanded=${open} onClick=${() => actions.unfold(!open)}>${open ? "Less" : "Its arithmetic"}</button>
+  return html`<section class="own-card stack box working" aria-label="Working">
+    <div class="row on-line wide">
+      <h2>${sayCell(table, cell)}: <b class="number">${hidden.has(cell) ? "?" : cellText(numberIn(table, cell))}</b> <span class=${`chip is-${kind}`}>${ORIGINS[kind]}</span></h2>
+      <p class="muted working-key push">solid outline: goes straight in · dashed: one step before</p>
+      <button type="button" class="button" aria-expanded=${open} onClick=${() => actions.unfold(!open)}>${open ? "Less" : "Its arithmetic"}</button>
     </div>
     ${
       open &&
-      html`<div class="working-body">
+      html`<div class="working-body stack">
     <${Main} kind=${kind} shown=${shown} actions=${actions} />
     ${misprint && html`<p class="misprint-line"><b>Often printed as ${misprint.printed}.</b> ${misprint.reason}</p>`}
     <${Neighbours} shown=${shown} actions=${actions} />
@@ -61,13 +61,13 @@ function Neighbours({ shown, actions }) {
   const { before, after, through } = neighboursOf(table, cell);
   const seen = [...before, after].filter((each) => each && kindOf(table, each, moment) !== "absent");
   if (seen.length === 0) return null;
-  return html`<div class="neighbours">
+  return html`<div class="neighbours grid">
     ${seen.map(
       (each) => html`<div key=${each}>
         <h3>${each === after ? "Where it goes" : "Before it"} <span>${sayCell(table, each)}</span></h3>
         ${
           kindOf(table, each, moment) === "masked"
-            ? html`<p class="quiet">masked: 0</p>`
+            ? html`<p class="muted">masked: 0</p>`
             : html`<${Sum} name=${each} boxed=${each === after ? through : each} shown=${shown} actions=${actions} />`
         }
       </div>`,

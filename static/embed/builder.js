@@ -32,12 +32,12 @@ export function EmbedBuilder({ id, title, moment }) {
   const name = title || "A run in KVScope";
   const text = snippet(draft.host, { address, script, title: name, width: draft.width, height: draft.height });
   return html`<div class="embed-builder">
-    <div class="share-form">
+    <div class="share-form stack wide">
       <${Opening} draft=${draft} moment=${moment} change=${change} />
       <${Look} draft=${draft} change=${change} />
       <fieldset>
         <legend>Where it goes</legend>
-        <label class="share-field">
+        <label class="share-field stack tight">
           <span>Paste into</span>
           <select value=${draft.host} onChange=${(event) => change({ host: event.currentTarget.value })}>
             ${HOSTS.map((each) => html`<option key=${each.id} value=${each.id}>${each.name}</option>`)}
@@ -45,10 +45,10 @@ export function EmbedBuilder({ id, title, moment }) {
         </label>
         <p>${host.say}</p>
         <${Copied} name="Text to paste" value=${text} lines />
-        ${host.fits && html`<p class="share-hint">The script in it gives the frame the height of what it shows. Without the script the frame keeps ${draft.height} px.</p>`}
+        ${host.fits && html`<p class="muted small">The script in it gives the frame the height of what it shows. Without the script the frame keeps ${draft.height} px.</p>`}
       </fieldset>
     </div>
-    <section class="embed-preview" aria-label="Preview">
+    <section class="embed-preview stack" aria-label="Preview">
       <h3>Preview</h3>
       <div class="embed-preview-box">
         <iframe
@@ -56,7 +56,7 @@ export function EmbedBuilder({ id, title, moment }) {
           sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"
         ></iframe>
       </div>
-      <p class="share-hint">Live, as readers will see it: ${draft.width} × ${draft.height} px, narrower where there is less room.</p>
+      <p class="muted small">Live, as readers will see it: ${draft.width} × ${draft.height} px, narrower where there is less room.</p>
     </section>
   </div>`;
 }
@@ -64,24 +64,24 @@ export function EmbedBuilder({ id, title, moment }) {
 function Opening({ draft, moment, change }) {
   return html`<fieldset>
     <legend>Opens at</legend>
-    <label class="share-check">
+    <label class="line">
       <input type="radio" name="embed-at" checked=${draft.moment} onChange=${() => change({ moment: true })} />
       ${momentInWords({ ...moment, view: draft.view })}
     </label>
     ${
       draft.moment &&
-      html`<label class="share-field embed-view">
+      html`<label class="share-field stack tight embed-view">
         <span>View</span>
         <select value=${draft.view} onChange=${(event) => change({ view: event.currentTarget.value })}>
           ${VIEWS.map((view) => html`<option key=${view} value=${view}>${viewName(view)}</option>`)}
         </select>
       </label>`
     }
-    <label class="share-check">
+    <label class="line">
       <input type="radio" name="embed-at" checked=${!draft.moment} onChange=${() => change({ moment: false })} />
       Where the shared link opens
     </label>
-    <label class="share-check">
+    <label class="line">
       <input type="checkbox" checked=${draft.autoplay} onChange=${(event) => change({ autoplay: event.currentTarget.checked })} />
       Plays by itself
       ${
@@ -99,16 +99,16 @@ function Look({ draft, change }) {
     change({ hide: HIDEABLE.filter((each) => (each === part ? !shown : draft.hide.includes(each))) });
   return html`<fieldset>
     <legend>Looks</legend>
-    <div class="share-row embed-parts" role="group" aria-label="What is shown">
+    <div class="share-row row between embed-parts" role="group" aria-label="What is shown">
       ${HIDEABLE.map(
-        (part) => html`<label class="share-check" key=${part}>
+        (part) => html`<label class="line" key=${part}>
           <input type="checkbox" checked=${!draft.hide.includes(part)} onChange=${(event) => toggle(part, event.currentTarget.checked)} />
           ${PARTS[part]}
         </label>`,
       )}
     </div>
     <div class="embed-sizes">
-      <label class="share-field">
+      <label class="share-field stack tight">
         <span>Colours</span>
         <select value=${draft.theme} onChange=${(event) => change({ theme: event.currentTarget.value })}>
           ${EMBED_THEMES.map((theme) => html`<option key=${theme} value=${theme}>${theme === "auto" ? "the reader’s" : theme}</option>`)}
@@ -128,7 +128,7 @@ function Size({ name, value, bounds: [low, high], onChange }) {
     field.value = taken;
     onChange(taken);
   };
-  return html`<label class="share-field">
+  return html`<label class="share-field stack tight">
     <span>${name}, px</span>
     <input type="number" min=${low} max=${high} value=${value} onChange=${take} />
   </label>`;

@@ -17,10 +17,10 @@ export function EmbedButton({ id, title, moment, class: className = null }) {
 function EmbedDialog({ id, title, moment, onClose }) {
   const dialog = useRef(null);
   useLayoutEffect(() => dialog.current.showModal(), []);
-  return html`<dialog class="share embed-dialog" aria-labelledby="embed-title" ref=${dialog} onClose=${onClose}>
-    <div class="share-head">
+  return html`<dialog class="share popover embed-dialog" aria-labelledby="embed-title" ref=${dialog} onClose=${onClose}>
+    <div class="share-head line between">
       <h2 id="embed-title">Embed this run</h2>
-      <button type="button" onClick=${() => dialog.current.close()}>Close</button>
+      <button class="button" type="button" onClick=${() => dialog.current.close()}>Close</button>
     </div>
     <${Fetched} of=${BUILDER} id=${id} title=${title} moment=${moment} />
   </dialog>`;

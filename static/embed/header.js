@@ -11,8 +11,8 @@ export function EmbedHeader({ state }) {
   const { run, embed } = state;
   if (embed.hide.includes("header")) return null;
   const title = run?.saved?.title;
-  return html`<header class="header embed-header">
-    <h1 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A recorded run"}</h1>
+  return html`<header class="header line embed-header">
+    <h1 class="cut" title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A recorded run"}</h1>
     <a href=${addressOf(state) ?? under(`/s/${run?.saved?.id ?? ""}`)} target="_blank" rel="noopener"
       >Open in KVScope<span aria-hidden="true"> ↗</span><span class="visually-hidden">, in a new tab</span></a
     >
@@ -31,5 +31,5 @@ export function SkipToStart() {
 
 /** Seen while it has the focus. */
 function Skip({ id, to, children }) {
-  return html`<button type="button" class="skip-link" id=${id} onClick=${() => document.getElementById(to).focus()}>${children}</button>`;
+  return html`<button type="button" class="button skip-link" id=${id} onClick=${() => document.getElementById(to).focus()}>${children}</button>`;
 }

@@ -22,7 +22,7 @@ export function ShareAddress({
   heading = "Share these numbers",
   say,
   prints,
-  class: className = "strong-button",
+  class: className = "button is-main",
 }) {
   const dialog = useRef(null);
   const text = snippet("html", {
@@ -36,15 +36,15 @@ export function ShareAddress({
     delete document.documentElement.dataset.worksheet;
   };
   return html`<button type="button" class=${className} onClick=${() => dialog.current.showModal()}>${name}</button>
-    <dialog class="share share-address" aria-label=${name} ref=${dialog}>
+    <dialog class="share popover share-address" aria-label=${name} ref=${dialog}>
       <h2>${heading}</h2>
-      <p class="quiet">${say}</p>
+      <p class="muted">${say}</p>
       <${Copied} name="Link" value=${linkTo(path)} />
       <${Copied} name="Text to paste into a page" value=${text} lines />
       <h2>On paper</h2>
-      <form method="dialog" class="own-tools">
-        ${prints.map(({ name, sheet }) => html`<button key=${sheet} type="button" class="plain-button" onClick=${() => print(sheet)}>${name}</button>`)}
-        <button class="plain-button">Close</button>
+      <form method="dialog" class="own-tools row">
+        ${prints.map(({ name, sheet }) => html`<button key=${sheet} type="button" class="button" onClick=${() => print(sheet)}>${name}</button>`)}
+        <button class="button">Close</button>
       </form>
     </dialog>`;
 }

@@ -32,7 +32,7 @@ export function WheelHint() {
       window.removeEventListener("wheel", onWheel);
     };
   }, []);
-  return html`<p class="wheel-hint" role="status" data-shown=${shown}>
+  return html`<p class="wheel-hint untouched" role="status" data-shown=${shown}>
     ${shown && html`There is more here: hold <kbd>Ctrl</kbd> (or <kbd>⌘</kbd>) while you scroll.`}
   </p>`;
 }

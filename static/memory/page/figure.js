@@ -51,7 +51,7 @@ export function Figure({ name, drawing, table }) {
   useEffect(() => () => plotly?.purge(place.current), [plotly]);
   return html`<figure class="memory-figure" aria-label=${name}>
     <div class="memory-plot" ref=${place}></div>
-    ${failed && html`<p class="own-wrong" role="alert">The charts could not be fetched. <button type="button" class="link-button" onClick=${load}>Try again</button></p>`}
+    ${failed && html`<p class="own-wrong word-bad breaks" role="alert">The charts could not be fetched. <button type="button" class="link-button" onClick=${load}>Try again</button></p>`}
     <details class="memory-numbers"><summary>The numbers of this chart</summary>
       <div class="memory-table" tabindex="0" role="region" aria-label=${`Numbers: ${name}`}><table>
         <thead><tr>${table.head.map((each) => html`<th scope="col" key=${each}>${each}</th>`)}</tr></thead>

@@ -14,8 +14,8 @@ import { Figure } from "./figure.js";
 export function Lengths({ understood, run, theme }) {
   const [logarithmic, setLogarithmic] = useState(true);
   const rest = { understood, theme, logarithmic, real: useMemo(() => realOf(run), [run]) };
-  return html`<div class="memory-charts">
-    <label class="axes"><input type="checkbox" checked=${logarithmic} onChange=${() => setLogarithmic(!logarithmic)} /> logarithmic axes, where what grows evenly has slope 1 and a square slope 2</label>
+  return html`<div class="grid">
+    <label class="axes whole line"><input type="checkbox" checked=${logarithmic} onChange=${() => setLogarithmic(!logarithmic)} /> logarithmic axes, where what grows evenly has slope 1 and a square slope 2</label>
     <${Cache} ...${rest} />
     <${Attention} ...${rest} />
   </div>`;
@@ -68,9 +68,9 @@ function Cache({ understood: { model, inputs }, real, logarithmic, theme }) {
     integer(y),
     integer(requestBytes(real.model, x, real.stored).value),
   ]);
-  return html`<section class="own-card is-chart" aria-label="Cache against length">
+  return html`<section class="own-card stack box is-chart" aria-label="Cache against length">
     <h2>The cache grows with the length</h2>
-    <p class="quiet">Twice the tokens, twice the bytes${model.window ? ", until layers with a window keep no more" : ""}.</p>
+    <p class="muted">Twice the tokens, twice the bytes${model.window ? ", until layers with a window keep no more" : ""}.</p>
     <${Figure} name="Cache against length" drawing=${drawing} table=${{ head: ["tokens", "measured, B", "formula, B"], rows }} />
   </section>`;
 }
@@ -103,9 +103,9 @@ function Attention({ understood: { model, inputs }, real, logarithmic, theme }) 
     };
   }, [model, inputs, real, logarithmic, theme]);
   const rows = points.map(({ x, y }) => [integer(x), integer(y), integer(attentionFlops(real.model, x))]);
-  return html`<section class="own-card is-chart" aria-label="Attention against length">
+  return html`<section class="own-card stack box is-chart" aria-label="Attention against length">
     <h2>The work of attention grows with its square</h2>
-    <p class="quiet">Each token looks at all before it: twice the tokens, four times the pairs. Only pairs that the mask leaves are counted here; a dense product computes the others too, and the FLOP of a run's log include them.</p>
+    <p class="muted">Each token looks at all before it: twice the tokens, four times the pairs. Only pairs that the mask leaves are counted here; a dense product computes the others too, and the FLOP of a run's log include them.</p>
     <${Figure} name="Attention against length" drawing=${drawing} table=${{ head: ["tokens", "visible pairs, FLOP", "formula, FLOP"], rows }} />
   </section>`;
 }

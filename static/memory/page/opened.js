@@ -15,7 +15,7 @@ export function Opened({ name, result, kind = "", children = null }) {
     <summary>
       <span class="opened-name">${name}</span>
       <b class=${`number ${kind}`}>${says(result)}</b>
-      ${result.estimated && html`<em class="estimated">estimated</em>`}
+      ${result.estimated && html`<em class="chip is-estimated">estimated</em>`}
       ${exact && html`<small class="number">${integer(result.value)} B</small>`}
     </summary>
     <${Working} result=${result} />
@@ -30,24 +30,24 @@ export function Working({ result }) {
   const list = op === "min" || op === "max";
   const chosen = terms.find(({ name, of }) => of && name === open);
   return html`<div class="working-out">
-    <p class="working-line">
-      <span class="working-term"><b class="number">${whole(value)}</b><small>${result.unit || "·"}</small></span>
-      <span class="working-sign">=</span>
-      ${list && html`<span class="working-sign">${op} of</span>`}
-      ${op === null && html`<span class="working-formula">${formula}</span><span class="working-sign">with</span>`}
+    <p class="working-line row">
+      <span class="working-term small"><b class="number">${whole(value)}</b><small>${result.unit || "·"}</small></span>
+      <span class="working-sign muted">=</span>
+      ${list && html`<span class="working-sign muted">${op} of</span>`}
+      ${op === null && html`<span class="working-formula muted">${formula}</span><span class="working-sign muted">with</span>`}
       ${terms.map(
-        (term, at) => html`${at > 0 && html`<span class="working-sign">${op === null || list ? "," : op}</span>`}
+        (term, at) => html`${at > 0 && html`<span class="working-sign muted">${op === null || list ? "," : op}</span>`}
           <${Term} term=${term} open=${open === term.name} toggle=${() => setOpen(open === term.name ? null : term.name)} />`,
       )}
     </p>
     ${chosen && html`<${Working} key=${chosen.name} result=${chosen.of} />`}
-    ${assumes && html`<ul class="assumes">${assumes.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
+    ${assumes && html`<ul class="assumes muted small">${assumes.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
   </div>`;
 }
 
 function Term({ term: { name, value, of }, open, toggle }) {
   const number = whole(value);
   const inside = html`<b class="number">${number}</b><small>${name === number ? "" : name}</small>`;
-  if (!of) return html`<span class="working-term">${inside}</span>`;
-  return html`<button type="button" class="working-term" aria-expanded=${open} onClick=${toggle}>${inside}</button>`;
+  if (!of) return html`<span class="working-term small">${inside}</span>`;
+  return html`<button type="button" class="working-term small" aria-expanded=${open} onClick=${toggle}>${inside}</button>`;
 }

@@ -38,14 +38,14 @@ export function Page({ known, framed, identity, theme, setTheme }) {
   const of = { understood, gpuName };
   return html`
     ${!framed && html`<${OwnHeader} here="memory" theme=${theme} setTheme=${setTheme} />`}
-    <main class="own-page memory">
-      <div class="own-heading">
+    <main class="own-page stack wide memory">
+      <div class="own-heading row between">
         <h1>Every token leaves its keys and values in memory. What fits?</h1>
-        <div class="own-tools">
-          <button type="button" class="plain-button" disabled=${search === ""} onClick=${actions.reset}>Reset</button>
+        <div class="own-tools row">
+          <button type="button" class="button" disabled=${search === ""} onClick=${actions.reset}>Reset</button>
           ${
             framed
-              ? html`<a class="plain-button" target="_blank" rel="noopener" href=${under(`/memory${search}`)}>Open in KVScope</a>`
+              ? html`<a class="button" target="_blank" rel="noopener" href=${under(`/memory${search}`)}>Open in KVScope</a>`
               : html`<${ShareAddress}
             path=${`/memory${search}`} title="Memory of a KV cache" prints=${PRINTS}
             say="All that was chosen is in the address: nothing is stored."
@@ -58,10 +58,10 @@ export function Page({ known, framed, identity, theme, setTheme }) {
       <${Sliders} inputs=${inputs} put=${actions.put} />
       <p class="memory-stage">Blue is K and V, <a href=${under(run ? `/?run=${run}` : "/")} target=${framed ? "_blank" : null}>the same vectors as on the Stage</a>: each token adds <b class="number is-cache">${bytesShort(cacheBytesPerToken(model, inputs.cache).value)}</b>, from ${integer(model.layers)} layers.</p>
       <${Paste} pasted=${pasted} config=${texts.config} understood=${understood} paste=${actions.paste} />
-      <div class="memory-cards"><${Bytes} ...${of} /><${Fits} ...${of} /><${Speed} ...${of} /></div>
+      <div class="grid"><${Bytes} ...${of} /><${Fits} ...${of} /><${Speed} ...${of} /></div>
       <${Roofline} ...${of} run=${shown} measuring=${measuring} framed=${framed} theme=${theme} />
       <${Lengths} understood=${understood} run=${shown} theme=${theme} />
-      <div class="memory-cards"><${Heads} ...${of} /><${Printed} models=${known.models} /><${Sources} model=${model} gpu=${inputs.gpu} pasted=${texts.config !== ""} /></div>
+      <div class="grid"><${Heads} ...${of} /><${Printed} models=${known.models} /><${Sources} model=${model} gpu=${inputs.gpu} pasted=${texts.config !== ""} /></div>
     </main>
   `;
 }

@@ -50,9 +50,9 @@ export function Roofline({ understood, gpuName, run, measuring, framed, theme })
       milliseconds(ms),
     ]),
   ];
-  return html`<section class="own-card is-chart" aria-label="Roofline">
+  return html`<section class="own-card stack box is-chart" aria-label="Roofline">
     <h2>What bounds it: bandwidth or the peak</h2>
-    <p>A roof slopes as far as memory bounds, then it is flat. ${readOut(best, gpuName)} Hollow points are <em class="estimated">estimated</em>, filled ones are real steps, <b class="is-output">measured</b>.</p>
+    <p>A roof slopes as far as memory bounds, then it is flat. ${readOut(best, gpuName)} Hollow points are <em class="chip is-estimated">estimated</em>, filled ones are real steps, <b class="is-output">measured</b>.</p>
     <${Figure} name="Roofline" drawing=${drawing} table=${{ head: ["", "FLOP/B", "FLOP/s", "time"], rows }} />
     <${OfRun} run=${run} shared=${shared} points=${points} machine=${machine} />
     ${!framed && html`<${Machine} measuring=${measuring} />`}
@@ -88,13 +88,13 @@ function tracesOf({ understood: { model, inputs }, gpuName, best: [decode, prefi
 }
 
 function OfRun({ run, shared, points, machine }) {
-  if (run.problem) return html`<p class="own-wrong" role="alert">${run.problem}</p>`;
+  if (run.problem) return html`<p class="own-wrong word-bad breaks" role="alert">${run.problem}</p>`;
   if (!run.open) return null;
   const reached =
     machine && points.length
       ? Math.max(...points.map(({ intensity, perSecond }) => perSecond / attainable(intensity, machine).value))
       : null;
-  return html`<p class="quiet">Filled points: ${integer(points.length)} steps of the run “${run.open.prompt.slice(0, 60)}”, ${run.open.model.name} in ${keptAs(run.open.model)} on ${run.open.model.device}${run.live ? ", still going on" : ""}.${" "}
+  return html`<p class="muted">Filled points: ${integer(points.length)} steps of the run “${run.open.prompt.slice(0, 60)}”, ${run.open.model.name} in ${keptAs(run.open.model)} on ${run.open.model.device}${run.live ? ", still going on" : ""}.${" "}
     ${shared > 0 && html` ${integer(shared)} more shared their pass with other runs and are left out.`}
     ${reached !== null && html` The nearest to this machine’s roof reaches ${percent(reached, 0)} of it${reached > 1 ? ": it was computed on another machine, or this one has less to give just now" : ""}.`}
     ${readSays(run)}
@@ -116,13 +116,13 @@ function readSays({ steps, open: { model } }) {
 }
 
 function Machine({ measuring: { measured, going, problem, measure } }) {
-  return html`<div class="measuring">
-    <button type="button" class="plain-button" disabled=${going} onClick=${measure}>${going ? "Measuring…" : measured ? "Measure again" : "Measure this machine"}</button>
+  return html`<div class="measuring row">
+    <button type="button" class="button" disabled=${going} onClick=${measure}>${going ? "Measuring…" : measured ? "Measure again" : "Measure this machine"}</button>
     <p role="status">${
       measured
         ? html`Reads <b class="number is-output">${short(measured.bandwidth.per_second, "B/s")}</b>, multiplies at <b class="number is-output">${short(measured.peak.per_second, "FLOP/s")}</b>: measured, ${measured.dtype} on ${measured.device}${measured.threads ? html`, ${integer(measured.threads)} threads` : ""}, medians of ${integer(measured.bandwidth.takes_ms.length)} and ${integer(measured.peak.takes_ms.length)} takes, from ${short(measured.bandwidth.spread[0], "B/s")} to ${short(measured.bandwidth.spread[1], "B/s")}${disturbance(measured.bandwidth) ? `. Disturbed: ${disturbance(measured.bandwidth)}` : ""}.`
-        : html`<span class="quiet">Its own bandwidth and peak take a few seconds, and no run may be going on.</span>`
+        : html`<span class="muted">Its own bandwidth and peak take a few seconds, and no run may be going on.</span>`
     }</p>
-    ${problem && html`<p class="own-wrong" role="alert">${problem}</p>`}
+    ${problem && html`<p class="own-wrong word-bad breaks" role="alert">${problem}</p>`}
   </div>`;
 }

@@ -18,7 +18,7 @@ export function Sentence({ texts, known, modelName, problem, actions }) {
   /** Nobody to share it with: it changes no figure. */
   const alone = withoutBetween(texts.requests) === "1" && withoutBetween(texts.prefix) !== "0";
   const own = texts.config ? [{ id: CUSTOM, name: modelName }] : [];
-  return html`<form class="sentence" aria-label="What is asked" onSubmit=${(event) => event.preventDefault()}>
+  return html`<form class="sentence stack" aria-label="What is asked" onSubmit=${(event) => event.preventDefault()}>
     <p class="sentence-main">
       <${Choice} ...${field("model", "Model")} text=${texts.config ? CUSTOM : texts.model} options=${[...own, ...models]} put=${actions.chooseModel} />
       ${" answers "}<${Whole} ...${field("requests", "People at once")} />${" people at once, "}
@@ -26,13 +26,13 @@ export function Sentence({ texts, known, modelName, problem, actions }) {
       <${Whole} ...${field("gpus", "Number of GPUs")} />${" "}
       <${Choice} ...${field("gpu", "GPU")} options=${gpus} />
     </p>
-    <p class="sentence-more">
+    <p class="sentence-more muted">
       ${"weights in "}<${Choice} ...${field("weights", "Weights dtype")} options=${dtypes} />
       ${" · cache in "}<${Choice} ...${field("cache", "Cache dtype")} options=${dtypes} />
       ${" · the first "}<${Whole} ...${field("prefix", "Shared prefix, tokens")} />${" tokens are the same for all, and stored once"}
       ${alone && " (which saves nothing for one person)"}
     </p>
-    ${problem && html`<p class="own-wrong" id="own-wrong" role="alert">${problem.text} Below is what there was before.</p>`}
+    ${problem && html`<p class="own-wrong word-bad breaks" id="own-wrong" role="alert">${problem.text} Below is what there was before.</p>`}
   </form>`;
 }
 

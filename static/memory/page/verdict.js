@@ -14,7 +14,7 @@ export function Verdict({ understood, gpuName }) {
   const { model, inputs } = understood;
   const bar = barOf(model, inputs);
   const fits = bar.left >= 0;
-  return html`<section class="verdict" aria-label="Does it fit">
+  return html`<section class="verdict stack box" aria-label="Does it fit">
     <p class="verdict-big"><b class=${`number ${fits ? "" : "is-bad"}`}>${bytesShort(bar.used)}</b> <span>of the ${bytesShort(bar.memory)} of ${inputs.gpus === 1 ? "one" : integer(inputs.gpus)} ${gpuName}</span></p>
     <p class="verdict-says" role="status"><b class=${fits && !tooLong(model, inputs) ? "is-good" : "is-bad"}>${headline(model, inputs, bar)}</b> <${Stops} model=${model} inputs=${inputs} bar=${bar} /></p>
     <${Bar} bar=${bar} inputs=${inputs} />
@@ -56,11 +56,11 @@ function Bar({ bar, inputs }) {
   const share = (bytes) => ({ width: `${(PERCENT * bytes) / bar.scale}%` });
   const each = bar.pieces === 1 ? bar.each * inputs.requests : bar.each;
   const card = PERCENT * (bar.memory / bar.scale);
-  return html`<div class="bar" role="img" aria-label=${inWords(bar, inputs)}>
-    <span class="bar-piece is-weights" style=${share(bar.weights)}><span>weights</span></span>
-    ${bar.prefix > 0 && html`<span class="bar-piece is-prefix" style=${share(bar.prefix)}></span>`}
-    ${Array.from({ length: bar.pieces }, (_, at) => html`<span key=${at} class="bar-piece is-cache" style=${share(each)}></span>`)}
-    ${bar.left > 0 && html`<span class="bar-piece is-free" style=${{ ...share(bar.left), "--each": `${PERCENT * marked(bar)}%` }}></span>`}
+  return html`<div class="bar anchor" role="img" aria-label=${inWords(bar, inputs)}>
+    <span class="bar-piece strong nowrap still is-weights" style=${share(bar.weights)}><span>weights</span></span>
+    ${bar.prefix > 0 && html`<span class="bar-piece strong nowrap still is-prefix" style=${share(bar.prefix)}></span>`}
+    ${Array.from({ length: bar.pieces }, (_, at) => html`<span key=${at} class="bar-piece strong nowrap still is-cache" style=${share(each)}></span>`)}
+    ${bar.left > 0 && html`<span class="bar-piece strong nowrap still is-free" style=${{ ...share(bar.left), "--each": `${PERCENT * marked(bar)}%` }}></span>`}
     ${bar.left < 0 && html`<span class="bar-over" style=${{ left: `${card}%`, width: `${PERCENT - card}%` }}></span>`}
   </div>`;
 }
@@ -77,7 +77,7 @@ function inWords(bar, { requests }) {
 }
 
 function Key({ bar, inputs, fits }) {
-  return html`<ul class="bar-key" aria-hidden="true">
+  return html`<ul class="bar-key row muted" aria-hidden="true">
     <li class="is-weights">weights <b class="number">${bytesShort(bar.weights)}</b></li>
     ${bar.prefix > 0 && html`<li class="is-prefix">shared prefix, stored once <b class="number">${bytesShort(bar.prefix)}</b></li>`}
     <li class="is-cache">KV cache <b class="number">${integer(inputs.requests)} × ${bytesShort(bar.each)}</b></li>

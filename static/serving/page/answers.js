@@ -25,7 +25,7 @@ export function Answers({ round, pass, requests, tally, version, look }) {
     html`<${Answer} prompt=${requests[request].prompt} answer=${answers[request]} state=${stateOf(pass, request)} pass=${pass} />`;
   const [open, setOpen] = useState(false);
   return html`<div class="answers">
-    <div class="answer is-looked">${look.looked === null ? html`<p class="quiet">Point at a lane to read what that person asked and got.</p>` : of(look.looked)}${joining.map(({ ms, lead, rest }, at) => html`<p key=${at} class="answer-joining quiet"><span class="number">${integer(ms)} ms</span> ${lead}${rest}</p>`)}</div>
+    <div class="answer is-looked">${look.looked === null ? html`<p class="muted">Point at a lane to read what that person asked and got.</p>` : of(look.looked)}${joining.map(({ ms, lead, rest }, at) => html`<p key=${at} class="answer-joining muted"><span class="number">${integer(ms)} ms</span> ${lead}${rest}</p>`)}</div>
     <details onToggle=${(event) => setOpen(event.currentTarget.open)}>
       <summary>All answers so far</summary>
       <ol>${open && requests.map((_, request) => html`<li key=${request} class="answer">${of(request)}</li>`)}</ol>
@@ -37,5 +37,5 @@ function Answer({ prompt, answer, state, pass }) {
   const tokens = answer.words.filter((word) => word.pass <= pass.number).map(({ token }) => token);
   const text = proseOf(tokens).map(readable).join("").trim();
   return html`<${Owner} request=${answer.request} />
-    <p><bdi class="answer-asked">${prompt}</bdi> ${text && html`<bdi class="answer-text">${text}</bdi> `}<span class="quiet">${standing(state, answer, pass)}</span></p>`;
+    <p><bdi class="answer-asked strong">${prompt}</bdi> ${text && html`<bdi class="answer-text word-output">${text}</bdi> `}<span class="muted">${standing(state, answer, pass)}</span></p>`;
 }

@@ -40,28 +40,28 @@ export function Ask({ state, limits, live }) {
     event.preventDefault();
     actions.run();
   };
-  const buttons = html`<span class="ask-buttons">
-    <button class="strong-button" disabled=${starting}>${state.run ? "Run again" : "Run"}</button>
-    ${live && mine && html`<button type="button" class="plain-button" onClick=${actions.stop}>Stop</button>`}
+  const buttons = html`<span class="ask-buttons line push">
+    <button class="button is-main" disabled=${starting}>${state.run ? "Run again" : "Run"}</button>
+    ${live && mine && html`<button type="button" class="button" onClick=${actions.stop}>Stop</button>`}
   </span>`;
   const fields = html`
-    <p class="ask-sentence">
+    <p class="ask-sentence row">
       <span>${whole("people", "People")} people ask,</span>
       <span>about every ${whole("every", "Milliseconds between two")} ms,</span>
       <span>prompts <${Lengths} value=${asked.lengths} put=${actions.put} />,</span>
-      <label class="ask-check"><input type="checkbox" checked=${asked.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> same system prompt,</label>
+      <label class="line tight"><input type="checkbox" checked=${asked.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> same system prompt,</label>
       ${SETTINGS.map(({ field, label, words: [before, after] }) => html`<span key=${field}>${before}${whole(field, label)}${after}</span>`)}
       ${!narrow && buttons}
     </p>
-    <div class="ask-more">
-      <p class="ask-presets" role="group" aria-label="Ready-made">
+    <div class="ask-more row on-line">
+      <p class="row" role="group" aria-label="Ready-made">
         ${PRESETS.map((preset) => html`<button key=${preset.id} type="button" class="link-button" onClick=${() => actions.take(preset)}>${preset.name}</button>`)}
       </p>
       <${RequestList} state=${state} />
     </div>`;
-  return html`<form class=${narrow ? "ask is-folded" : "ask"} aria-label="What is asked" onSubmit=${submit}>
+  return html`<form class=${narrow ? "ask stack tight is-folded" : "ask stack tight"} aria-label="What is asked" onSubmit=${submit}>
     ${narrow ? html`<${Folded} people=${asked.requests.length} wrong=${Boolean(problem?.field)}>${fields}<//>${buttons}` : fields}
-    ${problem && html`<p class="own-wrong" id="serving-wrong" role="alert">${capitalised(problem.text)}</p>`}
+    ${problem && html`<p class="own-wrong word-bad breaks" id="serving-wrong" role="alert">${capitalised(problem.text)}</p>`}
   </form>`;
 }
 

@@ -9,9 +9,9 @@ import { PRESETS } from "../asked.js";
 export function Recorded({ state }) {
   const { log, held, waits, starting, actions } = state;
   const { name } = log.open.model;
-  return html`<div class="serving-recorded" role="group" aria-label="Recorded">
+  return html`<div class="serving-recorded row wide between" role="group" aria-label="Recorded">
     <p><b>Recorded.</b> What you see really happened when ${counted(log.study.requests.length, "person", "people")} asked ${name} at once. It comes with KVScope.</p>
-    <button type="button" class="strong-button" disabled=${Boolean(held || waits || starting)} onClick=${actions.run}>Run your own</button>
+    <button type="button" class="button is-main" disabled=${Boolean(held || waits || starting)} onClick=${actions.run}>Run your own</button>
   </div>`;
 }
 
@@ -20,17 +20,17 @@ export function Empty({ state, framed }) {
   const { run, log, missing, asked, starting, held, waits, actions } = state;
   if (missing) return null;
   if (log?.foreign)
-    return html`<p class="own-wrong" role="alert">That run is of one person alone. <a href=${under(`/?run=${run}`)} target=${framed ? "_blank" : null}>The Stage shows it.</a></p>`;
+    return html`<p class="own-wrong word-bad breaks" role="alert">That run is of one person alone. <a href=${under(`/?run=${run}`)} target=${framed ? "_blank" : null}>The Stage shows it.</a></p>`;
   if (run || starting)
-    return html`<p class="empty" role="status">${log?.close ? "Nothing was computed in this run." : "Waiting for the first pass…"}</p>`;
-  if (framed) return html`<p class="empty">This address names no run to be shown.</p>`;
+    return html`<p class="empty muted centred" role="status">${log?.close ? "Nothing was computed in this run." : "Waiting for the first pass…"}</p>`;
+  if (framed) return html`<p class="empty muted centred">This address names no run to be shown.</p>`;
   const people = asked.people === PRESETS[0].asked().people ? "nine" : asked.people;
   return html`<section class="serving-empty" aria-label="What this shows">
-    <p class="empty-do"><button type="button" class="strong-button is-large" disabled=${Boolean(held || waits)} onClick=${actions.run}>Let ${people} people ask</button>
-      <span class="quiet">The model on this server really answers them, in a few seconds. All that is shown then is measured.</span></p>
+    <p class="row"><button type="button" class="button is-main is-large" disabled=${Boolean(held || waits)} onClick=${actions.run}>Let ${people} people ask</button>
+      <span class="muted">The model on this server really answers them, in a few seconds. All that is shown then is measured.</span></p>
     <ul>
       ${SHOWS.map(
-        ({ name, says, picture }) => html`<li key=${name} class="own-card">
+        ({ name, says, picture }) => html`<li key=${name} class="own-card stack box">
           <svg viewBox="0 0 200 76" aria-hidden="true">${picture}</svg><h2>${name}</h2><p>${says}</p>
         </li>`,
       )}

@@ -14,7 +14,7 @@ import { useResult } from "./use-result.js";
 export function Experiments({ client, state, live, framed }) {
   const shown = framed ? EXPERIMENTS.filter(({ id }) => state.tries[id]) : EXPERIMENTS;
   if (!shown.length) return null;
-  return html`<section class="experiments" aria-label="Experiments">
+  return html`<section class="experiments stack" aria-label="Experiments">
     <h2>Try one setting both ways <${Badge} origin="measured" /></h2>
     <div class="experiment-cards">
       ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} />`)}
@@ -30,18 +30,18 @@ function ExperimentCard({ experiment, client, state, live, framed }) {
   const { name, about, values } = experiment;
   const inSight = result?.run === run;
   const going = inSight && live;
-  return html`<section class="experiment" aria-label=${name}>
-    <div class="experiment-head">
+  return html`<section class="experiment stack tight" aria-label=${name}>
+    <div class="line between">
       <h3>${name}</h3>
       ${
         !framed &&
-        html`<span class="experiment-do">
+        html`<span class="experiment-do line still">
           ${result && !inSight && html`<button type="button" class="link-button" onClick=${() => actions.show(result.run)}>Watch</button>`}
-          <button type="button" class="plain-button" disabled=${starting || going} aria-label=${`Try ${name.toLowerCase()}`} onClick=${() => actions.tryOut(experiment)}>${result ? "Again" : isPair(experiment) ? "Try both" : `Try ${values.map((value) => value.name).join(", ")}`}</button>
+          <button type="button" class="button" disabled=${starting || going} aria-label=${`Try ${name.toLowerCase()}`} onClick=${() => actions.tryOut(experiment)}>${result ? "Again" : isPair(experiment) ? "Try both" : `Try ${values.map((value) => value.name).join(", ")}`}</button>
         </span>`
       }
     </div>
-    <p class="quiet">${about}</p>
+    <p class="muted">${about}</p>
     ${result && html`<${Outcome} result=${result} going=${going} />`}
   </section>`;
 }
@@ -52,7 +52,7 @@ function Outcome({ result, going }) {
     return html`<p class="experiment-says" role="status">${going ? "Under way" : "Not finished"}: ${integer(rounds.length)} of ${counted(of, "round")} done.</p>`;
   }
   const others = rounds.filter((round) => round.others > 0);
-  return html`<div class="outcome">
+  return html`<div class="outcome stack tight">
     ${says && html`<p class="experiment-says">${says}</p>`}
     <${outcomeOf(result)} result=${result} />
     <${SameText} text=${result.text} />
@@ -78,11 +78,11 @@ function SideBySide({ result: { experiment, rounds, disturbed } }) {
     return html`${values.join(" → ") || "–"}${other && html` <small>${other}</small>`}`;
   };
   const rows = experiment.figures.filter(({ group }) => group === groups[0]);
-  return html`<table class="outcome-table">
+  return html`<table class="outcome-table small fill">
     <thead><tr><th scope="col">the answer</th>${groups.map((group) => html`<th key=${group} scope="col">${group}</th>`)}</tr></thead>
     <tbody>${rows.map(({ name }, row) => html`<tr key=${name}><th scope="row">${name}</th>${groups.map((group, at) => html`<td key=${group} class="number">${says(row * groups.length + at)}</td>`)}</tr>`)}</tbody>
   </table>
-  <p class="quiet">${rounds[0].name} → ${rounds[1].name}. ${experiment.leftOut} Times hang on what else the machine did; passes and guesses do not.</p>`;
+  <p class="muted">${rounds[0].name} → ${rounds[1].name}. ${experiment.leftOut} Times hang on what else the machine did; passes and guesses do not.</p>`;
 }
 
 function BeforeAfter({ result: { experiment, rounds, figures, disturbed } }) {

@@ -11,7 +11,7 @@ import { whatHappened } from "../sentences.js";
 export function Happened({ log, round, pass, tally, version }) {
   const upTo = round.end && pass === round.passes.at(-1) ? null : pass.number;
   const events = useMemo(() => whatHappened(round, log.study.requests, tally, upTo), [tally, version, upTo]);
-  return html`<section class="happened" aria-label="What happened">
+  return html`<section class="happened stack" aria-label="What happened">
     <h2>What happened</h2>
     <div class="events" tabindex="0" role="group" aria-label="Events, newest first"><ol>
       ${events.map(

@@ -19,20 +19,20 @@ export function Heading({ state, playing, client, limits, framed, saved }) {
   const { run, log } = state;
   const hash = hashOf(state);
   const alone = saved && !saved.file && !framed;
-  return html`<div class="own-heading">
+  return html`<div class="own-heading row between">
       <div class="own-heading-words">
         <h1>${saved?.title ? html`<bdi>${saved.title}</bdi>` : ABOUT}</h1>
-        ${saved?.title && html`<p class="quiet">${ABOUT}</p>`}
+        ${saved?.title && html`<p class="muted">${ABOUT}</p>`}
       </div>
-      <div class="own-tools">
-        ${framed && html`<a class="plain-button" target="_blank" rel="noopener" href=${under(`${pathOf(run, saved)}${hash}`)}>Open in KVScope</a>`}
+      <div class="own-tools row">
+        ${framed && html`<a class="button" target="_blank" rel="noopener" href=${under(`${pathOf(run, saved)}${hash}`)}>Open in KVScope</a>`}
         ${alone && html`<${OfSaved} saved=${saved} hash=${hash} client=${client} />`}
         ${
           !framed &&
           !saved &&
           run &&
           html`<${KeepButton} key=${log?.id} log=${log} pass=${playing.shown} limits=${limits} client=${client} />
-            <${ShareAddress} class="plain-button" name="Embed, print" path=${`${pathOf(run, null)}${hash}`} title=${TITLE} prints=${PRINTS}
+            <${ShareAddress} class="button" name="Embed, print" path=${`${pathOf(run, null)}${hash}`} title=${TITLE} prints=${PRINTS}
               heading="For as long as this server keeps it" say="The link opens this run at this pass. A link that stays is made with Share." />`
         }
       </div>
@@ -48,8 +48,8 @@ function pathOf(run, saved) {
 
 function OfSaved({ saved, hash, client }) {
   const { id, title, shipped } = saved;
-  return html`<a class="plain-button" href=${under("/serving")}>Run your own</a>
-    <${ShareAddress} class="plain-button" name="Link, embed, print" path=${`/s/${id}${hash}`} framed=${`/embed/${id}${hash}`} title=${title || TITLE} prints=${PRINTS}
+  return html`<a class="button" href=${under("/serving")}>Run your own</a>
+    <${ShareAddress} class="button" name="Link, embed, print" path=${`/s/${id}${hash}`} framed=${`/embed/${id}${hash}`} title=${title || TITLE} prints=${PRINTS}
       heading="A link to this run" say="It opens at this pass, without the model, and does not expire." />
     <${SaveFileButton} id=${id} client=${client} />
     ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`;
@@ -57,7 +57,7 @@ function OfSaved({ saved, hash, client }) {
 
 /** Each leads to its pass. */
 function Notes({ log, notes, shown, go }) {
-  return html`<ul class="serving-notes" aria-label="Notes">
+  return html`<ul class="serving-notes stack tight" aria-label="Notes">
     ${notes.map(
       ({ step, text }, at) => html`<li key=${at} class=${step === shown ? "is-shown" : ""}>
         <button type="button" class="link-button" onClick=${() => go(step)}>Pass ${passCount(log, step)}</button> <bdi dir="auto">${text}</bdi>

@@ -19,10 +19,10 @@ export function KeepDialog({ log, pass, opened, limits, client }) {
   useLayoutEffect(() => dialog.current.showModal(), [opened]);
   const { requests } = log.study;
   const { place, passes, where } = passPlace(log, pass);
-  return html`<dialog class="share" aria-labelledby="keep-title" ref=${dialog}>
-    <div class="share-head">
+  return html`<dialog class="share popover" aria-labelledby="keep-title" ref=${dialog}>
+    <div class="share-head line between">
       <h2 id="keep-title">Share this run</h2>
-      <form method="dialog"><button>Close</button></form>
+      <form method="dialog"><button class="button">Close</button></form>
     </div>
     <${Sharing}
       run=${log.id} title=${titleOf(log.study)} asked=${requests.length === 1 ? "its prompt" : "everybody’s prompt"} moment=${{ step: pass }}

@@ -17,7 +17,7 @@ export function KeepButton({ log, pass, limits, client }) {
   const [opened, setOpened] = useState(0);
   const refusal = refusalOf(log);
   return html`<button
-      type="button" class="run-button" disabled=${refusal !== null} title=${refusal ?? "A link that opens this run, at this pass, and stays"}
+      type="button" class="run-button strong nowrap still" disabled=${refusal !== null} title=${refusal ?? "A link that opens this run, at this pass, and stays"}
       onClick=${() => setOpened((times) => times + 1)}
     >Share</button>
     ${opened > 0 && !refusal && html`<${Fetched} of=${DIALOG} log=${log} pass=${pass} opened=${opened} limits=${limits} client=${client} />`}`;

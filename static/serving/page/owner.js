@@ -5,5 +5,5 @@ import { letterOf, ownerClass } from "../owners.js";
 
 /** @param {{request: number}} props */
 export function Owner({ request }) {
-  return html`<b class=${`owner ${ownerClass(request)}`}>${letterOf(request)}</b>`;
+  return html`<b class=${`owner small still ${ownerClass(request)}`}>${letterOf(request)}</b>`;
 }

@@ -40,11 +40,11 @@ function Serving({ state: seen, dispatch, controller, client, limits, framed, sa
     ${
       !framed &&
       html`<${OwnHeader} here=${saved ? null : "serving"} theme=${theme} setTheme=${setTheme} alone=${inFile}
-        openers=${!inFile && html`<div class="openers"><${OpenFile} client=${client} limit=${limits.file_bytes} /></div>`}>
+        openers=${!inFile && html`<div class="openers line wide"><${OpenFile} client=${client} limit=${limits.file_bytes} /></div>`}>
         ${saved ? html`<${ModelOfRun} run=${log} />` : html`<${ModelPill} readiness=${state.readiness} model=${log?.open?.model} />`}
       <//>`
     }
-    <main class="own-page serving">
+    <main class="own-page stack wide serving">
       ${!only && html`<${Ask} state=${state} limits=${limits} live=${playing.live} />`}
       <${Heading} state=${state} playing=${playing} client=${client} limits=${limits} framed=${framed} saved=${saved} />
       <${Notices} state=${state} />

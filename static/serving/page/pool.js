@@ -39,7 +39,7 @@ export function Pool({ log, round, pass, tally, look }) {
   const drawn = useMemo(() => drawnBlocks(round, pass, touched), [round, touched.size, pass]);
   const table = look.looked === null ? [] : stateOf(pass, look.looked).table;
   const width = size?.width ?? 0;
-  return html`<section class="pool" aria-label="Memory">
+  return html`<section class="pool stack" aria-label="Memory">
     <h2>Memory: the block pool <small>${counted(round.settings.blocks, "block")} · ${bytesShort(round.settings.blocks * blockSize * rowBytes(log.open.model))}</small></h2>
     <${Waste} round=${round} pass=${pass} rowBytes=${rowBytes(log.open.model)} requests=${log.study.requests} blockSize=${blockSize} />
     <${TableSays} look=${look} pass=${pass} />
@@ -74,8 +74,8 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
     <summary>
       <b class="waste-number">waste ${percent(waste.share, 0)}</b>
       <span>after this pass, of the room in ${counted(waste.held, "block")}${whole && html`; over the whole round <b>${percent(whole.share, 0)}</b> on average`}</span>
-      <span class="waste-reserved">${reserved ? html`Were room kept for the same people’s longest answers from the start: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")} (computed)` : "In this round room is kept for everybody’s longest answer from the start."}</span>
-      <span class="waste-bar" aria-hidden="true">${reserved && html`<i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i>`}<i style=${{ width: `${100 * waste.share}%` }}></i></span>
+      <span class="whole">${reserved ? html`Were room kept for the same people’s longest answers from the start: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")} (computed)` : "In this round room is kept for everybody’s longest answer from the start."}</span>
+      <span class="waste-bar anchor whole" aria-hidden="true">${reserved && html`<i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i>`}<i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
     <p>A block has room for ${blockSize} tokens, and ${reserved ? "the newest block of each person is seldom full" : "most of what is kept for an answer is empty until the answer gets there"}: that is the waste.</p>
     <p>Of those being answered now: 1 − ${integer(waste.filled)} rows filled ÷ (${counted(waste.held, "block")} × ${blockSize}) = ${percent(waste.share)}. A block that several share counts once.</p>
@@ -89,7 +89,7 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
 }
 
 function TableSays({ look, pass }) {
-  if (look.looked === null) return html`<p class="table-says quiet">Point at a person to see their block table.</p>`;
+  if (look.looked === null) return html`<p class="table-says muted">Point at a person to see their block table.</p>`;
   const { positions, table } = stateOf(pass, look.looked);
   const letter = letterOf(look.looked);
   if (!table.length)
@@ -123,7 +123,7 @@ function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
       ${table.map((id, at) => {
         const { x, y, width: wide, height: high } = chips.at(at);
         const own = cells.get(id)?.owners.length === 1;
-        return html`<g key=${at} class=${own ? "chip is-own" : "chip"}>
+        return html`<g key=${at} class=${own ? "table-entry is-own" : "table-entry"}>
           <rect x=${x} y=${y} width=${wide} height=${high} rx="4" /><text x=${x + wide / 2} y=${y + high / 2} dy="0.36em">${id}</text>
         </g>`;
       })}
@@ -216,15 +216,15 @@ function titleOf(id, cell, blockSize) {
 function Legend({ drawn, pass, most }) {
   const { blocks, others } = pass.pool;
   const free = Math.max(0, blocks - drawn - others.length);
-  return html`<ul class="pool-legend">
-      <li class="key is-used">in use, as full as it is</li><li class="key is-written">written in this pass</li>
-      <li class="key is-kept">ended, kept</li><li class="key is-free">free</li>
+  return html`<ul class="row">
+      <li class="key line muted small is-used">in use, as full as it is</li><li class="key line muted small is-written">written in this pass</li>
+      <li class="key line muted small is-kept">ended, kept</li><li class="key line muted small is-free">free</li>
     </ul>
     ${
       others.length > 0 &&
-      html`<p class="pool-others"><span aria-hidden="true">${others.slice(0, MOST_OTHERS).map((id) => html`<i key=${id}></i>`)}</span> ${counted(others.length, "block")} of other people’s runs</p>`
+      html`<p class="pool-others muted"><span aria-hidden="true">${others.slice(0, MOST_OTHERS).map((id) => html`<i key=${id}></i>`)}</span> ${counted(others.length, "block")} of other people’s runs</p>`
     }
-    <p class="quiet">Drawn: ${drawnWords(drawn, most)}. The engine has ${integer(blocks)}; ${counted(free, "more is", "more are")} free.</p>`;
+    <p class="muted">Drawn: ${drawnWords(drawn, most)}. The engine has ${integer(blocks)}; ${counted(free, "more is", "more are")} free.</p>`;
 }
 
 /** Why so many: it is not all that the engine has. */
@@ -246,7 +246,7 @@ function Shared({ cells, round, tally, pass, blockSize }) {
   const more = found > tokens && found < tokens + blockSize ? found - tokens : 0;
   return html`
     ${shared && html`<p>${one ? "Block" : "Blocks"} ${rangesOf(shared.ids)} ${one ? "holds" : "hold"} the same beginning once, for ${counted(shared.people, "person", "people")}: ${counted(tokens, "token")}.${more > 0 && ` ${counted(more, "more shared token")} began the next block: who writes to it gets a copy.`}</p>`}
-    ${!shared && alone && html`<p class="quiet">No block is held by two: ${alone}</p>`}
+    ${!shared && alone && html`<p class="muted">No block is held by two: ${alone}</p>`}
     ${copy && html`<p>Block ${copy.from} was not ${letterOf(copy.request)}’s alone: before ${letterOf(copy.request)} wrote to it, it was copied to block ${copy.to} (<${Term} id="copy-on-write">copy-on-write<//>).</p>`}
   `;
 }

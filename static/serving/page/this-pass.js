@@ -20,18 +20,18 @@ export function ThisPass({ log, pass }) {
   const { members, others } = pass;
   const rows = rowsOf(pass) + others.rows;
   const words = tokensOut(pass);
-  return html`<section class="this-pass" aria-label="This pass">
+  return html`<section class="this-pass stack" aria-label="This pass">
     <h2>This pass: ${counted(rows, "row")}, the weights read once</h2>
-    <p class="quiet">A row is one token on its way through the model. All rows of a pass go through it together.</p>
+    <p class="muted">A row is one token on its way through the model. All rows of a pass go through it together.</p>
     <div class="pass-way" style=${`--lines:${members.length + Number(others.rows > 0)}`}>
       <ul class="pass-rows" aria-label="Rows in">
         ${members.map((member) => html`<${RowsIn} key=${member.request} ...${member} />`)}
-        ${others.rows > 0 && html`<li class="is-others"><b class="owner">+</b><${RowBars} rows=${others.rows} /><span>${counted(others.rows, "row")} of other people’s</span></li>`}
+        ${others.rows > 0 && html`<li class="is-others"><b class="owner small still">+</b><${RowBars} rows=${others.rows} /><span>${counted(others.rows, "row")} of other people’s</span></li>`}
       </ul>
-      <p class="pass-weights"><b>${counted(layers, "layer")}</b><${WeightsRead} pass=${pass} /></p>
+      <p class="pass-weights word-weights centred"><b>${counted(layers, "layer")}</b><${WeightsRead} pass=${pass} /></p>
       <ul class="pass-words" aria-label="Tokens out">
         ${members.map((member) => html`<${WordsOut} key=${member.request} member=${member} tokens=${requests[member.request].tokens} />`)}
-        ${others.rows > 0 && html`<li class="quiet">not shown</li>`}
+        ${others.rows > 0 && html`<li class="muted">not shown</li>`}
       </ul>
     </div>
     <p class="pass-sum"><b class="is-output">${counted(words, "token")} out</b> for one reading of the weights, in <b class="number">${integer(pass.ms)} ms</b>. <${Badge} origin=${originOfTimes([pass])} /></p>
@@ -57,11 +57,11 @@ function WordsOut({ member, tokens }) {
   const { request, first, rows, guessed = 0, more = [] } = member;
   const chosen = chosenOf(member);
   const right = more.length;
-  const classOf = (at) => (at < right ? "word-out is-guessed" : "word-out");
+  const classOf = (at) => (at < right ? "chip is-output cut is-guessed" : "chip is-output cut");
   return html`<li class=${ownerClass(request)}>
     ${chosen.map((token, at) => html`<${Token} key=${at} token=${token} limit=${16} class=${classOf(at)} />`)}
-    ${guessed > 0 && html`<small class="pass-guesses">${guessesSay(guessed, right)}</small>`}
-    ${chosen.length === 0 && html`<span class="quiet">no token yet: ${integer(first + rows)} of ${integer(tokens)} in the cache</span>`}
+    ${guessed > 0 && html`<small class="muted small">${guessesSay(guessed, right)}</small>`}
+    ${chosen.length === 0 && html`<span class="muted">no token yet: ${integer(first + rows)} of ${integer(tokens)} in the cache</span>`}
   </li>`;
 }
 
@@ -74,5 +74,5 @@ function guessesSay(guessed, right) {
 }
 
 function RowBars({ rows }) {
-  return html`<span class="row-bars" aria-hidden="true">${Array.from({ length: Math.min(rows, MOST_BARS) }, (_, at) => html`<i key=${at}></i>`)}</span>`;
+  return html`<span class="row-bars stack tight still" aria-hidden="true">${Array.from({ length: Math.min(rows, MOST_BARS) }, (_, at) => html`<i key=${at}></i>`)}</span>`;
 }

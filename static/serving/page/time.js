@@ -60,9 +60,9 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
     const number = ms >= 0 ? passAt(round.passes, ms) : null;
     if (number !== null) go(number);
   };
-  return html`<section class="time" aria-label="Time">
+  return html`<section class="time stack" aria-label="Time">
     <h2>Time: each band is one <${Term} id="forward">pass of the model<//>, as wide as it took</h2>
-    <div class="lanes" ref=${ref} style=${`height:${height}px`} onClick=${pick} onPointerMove=${point} onPointerLeave=${() => look.hover(null)}>
+    <div class="lanes anchor" ref=${ref} style=${`height:${height}px`} onClick=${pick} onPointerMove=${point} onPointerLeave=${() => look.hover(null)}>
       ${
         width > 0 &&
         html`<svg width=${width} height=${height} role="img" aria-label=${inWords(round, requests)}>
@@ -211,29 +211,29 @@ function Name({
   acts,
 }) {
   return html`<li class=${THERE.includes(now) || now === "cancelled" ? "has-act" : ""} style=${`height:${high}px`}>
-    <button type="button" class=${`lane-name ${ownerClass(request)}`} aria-pressed=${picked} title=${prompt}
+    <button type="button" class=${`lane-name fill anchor ${ownerClass(request)}`} aria-pressed=${picked} title=${prompt}
       onFocus=${() => hover(request)} onBlur=${() => hover(null)}
       onClick=${(event) => {
         event.stopPropagation();
         pick(request);
       }}>
       <${Owner} request=${request} />
-      <span class="lane-prompt">${joined && html`<i class="lane-live">live</i> `}${prompt}</span>
+      <span class="lane-prompt cut">${joined && html`<i class="badge">live</i> `}${prompt}</span>
       <small>${(retry_of ?? null) !== null && `${letterOf(retry_of)} again, `}${counted(tokens, "token")}${shared > 0 && html`, <b class="is-cached">${integer(shared)} shared</b>`}<span class="visually-hidden">, ${stands}</span></small>
     </button>
-    ${THERE.includes(now) && html`<button type="button" class="lane-act" aria-label=${`Cancel ${letterOf(request)}`} title=${`Cancel ${letterOf(request)}: its blocks are given back at once`} onClick=${() => acts.cancel(request)}>×</button>`}
-    ${now === "cancelled" && html`<button type="button" class="lane-act" aria-label=${`Ask ${letterOf(request)}’s again`} title=${`Ask ${letterOf(request)}’s again, now: its prompt is read once more`} onClick=${() => acts.askAgain(request)}>↻</button>`}
+    ${THERE.includes(now) && html`<button type="button" class="lane-act muted" aria-label=${`Cancel ${letterOf(request)}`} title=${`Cancel ${letterOf(request)}: its blocks are given back at once`} onClick=${() => acts.cancel(request)}>×</button>`}
+    ${now === "cancelled" && html`<button type="button" class="lane-act muted" aria-label=${`Ask ${letterOf(request)}’s again`} title=${`Ask ${letterOf(request)}’s again, now: its prompt is read once more`} onClick=${() => acts.askAgain(request)}>↻</button>`}
   </li>`;
 }
 
 function Legend({ others, names }) {
-  return html`<ul class="time-legend">
-    <li class="key is-waiting">waiting</li>
-    <li class="key is-reading">reading the prompt (rows)</li>
-    <li class="key is-word">a token comes out</li>
-    <li class="key is-done">done</li>
-    <li class="key is-cancelled">gave up</li>
-    <li class="key is-back">had to make room</li>
-    ${others.map((round, at) => html`<li key=${round.number} class="key is-other">${names[at]}: all done at ${integer(doneMs(round))} ms</li>`)}
+  return html`<ul class="row">
+    <li class="key line muted small is-waiting">waiting</li>
+    <li class="key line muted small is-reading">reading the prompt (rows)</li>
+    <li class="key line muted small is-word">a token comes out</li>
+    <li class="key line muted small is-done">done</li>
+    <li class="key line muted small is-cancelled">gave up</li>
+    <li class="key line muted small is-back">had to make room</li>
+    ${others.map((round, at) => html`<li key=${round.number} class="key line muted small is-other">${names[at]}: all done at ${integer(doneMs(round))} ms</li>`)}
   </ul>`;
 }

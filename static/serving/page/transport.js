@@ -15,17 +15,17 @@ export function Transport({ state: { log, mode, speed: chosen }, pass, playing: 
   // The slider is of the round in sight alone: no place on it flips the setting that is tried.
   const first = round.passes[0].number;
   const says = `pass ${integer(placeOf(round, pass))} of ${integer(round.passes.length)}`;
-  return html`<div class="transport-row" role="group" aria-label="Playback">
-    <button type="button" class="icon-button" aria-label="Previous pass" onClick=${() => dispatch({ type: "step", by: -1 })}><${Icon} name="previous" /></button>
-    <button type="button" class="icon-button" aria-label=${going ? "Pause" : "Play"} onClick=${() => dispatch({ type: going ? "pause" : "play" })}><${Icon} name=${going ? "pause" : "play"} /></button>
-    <button type="button" class="icon-button" aria-label="Next pass" onClick=${() => dispatch({ type: "step", by: 1 })}><${Icon} name="next" /></button>
+  return html`<div class="transport-row row" role="group" aria-label="Playback">
+    <button type="button" class="icon-button muted still" aria-label="Previous pass" onClick=${() => dispatch({ type: "step", by: -1 })}><${Icon} name="previous" /></button>
+    <button type="button" class="icon-button muted still" aria-label=${going ? "Pause" : "Play"} onClick=${() => dispatch({ type: going ? "pause" : "play" })}><${Icon} name=${going ? "pause" : "play"} /></button>
+    <button type="button" class="icon-button muted still" aria-label="Next pass" onClick=${() => dispatch({ type: "step", by: 1 })}><${Icon} name="next" /></button>
     <input class="transport-slider" type="range" aria-label="Pass" aria-valuetext=${says} min="0" max=${round.passes.length - 1} value=${pass.number - first}
       onInput=${(event) => dispatch({ type: "go", to: first + Number(event.currentTarget.value) })} />
-    <span class="transport-says number">${says}</span>
+    <span class="transport-says muted small number">${says}</span>
     ${
       live
-        ? html`<button type="button" class="plain-button live-button" aria-pressed=${mode === "following"} onClick=${() => dispatch({ type: "follow" })}><span aria-hidden="true"></span>Live</button>`
-        : html`<label class="transport-speed"><span class="transport-played">played</span> <select aria-label="Speed" value=${String(chosen)} onChange=${(event) => dispatch({ type: "speed", speed: Number(event.currentTarget.value) })}>
+        ? html`<button type="button" class="button live-button" aria-pressed=${mode === "following"} onClick=${() => dispatch({ type: "follow" })}><span aria-hidden="true"></span>Live</button>`
+        : html`<label class="transport-speed muted"><span class="transport-played">played</span> <select aria-label="Speed" value=${String(chosen)} onChange=${(event) => dispatch({ type: "speed", speed: Number(event.currentTarget.value) })}>
             ${SPEEDS.map(({ speed, name }) => html`<option key=${speed} value=${String(speed)}>${name}</option>`)}
           </select></label>`
     }
@@ -40,7 +40,7 @@ function Rounds({ log, pass, dispatch }) {
     dispatch({ type: "go", to: number });
   };
   const named = experimentOf(log.study.rounds);
-  return html`<span class="transport-rounds">
+  return html`<span class="line strong">
     ${named ? named.name : "Round"}
     <span class="choice" role="group" aria-label="Round">${log.rounds.map(
       (

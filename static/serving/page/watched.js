@@ -35,7 +35,7 @@ export function Watched({ playing, state, limits, framed }) {
   const of = useMemo(() => ({ log, round, pass, tally, version, look, go, acts }), [round, pass, version, look, acts]);
   const now = live && mode === "following";
   return html`
-    <div class="watched-head">
+    <div class="watched-head stack tight">
       ${!framed && html`<${OtherSettings} asked=${state.asked} log=${log} round=${round} />`}
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}

@@ -52,15 +52,15 @@ export function OpenFile({ client, limit }) {
     currentTarget.value = "";
     if (file) take(file);
   };
-  return html`<button type="button" class="file-button" title="Open a run that was saved as a file" onClick=${() => dialog.current.showModal()}>
+  return html`<button type="button" class="button file-button nowrap still" title="Open a run that was saved as a file" onClick=${() => dialog.current.showModal()}>
       <${Icon} name="folder" /><span>Open a file</span>
     </button>
-    <dialog class="share" aria-labelledby="open-file-title" ref=${dialog} onClose=${giveUp}>
-      <div class="share-head">
+    <dialog class="share popover" aria-labelledby="open-file-title" ref=${dialog} onClose=${giveUp}>
+      <div class="share-head line between">
         <h2 id="open-file-title">Open a saved run</h2>
-        <form method="dialog"><button>Close</button></form>
+        <form method="dialog"><button class="button">Close</button></form>
       </div>
-      <div class="share-form">
+      <div class="share-form stack wide">
         ${
           state.opened
             ? html`<${Opened} opened=${state.opened} name=${state.name} />`
@@ -68,28 +68,28 @@ export function OpenFile({ client, limit }) {
         }
       </div>
     </dialog>
-    ${dropping && html`<div class="file-drop" aria-hidden="true"><p>Drop the file to open it</p></div>`}`;
+    ${dropping && html`<div class="file-drop untouched" aria-hidden="true"><p>Drop the file to open it</p></div>`}`;
 }
 
 function Choice({ state, choose, giveUp }) {
   const { name, size, sent, refusal } = state;
   if (sent !== null) return html`<${Sending} name=${name} size=${size} sent=${sent} giveUp=${giveUp} />`;
-  return html`<p class="share-say">
+  return html`<p class="muted">
       A run that KVScope saved as a file, <code>.html</code> or <code>.safetensors</code>. Choose it here, or drop it anywhere on the page. It is sent to this
       server, checked, and kept there under a link of its own.
     </p>
-    ${refusal && html`<p class="share-problem" role="alert"><bdi>${refusal}</bdi> Nothing was stored, and nothing on this page has changed.</p>`}
-    <label class="share-field"><span>File</span><input type="file" accept=".html,.htm,.safetensors" onChange=${choose} /></label>`;
+    ${refusal && html`<p class="word-bad" role="alert"><bdi>${refusal}</bdi> Nothing was stored, and nothing on this page has changed.</p>`}
+    <label class="share-field stack tight"><span>File</span><input type="file" accept=".html,.htm,.safetensors" onChange=${choose} /></label>`;
 }
 
 function Sending({ name, size, sent, giveUp }) {
   const all = sent >= size;
-  return html`<p class="share-say" role="status">${all ? "Checking and storing " : "Sending "}<bdi>${name}</bdi></p>
-    <div class="file-progress">
+  return html`<p class="muted" role="status">${all ? "Checking and storing " : "Sending "}<bdi>${name}</bdi></p>
+    <div class="file-progress stack tight">
       <progress aria-label="Sent" max=${size} value=${all ? undefined : sent}></progress>
       <span class="number">${all ? "sent; the server checks every part" : `${bytesShort(sent)} of ${bytesShort(size)}`}</span>
     </div>
-    <p class="share-row"><button type="button" onClick=${giveUp}>Cancel</button></p>`;
+    <p class="share-row row between"><button class="button" type="button" onClick=${giveUp}>Cancel</button></p>`;
 }
 
 /** It has a link of its own now; whoever brought it is told the one key to delete it. */
@@ -97,12 +97,12 @@ function Opened({ opened, name }) {
   const link = linkTo(`/s/${opened.id}`);
   const first = useRef(null);
   useEffect(() => first.current.focus(), []);
-  return html`<p class="share-say" role="status"><bdi>${name}</bdi> was checked and is kept on this server.</p>
-    <p><a class="file-open run-button" href=${link} ref=${first}>Open it</a></p>
+  return html`<p class="muted" role="status"><bdi>${name}</bdi> was checked and is kept on this server.</p>
+    <p><a class="file-open run-button strong nowrap still" href=${link} ref=${first}>Open it</a></p>
     <fieldset>
       <legend>Its link here</legend>
       <${Copied} name="Link" value=${link} />
-      <p class="share-hint">
+      <p class="muted small">
         This browser can delete it again, on the page of the link. From anywhere else the delete token is the only key to that, and it is shown
         only this once.
       </p>

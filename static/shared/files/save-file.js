@@ -8,15 +8,15 @@ import { filesOf, sizeOf } from "./session-files.js";
 /** @param {{id: string, client: Object}} props of a saved session */
 export function SaveFile({ id, client }) {
   const { files, sizes, problem } = useFiles(id, client);
-  return html`<p class="share-hint">
+  return html`<p class="muted small">
       A page is the whole run in one file: it opens with a double click, without a network and without KVScope. KVScope opens it again, too.
     </p>
-    ${problem && html`<p class="share-problem" role="alert">${problem.detail || problem.title}</p>`}
-    <ul class="file-list" aria-label="Files">
+    ${problem && html`<p class="word-bad" role="alert">${problem.detail || problem.title}</p>`}
+    <ul class="file-list stack" aria-label="Files">
       ${files.map(
         ({ kind, level, name, text, there }) => html`<li key=${name}>
           ${there ? html`<a href=${under(client.fileOf(id, kind, level))} download>${name}</a>` : html`<span>${name}</span>`}
-          <span class="file-size">${there ? sizeOf(sizes[name]) : "not stored"}</span>
+          <span class="file-size muted">${there ? sizeOf(sizes[name]) : "not stored"}</span>
           <small>${there ? text : "These values were not stored when the run was shared."}</small>
         </li>`,
       )}
@@ -53,11 +53,11 @@ export function SaveFileButton({ id, client }) {
     setWanted(true);
     dialog.current.showModal();
   };
-  return html`<button type="button" class="file-button" onClick=${open}>Save as file</button>
-    <dialog class="share" aria-labelledby="save-file-title" ref=${dialog}>
-      <div class="share-head">
+  return html`<button type="button" class="button file-button nowrap still" onClick=${open}>Save as file</button>
+    <dialog class="share popover" aria-labelledby="save-file-title" ref=${dialog}>
+      <div class="share-head line between">
         <h2 id="save-file-title">Save this run as a file</h2>
-        <form method="dialog"><button>Close</button></form>
+        <form method="dialog"><button class="button">Close</button></form>
       </div>
       ${wanted && html`<${SaveFile} id=${id} client=${client} />`}
     </dialog>`;

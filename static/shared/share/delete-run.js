@@ -20,16 +20,16 @@ export function DeleteRun({ state, client }) {
     }
   };
   return html`
-    <button class="delete-run" type="button" title="Deletes this run from the server" onClick=${() => dialog.current.showModal()}>
+    <button class="delete-run muted" type="button" title="Deletes this run from the server" onClick=${() => dialog.current.showModal()}>
       Delete
     </button>
-    <dialog class="delete-dialog" ref=${dialog} aria-label="Delete this run">
+    <dialog class="delete-dialog popover" ref=${dialog} aria-label="Delete this run">
       <p><strong>Delete this run?</strong> Its steps, twins and beam searches go for good. Its branches and what was shared of it stay.</p>
-      <p class="delete-kept">${keptWords(limits)}</p>
+      <p class="muted">${keptWords(limits)}</p>
       ${refusal && html`<p role="alert">${refusal}</p>`}
-      <p class="delete-actions">
-        <button type="button" onClick=${() => dialog.current.close()}>Keep it</button>
-        <button type="button" class="run-button" onClick=${remove}>Delete it</button>
+      <p class="line delete-actions">
+        <button class="button" type="button" onClick=${() => dialog.current.close()}>Keep it</button>
+        <button type="button" class="run-button strong nowrap still" onClick=${remove}>Delete it</button>
       </p>
     </dialog>
   `;

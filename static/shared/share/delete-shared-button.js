@@ -12,9 +12,9 @@ export function DeleteSharedButton({ id, client }) {
     setFailed(code === null);
     setDialog(() => code?.DeleteSharedDialog ?? null);
   };
-  return html`<button type="button" class="delete-run saved-delete" title="Delete this shared run: for whoever has its delete token" onClick=${open}>
+  return html`<button type="button" class="delete-run muted saved-delete nowrap still" title="Delete this shared run: for whoever has its delete token" onClick=${open}>
       Delete…
     </button>
-    ${failed && html`<span class="share-problem" role="alert">The server does not answer.</span>`}
+    ${failed && html`<span class="word-bad" role="alert">The server does not answer.</span>`}
     ${Dialog && html`<${Dialog} id=${id} client=${client} onClose=${() => setDialog(null)} />`}`;
 }

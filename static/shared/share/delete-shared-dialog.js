@@ -37,20 +37,20 @@ export function DeleteSharedDialog({ id, client, onClose }) {
     setLeft(!said);
   };
 
-  return html`<dialog class="share" aria-labelledby="delete-shared-title" ref=${dialog} onClose=${onClose}>
-    <div class="share-head">
+  return html`<dialog class="share popover" aria-labelledby="delete-shared-title" ref=${dialog} onClose=${onClose}>
+    <div class="share-head line between">
       <h2 id="delete-shared-title">Delete this run</h2>
-      <button type="button" onClick=${() => dialog.current.close()}>Close</button>
+      <button class="button" type="button" onClick=${() => dialog.current.close()}>Close</button>
     </div>
     ${
       left
         ? html`<p role="status">${OTHERS}</p>`
-        : html`<form class="share-form" onSubmit=${remove}>
-            <p class="share-say">
+        : html`<form class="share-form stack wide" onSubmit=${remove}>
+            <p class="muted">
               Its link, its picture and every page it is embedded in stop showing it, for everybody and for good. Files that were saved of it still
               play, and the run it was made of stays.
             </p>
-            <label class="share-field">
+            <label class="share-field stack tight">
               <span>Delete token</span>
               <input
                 type="text" required dir="ltr" autocomplete="off" autocapitalize="off" spellcheck=${false} ref=${field} value=${token}
@@ -58,12 +58,12 @@ export function DeleteSharedDialog({ id, client, onClose }) {
                 onInput=${({ currentTarget }) => setToken(currentTarget.value)}
               />
             </label>
-            <p class="share-hint" id="delete-shared-hint">
+            <p class="muted small" id="delete-shared-hint">
               ${kept ? "This browser shared it, and kept the token." : "Whoever shared it was shown the token, with the link."}
             </p>
-            ${refusal && html`<p class="share-problem" role="alert">${refusal} Nothing was deleted.</p>`}
-            <p class="share-actions share-row">
-              <button type="submit" aria-disabled=${busy}>${busy ? "Deleting…" : "Delete it for everybody"}</button>
+            ${refusal && html`<p class="word-bad" role="alert">${refusal} Nothing was deleted.</p>`}
+            <p class="share-actions share-row row between">
+              <button class="button" type="submit" aria-disabled=${busy}>${busy ? "Deleting…" : "Delete it for everybody"}</button>
             </p>
           </form>`
     }

@@ -11,7 +11,7 @@ export function ShareButton({ state, dispatch }) {
     /** @type {HTMLDialogElement} */ (document.querySelector("#share")).showModal();
   };
   return html`<button
-    class="share-button" type="button" disabled=${refusal !== null} title=${refusal ?? "A link that opens this run, at this moment"}
+    class="button is-large strong nowrap still" type="button" disabled=${refusal !== null} title=${refusal ?? "A link that opens this run, at this moment"}
     onClick=${open}
   >Share</button>`;
 }

@@ -16,10 +16,10 @@ const WHAT_IT_DOES =
 /** What is typed is kept while the dialog is closed, so that notes can be written on several steps; another run starts anew. */
 export function ShareDialog({ state, client }) {
   const { run } = state;
-  return html`<dialog id="share" class="share" aria-labelledby="share-title">
-    <div class="share-head">
+  return html`<dialog id="share" class="share popover" aria-labelledby="share-title">
+    <div class="share-head line between">
       <h2 id="share-title">Share this run</h2>
-      <form method="dialog"><button>Close</button></form>
+      <form method="dialog"><button class="button">Close</button></form>
     </div>
     ${!shareRefusal(run) && html`<${SharingRun} key=${run.id} run=${run} moment=${momentOf(state)} limits=${state.limits} client=${client} />`}
   </dialog>`;
@@ -96,9 +96,9 @@ export function Sharing({
   const part = problem && partOfField(problem.field);
   const refusalOf = (name) =>
     problem && part === name && html`<${Refusal} id=${`share-${name}-problem`} problem=${problem} />`;
-  return html`<form class="share-form" onSubmit=${share} novalidate>
-    <p class="share-say" role="status">${said || `${WHAT_IT_DOES} ${asked} too.`}</p>
-    <label class="share-field">
+  return html`<form class="share-form stack wide" onSubmit=${share} novalidate>
+    <p class="muted" role="status">${said || `${WHAT_IT_DOES} ${asked} too.`}</p>
+    <label class="share-field stack tight">
       <span>Title</span>
       <input
         type="text" name="title" dir="auto" maxlength=${mostOf(limits, "share", "title")} autocomplete="off" value=${draft.title}
@@ -110,7 +110,7 @@ export function Sharing({
     <fieldset>
       <legend>Opens at</legend>
       <p class=${draft.atStart ? "is-unused" : ""}>${opens}</p>
-      <label class="share-check">
+      <label class="line">
         <input type="checkbox" checked=${draft.atStart} onChange=${(event) => change({ atStart: event.currentTarget.checked })} />
         At the start instead, playing
       </label>
@@ -119,13 +119,13 @@ export function Sharing({
     <${ShareNotes} draft=${draft} moment=${moment} named=${named} count=${count} limits=${limits} withWritten=${withWritten} change=${change} refusal=${refusalOf("notes")} />
     ${values?.({ draft, busy, change, refusal: refusalOf("values") })}
     ${problem && part === null && html`<${Refusal} id="share-problem" problem=${problem} />`}
-    <p class="share-actions"><button type="submit" class="run-button" aria-disabled=${busy}>${busy ? "Making the link…" : "Make link"}</button></p>
+    <p class="share-actions"><button type="submit" class="run-button strong nowrap still" aria-disabled=${busy}>${busy ? "Making the link…" : "Make link"}</button></p>
   </form>`;
 }
 
 function Refusal({ id, problem }) {
   const { detail, title, retryAfter } = problem;
-  return html`<p class="share-problem" role="alert" id=${id}>
+  return html`<p class="word-bad" role="alert" id=${id}>
     ${detail || title}${retryAfter ? ` Try again in ${retryAfter} s.` : ""}
   </p>`;
 }

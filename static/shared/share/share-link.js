@@ -30,10 +30,10 @@ export function ShareLink({ shared, title, moment, Embed, client, onBack }) {
     }
   };
   const link = linkTo(`/s/${shared.id}`);
-  return html`<div class="share-form" ref=${first}>
-    <p class="share-say" role="status">The link is made.</p>
+  return html`<div class="share-form stack wide" ref=${first}>
+    <p class="muted" role="status">The link is made.</p>
     <${Copied} name="Link" value=${link} />
-    <div class="share-row">
+    <div class="share-row row between">
       <a href=${link} target="_blank" rel="noopener">Open it in a new tab</a>
       <${Embed} id=${shared.id} title=${title} moment=${moment} />
     </div>
@@ -48,9 +48,9 @@ export function ShareLink({ shared, title, moment, Embed, client, onBack }) {
         shown only this once.
       </p>
       <${Copied} name="Delete token" value=${shared.delete_token} />
-      <p class="share-row"><button type="button" aria-disabled=${busy} onClick=${withdraw}>Delete this link</button></p>
-      ${problem && html`<p class="share-problem" role="alert">${problem}</p>`}
+      <p class="share-row row between"><button class="button" type="button" aria-disabled=${busy} onClick=${withdraw}>Delete this link</button></p>
+      ${problem && html`<p class="word-bad" role="alert">${problem}</p>`}
     </fieldset>
-    <p class="share-actions"><button type="button" onClick=${() => onBack("")}>Change the words and make another link</button></p>
+    <p class="share-actions"><button class="button" type="button" onClick=${() => onBack("")}>Change the words and make another link</button></p>
   </div>`;
 }

@@ -27,17 +27,17 @@ export function ShareNotes({ draft, moment, named, count, limits, withWritten, c
     <legend>Notes <small>shown to whoever opens the link</small></legend>
     ${
       notes.length > 0 &&
-      html`<ul class="share-notes" aria-label="Notes added">
+      html`<ul class="share-notes stack" aria-label="Notes added">
         ${notes.map(
           (note, index) => html`<li key=${`${index}/${note.text}`}>
-          <span class="share-place">${placeOf({ ...note, at: `${named} ${count(note.step)}` })}</span>
+          <span class="muted small">${placeOf({ ...note, at: `${named} ${count(note.step)}` })}</span>
           <bdi dir="auto">${note.text}</bdi>
-          <button type="button" aria-label=${`Remove note ${index + 1}`} onClick=${() => remove(index)}>Remove</button>
+          <button class="button" type="button" aria-label=${`Remove note ${index + 1}`} onClick=${() => remove(index)}>Remove</button>
         </li>`,
         )}
       </ul>`
     }
-    <label class="share-field">
+    <label class="share-field stack tight">
       <span>Note on ${named} ${count(moment.step)}</span>
       <textarea
         rows="2" dir="auto" maxlength=${mostOf(limits, "share", "text")} disabled=${full} ref=${field} value=${text}
@@ -45,17 +45,17 @@ export function ShareNotes({ draft, moment, named, count, limits, withWritten, c
         onInput=${(event) => change({ text: event.currentTarget.value })}
       ></textarea>
     </label>
-    <p class="share-row">
+    <p class="share-row row between">
       ${
         moment.layer !== undefined &&
-        html`<label class="share-check">
+        html`<label class="line">
           <input type="checkbox" checked=${pinned} onChange=${(event) => change({ pinned: event.currentTarget.checked })} />
           Pin it to layer ${moment.layer}, head ${moment.head} as well
         </label>`
       }
-      <button type="button" disabled=${full || !text.trim()} onClick=${add}>Add note</button>
+      <button class="button" type="button" disabled=${full || !text.trim()} onClick=${add}>Add note</button>
     </p>
-    <p class="share-hint">
+    <p class="muted small">
       ${full ? `A run takes ${counted(mostOf(limits, "share", "notes"), "note")}.` : `For a note on another ${named}, close this, go there and come back: nothing is lost.`}
     </p>
     ${refusal}

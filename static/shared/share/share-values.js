@@ -18,7 +18,7 @@ export function ShareValues({ run, client, busy, value, onChange, refusal }) {
   const computing = busy && value !== "attention" ? (choices?.computing ?? null) : null;
   return html`<fieldset ref=${field}>
     <legend>What the link keeps</legend>
-    <div class="share-levels">
+    <div class="stack">
       ${KEPT.map(({ level, name, text }) => {
         const choice = choices?.levels[level];
         const disabled = Boolean(choice?.refusal);
@@ -28,7 +28,7 @@ export function ShareValues({ run, client, busy, value, onChange, refusal }) {
             onChange=${() => onChange(level)}
           />
           <span>${name}</span>
-          <span class="share-size">${sizeInWords(choice)}</span>
+          <span class="muted">${sizeInWords(choice)}</span>
           <small>${choice?.refusal ? `Not possible now: ${choice.refusal}` : text}</small>
         </label>`;
       })}
@@ -41,7 +41,7 @@ export function ShareValues({ run, client, busy, value, onChange, refusal }) {
 /** @param {{computing: {done: number, steps: number}|null}} props null: not begun, or all computed and being stored */
 function Progress({ computing }) {
   const count = computing && `: ${computing.done} of ${computing.steps} steps`;
-  return html`<p class="share-progress">
+  return html`<p class="share-progress stack tight">
     <span><span role="status">Computing and storing the values</span>${count}</span>
     <progress aria-label="Values computed" value=${computing?.done} max=${computing?.steps}></progress>
   </p>`;

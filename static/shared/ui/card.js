@@ -18,13 +18,13 @@ import { OpenView } from "./open-view.js";
  */
 export function Card({ name, title = name, origin = null, view, question, dispatch = null, number, says, children }) {
   return html`<section class="card" aria-label=${name}>
-    <div class="card-head">
-      <h2>${title} ${origin && html`<${Badge} origin=${origin} />`}</h2>
+    <div class="card-head line on-line">
+      <h2 class="cut">${title} ${origin && html`<${Badge} origin=${origin} />`}</h2>
       ${dispatch && html`<${OpenView} view=${view} dispatch=${dispatch}>${question}<//>`}
     </div>
     <div class="card-body">
       <div class="card-picture">${children}</div>
-      <div class="card-told"><b class="card-number">${number}</b><p>${says}</p></div>
+      <div class="card-told"><b class="card-number">${number}</b><p class="muted">${says}</p></div>
     </div>
   </section>`;
 }

@@ -57,14 +57,14 @@ export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPic
     event.preventDefault();
   };
 
-  return html`<div class="chart">
-    <p class="chart-readout" aria-live=${pointed === null ? "off" : "polite"}>
+  return html`<div class="chart anchor">
+    <p class="chart-readout row small" aria-live=${pointed === null ? "off" : "polite"}>
       <span class="chart-at">${xAxis.name} ${format(shown)}</span>
       ${series.map((each) => html`<${Reading} key=${each.name} ...${each} at=${shown} axis=${yAxis} />`)}
     </p>
-    <p class="chart-y-name" aria-hidden="true">${yAxis.name}</p>
+    <p class="muted small" aria-hidden="true">${yAxis.name}</p>
     <div
-      class=${`chart-plot ${onPick ? "is-pickable" : ""}`} role="group" tabindex="0" aria-label=${`${label}. Arrow keys read it.`}
+      class=${`chart-plot anchor ${onPick ? "is-pickable" : ""}`} role="group" tabindex="0" aria-label=${`${label}. Arrow keys read it.`}
       ref=${ref} style=${`height:${height}px`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}
       onBlur=${() => setPointed(null)} onKeyDown=${onKeyDown} onClick=${() => onPick?.(shown)}
     >
@@ -73,7 +73,7 @@ export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPic
         html`<${Drawing} frame=${frame} series=${series} xAxis=${{ format }} yAxis=${yAxis} shown=${shown} current=${current} />`
       }
     </div>
-    <p class="chart-x-name" aria-hidden="true">${xAxis.name}</p>
+    <p class="centred muted small" aria-hidden="true">${xAxis.name}</p>
     <${Table} label=${label} xAxis=${xAxis} yAxis=${yAxis} xs=${xs} series=${series} />
   </div>`;
 }
@@ -101,11 +101,13 @@ const Drawing = ({ frame, series, xAxis, yAxis, shown, current }) => html`<svg
   ${frame.yTicks.map(
     (tick) => html`<g key=${tick} transform=${`translate(0,${frame.y(tick)})`}>
       <line class="chart-grid" x1=${frame.left} x2=${frame.right} />
-      <text class="chart-tick" x=${frame.left - 6} dy="0.35em" text-anchor="end">${yAxis.format(tick)}</text>
+      <text class="chart-tick small mono" x=${frame.left - 6} dy="0.35em" text-anchor="end">${yAxis.format(tick)}</text>
     </g>`,
   )}
   ${frame.xTicks.map(
-    (tick) => html`<text key=${tick} class="chart-tick" x=${frame.x(tick)} y=${frame.bottom + 16} text-anchor="middle">
+    (
+      tick,
+    ) => html`<text key=${tick} class="chart-tick small mono" x=${frame.x(tick)} y=${frame.bottom + 16} text-anchor="middle">
       ${xAxis.format(tick)}
     </text>`,
   )}
@@ -114,7 +116,7 @@ const Drawing = ({ frame, series, xAxis, yAxis, shown, current }) => html`<svg
   <line class="chart-cursor" x1=${frame.x(shown)} x2=${frame.x(shown)} y1=${TOP_PX} y2=${frame.bottom} />
   ${frame.named.map(
     ({ name, tone, thin }, i) => html`<text
-    key=${name} class=${`chart-name tone-${tone} ${thin ? "is-thin" : ""}`} x=${frame.right + 6} y=${frame.levels[i]} dy="0.35em"
+    key=${name} class=${`chart-name strong small tone-${tone} ${thin ? "is-thin" : ""}`} x=${frame.right + 6} y=${frame.levels[i]} dy="0.35em"
   >${name}</text>`,
   )}
 </svg>`;
@@ -140,7 +142,7 @@ function CutOff({ frame, series, format }) {
     .flatMap(({ points }) => points.filter(({ y }) => y > top))
     .map(
       ({ x, y }) => html`<g key=${x} transform=${`translate(${frame.x(x)},${TOP_PX + 14})`}>
-        <path class="chart-cut" d="M-20,4L20,-4" /><text class="chart-tick" x="20" dy="-0.1em">${format(y)}</text>
+        <path class="chart-cut" d="M-20,4L20,-4" /><text class="chart-tick small mono" x="20" dy="-0.1em">${format(y)}</text>
       </g>`,
     );
 }
@@ -153,7 +155,7 @@ function Reading({ name, tone, points, at, axis }) {
   const value = valueAt(points, at);
   if (value === null) return null;
   const written = (axis.exact ?? axis.format)(value);
-  return html`<span class="chart-reading"><span class=${`word tone-${tone}`}>${name}</span> <b>${written}</b></span>`;
+  return html`<span class="chart-reading"><span class=${`word tone-${tone}`}>${name}</span> <b class="number">${written}</b></span>`;
 }
 
 function Table({ label, xAxis, yAxis, xs, series }) {

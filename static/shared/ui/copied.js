@@ -18,14 +18,14 @@ export function Copied({ name, value, lines = false }) {
     }
   };
   return html`<div class=${lines ? "share-copy has-lines" : "share-copy"}>
-    <label class="share-field"
+    <label class="share-field stack tight"
       ><span>${name}</span>${
         lines
           ? html`<textarea readonly rows="6" spellcheck=${false} ref=${field} value=${value}></textarea>`
           : html`<input type="text" readonly ref=${field} value=${value} />`
       }</label
     >
-    <button type="button" onClick=${copy}>${said || "Copy"}<span class="visually-hidden"> ${name.toLowerCase()}</span></button>
+    <button class="button" type="button" onClick=${copy}>${said || "Copy"}<span class="visually-hidden"> ${name.toLowerCase()}</span></button>
     <span class="visually-hidden" role="status">${said}</span>
   </div>`;
 }

@@ -9,5 +9,5 @@ export function OpenView({ view, dispatch, children }) {
     dispatch({ type: "select", selection: { view } });
     bringIntoSight(document.getElementById("panel-inspector"));
   };
-  return html`<button type="button" class="panel-open" onClick=${open}>${children}</button>`;
+  return html`<button type="button" class="panel-open still word-cached" onClick=${open}>${children}</button>`;
 }

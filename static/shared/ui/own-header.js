@@ -9,10 +9,10 @@ import { ThemeButton } from "./theme-button.js";
  *   `here`: id of the page, null for one that is none of them; `alone`: there are no others; `openers` stand behind the pages; what is inside stands before the buttons
  */
 export function OwnHeader({ here, theme, setTheme, alone = false, openers = null, children = null }) {
-  return html`<header class="header is-own">
+  return html`<header class="header line is-own">
     <p class="wordmark">KV<span>Scope</span></p>
     <${Places} here=${here} alone=${alone} />
     ${openers}
-    <div class="header-end">${children}<${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>
+    <div class="header-end line push">${children}<${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} /></div>
   </header>`;
 }

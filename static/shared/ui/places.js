@@ -16,12 +16,12 @@ export function Places({ here, alone = false, run = null, folded = false, childr
   const root = useRef(null);
   const [pages] = useState(() => jsonOf("pages")); // the table of them, static/pages.json
   const [open, setOpen, onKeyDown] = useOpened(root);
-  return html`<div class=${`pages${folded ? " is-folded" : ""}${open ? " is-open" : ""}`} ref=${root} onKeyDown=${onKeyDown}>
+  return html`<div class=${`pages still${folded ? " is-folded" : ""}${open ? " is-open" : ""}`} ref=${root} onKeyDown=${onKeyDown}>
     <button
-      class="pages-button" type="button" aria-label="Pages" title="Pages" aria-expanded=${open} aria-controls="places"
+      class="button pages-button" type="button" aria-label="Pages" title="Pages" aria-expanded=${open} aria-controls="places"
       onClick=${() => setOpen(!open)}
     ><${Icon} name="menu" /><span>Pages</span></button>
-    <nav class="places" id="places" aria-label="Pages" onClick=${() => setOpen(false)}>
+    <nav class="places line" id="places" aria-label="Pages" onClick=${() => setOpen(false)}>
       ${pages.map(({ id, name, address }) => {
         if (id === here) return html`<b key=${id} aria-current="page">${name}</b>${children}`;
         const to = under(run && id === "memory" ? `${address}?run=${run}` : address);

@@ -4,11 +4,12 @@ import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 /**
- * @param {{width: number, height: number, ratio: number, draw: (context: CanvasRenderingContext2D) => void}} props
+ * @param {{width: number, height: number, ratio: number, draw: (context: CanvasRenderingContext2D) => void, class?: string}} props
  *   `draw` works in CSS pixels; a new function means a new drawing, so memoise it. Drawn as soon as it is rendered: the
- *   page renders once per animation frame, and a drawing put off to the next one would be late.
+ *   page renders once per animation frame, and a drawing put off to the next one would be late. It lies over its place
+ *   unless `class` says otherwise.
  */
-export function Surface({ width, height, ratio, draw }) {
+export function Surface({ width, height, ratio, draw, class: className = "over" }) {
   const ref = useRef(null);
   useLayoutEffect(() => {
     const canvas = ref.current;
@@ -17,7 +18,7 @@ export function Surface({ width, height, ratio, draw }) {
     canvas.addEventListener("contextrestored", show);
     return () => canvas.removeEventListener("contextrestored", show);
   }, [draw, width, height, ratio]);
-  return html`<canvas ref=${ref} class="surface" aria-hidden="true" style=${`width:${width}px;height:${height}px`}></canvas>`;
+  return html`<canvas ref=${ref} class=${`surface ${className}`} aria-hidden="true" style=${`width:${width}px;height:${height}px`}></canvas>`;
 }
 
 function redraw(canvas, { width, height, ratio, draw }) {

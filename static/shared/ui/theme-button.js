@@ -7,7 +7,7 @@ import { Icon } from "./icons.js";
 export function ThemeButton({ theme, dispatch }) {
   const dark = theme === "dark";
   return html`<button
-    class="icon-button" type="button" aria-label=${dark ? "Light theme" : "Dark theme"}
+    class="icon-button muted still" type="button" aria-label=${dark ? "Light theme" : "Dark theme"}
     onClick=${() => dispatch({ type: "theme", theme: dark ? "light" : "dark" })}
   ><${Icon} name=${dark ? "sun" : "moon"} /></button>`;
 }

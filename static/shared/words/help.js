@@ -50,8 +50,8 @@ function Pairs({ pairs }) {
 export function Help() {
   const terms = Object.values(useContext(Glossary)).sort((a, b) => a.name.localeCompare(b.name, "en"));
   return html`
-    <dialog id="help" class="help" aria-label="Help">
-      <form method="dialog"><button>Close</button></form>
+    <dialog id="help" class="help popover" aria-label="Help">
+      <form method="dialog"><button class="button">Close</button></form>
       <div class="help-first">
         <div>
           <h2>Reading the page</h2>

@@ -61,7 +61,7 @@ export function useHint(content) {
 /** The top layer, so that no panel clips it. @returns {() => void} takes it away */
 function showHint(anchor, { id, content, keep, leave }) {
   const box = document.createElement("div");
-  Object.assign(box, { id, className: "hint", popover: "manual", onpointerenter: keep, onpointerleave: leave });
+  Object.assign(box, { id, className: "hint popover", popover: "manual", onpointerenter: keep, onpointerleave: leave });
   box.setAttribute("role", "tooltip");
   document.body.append(box);
   render(html`<${HintBody} ...${content} />`, box);

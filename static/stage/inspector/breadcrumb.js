@@ -15,10 +15,10 @@ export function Breadcrumb({ focus, view, dispatch }) {
     };
     return html`<button type="button" aria-current=${view === to ? "page" : undefined} onClick=${go}>${content}</button>`;
   };
-  return html`<nav class="breadcrumb" aria-label="Zoom">
-    <span class="crumbs">
+  return html`<nav class="breadcrumb row between" aria-label="Zoom">
+    <span class="crumbs nowrap">
       ${part("model", "Model")}<i> ▸ </i>${part("block", `Layer ${layer}`)}<i> ▸ </i>${part("head", `Head ${head}`)}<i> ▸ </i>${part("pair", "Query·key")}
     </span>
-    <span class="crumb-panels">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}</span>
+    <span class="crumb-panels nowrap">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}</span>
   </nav>`;
 }

@@ -21,7 +21,7 @@ export function Inspector(props) {
     ${
       run?.shows
         ? html`<${View} ...${props} />`
-        : html`<p class="empty">With the first step of a run, this shows where each head looks.</p>`
+        : html`<p class="empty muted centred">With the first step of a run, this shows where each head looks.</p>`
     }
   </section>`;
 }
@@ -43,12 +43,12 @@ function View({ state: now, ...parts }) {
   useEntry(ref, view, entered);
   return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} dispatch=${parts.dispatch} />
     ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
-    ${failed && html`<p class="empty" role="alert">This view could not be loaded: the server does not answer.</p>`}
-    ${Shown && awaited && view !== "head" && html`<div class="empty"><p>This comes with the first step.</p>${state.run.awaited && html`<${Prefilling} run=${state.run} />`}</div>`}
+    ${failed && html`<p class="empty muted centred" role="alert">This view could not be loaded: the server does not answer.</p>`}
+    ${Shown && awaited && view !== "head" && html`<div class="empty muted centred"><p>This comes with the first step.</p>${state.run.awaited && html`<${Prefilling} run=${state.run} />`}</div>`}
     ${
       Shown &&
       (!awaited || view === "head") &&
-      html`<div class=${`view view-${view}`} key=${view} ref=${ref} data-depth=${ZOOMS.indexOf(view)}>
+      html`<div class=${`view grow view-${view}`} key=${view} ref=${ref} data-depth=${ZOOMS.indexOf(view)}>
         <${Shown} state=${state} sight=${now.step} focus=${focus} exact=${exact} ...${parts} />
       </div>`
     }`;

@@ -16,10 +16,10 @@ export function Lock({ state, focus, dispatch }) {
   if ((query === null && key === null) || !OF_A_CELL.includes(view)) return null;
   const letGo = () => dispatch({ type: "select", selection: { query: null, key: null } });
   const note = noteOf(run, selection, { newest: focus.newest, step });
-  return html`<p class="lock">
+  return html`<p class="lock line on-line small">
     <span class="lock-what">locked on <b>${lockedInWords(run, selection)}</b></span>
-    <button type="button" onClick=${letGo}>let go</button>
-    ${note && html`<span class="lock-note lock-when" title=${note}>${note}</span>`}
+    <button class="button small" type="button" onClick=${letGo}>let go</button>
+    ${note && html`<span class="muted lock-when" title=${note}>${note}</span>`}
     ${view !== "block" && html`<${Strongest} run=${run} cell=${selection} focus=${focus} dispatch=${dispatch} />`}
   </p>`;
 }
@@ -33,8 +33,8 @@ function Strongest({ run, cell, focus, dispatch }) {
   const { layer, head, share } = top;
   const all = `Of all ${counted(run.layers * run.heads, "head")} of the model`;
   if (layer === focus.layer && head === focus.head)
-    return html`<span class="lock-note" title=${all}>strongest head: this one</span>`;
-  return html`<span class="lock-note" title=${all}>
-    strongest head: <button type="button" onClick=${() => dispatch({ type: "select", selection: { layer, head } })}>layer ${layer}, head ${head}</button>, ${percent(share, 0)}
+    return html`<span class="muted" title=${all}>strongest head: this one</span>`;
+  return html`<span class="muted" title=${all}>
+    strongest head: <button class="button small" type="button" onClick=${() => dispatch({ type: "select", selection: { layer, head } })}>layer ${layer}, head ${head}</button>, ${percent(share, 0)}
   </span>`;
 }

@@ -23,11 +23,11 @@ const MOST_CUTS = 48;
  */
 function Bars({ label, progress, rows, children }) {
   const grown = Math.min(1, progress / 0.3);
-  return html`<div class="intro-bars">
+  return html`<div class="intro-bars muted">
     <ol aria-label=${label}>${rows.map(
       ({ name, share, value, mark = "", cuts = 1 }) => html`<li class=${mark}>
       <bdi>${name}</bdi>
-      <span class="intro-bar"><i style=${`width:${(share * 100 * grown).toFixed(1)}%;--cuts:${cuts}`}></i></span>
+      <span class="track is-whole"><i style=${`width:${(share * 100 * grown).toFixed(1)}%;--cuts:${cuts}`}></i></span>
       <b>${value}</b>
     </li>`,
     )}</ol>

@@ -33,16 +33,16 @@ export function Intro({ state, dispatch, controller, client }) {
     dispatch({ type: "show", step: 0 });
     controller.play();
   };
-  return html`<main class="intro" data-moment=${moment} aria-label="The first thirty seconds">
-    <header class="intro-top">
+  return html`<main class="intro fill anchor" data-moment=${moment} aria-label="The first thirty seconds">
+    <header class="intro-top line wide">
       ${!embed && html`<h1 class="wordmark">KV<span>Scope</span></h1>`}
       ${!embed && !state.file && !state.sandboxed && html`<${Places} here=${run?.saved ? null : "stage"} run=${run?.id} folded />`}
-      <button class="intro-skip" type="button" onClick=${skip}>Skip to everything</button>
+      <button class="intro-skip muted push" type="button" onClick=${skip}>Skip to everything</button>
       ${!embed && html`<${ThemeButton} theme=${theme} dispatch=${dispatch} />`}
     </header>
     ${
       asks
-        ? html`<div class="intro-words"><${Said} said=${said} />
+        ? html`<div class="intro-words stack"><${Said} said=${said} />
             <${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} client=${client} onClose=${run && (() => ask(false))}><${Settings} state=${state} dispatch=${dispatch} /><//>
           </div>`
         : html`<${Moment} state=${state} moment=${moment} said=${said} start=${html`<${Start} state=${state} controller=${controller} own=${own} />`} />`
@@ -64,7 +64,7 @@ function Moment({ state, moment, said, start }) {
   const shown = { run, look, moment, progress, text };
   const opens = moment === "sentence";
   const Over = OVER[moment];
-  return html`<div class="intro-words">
+  return html`<div class="intro-words stack">
       ${!opens && html`<${Said} said=${said} />`}
       ${run?.open && html`<${Sentence} ...${shown} />`}
       ${opens && html`<${Said} said=${said} />${start}`}
@@ -75,20 +75,20 @@ function Moment({ state, moment, said, start }) {
 }
 
 function Said({ said }) {
-  return html`<div class="intro-said"><h2>${said.title}</h2><p>${said.more}</p></div>`;
+  return html`<div class="intro-said stack tight"><h2>${said.title}</h2><p>${said.more}</p></div>`;
 }
 
 function Start({ state, controller, own }) {
   const { run, playing, readiness } = state;
   const model = run?.open?.model;
-  return html`<div class="intro-actions">
-      ${!playing && run?.steps.length > 0 && html`<button class="intro-main" type="button" onClick=${controller.play}><${Icon} name="play" />Watch</button>`}
-      ${own && !playing && html`<button class="intro-other" type="button" onClick=${own}>Try your own</button>`}
+  return html`<div class="row">
+      ${!playing && run?.steps.length > 0 && html`<button class="button is-main is-tall" type="button" onClick=${controller.play}><${Icon} name="play" />Watch</button>`}
+      ${own && !playing && html`<button class="button is-tall" type="button" onClick=${own}>Try your own</button>`}
       ${run?.awaited && html`<p role="status">The model is reading it…</p>`}
     </div>
     ${
       model &&
-      html`<p class="intro-model">${model.name}, ${model.layers} layers. Every number you will see is real.${
+      html`<p class="muted">${model.name}, ${model.layers} layers. Every number you will see is real.${
         own && readiness.state === "loading" ? " The model is still loading: this run was recorded." : ""
       }</p>`
     }`;
@@ -97,7 +97,7 @@ function Start({ state, controller, own }) {
 /** What lies over the picture of a moment. */
 const OVER = {
   prefill: () =>
-    html`<${Legend}><li><i class="is-now"></i>a token’s column of numbers, computed layer by layer</li><//>`,
+    html`<${Legend}><li><i class="swatch is-computed"></i>a token’s column of numbers, computed layer by layer</li><//>`,
   look: Mix,
   choice: Candidates,
   cache: KeyAndValue,
@@ -107,15 +107,15 @@ const OVER = {
 };
 
 function Legend({ children }) {
-  return html`<ul class="intro-legend">${children}</ul>`;
+  return html`<ul class="intro-legend row muted">${children}</ul>`;
 }
 
 function KeyAndValue() {
   const theme = useTheme();
   return html`<${Legend}>
-    <li><i style=${`background:${theme.cachedK.css[KEPT]}`}></i>key: what later tokens compare with</li>
-    <li><i style=${`background:${theme.cachedV.css[KEPT]}`}></i>value: what they take</li>
-    <li><i class="is-gone"></i>dropped</li>
+    <li><i class="swatch" style=${`background:${theme.cachedK.css[KEPT]}`}></i>key: what later tokens compare with</li>
+    <li><i class="swatch" style=${`background:${theme.cachedV.css[KEPT]}`}></i>value: what they take</li>
+    <li><i class="swatch is-hollow"></i>dropped</li>
   <//>`;
 }
 
@@ -123,7 +123,7 @@ function Threads({ run }) {
   const why = useMemo(() => whyTheFirst(run), [run]);
   return html`<${Legend}>
     <li>lines: what it takes from the cache in this layer, average of ${counted(run.heads, "head")}</li>
-    ${why && html`<li class="intro-why">${why}</li>`}
+    ${why && html`<li class="intro-why fill">${why}</li>`}
   <//>`;
 }
 
@@ -132,7 +132,7 @@ function Transport({ state, dispatch, controller, own, said }) {
   const { moment, progress } = state.intro;
   // Before it is begun nothing is behind.
   const share = moments.length > 1 && (moment > 0 || state.playing) ? (moment + progress) / moments.length : 0;
-  return html`<div class="intro-transport" role="group" aria-label="Playback">
+  return html`<div class="intro-transport line" role="group" aria-label="Playback">
     <${Button} name="Previous moment" icon="previous" onClick=${controller.previous} />
     ${
       state.playing
@@ -144,11 +144,11 @@ function Transport({ state, dispatch, controller, own, said }) {
       type="range" aria-label="Moment" aria-valuetext=${`${moment + 1} of ${moments.length}: ${said}`} min="0" max=${moments.length - 1} step="1"
       value=${moment} onInput=${({ target }) => dispatch({ type: "moment", moment: target.valueAsNumber })}
     />
-    ${own && html`<button class="intro-other" type="button" onClick=${own}>Try your own</button>`}
+    ${own && html`<button class="button is-tall" type="button" onClick=${own}>Try your own</button>`}
     <i class="intro-done" style=${`width:${(100 * share).toFixed(1)}%`} aria-hidden="true"></i>
   </div>`;
 }
 
 function Button({ name, icon, onClick }) {
-  return html`<button class="icon-button" type="button" aria-label=${name} title=${name} onClick=${onClick}><${Icon} name=${icon} /></button>`;
+  return html`<button class="icon-button muted still" type="button" aria-label=${name} title=${name} onClick=${onClick}><${Icon} name=${icon} /></button>`;
 }

@@ -27,7 +27,7 @@ const DECODED = 2;
 export function Columns({ text, said, ...shown }) {
   const [ref, size] = useSize();
   const anchors = useAnchors(ref, text, size, shown.run);
-  return html`<div class="intro-picture" role="img" aria-label=${said} ref=${ref}>
+  return html`<div class="intro-picture anchor" role="img" aria-label=${said} ref=${ref}>
     ${size && html`<${Drawing} size=${size} anchors=${anchors} ...${shown} />`}
   </div>`;
 }
@@ -105,6 +105,6 @@ function Stairs({ title, rows, lines, shown, said }) {
   );
   return html`<figure>
     <figcaption><b>${title}: ${counted(rows, "column")} computed</b> <span>${said}</span></figcaption>
-    <div ref=${ref}>${size && html`<${Surface} width=${size.width} height=${geometry.height} ratio=${ratio} draw=${draw} />`}</div>
+    <div ref=${ref}>${size && html`<${Surface} class="" width=${size.width} height=${geometry.height} ratio=${ratio} draw=${draw} />`}</div>
   </figure>`;
 }

@@ -16,14 +16,14 @@ export function Sentence({ run, moment, progress, look, text }) {
   const marked = moment === "look" ? [look.query, look.key] : [];
   const whole = run.close && shown.length === answer.length;
   useScroll((element) => element.scrollTo({ top: element.scrollHeight }), text, [shown.length]);
-  return html`<p class="intro-sentence" ref=${text} dir="auto"
+  return html`<p class="intro-sentence word-cached breaks" ref=${text} dir="auto"
     >${prompt.map(({ position, text: piece }) =>
       marked.includes(position)
         ? html`<mark key=${position}>${piece}</mark>`
         : html`<span key=${position}>${piece}</span>`,
     )}${shown.map((piece, step) => html`<span class=${step === NEW[moment] ? "is-new" : "is-answer"}>${piece}</span>`)}${
       !whole && html`<i class="intro-caret" aria-hidden="true"></i>`
-    }</p>${whole && html`<p class="intro-ending">${ending(run.close)}</p>`}`;
+    }</p>${whole && html`<p class="muted">${ending(run.close)}</p>`}`;
 }
 
 /** Which piece of the answer a moment is about. */

@@ -8,8 +8,8 @@ export function WaysOn({ state, dispatch }) {
     dispatch({ type: "select", selection });
     dispatch({ type: "seek", step });
   };
-  return html`<ul class="intro-ways">${waysOn(state).map(
+  return html`<ul class="intro-ways grid">${waysOn(state).map(
     (way) =>
-      html`<li key=${way.question}><button type="button" onClick=${() => go(way)}><b>${way.question}</b> <span>${way.says}</span></button></li>`,
+      html`<li key=${way.question}><button class="box stack tight" type="button" onClick=${() => go(way)}><b>${way.question}</b> <span>${way.says}</span></button></li>`,
   )}</ul>`;
 }

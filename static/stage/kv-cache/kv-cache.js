@@ -40,8 +40,8 @@ function told({ run, step, settled }) {
     };
   const agrees = used.measured === used.formula;
   const verdict = agrees
-    ? html`<span class="check-good">✓</span> the formula agrees`
-    : html`<span class="check-bad">✗ formula: ${bytes(used.formula)}</span>`;
+    ? html`<span class="word-output">✓</span> the formula agrees`
+    : html`<span class="word-bad">✗ formula: ${bytes(used.formula)}</span>`;
   return {
     origin: "measured",
     number,

@@ -19,7 +19,7 @@ export function Shelf({ state: { run, step, settled, reveal } }) {
     [kept, fresh, room, share, theme, size],
   );
   const label = `${counted(kept, "position")} read from the cache, ${counted(fresh, "position")} written in this step, ${counted(room - kept - fresh, "place")} reserved and empty`;
-  return html`<div class="shelf" role="img" aria-label=${label} title=${label} ref=${ref}>
+  return html`<div class="shelf anchor" role="img" aria-label=${label} title=${label} ref=${ref}>
     ${size && html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`}
   </div>`;
 }

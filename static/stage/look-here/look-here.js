@@ -44,10 +44,10 @@ function Item({ item, current, onShow }) {
   const hint = useMemo(() => ({ title: NAMES[item.kind], text: item.sentence }), [item]);
   const { props } = useHint(hint);
   return html`<button
-    type="button" class="look" aria-current=${current ? "true" : undefined} onClick=${onShow} ...${props}
+    type="button" class="look line on-line small nowrap" aria-current=${current ? "true" : undefined} onClick=${onShow} ...${props}
   >
     <span class="look-title">${item.title}</span>
-    <span class="look-place">L${item.layer} h${item.head}</span>
+    <span class="look-place muted">L${item.layer} h${item.head}</span>
     <b>${percent(item.share, 0)}</b>
   </button>`;
 }

@@ -31,7 +31,7 @@ export function MapLabels({ geometry, run, step, view, selection, hover, complet
     `,
     [geometry, selection.layer, selection.head, hover?.layer, hover?.head, covered],
   );
-  return html`${titles}<svg class="map-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
+  return html`${titles}<svg class="map-labels over untouched" width=${geometry.width} height=${geometry.height} aria-hidden="true">
     ${rows}
     <${ColumnNames}
       group="residual" geometry=${geometry} run=${run} view=${view}
@@ -69,9 +69,9 @@ function Titles({ geometry, prefill }) {
     const { x0, x1 } = geometry[group];
     const fits = (text) => x1 - x0 > text.length * SUBTITLE_CHARACTER_PX;
     const line = [subtitle, short].find(fits);
-    return html`<div key=${group} class="map-head-words" style=${`left:${x0}px;width:${x1 - x0}px`}>
-      <h2 class="map-title"><${Term} id=${term}>${title}<//></h2>
-      ${line && html`<p class="map-subtitle">${line}</p>`}
+    return html`<div key=${group} class="map-head-words nowrap" style=${`left:${x0}px;width:${x1 - x0}px`}>
+      <h2 class="map-title strong"><${Term} id=${term}>${title}<//></h2>
+      ${line && html`<p class="map-subtitle muted small">${line}</p>`}
     </div>`;
   });
 }
@@ -96,7 +96,7 @@ function LayerNames({ geometry, selected, hovered, covered }) {
     const { y0, y1 } = rowOf(geometry, layer);
     if (covered && y1 > covered.y0 - HALF_NAME_PX && y0 < covered.y1 + HALF_NAME_PX) return null;
     return html`<text
-      class=${`map-layer ${marked.includes(layer) ? "is-marked" : ""}`} x=${geometry.residual.x0 - 7}
+      class=${`map-layer small ${marked.includes(layer) ? "is-marked" : ""}`} x=${geometry.residual.x0 - 7}
       y=${(y0 + y1) / 2 + 4}
     >L${layer}</text>`;
   });
@@ -110,7 +110,7 @@ function HeadNames({ geometry, selected, hovered }) {
       const { x0, x1 } = stripOf(geometry, head);
       const marked = head === selected || head === hovered;
       return html`<text
-        class=${`map-head ${marked ? "is-marked" : ""}`} x=${(x0 + x1) / 2} y=${geometry.bottom + 14}
+        class=${`map-head small ${marked ? "is-marked" : ""}`} x=${(x0 + x1) / 2} y=${geometry.bottom + 14}
       >${geometry.headPitch > 20 ? `h${head}` : head}</text>`;
     });
 }
@@ -133,7 +133,7 @@ function ColumnNames({ group, geometry, run, view, marked }) {
     const fits = x + whole.length * CHARACTER_REACH_PX <= geometry.width;
     const label = fits || !named ? whole : tokenLabel(run.tokens[position], 8);
     return html`<text
-      class=${`map-token ${kind} ${marked.includes(position) ? "is-marked" : ""}`}
+      class=${`map-token small mono ${kind} ${marked.includes(position) ? "is-marked" : ""}`}
       transform=${`translate(${x} ${y}) rotate(${fits ? TILT_DEGREES : 90})`}
     >${label}</text>`;
   });

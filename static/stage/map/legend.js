@@ -11,18 +11,18 @@ import { gradient } from "../../shared/draw/theme.js";
 export function MapLegend({ geometry, ranges, theme, reused }) {
   const { x0, x1 } = geometry.attention;
   const place = geometry.compact ? "" : `left:${x0}px;top:${geometry.bottom + 24}px;width:${x1 - x0 + 24}px`;
-  return html`<div class=${`map-legend ${geometry.compact ? "is-below" : ""}`} style=${place}>
-    <span class="swatch swatch-cached">cached or input</span>
-    <span class="swatch swatch-hollow">not kept</span>
-    <span class="swatch swatch-computed">computed now</span>
+  return html`<div class=${`map-legend untouched muted small ${geometry.compact ? "is-below" : ""}`} style=${place}>
+    <span><i class="swatch is-cached"></i>cached or input</span>
+    <span><i class="swatch is-hollow"></i>not kept</span>
+    <span><i class="swatch is-computed"></i>computed now</span>
     ${
       reused > 0
-        ? html`<span class="swatch swatch-read">from an earlier run</span>`
-        : html`<span class="swatch swatch-weights">model weights</span>`
+        ? html`<span><i class="swatch is-hollow is-cached"></i>from an earlier run</span>`
+        : html`<span><i class="swatch is-weights"></i>model weights</span>`
     }
-    <div class="legend-scales">
+    <div class="legend-scales anchor whole">
       <span class="scale"><i style=${`background:${gradient(theme.attentionNow.css)}`}></i>weight 0 → 1 (√)</span>
-      <div class="legend-more" role="presentation">
+      <div class="legend-more popover nowrap" role="presentation">
         <p>Lengths of vectors, on logarithmic scales</p>
         <${Norm} name="column" range=${ranges?.residual} colours=${theme.computedCell.css} />
         <${Norm} name="k" range=${ranges?.k} colours=${theme.cachedK.css} />

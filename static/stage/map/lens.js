@@ -70,7 +70,7 @@ export function Lens({ run, step, lens, legs, view, geometry, shades, range, the
   const width = card.x1 - card.x0;
   return html`<${Above} lens=${lens} geometry=${geometry} />
     <div
-      class="map-lens" role="img" aria-label=${sentence(run, view, lens)}
+      class="map-lens untouched" role="img" aria-label=${sentence(run, view, lens)}
       style=${`left:${card.x0}px;top:${top}px;width:${width}px;height:${bottom - top}px`}
     >
       <div class="map-lens-inside" style=${`top:${card.y0 - top}px;height:${card.y1 - card.y0}px`}>
@@ -96,7 +96,7 @@ function Above({ lens, geometry }) {
   const which = first === last ? `layer ${last}` : `layers ${first} to ${last}`;
   const [from, to] = [attention.x0 - ABOVE_BESIDE_PX, attention.x1 + ABOVE_BESIDE_PX].map(Math.round);
   const middle = Math.round((top + lens.card.y0) / 2);
-  return html`<p class="map-lens-above" style=${`left:${from}px;width:${to - from}px;top:${middle - 9}px`}>
+  return html`<p class="map-lens-above centred untouched muted small nowrap" style=${`left:${from}px;width:${to - from}px;top:${middle - 9}px`}>
     <span>${compact ? "not computed yet" : `${which}: not computed yet`}</span>
   </p>`;
 }
@@ -108,7 +108,7 @@ function Words({ run, step, lens, view, geometry, most, reader }) {
   const gutter = (geometry.residual.x0 - left) / 2;
   const middle = (inside.y0 + inside.y1) / 2 - top;
   const ms = run.steps[step].data.ms.layers?.[lens.layer];
-  return html`<svg class="map-labels lens-words" width=${card.x1 - left} height=${card.y1 - top} aria-hidden="true">
+  return html`<svg class="map-labels over untouched lens-words" width=${card.x1 - left} height=${card.y1 - top} aria-hidden="true">
     ${
       compact
         ? html`<text class="lens-layer is-compact" x=${gutter} y=${middle + 5}>L${lens.layer}</text>`
@@ -124,10 +124,10 @@ function Words({ run, step, lens, view, geometry, most, reader }) {
       tick - column.x1 >= MLP_PX &&
       html`<text class="lens-muted" x=${column.x1 - left + 5} y=${mlp - top + 4}>MLP</text>`
     }
-    <text class="lens-asks" x=${tick - left + 5} y=${inside.y1 - top - 1}>${compact ? "Q" : "Q asks"}</text>
-    <text class="lens-asks" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact || shelf.x0 - dots.x < BOTH_PX ? "weights" : "attention weights"}</text>
+    <text class="lens-asks strong" x=${tick - left + 5} y=${inside.y1 - top - 1}>${compact ? "Q" : "Q asks"}</text>
+    <text class="lens-asks strong" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact || shelf.x0 - dots.x < BOTH_PX ? "weights" : "attention weights"}</text>
     <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${whichThreads(run, { view, most, reader, compact })}</text>
-    <text class=${view.firstQuery === 0 ? "lens-asks" : "lens-kept"} x=${shelf.x0 - left} y=${title}>
+    <text class=${view.firstQuery === 0 ? "lens-asks strong" : "lens-kept strong"} x=${shelf.x0 - left} y=${title}>
       K and V${compact ? "" : ` of ${counted(view.positions, "token")}`}
     </text>
     <${LaneNames} lens=${lens} view=${view} />

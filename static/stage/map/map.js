@@ -28,7 +28,7 @@ export function ModelMap({ state, dispatch }) {
   const begun = Boolean(run?.steps.length);
   const ranges = useRanges(run, begun);
   return html`<section class="map" aria-label="Model map">
-    <div class="map-box" ref=${ref}>
+    <div class="map-box scrolls anchor grow" ref=${ref}>
       ${
         run?.shows && size
           ? html`<${Grid}
@@ -36,7 +36,7 @@ export function ModelMap({ state, dispatch }) {
       />`
           : html`<${Empty} phase=${state.phase} />`
       }
-      ${run?.awaited && html`<div class="empty is-over-map"><${Prefilling} run=${run} /></div>`}
+      ${run?.awaited && html`<div class="empty box muted centred is-over-map"><${Prefilling} run=${run} /></div>`}
     </div>
   </section>`;
 }
@@ -57,7 +57,7 @@ function Empty({ phase }) {
     phase === "loading"
       ? "The model is loading."
       : "Run a prompt: every layer, every head and every cached key and value appears here.";
-  return html`<p class="empty">${text}</p>`;
+  return html`<p class="empty muted centred">${text}</p>`;
 }
 
 /** What is selected where there is nothing to select yet. */
@@ -159,7 +159,7 @@ function Grid({ state, dispatch, size, ranges }) {
     if (pointed && !samePlace(pointed.place, hover)) dispatch({ type: "hover", hover: pointed.place });
   });
   return html`<div
-      class="map-grid"
+      class="map-grid fill anchor"
       id="map-grid"
       role="application"
       tabindex="0"

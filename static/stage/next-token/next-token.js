@@ -23,7 +23,7 @@ export function NextToken({ state, dispatch, controller, layersToGo }) {
   const after = run.tokens[run.lastQueryOfStep(step)];
   const title = html`${NAME} after ${quoted(after)} <small>step ${step}</small>`;
   return html`<${Card} ...${opens} dispatch=${dispatch} title=${title} origin="computed" number=${number} says=${says}>
-    <ol class="candidates">${rows}</ol>
+    <ol class="candidates stack tight">${rows}</ol>
   <//>`;
 }
 
@@ -36,7 +36,7 @@ export function LayersToGo({ state: { run, reveal } }) {
 }
 
 function Places() {
-  return html`<ol class="candidates" aria-hidden="true">${Array.from({ length: SHOWN }, (_, rank) => html`<li key=${rank} class="is-place"></li>`)}</ol>`;
+  return html`<ol class="candidates stack tight" aria-hidden="true">${Array.from({ length: SHOWN }, (_, rank) => html`<li key=${rank} class="is-place"></li>`)}</ol>`;
 }
 
 /** The candidates of the step in sight, the chosen one's share, and how it came to be chosen. */
@@ -79,7 +79,7 @@ function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }
   const share = cut ? result.scaled[rank] : result.final[rank];
   const starting = branching?.id === token.id;
   const content = html`<${Token} token=${token} limit=${12} />
-    <span class="candidate-bar"><i style=${`width:${(100 * share).toFixed(1)}%`}></i>${
+    <span class="track anchor"><i style=${`width:${(100 * share).toFixed(1)}%`}></i>${
       starting ? html`<em>starting a branch…</em>` : cut && html`<em>cut by ${cut}, was</em>`
     }</span>
     <b>${percent(share)}</b>`;
@@ -87,9 +87,9 @@ function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }
   return html`<li class=${`${chosen ? "is-chosen" : ""} ${cut ? "is-cut" : ""}`}>
     ${
       refusal
-        ? html`<span class="candidate" title=${`${about}. ${refusal}`}>${content}</span>`
+        ? html`<span class="candidate fill" title=${`${about}. ${refusal}`}>${content}</span>`
         : html`<button
-            type="button" class="candidate" aria-disabled=${Boolean(branching)} onClick=${onBranch}
+            type="button" class="candidate fill" aria-disabled=${Boolean(branching)} onClick=${onBranch}
             title=${`${about}. Branch: go on with this token instead`}
           >
             <span class="visually-hidden">Branch with</span>${content}

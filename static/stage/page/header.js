@@ -18,7 +18,7 @@ const TOUR = "tour";
 
 export function Header({ state, dispatch, controller, client }) {
   return html`
-    <header class="header">
+    <header class="header line">
       <h1 class="wordmark">KV<span>Scope</span></h1>
       ${
         state.run?.saved
@@ -27,16 +27,16 @@ export function Header({ state, dispatch, controller, client }) {
           : html`<${Places} here="stage" alone=${state.file} run=${state.run?.id}>
                 ${state.run && html`<button type="button" onClick=${() => toIntro(dispatch)}>Tour</button>`}
               <//>
-              <div class="openers">
+              <div class="openers line wide">
                 <${Recorded} state=${state} dispatch=${dispatch} controller=${controller} />
                 ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
               </div>`
       }
-      <div class="header-end">
+      <div class="header-end line push">
         ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
         <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
         <button
-          class="icon-button present-button"
+          class="icon-button muted still present-button"
           type="button"
           aria-label="Large type"
           title="Large type, for a projector"
@@ -46,7 +46,7 @@ export function Header({ state, dispatch, controller, client }) {
           <${Icon} name="present" />
         </button>
         <button
-          class="icon-button" type="button" aria-label="Help" title="Keys and glossary"
+          class="icon-button muted still" type="button" aria-label="Help" title="Keys and glossary"
           onClick=${() => openHelp(dispatch)}
         >?</button>
       </div>
@@ -64,11 +64,11 @@ function toIntro(dispatch) {
 function Saved({ saved, moment, alone, client }) {
   const { id, title, shipped } = saved;
   return html`
-    <div class="saved" role="group" aria-label="Shared run">
-      <h2 title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
+    <div class="saved line on-line" role="group" aria-label="Shared run">
+      <h2 class="cut" title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
       ${
         alone &&
-        html`<${EmbedButton} class="saved-embed" id=${id} title=${title} moment=${moment} />
+        html`<${EmbedButton} class="button" id=${id} title=${title} moment=${moment} />
           <${SaveFileButton} id=${id} client=${client} />
           ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`
       }
@@ -85,7 +85,7 @@ function Recorded({ state, dispatch, controller }) {
     else controller.visit(target.value);
   };
   return html`
-    <label class="recorded">
+    <label class="recorded line muted nowrap">
       <span>Recorded runs</span>
       <${Icon} name="list" />
       <select onChange=${onChange} value=${shown ? state.run.id : ""}>

@@ -21,7 +21,7 @@ export function Messages({ state, dispatch, client }) {
 
 function ModelFailed({ message }) {
   return html`
-    <p class="message" data-tone="bad" role="alert">
+    <p class="message line on-line" data-tone="bad" role="alert">
       <strong>The model could not be loaded.</strong> <span>${message} Recorded runs still play.</span>
     </p>
   `;
@@ -29,9 +29,9 @@ function ModelFailed({ message }) {
 
 function Held({ onCancel }) {
   return html`
-    <p class="message" role="status">
+    <p class="message line on-line" role="status">
       <span>Your prompt will start as soon as the model is ready.</span>
-      <button type="button" onClick=${onCancel}>Cancel</button>
+      <button class="button push" type="button" onClick=${onCancel}>Cancel</button>
     </p>
   `;
 }
@@ -41,16 +41,16 @@ function InLine({ waits, onCancel }) {
   const when = estimate_s === null ? "" : ` It begins in about ${counted(estimate_s, "second")} (estimated).`;
   const where = place === 1 ? "is next in line" : `stands in line, at place ${place}`;
   return html`
-    <p class="message" role="status" id="in-line">
+    <p class="message line on-line" role="status" id="in-line">
       <span>The server is busy: your run ${where}.${when}</span>
-      <button type="button" onClick=${onCancel}>Cancel</button>
+      <button class="button push" type="button" onClick=${onCancel}>Cancel</button>
     </p>
   `;
 }
 
 function Lost() {
   return html`
-    <p class="message" role="status">
+    <p class="message line on-line" role="status">
       <span>The connection is lost; trying again. Whatever the run adds meanwhile will be fetched.</span>
     </p>
   `;
@@ -62,12 +62,12 @@ function ProblemMessage({ problem, onDismiss }) {
     limit === null || limit === undefined ? "" : `limit ${Array.isArray(limit) ? limit.join(" to ") : limit}`;
   const named = [field, bound].filter(Boolean).join(", ");
   return html`
-    <p class="message" data-tone="bad" role="alert" id="problem">
+    <p class="message line on-line" data-tone="bad" role="alert" id="problem">
       <strong>${title}.</strong>
       <span>
         ${detail}${named && ` (${named})`}${retryAfter ? ` Try again in ${retryAfter} s.` : ""}
       </span>
-      <button type="button" onClick=${onDismiss}>Dismiss</button>
+      <button class="button push" type="button" onClick=${onDismiss}>Dismiss</button>
     </p>
   `;
 }

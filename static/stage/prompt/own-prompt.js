@@ -20,7 +20,7 @@ function Sheet({ state, dispatch, controller, client }) {
     dispatch({ type: "ask", asking: false });
     document.getElementById("ask")?.focus();
   };
-  return html`<div class="own-prompt">
+  return html`<div class="own-prompt anchor">
     <${PromptForm} state=${state} dispatch=${dispatch} controller=${controller} client=${client} onClose=${state.run && close}>
       <${Settings} state=${state} dispatch=${dispatch} />
     <//>
@@ -59,8 +59,8 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
     <${Fetched} of=${AS_TYPED} state=${state} client=${client} />
     ${children}
     <div class="own-prompt-actions">
-      <button class="run-button" type="submit"><${Icon} name="play" />${held || opening ? "Waiting…" : "Run"}</button>
-      ${onClose && html`<button class="other-button" type="button" onClick=${onClose}>Cancel</button>`}
+      <button class="run-button strong nowrap still" type="submit"><${Icon} name="play" />${held || opening ? "Waiting…" : "Run"}</button>
+      ${onClose && html`<button class="button is-large strong nowrap still" type="button" onClick=${onClose}>Cancel</button>`}
     </div>
   </form>`;
 }
@@ -76,8 +76,8 @@ export function Settings({ state, dispatch }) {
       ? dispatch({ type: "settings", patch: { maxNewTokens: value } })
       : onSampling({ [name]: value, ...(drawn && { strategy: "sample" }) });
   return html`
-    <div class="settings">
-      <label>
+    <div class="settings row wide">
+      <label class="line muted nowrap">
         <input
           type="checkbox"
           checked=${state.chat}
@@ -85,7 +85,7 @@ export function Settings({ state, dispatch }) {
         />
         <${Term} id="chat-template" stop=${false}>chat<//>
       </label>
-      <label title="Tokens that an earlier run of yours began with are read from its KV cache, and only the rest is computed">
+      <label class="line muted nowrap" title="Tokens that an earlier run of yours began with are read from its KV cache, and only the rest is computed">
         <input
           type="checkbox"
           checked=${state.reuse}
@@ -93,7 +93,7 @@ export function Settings({ state, dispatch }) {
         />
         reuse the cache
       </label>
-      <label>
+      <label class="line muted nowrap">
         <${Term} id="greedy" stop=${false}>choose<//>
         <select value=${sampling.strategy} onChange=${(event) => onSampling({ strategy: event.target.value })}>
           <option value="greedy">greedy</option>
@@ -137,7 +137,7 @@ function NumberSetting({ label, term, title, min, max, step, width, value, idle,
     else setTyped(null);
   };
   return html`
-    <label class=${idle ? "is-idle" : ""} title=${title}>
+    <label class=${`line muted nowrap ${idle ? "is-idle" : ""}`} title=${title}>
       ${term ? html`<${Term} id=${term} stop=${false}>${label}<//>` : label}
       <input
         type="number"

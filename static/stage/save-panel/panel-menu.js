@@ -46,12 +46,12 @@ export function PanelMenu({ panel, file, table }) {
 
   return html`<div class="panel-menu" ref=${root} onKeyDown=${onKeyDown}>
     <button
-      type="button" class="icon-button" aria-label=${`Save ${panel}`} title=${`Save ${panel} as a picture or a table`}
+      type="button" class="icon-button muted still" aria-label=${`Save ${panel}`} title=${`Save ${panel} as a picture or a table`}
       aria-expanded=${open} aria-controls=${open ? id : undefined} onClick=${toggle}
     ><${Icon} name="save" /></button>
     ${
       open &&
-      html`<div class="panel-menu-list" id=${id} role="group" aria-label=${`Save ${panel} as`}>
+      html`<div class="panel-menu-list popover" id=${id} role="group" aria-label=${`Save ${panel} as`}>
         ${actions.map(
           (action) => html`<button
           key=${action.text} type="button" disabled=${said === WAITING} onClick=${() => onChoose(action)}

@@ -58,7 +58,7 @@ function StepBars({ run, step, dispatch }) {
     if (bar !== null) dispatch({ type: "seek", step: bar });
   };
   const label = `Time of ${counted(count, "step")}, the first is prefill`;
-  return html`<div class="step-bars" role="img" aria-label=${label} title=${label} ref=${ref} onClick=${onClick}>
+  return html`<div class="step-bars anchor" role="img" aria-label=${label} title=${label} ref=${ref} onClick=${onClick}>
     ${size && html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`}
   </div>`;
 }

@@ -40,7 +40,7 @@ export function Answer({ state, dispatch, split }) {
     const at = window.getSelection()?.isCollapsed ? target.closest("[data-step]")?.dataset.step : undefined;
     if (at !== undefined) dispatch({ type: "seek", step: Number(at) });
   };
-  return html`<div class="answer-frame">
+  return html`<div class="anchor">
     <div
       class=${`answer${split ? " is-split" : ""}${whole ? " is-whole" : ""}`} data-type=${typeOf(run)} dir="auto" tabindex="0" ref=${text}
       role="group" aria-label="Prompt and answer" onClick=${onClick}
@@ -55,7 +55,7 @@ export function Answer({ state, dispatch, split }) {
         onClick=${() => setWhole(!whole)}
       >${whole ? "▴" : "▾"}</button>`
     }
-    ${split && html`<p class="answer-key">${KEY.map(([sign, meaning], i) => html`${i > 0 && " · "}<b>${sign}</b> ${meaning}`)}</p>`}
+    ${split && html`<p class="answer-key muted small">${KEY.map(([sign, meaning], i) => html`${i > 0 && " · "}<b>${sign}</b> ${meaning}`)}</p>`}
   </div>`;
 }
 
@@ -88,7 +88,7 @@ function Prompt({ run, split, isNow, isSwept }) {
   const rows = run.awaited ? `${integer(run.partialRows)} of ${integer(run.prefillRows)} rows computed` : null;
   return html`<span
     class=${`prompt${isNow ? " is-now" : ""}${isSwept ? " is-swept" : ""}`} role="group" aria-label=${`Prompt, ${counted(run.promptLength, "token")}`} title=${rows}
-    >${parts}${template && html`${" "}<small class="answer-aside">with the chat template ${counted(run.promptLength, "token")}</small>${" "}`}</span
+    >${parts}${template && html`${" "}<small class="badge answer-aside nowrap">with the chat template ${counted(run.promptLength, "token")}</small>${" "}`}</span
   >`;
 }
 
@@ -122,7 +122,7 @@ function Words({ state, split }) {
         time=${split ? timeOf(steps, index, known) : null}
       />`;
     })}</span
-  >${goesOn && html`<i class="caret" aria-hidden="true"></i>`}${!goesOn && html`${" "}<small class="answer-aside ending">${ending(run.close)}</small>`}`;
+  >${goesOn && html`<i class="caret" aria-hidden="true"></i>`}${!goesOn && html`${" "}<small class="badge answer-aside nowrap ending">${ending(run.close)}</small>`}`;
 }
 
 function Word({ text, kind, split, step, forced, noted, about, time }) {

@@ -15,7 +15,7 @@ export function Branches({ state, client, controller }) {
   const family = useFamily(client, run);
   const rows = useMemo(() => (family ? branchRows(family, run.promptLength) : []), [family, run]);
   if (!run?.open || (rows.length < 2 && !run.open.parent && !branching)) return null;
-  return html`<section class="branches" aria-label="Branches">
+  return html`<section class="branches whole" aria-label="Branches">
     <p class="branches-words" role="status">${branching ? starting(branching) : html`<${Words} run=${run} count=${rows.length} />`}</p>
     ${rows.length > 0 && html`<${Tree} rows=${rows} run=${run} controller=${controller} />`}
   </section>`;
@@ -50,7 +50,7 @@ function sharingSentence({ shared, elsewhere, blocks, positions, whole, blockSiz
 
 function Tree({ rows, run, controller }) {
   const end = Math.max(...rows.map(({ to }) => to), 1);
-  return html`<ol class="tree">
+  return html`<ol class="tree scrolls anchor">
     ${rows.map((row) => html`<${Row} key=${row.id} row=${row} rows=${rows} run=${run} end=${end} controller=${controller} />`)}
   </ol>`;
 }
@@ -72,10 +72,10 @@ function Row({ row, rows, run, end, controller }) {
   ].join(";");
   return html`<li>
     <button type="button" aria-current=${current ? "true" : undefined} onClick=${visit} title=${wordsOf(row, current)}>
-      <span class="tree-name" style=${`--depth:${row.depth}`}>
+      <span class="tree-name cut small" style=${`--depth:${row.depth}`}>
         ${row.token ? html`<${Token} token=${row.token} limit=${14} />` : "first run"}
       </span>
-      <span class="tree-line" style=${style}>
+      <span class="tree-line anchor" style=${style}>
         ${row.parentRow !== null && html`<i class="tree-elbow"></i>`}<i class="tree-bar"></i>
       </span>
       <span class="visually-hidden">${wordsOf(row, current)}</span>

@@ -20,16 +20,16 @@ export function Notes({ state, dispatch }) {
     dispatch({ type: "seek", step: note.step });
     dispatch({ type: "select", selection: sightOf(note, run.saved.open, selection.view) });
   };
-  return html`<section class="notes" aria-label="Notes">
+  return html`<section class="notes whole" aria-label="Notes">
     <${Arrow} name="Previous note" to=${before} show=${show}>◂<//>
-    <ul class="notes-text" aria-live="polite" tabindex=${here.length ? "0" : undefined} aria-label="Notes on this step">
+    <ul class="notes-text stack tight" aria-live="polite" tabindex=${here.length ? "0" : undefined} aria-label="Notes on this step">
       ${
         here.length
           ? here.map(
               (note, index) =>
                 html`<${Note} key=${`${step}/${index}`} note=${note} count=${note === read && count} onShow=${show(note)} />`,
             )
-          : html`<li class="notes-none">${elsewhere(notes.length, steps)}</li>`
+          : html`<li class="notes-none muted">${elsewhere(notes.length, steps)}</li>`
       }
     </ul>
     <${Arrow} name="Next note" to=${after} show=${show}>▸<//>
@@ -48,7 +48,7 @@ function elsewhere(count, steps) {
 
 function Arrow({ name, to, show, children }) {
   return html`<button
-    type="button" aria-label=${name} title=${to === undefined ? `No ${name.toLowerCase()}` : `${name}: ${placeOf(to)}`}
+    class="icon-button muted still" type="button" aria-label=${name} title=${to === undefined ? `No ${name.toLowerCase()}` : `${name}: ${placeOf(to)}`}
     aria-disabled=${to === undefined} onClick=${to === undefined ? null : show(to)}
   >${children}</button>`;
 }
@@ -61,11 +61,11 @@ function Note({ note, count, onShow }) {
     ${
       words
         ? html`<button
-            type="button" class="note-place" aria-pressed=${Boolean(count)} title="Show it" onClick=${onShow}
+            type="button" class="button small" aria-pressed=${Boolean(count)} title="Show it" onClick=${onShow}
           >${words}</button>`
-        : html`<span class="note-place">step ${note.step}</span>`
+        : html`<span class="muted small">step ${note.step}</span>`
     }
-    <bdi class="note-text" dir="auto">${text}</bdi>
+    <bdi class="note-text breaks" dir="auto">${text}</bdi>
     ${count && html`<small class="note-count">${count}</small>`}
   </li>`;
 }

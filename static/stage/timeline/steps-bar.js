@@ -36,14 +36,14 @@ export function StepsBar({ state, dispatch }) {
     const to = Math.min(stepAt(geometry, pointInside(event).x), last);
     if (to !== step || event.type === "pointerdown") seek(to);
   };
-  return html`<div class="steps-bar" ref=${ref} onPointerDown=${onPointer} onPointerMove=${onPointer}>
+  return html`<div class="steps-bar anchor" ref=${ref} onPointerDown=${onPointer} onPointerMove=${onPointer}>
       <input
         type="range" aria-label="Step" aria-valuetext=${`Step ${step} of ${last}`} min="0" max=${last} step="1" value=${step}
         onInput=${({ target }) => seek(target.valueAsNumber)}
       />
       ${width > 0 && html`<${Surface} width=${width} height=${HEIGHT_PX} ratio=${ratio} draw=${draw} />`}
     </div>
-    <output class="steps-place" aria-label="Step and layer" aria-live=${state.layerStop ? "polite" : "off"}>${placeOf(state)}</output>`;
+    <output class="steps-place strong nowrap still" aria-label="Step and layer" aria-live=${state.layerStop ? "polite" : "off"}>${placeOf(state)}</output>`;
 }
 
 /** Of the layers of the step in sight; while the first is awaited, of the prompt's rows. */

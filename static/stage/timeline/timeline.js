@@ -28,7 +28,7 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
       ${controls && html`<${AnswerActions} state=${state} dispatch=${dispatch} client=${client} split=${split} onSplit=${() => setSplit(!split)} />`}
       ${
         controls &&
-        html`<div class="play-row">
+        html`<div class="play-row whole line wide">
         <${Transport} state=${state} controller=${controller} />
         ${stepsBar}
         <${LayerWalk} dispatch=${dispatch} />
@@ -45,16 +45,16 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
 
 function AnswerActions({ state, dispatch, client, split, onSplit }) {
   const { run, embed, file, sandboxed } = state;
-  return html`<div class="answer-actions">
+  return html`<div class="answer-actions row">
     <button
-      class="other-button is-quiet" type="button" disabled=${!run?.open} aria-pressed=${split} title="Token by token, with times" onClick=${onSplit}
+      class="button is-large strong nowrap still is-quiet" type="button" disabled=${!run?.open} aria-pressed=${split} title="Token by token, with times" onClick=${onSplit}
     >Tokens</button>
     ${canAsk(state) && html`<${DeleteRun} state=${state} client=${client} />`}
     ${
       !embed &&
       !file &&
       html`<button
-        class="other-button" id="ask" type="button" disabled=${sandboxed} title=${sandboxed ? SANDBOXED : "A prompt of your own, and all settings"}
+        class="button is-large strong nowrap still" id="ask" type="button" disabled=${sandboxed} title=${sandboxed ? SANDBOXED : "A prompt of your own, and all settings"}
         onClick=${() => dispatch({ type: "ask", asking: true })}
       >Try your own</button>`
     }
@@ -81,7 +81,7 @@ function Narration({ seen, heard }) {
     return () => clearTimeout(timer);
   }, [heard]);
   return html`
-    <p class="narration" aria-hidden="true" title=${seen}>${seen}</p>
+    <p class="narration whole cut" aria-hidden="true" title=${seen}>${seen}</p>
     <p class="visually-hidden" aria-live="polite">${said}</p>
   `;
 }
@@ -90,9 +90,9 @@ function Narration({ seen, heard }) {
 function Pace({ state }) {
   const { run, step, speed, following } = state;
   // Its line is there from the start, or all below it would move when the run comes.
-  if (!run?.open) return html`<div class="pace">${"\u00a0"}</div>`;
+  if (!run?.open) return html`<div class="pace muted nowrap">${"\u00a0"}</div>`;
   const settings = settingsOfRun(run.open);
-  return html`<div class="pace">
+  return html`<div class="pace muted nowrap">
     <span>${settings}</span>
     <span class="slowdown" title=${SLOWED}>${following ? "live" : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed), lensMs(state, step) > 0) : ""}</span>
   </div>`;

@@ -8,7 +8,7 @@ const SPEED_LABELS = { 0.25: "¼×", 0.5: "½×" };
 
 export function Transport({ state, controller }) {
   return html`
-    <div class="transport" role="group" aria-label="Playback">
+    <div class="transport line tight still" role="group" aria-label="Playback">
       <${Button} name="Previous step" icon="previous" onClick=${controller.previous} />
       ${
         state.playing
@@ -22,7 +22,7 @@ export function Transport({ state, controller }) {
 
 export function LayerWalk({ dispatch }) {
   const walk = (change) => () => dispatch({ type: "walk", change });
-  return html`<span class="layer-walk" role="group" aria-label="Layer by layer">
+  return html`<span class="layer-walk line tight still" role="group" aria-label="Layer by layer">
     <${Button} name="Previous layer" icon="layerDown" keys="," onClick=${walk(-1)} />
     <${Button} name="Next layer" icon="layerUp" keys="." onClick=${walk(1)} />
   </span>`;
@@ -32,17 +32,17 @@ export function LayerWalk({ dispatch }) {
 export function Live({ state, controller }) {
   const { run, following } = state;
   if (!run?.grows) return null;
-  return html`<span class="live" role="group" aria-label="This run">
-    <button class="other-button is-quiet" type="button" aria-pressed=${following} onClick=${controller.follow} title="Stay at the newest step">
+  return html`<span class="live line" role="group" aria-label="This run">
+    <button class="button is-large strong nowrap still is-quiet" type="button" aria-pressed=${following} onClick=${controller.follow} title="Stay at the newest step">
       Live
     </button>
-    <button class="other-button is-quiet" type="button" onClick=${controller.stop} title="Generate no further">Stop</button>
+    <button class="button is-large strong nowrap still is-quiet" type="button" onClick=${controller.stop} title="Generate no further">Stop</button>
   </span>`;
 }
 
 export function Speed({ state, dispatch }) {
   return html`<select
-    class="speed" aria-label="Speed" value=${String(state.speed)}
+    class="speed muted still" aria-label="Speed" value=${String(state.speed)}
     onChange=${(event) => dispatch({ type: "speed", speed: Number(event.target.value) })}
   >
     ${SPEEDS.map((value) => html`<option key=${value} value=${String(value)}>${SPEED_LABELS[value] ?? `${value}×`}</option>`)}

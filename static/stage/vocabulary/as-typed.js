@@ -27,12 +27,12 @@ export function AsTyped({ state, client }) {
   const last = useRef(null);
   if (values || !asks) last.current = values && { ...values, chat };
   const cut = last.current;
-  return html`<section class="as-typed" aria-label="The prompt as tokens">
+  return html`<section class="as-typed stack" aria-label="The prompt as tokens">
     <p role="status">${asks ? (problem?.message ?? (cut ? cutWords(cut) : "Cutting it into tokens…")) : waitingWords(length, mostOf(limits, "run", "prompt"))}</p>
     ${
       cut?.count > 0 &&
       html`<div
-        class=${`as-typed-tokens${values ? "" : " is-old"}`} role="group" tabindex="0"
+        class=${`as-typed-tokens row${values ? "" : " is-old"}`} role="group" tabindex="0"
         aria-label="Tokens and ids; the arrow keys go through them, Enter opens one" onKeyDown=${walkButtons}
       >
         ${cut.tokens.map(

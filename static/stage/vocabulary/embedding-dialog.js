@@ -40,11 +40,11 @@ export function EmbeddingDialog({ token, state, client, onClose }) {
   }, [path]);
   // The keys of what lies behind are not meant.
   const onKeyDown = (event) => event.stopPropagation();
-  return html`<dialog class="share embedding" aria-labelledby="embedding-title" ref=${dialog} onClose=${onClose} onKeyDown=${onKeyDown}>
-    <div class="share-head">
+  return html`<dialog class="share popover embedding" aria-labelledby="embedding-title" ref=${dialog} onClose=${onClose} onKeyDown=${onKeyDown}>
+    <div class="share-head line between">
       <h2 id="embedding-title" tabindex="-1" ref=${title}><${Token} token=${shown} limit=${LABEL_CHARS} /> <small>token ${integer(shown.id)}</small></h2>
-      ${before && html`<button type="button" onClick=${() => setPath(path.slice(0, -1))}>Back to <${Token} token=${before} /></button>`}
-      <button type="button" onClick=${() => dialog.current.close()}>Close</button>
+      ${before && html`<button class="button" type="button" onClick=${() => setPath(path.slice(0, -1))}>Back to <${Token} token=${before} /></button>`}
+      <button class="button" type="button" onClick=${() => dialog.current.close()}>Close</button>
     </div>
     ${
       last.current && (values || status === "loading")

@@ -13,7 +13,7 @@ const BAR_PX = 90;
 /** @param {{found: Object, onOpen: (token: Object) => void}} props `found`: what `GET /api/embedding` gives */
 export function Embedding({ found, onOpen }) {
   const { row, length, nearest, vocab, tied } = found;
-  return html`<div class="embedding-body">
+  return html`<div class="stack">
     <p>Its row in the embedding table [${integer(vocab)} × ${integer(row.length)}], learned in training: all that the model has of it before
       it reads the text around it, and the same in every text. ${
         tied

@@ -38,7 +38,7 @@ export function RowPicture({ row }) {
     <div
       ref=${ref} style=${`height:${height}px`} role="img" aria-label=${`${said}, a cell each`}
       onPointerMove=${onPointerMove} onPointerLeave=${() => setAt(null)}
-    >${width > 0 && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}</div>
+    >${width > 0 && html`<${Surface} class="" width=${width} height=${height} ratio=${ratio} draw=${draw} />`}</div>
     <figcaption>${said}: rose below zero, olive above.${at !== null && html` <b class="number">Number ${at}: ${significant(row[at])}</b>`}</figcaption>
   </figure>`;
 }

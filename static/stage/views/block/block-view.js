@@ -80,7 +80,7 @@ function Note({ status, stored }) {
 
 function Sentence({ scene }) {
   const { strong, text, cached, computed, delta } = sentence(scene);
-  return html`<p class="block-sentence">
+  return html`<p class="block-sentence box">
     <b>${strong}</b> ${text} <b class="word-cached">${cached}</b>, <b class="word-computed">${computed}</b>. ${delta}${" "}
     <${Badge} origin="computed" />
   </p>`;

@@ -10,19 +10,19 @@ export function BlockControls({ run, scene, newest, locked, dispatch }) {
   const { layer, query, step, prefill, rows } = scene;
   const select = (selection) => dispatch({ type: "select", selection });
   const layerButton = (to, name, content) =>
-    html`<button
+    html`<button class="button small"
       type="button" disabled=${to < 0 || to >= run.layers} aria-label=${name} onClick=${() => select({ layer: to })}
     >${content}</button>`;
   const options = useOptions(run, newest + 1);
-  return html`<div class="block-controls">
+  return html`<div class="row">
     <h2>Layer ${layer} <small>of ${run.layers}, opened for <${Token} token=${run.tokens[query]} /></small></h2>
-    <span class="block-layers" role="group" aria-label="Layer">
+    <span class="block-layers line" role="group" aria-label="Layer">
       ${layerButton(layer - 1, "Open the layer below", `◀ ${layer > 0 ? `L${layer - 1}` : ""}`)}
       ${layerButton(layer + 1, "Open the layer above", `${layer + 1 < run.layers ? `L${layer + 1}` : ""} ▶`)}
     </span>
-    <span class="block-row">
+    <span class="block-row row muted push">
       step ${step}, ${prefill ? `prefill: ${counted(rows, "row")} ${passesInWords(run)}` : "decode: one row"}
-      <label>
+      <label class="line">
         row
         <select
           aria-label="Row" value=${locked ? String(query) : ""}

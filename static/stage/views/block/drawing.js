@@ -26,7 +26,7 @@ const FOLDED_FROM_PX = 740;
 
 export function BlockDrawing(props) {
   const [ref, size] = useSize();
-  return html`<div class="block-room">
+  return html`<div class="block-room still anchor">
     <div class="block-probe" ref=${ref}></div>
     ${size && html`<${Drawing} ...${props} size=${size} />`}
   </div>`;
@@ -113,7 +113,7 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, 
   const beside = pointer ?? (pointed && placeUnder(geometry, pointed));
 
   return html`<div
-      class="block-drawing" style=${`width:${geometry.width}px;height:${geometry.height}px`}
+      class="block-drawing anchor" style=${`width:${geometry.width}px;height:${geometry.height}px`}
       onPointerDown=${onPointerMove} onPointerMove=${onPointerMove} onPointerLeave=${onPointerLeave} onClick=${onClick}
     >
       ${under}
@@ -121,7 +121,7 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, 
       ${over}
       <${BlockMarks} geometry=${geometry} scene=${scene} pointed=${pointed} hover=${hover} />
       <div
-        class="block-cursor" role="application" tabindex="0" aria-roledescription="values of the layer"
+        class="block-cursor untouched" role="application" tabindex="0" aria-roledescription="values of the layer"
         aria-label="Arrow keys walk over the values, Page Up and Page Down over the vectors, Enter opens one"
         aria-describedby="block-value"
         onKeyDown=${onKeyDown} onFocus=${cursor.onFocus} onBlur=${cursor.onBlur}

@@ -16,11 +16,11 @@ export function BlockHeads({ geometry, scene, dispatch }) {
     const { key, weight } = strongestKey(scene, head);
     const pairName = `${headInWords(head, { key, weight }, run, exact)}: open the arithmetic`;
     return html`<button
-        key=${`name-${head}`} type="button" class="block-head" style=${placed(name)} aria-label=${`Open head ${head}`}
+        key=${`name-${head}`} type="button" class="block-head cut" style=${placed(name)} aria-label=${`Open head ${head}`}
         onClick=${(event) => select(event, { head, view: "head" })}
       >h${head}</button>
       <button
-        key=${`top-${head}`} type="button" class="block-top-key" style=${placed(topKey)} aria-label=${pairName}
+        key=${`top-${head}`} type="button" class="block-top-key cut" style=${placed(topKey)} aria-label=${pairName}
         title=${`looks most at ${quoted(run.tokens[key])}`}
         onClick=${(event) => select(event, { head, key, view: "pair" })}
       ><span class="number">${fixed(weight, 2)}</span> <${Token} token=${run.tokens[key]} limit=${6} /></button>`;

@@ -83,7 +83,7 @@ function Tokens({ x, y, columns, scene }) {
     const column = columnAt(columns, position);
     const kind = position > query ? "is-muted" : run.isComputedIn(scene.step, position) ? "is-computed" : "is-cached";
     return html`<text
-        class=${`block-token ${kind}`}
+        class=${`block-token small mono ${kind}`}
         transform=${`translate(${x + (column.x0 + column.x1) / 2 + 3} ${y}) rotate(${TILT_DEGREES})`}
       >${named ? tokenLabel(run.tokens[position], 8) : position}</text>`;
   })}

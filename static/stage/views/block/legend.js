@@ -7,12 +7,12 @@ import { columnCount } from "./draw/columns.js";
 import { weightOutside } from "./scene.js";
 
 export function BlockLegend({ scene, waiting, geometry, theme, onMove }) {
-  return html`<div class="block-legend">
+  return html`<div class="row wide muted small">
     <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.signed.css)}`}></i>
       − value +, each tensor to its own 98th percentile</span>
     <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.attentionNow.css)}`}></i>
       weight 0 to 1 (√ scale)</span>
-    <span class="block-key"><i class="block-swatch is-weights"></i> learned weights</span>
+    <span class="nowrap"><i class="swatch is-hollow is-weights"></i>learned weights</span>
     <span role="status">${howToRead(scene, waiting)}</span>
     <${Window} scene=${scene} columns=${geometry.columns} onMove=${onMove} />
   </div>`;
@@ -38,9 +38,9 @@ function Window({ scene, columns, onMove }) {
   const earlier = () => onMove(Math.max(0, middle - size));
   const later = () => onMove(Math.min(count - 1, middle + size));
   return html`<span class="block-window">
-    <button type="button" disabled=${first === 0} onClick=${earlier}>◀ earlier</button>
+    <button class="button small" type="button" disabled=${first === 0} onClick=${earlier}>◀ earlier</button>
     ${` Positions ${runs.map(span).join(", ")}: ${counted(columnCount(columns), "column")} of ${integer(count)}. `}
     ${`The others hold at most ${percent(weightOutside(scene, runs))} of a head's weight. `}
-    <button type="button" disabled=${last === count - 1} onClick=${later}>later ▶</button>
+    <button class="button small" type="button" disabled=${last === count - 1} onClick=${later}>later ▶</button>
   </span>`;
 }

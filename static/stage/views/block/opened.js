@@ -29,11 +29,11 @@ export function Opened({ place, scene, state, client, onOpen, onClose, dispatch 
     event.stopPropagation();
     onClose();
   };
-  return html`<section class="block-opened" aria-label="The number opened" onKeyDown=${onKeyDown}>
+  return html`<section class="block-opened stack still" aria-label="The number opened" onKeyDown=${onKeyDown}>
     <header>
       <h3>${facts.title}: <b class="number">${facts.value}</b></h3>
       <${Whole} place=${place} scene=${scene} dispatch=${dispatch} />
-      <button type="button" onClick=${onClose}>Close</button>
+      <button class="button small" type="button" onClick=${onClose}>Close</button>
     </header>
     ${
       making
@@ -55,9 +55,9 @@ function Whole({ place, scene, dispatch }) {
   const { tensor, part } = place;
   const select = (selection) => dispatch({ type: "select", selection });
   if (tensor === "attn.q_rot" || tensor === "attn.mixed")
-    return html`<button type="button" onClick=${() => select({ layer, head: part, query, view: "head" })}>Head ${part} as a whole</button>`;
+    return html`<button class="button small" type="button" onClick=${() => select({ layer, head: part, query, view: "head" })}>Head ${part} as a whole</button>`;
   if (tensor === "resid_in" && layer > 0)
-    return html`<button type="button" onClick=${() => select({ layer: layer - 1 })}>Layer ${layer - 1}, which made it</button>`;
+    return html`<button class="button small" type="button" onClick=${() => select({ layer: layer - 1 })}>Layer ${layer - 1}, which made it</button>`;
   return null;
 }
 
@@ -66,12 +66,12 @@ function Made({ making, place, scene, state, client, onOpen }) {
   const asked = wanted && { run: scene.run.id, layer: scene.layer, ...wanted };
   const { status, values } = useModelValues(state, client.ask("weights"), asked, "weights");
   if (wanted && !values) {
-    return html`<p class="block-opened-formula">= ${formula}</p><p role="status">${WAITING[status] ?? WAITING.loading}</p>`;
+    return html`<p class="block-opened-formula mono">= ${formula}</p><p role="status">${WAITING[status] ?? WAITING.loading}</p>`;
   }
   const terms = making.terms(values);
-  return html`<p class="block-opened-formula">= ${formula} <span>${note}</span></p>
+  return html`<p class="block-opened-formula mono">= ${formula} <span>${note}</span></p>
     <${Groups} terms=${terms} />
-    <div class="block-opened-body">
+    <div class="block-opened-body row">
       <${Terms} terms=${terms} scene=${scene} onOpen=${onOpen} />
       <div>
         <${Total} terms=${terms} is=${valueAt(scene, place)} why=${whyApart(making, scene)} />
@@ -86,7 +86,7 @@ function Groups({ terms }) {
   for (const { group, value } of terms) if (group !== null) groups.set(group, (groups.get(group) ?? 0) + value);
   if (groups.size === 0) return null;
   const most = Math.max(...[...groups.values()].map(Math.abs));
-  return html`<ol class="block-opened-heads" aria-label="What each head adds">
+  return html`<ol class="block-opened-heads row wide mono" aria-label="What each head adds">
     ${[...groups].map(
       ([head, value]) => html`<li key=${head}>
         <span>h${head}</span>${value < 0 ? "" : "+"}${significant(value)}
@@ -102,7 +102,7 @@ function Terms({ terms, scene, onOpen }) {
   const listed = all ? order : order.slice(0, LISTED);
   const rest = order.slice(listed.length);
   const size = order.reduce((sum, { value }) => sum + Math.abs(value), 0);
-  return html`<div class="block-opened-terms" tabindex="0" role="region" aria-label="Terms, the largest first">
+  return html`<div class="block-opened-terms across" tabindex="0" role="region" aria-label="Terms, the largest first">
     <table>
       <thead><tr><th scope="col">term</th><th scope="col">adds</th><th scope="col">of all sizes</th></tr></thead>
       <tbody>
@@ -120,7 +120,7 @@ function Terms({ terms, scene, onOpen }) {
     ${
       rest.length > 0 &&
       html`<p>and ${counted(rest.length, "smaller one")}, together ${significant(rest.reduce((sum, { value }) => sum + value, 0))}
-        ${" "}<button type="button" onClick=${() => setAll(true)}>Show all</button></p>`
+        ${" "}<button class="button small" type="button" onClick=${() => setAll(true)}>Show all</button></p>`
     }
   </div>`;
 }
@@ -154,7 +154,7 @@ function Learned({ making, scene, state, client }) {
   const each = weightElementBytes(model);
   return html`<p>
       ${making.weights} ${integer(columns)} numbers in, ${integer(rows)} out; stored as [${integer(rows)} × ${integer(columns)}] · ${model.weight_dtype} · ${bytes(rows * columns * each)}; one row of it: ${bytes(columns * each)}
-      ${" "}<button type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? "Hide" : "See"} all of ${making.weights}</button>
+      ${" "}<button class="button small" type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? "Hide" : "See"} all of ${making.weights}</button>
     </p>
     ${shown && html`<${MatrixPicture} name=${making.weights} of=${making.wanted.of} row=${making.wanted.index} scene=${scene} state=${state} client=${client} />`}`;
 }

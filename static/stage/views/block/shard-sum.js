@@ -50,15 +50,15 @@ export function ShardSum({ name, by, joined, apart }) {
   return html`<section class="shards-half" aria-label=${name}>
     <h3>${name} <small>each device: ${by}</small></h3>
     <div
-      class="shards-row" role="slider" tabindex="0" aria-label=${`${name}: number followed through the devices`}
+      class="shards-row row" role="slider" tabindex="0" aria-label=${`${name}: number followed through the devices`}
       aria-valuemin="0" aria-valuemax=${change.length - 1} aria-valuenow=${at}
       aria-valuetext=${`number ${at}: ${equation}; the model: ${significant(change[at])}`} onKeyDown=${onKeyDown}
     >
       ${shown.map(
-        ({ before, title, values, kind }) => html`<div class=${`shards-part ${kind}`} key=${title}>
-          ${before && html`<b class="shards-sign" aria-hidden="true">${before}</b>`}
+        ({ before, title, values, kind }) => html`<div class=${`shards-part line ${kind}`} key=${title}>
+          ${before && html`<b class="shards-sign centred" aria-hidden="true">${before}</b>`}
           <div>
-            <span class="shards-title">${title}</span>
+            <span class="shards-title small strong">${title}</span>
             <${Cells} values=${values} page=${page} clip=${clip} at=${at} onChoose=${setWanted} />
             <b class="number">${significant(values[at])}</b>
             <small>length ${significant(lengthOf(values))}</small>
@@ -66,7 +66,7 @@ export function ShardSum({ name, by, joined, apart }) {
         </div>`,
       )}
     </div>
-    <p class="shards-found">
+    <p class="shards-found small">
       Number ${at}: <span class="number">${equation}</span>; the model computed <b class="number">${significant(change[at])}</b>.
       ${" "}Over all ${change.length} numbers the sum and the model’s own differ by <b class="number">${withExponent(difference)}</b> at most, of numbers up to ${significant(Math.abs(change[largest]))}: ${apart}.
     </p>
@@ -100,8 +100,8 @@ function Cells({ values, page, clip, at, onChoose }) {
     if (index >= 0 && index < values.length && index !== at) onChoose(index);
   };
   const box = cellBox({ x: 0, y: 0, width: SIDE_PX, height: SIDE_PX, ...page }, at);
-  return html`<div class="shards-cells" style=${`width:${SIDE_PX}px;height:${SIDE_PX}px`} onPointerDown=${onPoint} onPointerMove=${onPoint}>
-    <${Surface} width=${SIDE_PX} height=${SIDE_PX} ratio=${ratio} draw=${draw} />
+  return html`<div class="shards-cells anchor" style=${`width:${SIDE_PX}px;height:${SIDE_PX}px`} onPointerDown=${onPoint} onPointerMove=${onPoint}>
+    <${Surface} class="" width=${SIDE_PX} height=${SIDE_PX} ratio=${ratio} draw=${draw} />
     <i style=${`left:${box.x}px;top:${box.y}px;width:${box.width}px;height:${box.height}px`}></i>
   </div>`;
 }

@@ -34,10 +34,10 @@ export function Shards({ scene, state, client }) {
       Tensor parallelism: every device has the whole row, but only its part of the weights and of the cache. It works alone
       until its part of a change is there; the parts are added up, twice per layer, and all go on with the same row.
     </p>
-    <div class="block-layers" role="group" aria-label="Devices">
+    <div class="block-layers line" role="group" aria-label="Devices">
       ${choices.map(
         (each) =>
-          html`<button type="button" key=${each} aria-pressed=${each === devices} onClick=${() => setWanted(each)}>${each} devices</button>`,
+          html`<button class="button is-choice small" type="button" key=${each} aria-pressed=${each === devices} onClick=${() => setWanted(each)}>${each} devices</button>`,
       )}
     </div>
     ${
@@ -51,7 +51,7 @@ export function Shards({ scene, state, client }) {
 function Answer({ answer, devices, run, dims }) {
   const held = holdings(answer, dims.heads / dims.kvHeads);
   return html`
-    <ul class="shards-held" aria-label="What each device holds">
+    <ul class="shards-held row" aria-label="What each device holds">
       ${held.map(
         ({ kv, heads, columns, parameters, share }, device) => html`<li key=${device}>
           <b>Device ${device}</b> <span class="word-cached">${ranged("KV head", kv)}</span>, read by ${ranged("head", heads)};
@@ -60,8 +60,8 @@ function Answer({ answer, devices, run, dims }) {
         </li>`,
       )}
     </ul>
-    <p class="shards-note">${sharing(held, dims.kvHeads)}</p>
-    <div class="shards-halves">
+    <p class="shards-note muted small">${sharing(held, dims.kvHeads)}</p>
+    <div class="shards-halves grid">
     ${HALVES.map(
       ({ half, name, by }) =>
         html`<${ShardSum} key=${half} name=${name} by=${by} joined=${joinedIn(answer, half)} apart=${rounding(run.open.model)} />`,
@@ -85,7 +85,7 @@ function Crossing({ model, devices }) {
       ${" "}${counted(model.layers, "layer")}: <b class="number">${bytes(whole)}</b> per token. Little, but ${integer(waits)} times per token all wait
       for each other: that is why such devices need a fast link.
     </p>
-    <p class="shards-note">
+    <p class="shards-note muted small">
       Really computed here, one device after the other, with slices of the model’s own weights <${Badge} origin="computed" />. The
       embedding and the LM head can be cut too, and are not counted. Megatron-LM, arXiv:1909.08053.
     </p>`;

@@ -33,11 +33,11 @@ function Sheet({ state, focus, dispatch, client, controller }) {
     const { title } = PARTS.find((one) => one.id === id);
     return html`<section class="sheet-part" id=${`cache-${id}`} aria-label=${title}><h3>${title}</h3>${content}</section>`;
   };
-  return html`<div class="sheet" ref=${sheet}>
-    <div class="sheet-head">
+  return html`<div class="sheet scrolls grow" ref=${sheet}>
+    <div class="row on-line wide between">
       <h2>${headline(run, step)}</h2>
-      <nav class="sheet-jumps" aria-label="Parts">
-        ${PARTS.map(({ id, title }) => html`<button type="button" key=${id} onClick=${() => jump(id)}>${title}</button>`)}
+      <nav class="row" aria-label="Parts">
+        ${PARTS.map(({ id, title }) => html`<button class="button small" type="button" key=${id} onClick=${() => jump(id)}>${title}</button>`)}
       </nav>
     </div>
     ${part(

@@ -14,8 +14,8 @@ export function Forgotten({ run, twin, ready, dispatch }) {
     <${TwinControl} twin=${twin} run=${run} ready=${ready}>Forget the cache between steps<//>
     ${
       log?.steps.length > 0 &&
-      html`<div class="sheet-wide" tabindex="0" role="region" aria-label="The two texts">
-        <table class="texts" aria-label="With and without what was cached">
+      html`<div class="sheet-wide across" tabindex="0" role="region" aria-label="The two texts">
+        <table class="texts small" aria-label="With and without what was cached">
           <tbody>
             <tr><th scope="row">step</th>${run.steps.map((_, step) => html`<th key=${step} scope="col">${step}</th>`)}</tr>
             <${Text}

@@ -40,13 +40,13 @@ export function MeasureAgain({ run, step, ready, client }) {
   };
   if (run.saved || !run.close || step < 1) return null;
   const { going, takes, problem } = state;
-  return html`<p class="twin-control">
-      <button type="button" disabled=${!ready} onClick=${going ? stop : start}>${going ? "Stop" : `Measure step ${step} again, alone`}</button>
+  return html`<p class="twin-control row small">
+      <button class="button small" type="button" disabled=${!ready} onClick=${going ? stop : start}>${going ? "Stop" : `Measure step ${step} again, alone`}</button>
       ${going && html`<progress max=${TAKES * SIDES.length} value=${takes.length} aria-label="Measurements"></progress>`}
       ${!ready && html`<span>Possible when the model is loaded.</span>`}
-      ${problem && html`<span class="twin-problem" role="alert">${problem}</span>`}
+      ${problem && html`<span class="word-bad" role="alert">${problem}</span>`}
     </p>
-    ${takes.length >= TAKES * SIDES.length && html`<p class="sheet-note" role="status">${said(takes)}</p>`}`;
+    ${takes.length >= TAKES * SIDES.length && html`<p class="sheet-note muted small" role="status">${said(takes)}</p>`}`;
 }
 
 function said(takes) {

@@ -34,14 +34,14 @@ function Formula({ model, account }) {
     { value: model.element_bytes, name: "bytes per number" },
   ];
   const agrees = used.measured === used.formula;
-  return html`<div class="formula" role="group" aria-label="Bytes by the formula">
+  return html`<div class="formula row" role="group" aria-label="Bytes by the formula">
     ${factors.map(
       ({ value, name }, i) =>
         html`${i > 0 && html`<i>×</i>`}<span key=${name}><b>${value}</b><small>${name}</small></span>`,
     )}
     <i>=</i>
     <span><b>${bytes(used.formula)}</b><small><${Badge} origin="computed" /></small></span>
-    <i class=${agrees ? "check-good" : "check-bad"}>${agrees ? "✓" : "✗"}</i>
+    <i class=${agrees ? "word-output" : "word-bad"}>${agrees ? "✓" : "✗"}</i>
     <span><b>${bytes(used.measured)}</b><small>read off the tensors <${Badge} origin="measured" /></small></span>
   </div>`;
 }
@@ -74,7 +74,7 @@ function Growth({ run, step, onPick }) {
           )}
         </tbody>
       </table>
-      <p class="sheet-note">
+      <p class="sheet-note muted small">
         MHA: each query head has K and V of its own. MQA: all share one. bf16 and int8: this cache with 2 bytes or 1 byte per
         number; int8 would need a little more for its scales.
       </p>
@@ -116,7 +116,7 @@ function Blocks({ account, newest }) {
       ${" "}${bytes(used.measured)} of ${bytes(reserved.measured)}; <b>${percent(1 - full)}</b> waits empty.
       ${shared > 0 && ` ${counted(shared, "block")} shared with another run: the same memory, counted once.`}
     </p>
-    <ol class="block-map" aria-label="Blocks of the cache">
+    <ol class="block-map row" aria-label="Blocks of the cache">
       ${blocks.map(
         (block, i) => html`<${Block}
           key=${block.id} block=${block} first=${i * blockSize} size=${blockSize} fresh=${positions - newest}
@@ -132,7 +132,7 @@ function Block({ block, first, size, fresh }) {
   const words = `${name}, number ${id} of the pool: positions ${first} to ${first + filled - 1}, ${filled} of ${size} filled`;
   const slotClass = (slot) => (slot >= filled ? "" : first + slot >= fresh ? "is-fresh" : "is-kept");
   return html`<li class=${sharedBy > 1 ? "is-shared" : ""} aria-label=${sharedBy > 1 ? `${words}, shared by ${sharedBy}` : words}>
-    <span class="block-name">${name} <small>pool ${id}</small>${sharedBy > 1 && html` · <b>shared ×${sharedBy}</b>`}</span>
+    <span class="block-name small">${name} <small>pool ${id}</small>${sharedBy > 1 && html` · <b>shared ×${sharedBy}</b>`}</span>
     <span class="block-cells" aria-hidden="true">
       ${Array.from({ length: size }, (_, slot) => html`<i key=${slot} class=${slotClass(slot)}></i>`)}
     </span>

@@ -39,12 +39,12 @@ export function Smaller({ run, ready, client, dispatch }) {
       The run’s own tokens go through the model again, K and V stored in fewer bits or of fewer heads, and once more as they are. Both are
       compared, step by step.
     </p>
-    <p class="twin-control">
+    <p class="twin-control row small">
       <button
         type="button" class=${losses.length ? "" : "is-main"} disabled=${busy || !ready || run.steps.length === 0} onClick=${measure}
       >${busy ? `Measuring ${losses.length + 1} of ${forms.length}…` : losses.length ? "Measure again" : "Measure on this run"}</button>
       ${!ready && html`<span>Possible when the model is loaded.</span>`}
-      ${problem && html`<span class="twin-problem" role="alert">${problem.message}</span>`}
+      ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
     </p>
     ${losses.length > 0 && html`<${Losses} run=${run} losses=${losses} dispatch=${dispatch} />`}`;
 }
@@ -52,7 +52,7 @@ export function Smaller({ run, ready, client, dispatch }) {
 function Losses({ run, losses, dispatch }) {
   const { kv_heads: all, layers, head_dim: width, element_bytes: size } = run.open.model;
   const own = 2 * layers * all * width * size;
-  return html`<div class="sheet-wide" tabindex="0" role="region" aria-label="What smaller caches lose">
+  return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label="What smaller caches lose">
     <table class="numbers smaller">
       <thead><tr>
         <th scope="col">stored as</th><th scope="col">a token</th><th scope="col">in all</th><th scope="col">of this one</th>
@@ -73,7 +73,7 @@ function Losses({ run, losses, dispatch }) {
       </tbody>
     </table>
   </div>
-  <p class="sheet-note">
+  <p class="sheet-note muted small">
     Bytes in all are read off the tensors. KL: Σ p · ln(p ÷ q) of the next token’s chances before and after, in nats; 0 is no change. Attention is compared in the last 64 rows, all layers and heads.
     A greedy text parts where its likeliest token is another one.
   </p>`;
@@ -84,7 +84,7 @@ function Furthest({ run, look, dispatch }) {
   const select = () => dispatch({ type: "select", selection: { layer, head, query, key, view: "head" } });
   return html`${fixed(Math.abs(was - became), 3)}
     <small>${quoted(run.tokens[query])} on ${quoted(run.tokens[key])}: ${fixed(was, 3)} → ${fixed(became, 3)}</small>
-    ${" "}<button type="button" onClick=${select}>layer ${layer}, head ${head}</button>`;
+    ${" "}<button class="button small" type="button" onClick=${select}>layer ${layer}, head ${head}</button>`;
 }
 
 function partsInWords(parts, steps) {

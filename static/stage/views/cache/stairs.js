@@ -38,7 +38,7 @@ export function Stairs({ title, lines, names, current, onPick }) {
     <div class="stairs-body">
       ${
         geometry.line >= LEAST_NAMED_PX &&
-        html`<ol class="stairs-names" aria-hidden="true" style=${`line-height:${geometry.line}px`}>
+        html`<ol class="stairs-names muted nowrap still small mono" aria-hidden="true" style=${`line-height:${geometry.line}px`}>
         ${names.map(
           (name, step) =>
             html`<li key=${step} class=${step === shown ? "is-shown" : ""}><i>${step}</i> <bdi>${name}</bdi></li>`,
@@ -46,15 +46,15 @@ export function Stairs({ title, lines, names, current, onPick }) {
       </ol>`
       }
       <div
-        class="stairs-cells" role="img" aria-label=${`${title}. Last step: ${lineText(lines[lines.length - 1])}.`}
+        class="stairs-cells anchor grow" role="img" aria-label=${`${title}. Last step: ${lineText(lines[lines.length - 1])}.`}
         ref=${ref} style=${`height:${geometry.height}px`} onPointerMove=${onPointerMove}
         onPointerLeave=${() => setPointed(null)} onClick=${() => onPick(shown)}
       >
         ${width > 0 && html`<${Surface} width=${width} height=${geometry.height} ratio=${ratio} draw=${draw} />`}
-        <i class="stairs-mark" style=${`top:${shown * geometry.line}px;height:${Math.max(2, geometry.line)}px`}></i>
+        <i class="stairs-mark untouched" style=${`top:${shown * geometry.line}px;height:${Math.max(2, geometry.line)}px`}></i>
       </div>
     </div>
-    <p class="stairs-note">Step ${shown}: ${lineText(lines[shown])}.</p>
+    <p class="stairs-note muted small">Step ${shown}: ${lineText(lines[shown])}.</p>
   </figure>`;
 }
 

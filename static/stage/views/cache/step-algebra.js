@@ -31,7 +31,7 @@ export function StepAlgebra({ state, focus, client, dispatch }) {
       }${" "}
       ${
         run.steps.length > 1 &&
-        html`<button type="button" onClick=${() => dispatch({ type: "seek", step: 1 })}>
+        html`<button class="button small" type="button" onClick=${() => dispatch({ type: "seek", step: 1 })}>
           Go to step 1, the first with a cache
         </button>`
       }
@@ -68,7 +68,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const engine = run.steps[step].data.flops;
   const sum = (name) => operations.reduce((total, one) => total + one[name], 0);
   const flops = (value) => (value ? short(value, "") : "–");
-  return html`<div class="sheet-wide" tabindex="0" role="region" aria-label="Operations of the step">
+  return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label="Operations of the step">
       <table class="numbers operations" aria-label="Eight operations of one layer">
         <caption>Layer ${layer}: shapes and multiply-adds, and how far both ways differ <${Badge} origin="measured" /></caption>
         <thead>
@@ -81,7 +81,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
         <tbody>
           ${operations.map(
             ({ id, name, now, without, old: fate, points, flops: flopsNow, flopsWithout }, i) => html`<tr key=${id}>
-              <th scope="row"><i class="operation-number">${i + 1}</i> ${name}</th>
+              <th scope="row"><i class="operation-number muted">${i + 1}</i> ${name}</th>
               <td class="word-computed">${now}</td><td>${without}</td>
               <td class=${`is-words is-left ${OLD_ROWS[fate].tone}`}>
                 <i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${OLD_ROWS[fate].text(old)}
@@ -102,12 +102,12 @@ function Operations({ state, focus, client, operations, rows, keys }) {
         </tfoot>
       </table>
     </div>
-    <p class="sheet-note" role="status">${keys > most ? `Steps of at most ${counted(most, "position")} are run both ways here: others wait meanwhile.` : bothWays({ both, told, old, keys, layer })}</p>
-    <p class="sheet-note">
+    <p class="sheet-note muted small" role="status">${keys > most ? `Steps of at most ${counted(most, "position")} are run both ways here: others wait meanwhile.` : bothWays({ both, told, old, keys, layer })}</p>
+    <p class="sheet-note muted small">
       Shapes are rows × numbers; scores and mix have one matrix per head.
       ${
         ours === engine
-          ? html` <span class="check-good">✓</span> The engine counted the same: ${integer(engine)} FLOP in this step.`
+          ? html` <span class="word-output">✓</span> The engine counted the same: ${integer(engine)} FLOP in this step.`
           : html` The engine counted ${integer(engine)} FLOP in this step, this table ${integer(ours)}.`
       }
       ${" "}Norms, softmax and the ${ACTIVATIONS[model.activation].name} are a few operations per number and not counted.
@@ -155,7 +155,7 @@ function Check({ state, focus, client }) {
       facts
         ? html`<p class="sheet-say" role="status">${verdict(facts)} <${Badge} origin="measured" /></p>
           <${Twice} run=${run} values=${values} />`
-        : html`<p class="sheet-note">${WAITING[status] ?? problem.message}</p>`
+        : html`<p class="sheet-note muted small">${WAITING[status] ?? problem.message}</p>`
     }`;
 }
 

@@ -41,10 +41,10 @@ export function Twice({ run, values }) {
   return html`<div
     class="twice" role="group" tabindex="0" aria-label="Numbers of K and V, arrow keys choose one" onKeyDown=${onKeyDown}
   >
-    <div class="twice-scroll">
+    <div class="twice-scroll scrolls">
       ${
         row >= LEAST_NAMED_PX &&
-        html`<ol class="twice-names" aria-hidden="true" style=${`line-height:${row}px`}>
+        html`<ol class="twice-names muted nowrap still small mono" aria-hidden="true" style=${`line-height:${row}px`}>
           ${run.tokens.slice(0, keys).map(
             (token, position) => html`<li key=${position} class=${position === at.position ? "is-chosen" : ""}>
               <bdi>${tokenLabel(token, 9)}</bdi>
@@ -58,7 +58,7 @@ export function Twice({ run, values }) {
         />`,
       )}
     </div>
-    <p class="twice-readout" role="status"><${Reading} run=${run} values=${values} at=${at} keys=${keys} /></p>
+    <p class="twice-readout small" role="status"><${Reading} run=${run} values=${values} at=${at} keys=${keys} /></p>
   </div>`;
 }
 
@@ -104,8 +104,8 @@ function Matrix({ name, title, from, tone, tensor, at, row, onPoint }) {
     <figcaption><b>${title}</b> ${from} <small>${keys} × ${headDim}</small></figcaption>
     <div ref=${ref} style=${`height:${height}px`} onPointerMove=${onPointerMove}>
       ${painted && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}
-      <i class="twice-newest" style=${`top:${(keys - 1) * row}px;height:${row}px`}></i>
-      ${at.name === name && html`<i class="twice-mark" style=${mark}></i>`}
+      <i class="twice-newest untouched" style=${`top:${(keys - 1) * row}px;height:${row}px`}></i>
+      ${at.name === name && html`<i class="twice-mark untouched" style=${mark}></i>`}
     </div>
   </figure>`;
 }

@@ -18,21 +18,21 @@ export function TwinControl({ twin, run, ready, children }) {
   const { log, starting, problem, start, stop } = twin;
   const total = run.steps.length;
   if (log && !log.close)
-    return html`<p class="twin-control" role="status">
-      <button type="button" onClick=${stop}>Stop</button>
+    return html`<p class="twin-control row small" role="status">
+      <button class="button small" type="button" onClick=${stop}>Stop</button>
       <progress max=${total} value=${log.steps.length} aria-label="Steps of the twin"></progress>
       running: ${log.steps.length} of ${counted(total, "step")}
     </p>`;
-  if (run.saved) return html`<p class="twin-control"><b>${children}</b> ${NO_STUDY}</p>`;
+  if (run.saved) return html`<p class="twin-control row small"><b>${children}</b> ${NO_STUDY}</p>`;
   const whole = log?.close && !BROKEN_OFF[log.close.reason];
   const why = reasonNot(run, ready);
-  return html`<p class="twin-control">
-    <button type="button" class=${whole ? "" : "is-main"} disabled=${starting || why !== null} onClick=${start}>
+  return html`<p class="twin-control row small">
+    <button type="button" class=${`button small ${whole ? "" : "is-main"}`} disabled=${starting || why !== null} onClick=${start}>
       ${starting ? "Starting…" : whole ? `${children} again` : children}
     </button>
     ${why && html`<span>${why}</span>`}
     ${!why && log?.close && BROKEN_OFF[log.close.reason] && html`<span>${BROKEN_OFF[log.close.reason]}</span>`}
-    ${problem && html`<span class="twin-problem" role="alert">${problem.message}</span>`}
+    ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
   </p>`;
 }
 

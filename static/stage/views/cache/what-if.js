@@ -54,10 +54,10 @@ function Asked({ say, name, ready, ask, show }) {
     ${
       told
         ? show(told)
-        : html`<p class="twin-control">
-            <button type="button" class="is-main" disabled=${busy || !ready} onClick=${run}>${busy ? "Running…" : name}</button>
+        : html`<p class="twin-control row small">
+            <button type="button" class="button is-main small" disabled=${busy || !ready} onClick=${run}>${busy ? "Running…" : name}</button>
             ${!ready && html`<span>Possible when the model is loaded.</span>`}
-            ${problem && html`<span class="twin-problem" role="alert">${problem.message}</span>`}
+            ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
           </p>`
     }`;
 }
@@ -119,7 +119,7 @@ function Elsewhere({ told, rotary, positions }) {
   return html`<p class="sheet-say" role="status">
       ${rotary ? "q and k turn, v does not: a place decides who is looked at, not what is taken from them." : "This model adds positions to the row itself, so all three change."}
     </p>
-    <div class="elsewhere">
+    <div class="elsewhere row">
       <table class="numbers" aria-label="What the place changes">
         <thead><tr><td></td><th scope="col">difference ÷ length</th></tr></thead>
         <tbody>
@@ -147,7 +147,7 @@ function Pair({ pair: [before, first, second], at, positions }) {
     return Math.round((turn + 720) % 360);
   };
   const words = `pair ${at}: turned by ${degrees(first)}° at position ${positions[0]}, by ${degrees(second)}° at position ${positions[1]}`;
-  return html`<figure class="elsewhere-pair">
+  return html`<figure class="elsewhere-pair centred muted small">
     <svg viewBox=${`${-DIAL / 2} ${-DIAL / 2} ${DIAL} ${DIAL}`} width=${DIAL} height=${DIAL} role="img" aria-label=${words}>
       <circle r=${DIAL / 2 - 6} />
       ${arrow(before, "is-before")}${arrow(first, "is-first")}${arrow(second, "is-second")}

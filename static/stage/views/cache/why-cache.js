@@ -45,10 +45,10 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
           title=${`Without: ${counted(would.without, "row")}${done ? "" : ", not run yet"}`}
           lines=${without} ...${both}
         />
-        <p class="stairs-key">
-          <span><i class="swatch-reused"></i>read from the cache</span>
-          <span><i class="swatch-fresh"></i>computed for the first time</span>
-          <span><i class="swatch-again"></i>computed again</span>
+        <p class="stairs-key row wide whole muted small">
+          <span><i class="swatch is-reused"></i>read from the cache</span>
+          <span><i class="swatch is-fresh"></i>computed for the first time</span>
+          <span><i class="swatch is-again"></i>computed again</span>
         </p>
       </div>
       ${
@@ -177,8 +177,8 @@ function Totals({ run, alike, compared, count, log, recorded }) {
         </tr>
       </tbody>
     </table>
-    ${said && html`<p class="sheet-note">${said}</p>`}
-    <p class="sheet-note">
+    ${said && html`<p class="sheet-note muted small">${said}</p>`}
+    <p class="sheet-note muted small">
       A time is not the work: the clock goes on while other programs have the processor, and the two did not run at the same
       moment. Rows and arithmetic are the work, and the same on every machine. The cached run also wrote down all that this
       page shows; the twin did not.
@@ -205,7 +205,7 @@ function Longer({ run, ready, starting, compared, alike, dispatch, controller })
   const why = "every pass reads all the weights once, however few rows go through it";
   return html`<p class="sheet-say why-longer">
     ${alike && `${short} ${little}: ${why}. `}Time shows it on a longer prompt.${" "}
-    <button type="button" disabled=${starting} onClick=${start}>${starting ? "Starting…" : `Run this text ${copies} times over`}</button>
+    <button class="button small" type="button" disabled=${starting} onClick=${start}>${starting ? "Starting…" : `Run this text ${copies} times over`}</button>
     ${" "}That starts a new run, whose prompt is ${copies} copies of this one below each other, about ${LONG_TOKENS} tokens. This run stays: the browser’s Back button leads to it.
   </p>`;
 }
@@ -228,7 +228,7 @@ function BySteps({ step, compared, origin, onPick }) {
     </div>
     <div>
       <h4>Every step's numbers: with the cache → without</h4>
-      <div class="sheet-wide twin-steps" tabindex="0" role="region" aria-label="Every step's numbers">
+      <div class="sheet-wide across twin-steps" tabindex="0" role="region" aria-label="Every step's numbers">
         <table class="numbers" aria-label="Each step, cached and not">
           <thead>
             <tr>

@@ -15,10 +15,10 @@ export function DotLine({ state, focus, exact, dispatch }) {
   const { status, values, row, stored } = exact;
   const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, query, key]);
   if (key === null)
-    return html`<section class="dot-line" aria-label="This query and this key"><${Awaited} /></section>`;
+    return html`<section class="dot-line line on-line wide still between" aria-label="This query and this key"><${Awaited} /></section>`;
   const names = { query: bareLabel(run.tokens[query], 9), key: bareLabel(run.tokens[key], 9) };
   const onOpen = () => dispatch({ type: "enter", selection: { query, key, view: "pair" } });
-  return html`<section class="dot-line" aria-label="This query and this key">
+  return html`<section class="dot-line line on-line wide still between" aria-label="This query and this key">
     <p>
       <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} />${" "}
       ${
@@ -27,10 +27,10 @@ export function DotLine({ state, focus, exact, dispatch }) {
               <b>${bounded(pair.weight, 3)}</b>`
           : html`÷ √${run.open.model.head_dim} → softmax → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
       } <${Badge} origin="computed" />
-      ${pair && stored && html` <span class="dot-why">stored with this session</span>`}
-      ${WHY[status] && html`<span class="dot-why">${WHY[status]}</span>`}
+      ${pair && stored && html` <span class="dot-why muted">stored with this session</span>`}
+      ${WHY[status] && html`<span class="dot-why muted">${WHY[status]}</span>`}
     </p>
-    <button type="button" class="dot-open" onClick=${onOpen}>Term by term ▸</button>
+    <button type="button" class="button small still" onClick=${onOpen}>Term by term ▸</button>
   </section>`;
 }
 

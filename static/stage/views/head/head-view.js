@@ -35,15 +35,15 @@ export function HeadView({ state, sight, focus, exact, dispatch }) {
     <h2>${awaited ? "With the first step, this shows where a head looks." : lookSentence(run, query, row)}${
       preview && html` <small>layer ${layer}, head ${head}: click to keep it</small>`
     }</h2>
-    ${(!isLocked(state) || sight > step) && html`<p class="head-how">${sight > step ? stillAt(step, sight, layer) : whySoMany(run, newest)}</p>`}
-    <div class="head-place"><div class="head-body">
+    ${(!isLocked(state) || sight > step) && html`<p class="muted small">${sight > step ? stillAt(step, sight, layer) : whySoMany(run, newest)}</p>`}
+    <div class="head-place"><div class="head-body anchor grow">
       <${HeadMatrix} run=${run} focus=${focus} hover=${hover} close=${many && close} dispatch=${dispatch} />
       <div class="head-side">
         <${Looks} run=${run} focus=${focus} row=${row} fresh=${run.stepOfQuery(query) === step} dispatch=${dispatch} />
-        <div class="head-column">
+        <div class="head-column fill">
           ${
             many &&
-            html`<button type="button" class="matrix-zoom" aria-pressed=${close} disabled=${awaited} onClick=${() => setClose(!close)}>
+            html`<button type="button" class="button matrix-zoom small" aria-pressed=${close} disabled=${awaited} onClick=${() => setClose(!close)}>
             ${close ? "Whole matrix" : "Zoom to cell"}
           </button>`
           }

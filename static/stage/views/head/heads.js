@@ -30,13 +30,16 @@ export function Heads({ run, focus, dispatch }) {
   const choose = (to) => dispatch({ type: "select", selection: { head: to } });
   return html`<section class="heads" aria-label="Heads that share K and V">
     <h3>${run.heads === 1 ? "The one head" : `The ${run.heads} heads`} of layer ${layer}</h3>
-    <div class="kv-groups">
+    <div class="row">
       ${groups.map(
-        ([first, last], kvHead) => html`<div class=${`kv-group ${kvHead === shared ? "is-shared" : ""}`} key=${kvHead}>
+        (
+          [first, last],
+          kvHead,
+        ) => html`<div class=${`kv-group row ${kvHead === shared ? "is-shared" : ""}`} key=${kvHead}>
           <${KvName} run=${run} kvHead=${kvHead} />
           ${Array.from({ length: last - first + 1 }, (_, place) => first + place).map(
             (reader) => html`<button
-              type="button" class="head-small" key=${reader} style=${`--most:${px}px`}
+              type="button" class="head-small anchor" key=${reader} style=${`--most:${px}px`}
               aria-label=${`Head ${reader}, reads KV head ${kvHead}`}
               aria-pressed=${reader === head} tabindex=${reader === head ? 0 : -1} title="[ and ] lead from head to head" disabled=${preview} onClick=${() => choose(reader)}
             ><${Memo} of=${Small} run=${run} layer=${layer} head=${reader} newest=${key === null ? null : newest} px=${px} /><span>${reader}</span></button>`,
@@ -54,7 +57,7 @@ function KvName({ run, kvHead }) {
     [run, kvHead],
   );
   const { setOpen, props } = useHint(hint);
-  return html`<span class="kv-name" ...${props} onClick=${() => setOpen(true)}>KV ${kvHead}</span>`;
+  return html`<span class="kv-name small word-cached" ...${props} onClick=${() => setOpen(true)}>KV ${kvHead}</span>`;
 }
 
 /** One head's matrix without a word on it. Painted when the page has time: nine of them are many cells. */

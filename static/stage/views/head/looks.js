@@ -27,7 +27,7 @@ export function Looks({ run, focus, row, fresh, dispatch }) {
   const choose = (key) => dispatch({ type: "select", selection: { query, key } });
   const { css } = fresh ? theme.attentionNow : theme.attention;
   const bar = (weight) => `--share:${(weight * 100).toFixed(1)}%;--bar:${css[barShade(weight)]}`;
-  return html`<table class="looks">
+  return html`<table class="looks fill">
     <caption>Where ${quoted(run.tokens[query], 12)} looks <small title=${`The run's log has the weights in ${SHADES} steps`}>± 0.4 %</small></caption>
     <tbody>
       ${chosen === null && Array.from({ length: Math.min(SHOWN, query + 1) }, (_, i) => html`<tr key=${i}><th scope="row">…</th><td>…</td></tr>`)}

@@ -15,7 +15,7 @@ export const KEY_CHARS = 9;
 
 export function MatrixLabels({ geometry, run, focus, hover }) {
   const marked = { query: hover?.query ?? focus.query, key: hover?.key ?? focus.key };
-  return html`<svg class="matrix-labels" width=${geometry.width} height=${geometry.height} aria-hidden="true">
+  return html`<svg class="matrix-labels over untouched" width=${geometry.width} height=${geometry.height} aria-hidden="true">
     <${Queries} geometry=${geometry} run=${run} marked=${marked.query} chosen=${focus.query} />
     <${Keys} geometry=${geometry} run=${run} marked=${marked.key} chosen=${focus.key} />
     ${
@@ -55,7 +55,7 @@ function Queries({ geometry, run, marked, chosen }) {
     const { y0, y1 } = queryBox(geometry, query);
     const newest = geometry.decode && query === geometry.newest;
     return html`<text
-      class=${`map-token matrix-query ${kindOf(run, geometry, query, named)} ${query === marked || newest ? "is-marked" : ""}`}
+      class=${`map-token small mono matrix-query ${kindOf(run, geometry, query, named)} ${query === marked || newest ? "is-marked" : ""}`}
       x=${geometry.left - 7} y=${(y0 + y1) / 2 + 4}
     >${named ? tokenLabel(run.tokens[query], QUERY_CHARS) : query}</text>`;
   });
@@ -74,7 +74,7 @@ function Keys({ geometry, run, marked, chosen }) {
   return columns.map(({ position: key, named }) => {
     const { x0, x1 } = keyBox(geometry, key);
     return html`<text
-      class=${`map-token matrix-key ${kindOf(run, geometry, key, named)} ${key === marked ? "is-marked" : ""}`}
+      class=${`map-token small mono matrix-key ${kindOf(run, geometry, key, named)} ${key === marked ? "is-marked" : ""}`}
       transform=${`translate(${(x0 + x1) / 2 + 4} ${topOfKey(geometry, key) - 4}) rotate(${TILT_DEGREES})`}
     >${named ? tokenLabel(run.tokens[key], KEY_CHARS) : key}</text>`;
   });

@@ -6,7 +6,7 @@ import { passesInWords } from "../../../shared/facts/passes.js";
 
 /** @param {{run: Object, newest: number}} props `newest`: the last row in sight */
 export function Phases({ run, newest }) {
-  return html`<ul class="head-phases">
+  return html`<ul class="head-phases muted small">
     <li>
       prefill: ${counted(run.prefillRows, "row")}${run.prefillRows > 1 && ` ${passesInWords(run)}`}${run.reused > 0 && `, ${integer(run.reused)} read`}
     </li>

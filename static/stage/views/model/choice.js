@@ -12,16 +12,16 @@ export function Choice({ run, step }) {
   const best = bestGuesses(run.steps[step], SHOWN);
   const others = run.open.model.vocab - best.length;
   const rest = Math.max(0, 1 - best.reduce((total, { prob }) => total + prob, 0));
-  return html`<ol class="choice">
+  return html`<ol class="likely stack tight">
     ${best.map(
       ({ token, prob, chosen }) => html`<li key=${token.id} class=${chosen ? "is-chosen" : ""}>
         <${Token} token=${token} limit=${11} />
-        <span class="choice-bar"><i style=${`width:${(100 * prob).toFixed(1)}%`}></i></span>
+        <span class="track is-whole"><i style=${`width:${(100 * prob).toFixed(1)}%`}></i></span>
         <b>${percent(prob)}</b>
         ${chosen && html`<span class="visually-hidden">chosen</span>`}
       </li>`,
     )}
-    <li class="choice-rest">${integer(others)} others together ${percent(rest)}</li>
+    <li class="likely-rest muted">${integer(others)} others together ${percent(rest)}</li>
   </ol>`;
 }
 

@@ -31,7 +31,7 @@ export function FedTokens({ run, step, flow, onOpen }) {
     [run, start, end, flow.first, onOpen],
   );
   useScroll(toTheEnd, list, [run, step]);
-  return html`<div class="fed" ref=${list} role="group" aria-label="Tokens and ids of this step" tabindex="0" onKeyDown=${walkButtons}>
+  return html`<div class="fed scrolls grow" ref=${list} role="group" aria-label="Tokens and ids of this step" tabindex="0" onKeyDown=${walkButtons}>
     ${start > 0 && html`<button type="button" class="part-word" onClick=${() => setAll(true)}>Show ${counted(start, "token")} before</button>`}
     <table>
       <thead>

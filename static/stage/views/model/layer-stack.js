@@ -30,7 +30,7 @@ export function LayerStack({ layout, ...props }) {
   const [ref, size] = useSize();
   const room = size && layout !== "column" ? (size.height - HEAD_PX) / props.state.run.layers : ROW_PX.usual;
   const rowPx = Math.max(ROW_PX.least, Math.min(ROW_PX.most, Math.floor(room * 4) / 4));
-  return html`<div class="stack-box" ref=${ref} tabindex="0" role="group" aria-label="Layers">
+  return html`<div class="stack-box grow" ref=${ref} tabindex="0" role="group" aria-label="Layers">
     <${Stack} ...${props} rowPx=${rowPx} stripPx=${layout === "roomy" ? STRIP_PX.roomy : STRIP_PX.narrow} />
   </div>`;
 }
@@ -42,7 +42,7 @@ function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
   const shown = layerStop ?? run.layers;
   const layers = Array.from({ length: run.layers }, (_, index) => run.layers - 1 - index);
   const name = quoted(token, 12);
-  return html`<table class="stack" style=${`--row:${rowPx}px`}>
+  return html`<table class="layer-table" style=${`--row:${rowPx}px`}>
     <caption class="visually-hidden">Layers from last to first: length of the newest row, best guess, chosen token</caption>
     <thead>
       <tr>
@@ -125,6 +125,6 @@ function Strip({ state, width, rowPx, shown }) {
   );
   const rows = `Lengths of ${run.lastQueryOfStep(step) + 1} token rows after each layer; the newest row's are in the table`;
   return html`<div role="img" aria-label=${rows} style=${`height:${height}px;width:${width}px`}>
-    <${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />
+    <${Surface} class="" width=${width} height=${height} ratio=${ratio} draw=${draw} />
   </div>`;
 }

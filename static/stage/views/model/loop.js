@@ -20,15 +20,15 @@ export function Loop({ run, step, controller }) {
   const { token } = run.steps[step].data;
   const next = step + 1;
   if (!goesRound(run, step)) {
-    return html`<p class="loop-words">
-      <b class="loop-token"><${Token} token=${token} /></b> The loop ends here: ${ending(run.close)}.
+    return html`<p class="loop-words row">
+      <b class="chip is-output"><${Token} token=${token} /></b> The loop ends here: ${ending(run.close)}.
     </p>`;
   }
   const made = next < run.steps.length;
-  return html`<p class="loop-words">
-    <b class="loop-token"><${Token} token=${token} /></b>
+  return html`<p class="loop-words row">
+    <b class="chip is-output"><${Token} token=${token} /></b>
     <span>One pass gives one token. ${quoted(token, 16)} goes round: it is all that step ${next} is fed.</span>
-    ${made && html`<button type="button" class="part-open" onClick=${controller.next}>Follow it into step ${next} ▸</button>`}
+    ${made && html`<button type="button" class="button nowrap still" onClick=${controller.next}>Follow it into step ${next} ▸</button>`}
   </p>`;
 }
 
@@ -40,7 +40,7 @@ export function LoopLine({ width, height, from }) {
   const line = `M${x} ${down} V${bottom - BEND_PX} q0 ${BEND_PX} ${-BEND_PX} ${BEND_PX} H${GUTTER_PX + BEND_PX}
     q${-BEND_PX} 0 ${-BEND_PX} ${-BEND_PX} V${INPUT_PX + BEND_PX} q0 ${-BEND_PX} ${BEND_PX} ${-BEND_PX} h4`;
   const tip = GUTTER_PX + BEND_PX + 4;
-  return html`<svg class="loop-line" width=${width} height=${height} aria-hidden="true">
+  return html`<svg class="loop-line over untouched" width=${width} height=${height} aria-hidden="true">
     <path d=${line} /><path class="loop-tip" d=${`M${tip} ${INPUT_PX - 6} l9 6 l-9 6 z`} />
   </svg>`;
 }

@@ -42,7 +42,7 @@ export function ModelView({ state, dispatch, client, controller }) {
   return html`
     <h2>${headline(run, step, flow)}</h2>
     <${WeightsSay} model=${run.open.model} data=${run.steps[step].data} total=${parts.total} />
-    <div class="model-picture" data-layout=${layout.name} data-wide=${wide} style=${columns} ref=${ref}>
+    <div class="model-picture anchor grow" data-layout=${layout.name} data-wide=${wide} style=${columns} ref=${ref}>
       ${wide && goesRound(run, step) && html`<${LoopLine} ...${size} from=${layout.outputs / 2} />`}
       <${Inputs} run=${run} step=${step} flow=${flow} parts=${parts} onOpen=${setOpened} />
       <${Blocks}
@@ -52,7 +52,7 @@ export function ModelView({ state, dispatch, client, controller }) {
       <div class="loop">
         ${
           state.layerStop
-            ? html`<p class="loop-words">Next layer (the . key) walks on; after the last layer the next token is chosen.</p>`
+            ? html`<p class="loop-words row">Next layer (the . key) walks on; after the last layer the next token is chosen.</p>`
             : html`<${Loop} run=${run} step=${step} controller=${controller} />`
         }
       </div>
@@ -64,7 +64,7 @@ export function ModelView({ state, dispatch, client, controller }) {
 /** The three sizes of the weights, each with its format. */
 function WeightsSay({ model, data, total }) {
   const { stored, held } = weightsOf(model);
-  return html`<p class="model-weights">
+  return html`<p class="muted small">
     All parts: ${integer(total)} parameters. Weights <b>as stored</b>: ${stored ?? "not in this log"} · <b>as held in memory</b>: ${held} · <b>as read by this step</b>: ${readIn(data, model)}
   </p>`;
 }
@@ -162,14 +162,14 @@ function Outputs({ run, step, flow, parts, reached, go }) {
       <p>One score, a <${Term} id="logit">logit<//>, for every token of the vocabulary.</p>
       ${
         parts.tied
-          ? html`<p class="part-weights"><b>${shapeText([d, vocab])}</b> the embedding table again</p>`
+          ? html`<p class="chip is-weights"><b>${shapeText([d, vocab])}</b> the embedding table again</p>`
           : html`<${Weights} shape=${shapeText([d, vocab])} parameters=${parts.head} size=${parts.bytes.head} />`
       }
     <//>
     <${Wire} place="logits" shape=${[1, vocab]} rows=${1} />
     <${Part} number=${6} name="Softmax & choose" place="choose" open=${{ name: "Open the next token", short: "Open", go: go("tokens") }}>
       <p><${Term} id="softmax">Shares<//> that add up to 100\u202f%. ${reached && howChosen(run, step)}</p>
-      ${reached ? html`<${Choice} run=${run} step=${step} />` : html`<p class="part-later">The layers come first.</p>`}
+      ${reached ? html`<${Choice} run=${run} step=${step} />` : html`<p class="part-later muted small">The layers come first.</p>`}
     <//>
   `;
 }

@@ -12,11 +12,11 @@ const DOUBLING_PX = 4;
  *   children: Object}} props `place`: its area in the picture; `open`: the zoom behind it; `weights`: for the first line
  */
 export function Part({ number, name, place, open = null, weights = null, children }) {
-  return html`<section class=${`part part-${place}`} aria-label=${`${number} ${name}`}>
-    <header class="part-head">
-      <h3><i>${number}</i> ${name}</h3>
+  return html`<section class=${`part box anchor part-${place}`} aria-label=${`${number} ${name}`}>
+    <header class="part-head line between">
+      <h3><i class="numeral">${number}</i> ${name}</h3>
       ${weights}
-      ${open && html`<button type="button" class="part-open" aria-label=${open.name} onClick=${open.go}>${open.short} ▸</button>`}
+      ${open && html`<button type="button" class="button nowrap still" aria-label=${open.name} onClick=${open.go}>${open.short} ▸</button>`}
     </header>
     ${children}
   </section>`;
@@ -24,7 +24,7 @@ export function Part({ number, name, place, open = null, weights = null, childre
 
 /** The weights a part has, and the bytes they take. */
 export function Weights({ shape, parameters, size }) {
-  return html`<p class="part-weights" title="computed from the shapes of the weights">
+  return html`<p class="chip is-weights" title="computed from the shapes of the weights">
     ${shape && html`<b>${shape}</b>`} ${integer(parameters)} parameters, ${bytesShort(size)}
   </p>`;
 }
@@ -35,7 +35,7 @@ export function Weights({ shape, parameters, size }) {
  */
 export function Wire({ place, shape, rows, unit = "", note = null }) {
   const width = WIRE_PX + DOUBLING_PX * Math.log2(rows);
-  return html`<div class=${`wire wire-${place}`} style=${`--wire:${width.toFixed(1)}px`}>
+  return html`<div class=${`wire word-computed wire-${place}`} style=${`--wire:${width.toFixed(1)}px`}>
     <span><b class="shape">${shapeText(shape)}</b> ${unit}</span><i aria-hidden="true"></i>${note && html`<small>${note}</small>`}
   </div>`;
 }

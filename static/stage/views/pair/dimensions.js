@@ -47,12 +47,12 @@ export function Dimensions({ name, text, lines, order, chosen, onChoose, entry =
     onChoose(order[Math.min(Math.max(move(place, count - 1), 0), count - 1)]);
   };
   return html`<div class="dimensions">
-    <div class="dimension-names" aria-hidden="true">
+    <div class="dimension-names still" aria-hidden="true">
       ${lines.map(({ name: of }) => html`<span>${of}</span>`)}
       ${below.map(({ name: of, height: high }) => html`<span class="is-drawing" style=${`height:${high}px`}>${of}</span>`)}
     </div>
     <div
-      class="dimension-tiles" ref=${ref} role="slider" tabindex="0" data-entry=${entry ? "" : undefined}
+      class="dimension-tiles anchor grow" ref=${ref} role="slider" tabindex="0" data-entry=${entry ? "" : undefined}
       aria-label=${name} aria-valuemin="1" aria-valuemax=${count} aria-valuenow=${place + 1} aria-valuetext=${text}
       onPointerDown=${onPoint} onPointerMove=${onPoint} onKeyDown=${onKeyDown}
     >
@@ -63,7 +63,7 @@ export function Dimensions({ name, text, lines, order, chosen, onChoose, entry =
       ${
         width > 0 &&
         html`<div
-        class="dimension-mark" style=${`left:${(place * width) / count}px;width:${width / count}px`}
+        class="dimension-mark untouched" style=${`left:${(place * width) / count}px;width:${width / count}px`}
       ></div>`
       }
     </div>

@@ -13,14 +13,14 @@ export function Missing({ why, run, focus, dispatch }) {
     [run, layer, head, query],
   );
   const cells = (key) => html`<${ShareCell} weight=${weights[key]} />`;
-  return html`<section class="pair-part pair-missing" aria-label="What the log has">
+  return html`<section class="pair-part box pair-missing stack" aria-label="What the log has">
     <p role="status">${why}</p>
-    <p class="pair-how">
+    <p class="pair-how muted small">
       The run's log has the share that each key gets, within 0.004 <${Badge} origin="computed" />. It does not have the vectors
       q, k and v, nor the scores they give.
     </p>
-    <div class="row-box">
-      <table class="row-table">
+    <div class="row-box across">
+      <table class="row-table small fill">
         <thead>
           <tr><th scope="col">key</th><th scope="col">share</th></tr>
         </thead>

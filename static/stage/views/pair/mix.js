@@ -28,9 +28,9 @@ export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) 
     { name: html`<span class="word-output">output</span>`, values: pair.output },
   ];
   const text = `i = ${dimension}: v ${fixed(pair.v[dimension], 3)}, output ${fixed(mix.output, 4)}`;
-  return html`<section class="pair-part" aria-label="Softmax and mix">
-    <h3><i>2</i> Its share among ${counted(softmax.keys, "key")}, and the V it brings <${Badge} origin="computed" /></h3>
-    <p class="pair-how">
+  return html`<section class="pair-part box" aria-label="Softmax and mix">
+    <h3><i class="numeral">2</i> Its share among ${counted(softmax.keys, "key")}, and the V it brings <${Badge} origin="computed" /></h3>
+    <p class="pair-how muted small">
       Softmax turns the scores into shares of 1. Each key's V is multiplied by its share, and the sum is the head's
       output: ${pair.headDim} numbers. Choose one of them:
     </p>
@@ -45,7 +45,7 @@ export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) 
         !stored && html`. The model's own output[${dimension}]:${" "}<b class="word-output">${fixed(mix.output, 4)}</b>`
       } <${Badge} origin="computed" />
     </p>
-    <p class="pair-how">
+    <p class="pair-how muted small">
       ${
         stored
           ? html`q, k and v are the model's own, stored with this session; scores, shares and output are computed from them

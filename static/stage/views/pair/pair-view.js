@@ -35,7 +35,7 @@ export function PairView({ state, focus, exact, dispatch }) {
   const parts = { pair, names };
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
-    <p class="pair-lead">${pairReason(focus)} ${pairWords(run, focus)}</p>
+    <p class="muted">${pairReason(focus)} ${pairWords(run, focus)}</p>
     ${
       MISSING[status]
         ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`
@@ -48,7 +48,7 @@ export function PairView({ state, focus, exact, dispatch }) {
     ${
       pair &&
       html`<${Fold}
-        class="pair-part pair-tiles" name="The same row, tile by tile" of=${TILES}
+        class="pair-part box pair-tiles" name="The same row, tile by tile" of=${TILES}
         run=${run} focus=${focus} values=${values} row=${row} stored=${stored} still=${state.reducedMotion}
       />`
     }

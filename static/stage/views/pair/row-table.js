@@ -26,8 +26,8 @@ export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
     <td>${bounded(sum(softmax.weights, rest), 3)}</td>
     <td></td>
     <td>${bounded(sum(mix.parts, rest), 4)}</td>`;
-  return html`<div class="row-box">
-    <table class="row-table">
+  return html`<div class="row-box across">
+    <table class="row-table small fill">
       <thead>
         <tr>
           <th scope="col">key</th>

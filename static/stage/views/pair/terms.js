@@ -48,10 +48,10 @@ export function Terms({ pair, headDim, names, note }) {
     ],
     [pair, totals, theme],
   );
-  return html`<section class="pair-part" aria-label="Dot product">
-    <header class="pair-head">
-      <h3><i>1</i> How well they fit: ${headDim} products, added up</h3>
-      <button type="button" class="pair-button" aria-pressed=${sorted} onClick=${() => setSorted(!sorted)}>
+  return html`<section class="pair-part box" aria-label="Dot product">
+    <header class="line on-line between">
+      <h3><i class="numeral">1</i> How well they fit: ${headDim} products, added up</h3>
+      <button type="button" class="button is-choice small still" aria-pressed=${sorted} onClick=${() => setSorted(!sorted)}>
         Largest first
       </button>
     </header>
@@ -59,7 +59,7 @@ export function Terms({ pair, headDim, names, note }) {
       name="Term of the dot product" text=${term ? termInWords(term) : note} lines=${lines} order=${order} chosen=${chosen}
       onChoose=${setWanted} entry=${true} below=${below}
     />
-    ${term ? html`<${Term} term=${term} />` : html`<p class="term-large is-waiting">${note}</p>`}
+    ${term ? html`<${Term} term=${term} />` : html`<p class="term-large row on-line between is-waiting">${note}</p>`}
     ${pair && html`<${Scaled} pair=${pair} names=${names} />`}
   </section>`;
 }
@@ -75,9 +75,9 @@ function termInWords({ index, q, k, product, total }) {
 
 function Term({ term }) {
   const { index, q, k, product, total } = term;
-  return html`<p class="term-large">
+  return html`<p class="term-large row on-line between">
     <span class="term-index">i = ${index}</span>
-    <span class="term-sum">
+    <span class="term-sum nowrap">
       <span class="word-computed">${fixed(q, 2)}</span> × <span class="word-cached">${fixed(k, 2)}</span> =${" "}
       <b>${fixed(product, 2)}</b>
     </span>
@@ -88,11 +88,11 @@ function Term({ term }) {
 function Scaled({ pair, names }) {
   const root = Math.sqrt(pair.headDim);
   const divisor = Number.isInteger(root) ? String(root) : fixed(root, 3);
-  return html`<p class="scaled">
+  return html`<p class="scaled mono">
     <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} /> = <b>${fixed(pair.dot, 2)}</b>,${" "}
     ÷ √${pair.headDim} = ÷ ${divisor} → score <b>${fixed(pair.score, 2)}</b> <${Badge} origin="computed" />
     </p>
-    <p class="pair-how">
+    <p class="pair-how muted small">
       Why ÷ √${pair.headDim}? A sum of more products comes out larger, whatever they say: about √${pair.headDim} times as large for
       ${" "}${pair.headDim} of them. Undivided, softmax would give nearly all to one key.
     </p>`;

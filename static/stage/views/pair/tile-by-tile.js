@@ -28,35 +28,35 @@ export function TileByTile({ run, focus, values, row, stored, still }) {
   const last = tiled.steps.length - 1;
   const name = tiled.steps.length === 1 ? "the only tile" : `tile ${at + 1} of ${tiled.steps.length}`;
   return html`
-    <p class="pair-how">
+    <p class="pair-how muted small">
       The same softmax and mix, without ever having the whole row at hand: a tile of keys is read, three things are kept of it,
       and it is dropped. Where a larger score comes, what was kept is multiplied by exp(old max − new max), as if
       that had been the largest from the start.
     </p>
-    <div class="tiles-controls">
+    <div class="tiles-controls small">
       <div role="group" aria-label="Keys in a tile">
         keys in a tile
         ${SIZES.map(
           (each) =>
-            html`<button type="button" class="pair-button" key=${each} aria-pressed=${each === size} onClick=${() => setSize(each)}>${each}</button>`,
+            html`<button type="button" class="button is-choice small still" key=${each} aria-pressed=${each === size} onClick=${() => setSize(each)}>${each}</button>`,
         )}
       </div>
       <div role="group" aria-label="Tiles">
-        <button type="button" class="pair-button" disabled=${at === 0} onClick=${() => go(at - 1)}>Previous</button>
-        <button type="button" class="pair-button" disabled=${at === last} onClick=${() => go(at + 1)}>Next</button>
-        ${!still && html`<button type="button" class="pair-button" disabled=${last === 0} onClick=${play}>${playing ? "Pause" : "Play"}</button>`}
+        <button type="button" class="button is-choice small still" disabled=${at === 0} onClick=${() => go(at - 1)}>Previous</button>
+        <button type="button" class="button is-choice small still" disabled=${at === last} onClick=${() => go(at + 1)}>Next</button>
+        ${!still && html`<button type="button" class="button is-choice small still" disabled=${last === 0} onClick=${play}>${playing ? "Pause" : "Play"}</button>`}
         <span role="status">${name}</span>
       </div>
     </div>
     <${TileStrip} steps=${tiled.steps} at=${at} first=${tiled.first} />
-    <div class="tiles-body">
+    <div class="tiles-body row">
       <${TileKeys} step=${step} scores=${line(values.scores, row)} run=${run} />
       <${Kept} step=${step} output=${tiled.output} />
     </div>
     ${
       at === last
         ? html`<${End} tiled=${tiled} kept=${step.after} weights=${line(values.weights, row)} output=${line(values.output, row)} stored=${stored} />`
-        : html`<p class="pair-how">After ${counted(last - at, "more tile")}: mix ÷ sum is the head's output.</p>`
+        : html`<p class="pair-how muted small">After ${counted(last - at, "more tile")}: mix ÷ sum is the head's output.</p>`
     }
     <${Why} run=${run} size=${size} keys=${query + 1 - tiled.first} />
   `;
@@ -84,7 +84,7 @@ function useSteps(tiled) {
 /** The tile that is in fast memory now. */
 function TileKeys({ step, scores, run }) {
   const keys = Array.from(step.powers, (power, at) => ({ key: step.from + at, power }));
-  return html`<table class="row-table tiles-keys">
+  return html`<table class="row-table small fill tiles-keys">
     <caption>This tile</caption>
     <thead>
       <tr><th scope="col">key</th><th scope="col">score</th><th scope="col">exp(score − max)</th></tr>
@@ -116,7 +116,7 @@ function Kept({ step, output }) {
     },
   ];
   return html`<div class="tiles-kept">
-    <table class="row-table">
+    <table class="row-table small fill">
       <caption>What is kept <${Badge} origin="computed" /></caption>
       <thead>
         <tr>
@@ -147,7 +147,7 @@ function Kept({ step, output }) {
       </tbody>
     </table>
     <${VectorLines} name=${`The mix so far: ${after.mix.length} numbers, the largest size ${significant(Math.abs(after.mix[bySize(after.mix)[0]]))}`} lines=${[{ name: "whole mix", values: after.mix }]} />
-    <p class="pair-how">${rescaled(step)}</p>
+    <p class="pair-how muted small">${rescaled(step)}</p>
   </div>`;
 }
 
@@ -170,7 +170,7 @@ function End({ tiled, kept, weights, output, stored }) {
     <h4>All read: mix ÷ ${fixed(kept.sum, 4)} is the head's <span class="word-output">output</span></h4>
     <${VectorLines} name=${`The weight of each key: from the tiles, and ${own}`} lines=${both(tiled.weights.subarray(tiled.first), weights.subarray(tiled.first, tiled.weights.length), "weights")} />
     <${VectorLines} name=${`The output: from the tiles, and ${own}`} lines=${both(tiled.output, output, "output")} />
-    <table class="row-table">
+    <table class="row-table small fill">
       <thead>
         <tr><td></td><th scope="col">from tiles</th><th scope="col">${own}</th><th scope="col">largest difference of all</th></tr>
       </thead>
@@ -185,14 +185,14 @@ function End({ tiled, kept, weights, output, stored }) {
         </tr>
       </tbody>
     </table>
-    <p class="pair-how">The differences are float32 rounding: the same sums, added in another order.</p>
+    <p class="pair-how muted small">The differences are float32 rounding: the same sums, added in another order.</p>
   </div>`;
 }
 
 function Why({ run, size, keys }) {
   const { model } = run.open;
   const { row, tile, kept, layer } = bytesUnwritten(model, { keys, size });
-  return html`<p class="pair-how">
+  return html`<p class="pair-how muted small">
     <b>Why:</b> the whole row of scores never has to be written to memory. In fast memory there is one tile, ${bytes(tile)} of
     scores, and ${bytes(kept)} that are kept; this row would be ${bytes(row)}. That is little, but a prompt of the
     ${" "}${integer(model.context)} tokens that this model takes has ${model.heads === 1 ? "" : `${model.heads} heads × `}${integer(model.context)}² × 4 B =

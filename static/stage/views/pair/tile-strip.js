@@ -10,8 +10,8 @@ const NAMED = 24;
 export function TileStrip({ steps, at, first }) {
   const { max } = steps[at].after;
   const shrunk = (step) => Math.exp(step.after.max - max);
-  return html`<p class="tile-scale">A bar is a key: exp(score − largest score so far)</p>
-    <ol class="tile-strip" aria-label="Tiles of keys">
+  return html`<p class="muted small">A bar is a key: exp(score − largest score so far)</p>
+    <ol class="tile-strip row" aria-label="Tiles of keys">
     ${first > 0 && html`<li class="is-hidden">${counted(first, "key")} out of the window: not read</li>`}
     ${steps.map((step, tile) => {
       const state = tile < at ? "is-done" : tile === at ? "is-now" : "is-next";
@@ -20,7 +20,7 @@ export function TileStrip({ steps, at, first }) {
         <span class="tile-bars" aria-hidden="true">
           ${Array.from(step.powers, (power) => html`<i style=${`--high:${(tile > at ? 0 : 100 * power * shrunk(step)).toFixed(1)}%`}></i>`)}
         </span>
-        <span class=${steps.length > NAMED ? "visually-hidden" : "tile-name"}>${step.from === step.to ? step.from : `${step.from}–${step.to}`}<span class="visually-hidden">, ${words}</span></span>
+        <span class=${steps.length > NAMED ? "visually-hidden" : "tile-name muted centred"}>${step.from === step.to ? step.from : `${step.from}–${step.to}`}<span class="visually-hidden">, ${words}</span></span>
       </li>`;
     })}
   </ol>`;

@@ -8,7 +8,7 @@ const TERMS = { q: "query", k: "key", v: "value" };
 /** @param {{name: "q"|"k"|"v", of: string|null}} props `of`: the token's label; null: of any */
 export function Vector({ name, of = null }) {
   const { setOpen, props } = useTerm(TERMS[name]);
-  return html`<span class=${`vector ${name === "q" ? "word-computed" : "word-cached"}`} ...${props}
+  return html`<span class=${`vector strong ${name === "q" ? "word-computed" : "word-cached"}`} ...${props}
     onClick=${() => setOpen(true)}>${name}${of !== null && html`<sub><bdi>${of}</bdi></sub>`}</span
   >`;
 }

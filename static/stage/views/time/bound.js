@@ -9,7 +9,7 @@ export function Bound({ decode, ready, client }) {
   const { measured, going, problem, measure } = useMeasured(client.measure);
   return html`<p class="sheet-say">
     ${measured ? verdict(decode, measured.bandwidth) : "Does decode wait for memory? That shows beside what this machine can read a second."}${" "}
-    <button type="button" disabled=${!ready || going} onClick=${measure}>${going ? "Measuring…" : measured ? "Measure again" : "Measure this machine"}</button>
-    ${problem && html`<span class="twin-problem" role="alert"> ${problem}</span>`}
+    <button class="button small" type="button" disabled=${!ready || going} onClick=${measure}>${going ? "Measuring…" : measured ? "Measure again" : "Measure this machine"}</button>
+    ${problem && html`<span class="word-bad" role="alert"> ${problem}</span>`}
   </p>`;
 }

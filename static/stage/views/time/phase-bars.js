@@ -13,7 +13,7 @@ const PAIRS = [
 /** @param {{prefill: Object, decode: Object, alike: boolean, disturbed: boolean}} props of `phaseFacts`; `alike`: whether both read weights in one format; `disturbed`: the times of one of the two are */
 export function PhaseBars({ prefill, decode, alike, disturbed }) {
   const pairs = PAIRS.filter(({ id }) => (alike || id !== "readPerToken") && !(disturbed && id === "msPerToken"));
-  return html`<dl class="phase-bars">
+  return html`<dl class="phase-bars stack wide">
     ${pairs.map(({ id, name, origin, write }) => {
       const most = Math.max(prefill[id], decode[id]);
       return html`<div key=${id}>

@@ -41,7 +41,7 @@ export function Phases({ run, prefill, decode, ready, client }) {
   const disturbed = prefill.disturbed || Boolean(decode?.disturbed);
   return html`<p class="sheet-say">${say(run, prefill, decode, formats)}</p>
     <div class="sheet-columns">
-    <div class="sheet-wide" tabindex="0" role="region" aria-label="Prefill and decode">
+    <div class="sheet-wide across" tabindex="0" role="region" aria-label="Prefill and decode">
       <table class="numbers phases" aria-label="Prefill and decode side by side">
         <thead>
           <tr>
@@ -66,7 +66,7 @@ export function Phases({ run, prefill, decode, ready, client }) {
     ${decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} disturbed=${disturbed} />`}
     </div>
     ${decode && html`<${Bound} decode=${decode} ready=${ready && !run.saved} client=${client} />`}
-    <p class="sheet-note">
+    <p class="sheet-note muted small">
       ${decode?.steps > 1 && `Decode: the median of ${counted(decode.steps, "step")}. `}Arithmetic: multiply-adds × 2 of the
       matrix products. Memory read: the weights, and K and V of the positions before, counted once per pass.
       The rates divide them by the measured time; no peak of any hardware is assumed.

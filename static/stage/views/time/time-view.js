@@ -16,7 +16,7 @@ export function TimeView({ state, dispatch, client }) {
   const prefill = useMemo(() => phaseFacts(run, "prefill"), [run]);
   const decode = useMemo(() => phaseFacts(run, "decode"), [run, count]);
   const onPick = (to) => dispatch({ type: "seek", step: to });
-  return html`<div class="sheet">
+  return html`<div class="sheet scrolls grow">
     <h2>${headline(run, prefill, decode)}</h2>
     <section class="sheet-part" aria-label="Step by step">
       <h3>Step by step <${Badge} origin=${originOf(run.steps)} /></h3>
@@ -89,10 +89,10 @@ function StepParts({ run, step, facts }) {
     <div class="part-bar" role="img" aria-label=${facts.parts.map(({ name, ms }) => `${name} ${milliseconds(ms)}`).join(", ")}>
       ${facts.parts.map(({ name, ms }) => html`<i key=${name} class=${`part-${name}`} style=${`flex-grow:${ms}`}></i>`)}
     </div>
-    <dl class="part-list">
+    <dl class="part-list stack tight small">
       ${facts.parts.map(
         ({ name, ms }) => html`<div key=${name}>
-          <dt><i class=${`part-${name}`}></i>${name}</dt>
+          <dt><i class=${`swatch part-${name}`}></i>${name}</dt>
           <dd><b>${milliseconds(ms)}</b> · ${percent(ms / facts.total, 0)} · ${PART_NOTES[name]}</dd>
         </div>`,
       )}
@@ -111,7 +111,7 @@ function Layers({ layers, forward }) {
       label="Milliseconds of each layer in this step" x=${{ name: "layer" }} series=${series} height=${150}
       y=${{ name: "milliseconds", format: (ms) => fixed(ms, 1), exact: milliseconds }}
     />
-    <p class="sheet-note">
+    <p class="sheet-note muted small">
       Together ${milliseconds(sum)} of the forward pass's ${milliseconds(forward)}; the rest is the embedding, the final norm
       and the LM head.
     </p>`;

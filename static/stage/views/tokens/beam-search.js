@@ -61,20 +61,20 @@ export function BeamSearch({ state, client }) {
   const stop = () => client.control(id, "stop").catch(({ detail }) => refuse(detail));
   const grows = log?.open && !log.close;
 
-  return html`<section class="beams" aria-label="Beam search" ref=${section}>
-    <div class="beams-head">
+  return html`<section class="beams stack box still" aria-label="Beam search" ref=${section}>
+    <div class="beams-head row on-line wide between">
       <h3>Beam search <small>the likeliest sentence, not just the likeliest next token</small></h3>
       ${
         !run.saved &&
-        html`<form onSubmit=${search}>
+        html`<form class="row" onSubmit=${search}>
           <${Count} name="beams" value=${asked.beams} most=${mostOf(limits, "beam", "beams")} onValue=${(beams) => setAsked({ ...asked, beams })} />
           <${Count} name="length" value=${asked.length} most=${mostOf(limits, "beam", "length")} onValue=${(length) => setAsked({ ...asked, length })} />
-          <button type="submit" aria-disabled=${starting}>${starting ? "Starting…" : "Search"}</button>
-          ${grows && html`<button type="button" onClick=${stop}>Stop the search</button>`}
+          <button class="button is-main small" type="submit" aria-disabled=${starting}>${starting ? "Starting…" : "Search"}</button>
+          ${grows && html`<button class="button small" type="button" onClick=${stop}>Stop the search</button>`}
         </form>`
       }
     </div>
-    <p class="beams-words" role="status">${problem ?? (drawn ? progress(log) : run.saved ? NO_STUDY : intro(run, step, asked))}</p>
+    <p class="muted" role="status">${problem ?? (drawn ? progress(log) : run.saved ? NO_STUDY : intro(run, step, asked))}</p>
     ${drawn && html`<${Found} log=${log} run=${run} step=${step} />`}
   </section>`;
 }
@@ -116,7 +116,7 @@ function Found({ log, run, step }) {
   const onBest = new Set(best.map(({ id }) => id));
   const own = ownContinuation(run, step, best.length);
   return html`<${BeamTree} search=${log} best=${onBest} context=${run.tokens[run.lastQueryOfStep(step)]} />
-    <table class="beams-found">
+    <table class="beams-found fill">
       <caption>${verdict(best, own, run)} <${Badge} origin="computed" /></caption>
       <thead>
         <tr><th scope="col">continuation</th><th scope="col">sum of ln p</th><th scope="col">probability</th></tr>

@@ -23,12 +23,12 @@ export function BeamTree({ search, best, context }) {
     seen.current = length;
   }, [length]);
   const label = `Tree of the search: ${counted(tree.columns, "token")} deep, ${counted(tree.cells.length, "candidate")}; the table below lists its continuations`;
-  return html`<div class="beam-box" ref=${box} tabindex="0" role="group" aria-label=${label}>
-    <div class="beam-tree" style=${`width:${CONTEXT + tree.columns * WIDE}px;height:${tree.rows * HIGH}px`}>
+  return html`<div class="beam-box across" ref=${box} tabindex="0" role="group" aria-label=${label}>
+    <div class="beam-tree anchor" style=${`width:${CONTEXT + tree.columns * WIDE}px;height:${tree.rows * HIGH}px`}>
       <svg width=${CONTEXT + tree.columns * WIDE} height=${tree.rows * HIGH} aria-hidden="true">
         ${tree.cells.map((cell) => html`<path key=${cell.node.id} class=${kindOf(cell)} d=${lineTo(cell)} />`)}
       </svg>
-      <span class="beam-context"><${Token} token=${context} limit=${12} /></span>
+      <span class="beam-context line tight small nowrap between"><${Token} token=${context} limit=${12} /></span>
       ${tree.cells.map((cell) => html`<${Cell} key=${cell.node.id} cell=${cell} />`)}
     </div>
   </div>`;
@@ -51,7 +51,7 @@ function Cell({ cell }) {
   const fate = node.kept ? (node.ended ? "kept; it ends the text" : "kept") : "cut";
   const title = `ln p ${fixed(node.logprob, 2)}, sum ${fixed(node.total, 2)}: ${fate}`;
   const at = `left:${CONTEXT + column * WIDE + (WIDE - CHIP)}px;top:${row * HIGH + 2}px;width:${CHIP}px`;
-  return html`<span class=${`beam-cell ${kindOf(cell)}${node.ended ? " is-ended" : ""}`} style=${at} title=${title}>
+  return html`<span class=${`beam-cell line tight small nowrap between ${kindOf(cell)}${node.ended ? " is-ended" : ""}`} style=${at} title=${title}>
     <${Token} token=${node.token} limit=${16} /><small>${node.ended ? "end " : ""}${fixed(node.total, 1)}</small>
   </span>`;
 }

@@ -13,7 +13,7 @@ export function LogitHistogram({ path }) {
   const counts = useMemo(() => logitHistogram(logits, BARS), [logits.listed, BARS]);
   const most = Math.log1p(Math.max(...counts));
   const text = `All ${integer(vocab)} logits, ${fixed(logits.low, 1)} to ${fixed(logits.high, 1)}; bars count tokens, on a logarithmic scale`;
-  return html`<svg class="logit-histogram" viewBox=${`0 0 ${BARS} 10`} preserveAspectRatio="none" role="img" aria-label=${text}>
+  return html`<svg class="logit-histogram fill" viewBox=${`0 0 ${BARS} 10`} preserveAspectRatio="none" role="img" aria-label=${text}>
     <title>${text}</title>
     ${counts.map((count, bar) => {
       const tall = (10 * Math.log1p(count)) / most;

@@ -14,8 +14,8 @@ import { WhatIfSlider } from "./what-if-slider.js";
  */
 export function PathTable({ path, rows, run, step, asked, branching, onAsk, onBranch, dispatch }) {
   const sums = runningSums(path.topP.shares);
-  return html`<div class="path-box" role="group" aria-label="From logits to the next token" tabindex="0">
-    <table class="path">
+  return html`<div class="path-box still anchor across" role="group" aria-label="From logits to the next token" tabindex="0">
+    <table class="path fill">
       <${Head} path=${path} settings=${path.settings} dispatch=${dispatch} />
       <tbody>
         ${rows.map(
@@ -83,7 +83,7 @@ function Row({ path, rank, token, sums, asked, branching, refusal, onAsk, onBran
     <td>${
       path.greedy
         ? rank === 0
-          ? html`<span class="path-taken">${path.own && isChosen ? "taken" : "would be taken"}</span>`
+          ? html`<span class="chip is-output">${path.own && isChosen ? "taken" : "would be taken"}</span>`
           : html`<${Gone} words="never taken by greedy" />`
         : cut[rank] === null
           ? html`<${Stretch} path=${path} from=${sums[rank]} to=${sums[rank + 1]} />`
@@ -95,7 +95,7 @@ function Row({ path, rank, token, sums, asked, branching, refusal, onAsk, onBran
         : refusal
           ? html`<small title=${refusal}>–</small>`
           : html`<button
-              type="button" aria-disabled=${Boolean(branching)} onClick=${() => onBranch(token)}
+              class="button small" type="button" aria-disabled=${Boolean(branching)} onClick=${() => onBranch(token)}
               title=${`Go on from here with ${quoted(token)} instead`}
             >${starting ? "starting…" : "Branch"}<span class="visually-hidden"> with ${quoted(token)}</span></button>`
     }</td>
@@ -105,20 +105,20 @@ function Row({ path, rank, token, sums, asked, branching, refusal, onAsk, onBran
 function LogitBar({ path, logit }) {
   const { low, high } = path.logits;
   const width = high > low ? ((logit - low) / (high - low)) * 100 : 100;
-  return html`<span class="path-cell"><span class="path-track"><i style=${`width:${width.toFixed(1)}%`}></i></span><b>${fixed(logit, 2)}</b></span>`;
+  return html`<span class="path-cell"><span class="track"><i style=${`width:${width.toFixed(1)}%`}></i></span><b>${fixed(logit, 2)}</b></span>`;
 }
 
 /** The whole track is 100 %: what a cut leaves grows, and 3 % does not look certain. */
 function ShareBar({ share }) {
-  return html`<span class="path-cell"><span class="path-track is-whole"><i style=${`width:${(share * 100).toFixed(1)}%`}></i></span><b>${percent(share)}</b></span>`;
+  return html`<span class="path-cell"><span class="track is-whole"><i style=${`width:${(share * 100).toFixed(1)}%`}></i></span><b>${percent(share)}</b></span>`;
 }
 
 function CutBar({ share }) {
-  return html`<span class="path-cell is-cut"><span class="path-track is-whole"><i style=${`width:${(share * 100).toFixed(1)}%`}></i></span><b>cut</b></span>`;
+  return html`<span class="path-cell is-cut"><span class="track is-whole"><i style=${`width:${(share * 100).toFixed(1)}%`}></i></span><b>cut</b></span>`;
 }
 
 function Gone({ words = "cut before" }) {
-  return html`<span class="path-gone"><i aria-hidden="true">·</i><span class="visually-hidden">${words}</span></span>`;
+  return html`<span class="muted"><i aria-hidden="true">·</i><span class="visually-hidden">${words}</span></span>`;
 }
 
 /** Where a token lies on the line from 0 to 1 that the random number falls on. */
@@ -126,7 +126,7 @@ function Stretch({ path, from, to }) {
   const band =
     path.draw &&
     html`<i class="path-draw" style=${`left:${(path.draw.from * 100).toFixed(2)}%;width:${((path.draw.to - path.draw.from) * 100).toFixed(2)}%`}></i>`;
-  return html`<span class="path-stretch" title=${`${fixed(from, 3)} to ${fixed(to, 3)}`}>
+  return html`<span class="path-stretch anchor" title=${`${fixed(from, 3)} to ${fixed(to, 3)}`}>
     ${band}<i style=${`left:${(from * 100).toFixed(2)}%;width:${((to - from) * 100).toFixed(2)}%`}></i>
   </span>`;
 }
@@ -141,7 +141,7 @@ function Others({ path, rows }) {
   const words = (stage, before) => {
     if (left(stage) > 0) return html`<${Together} count=${left(stage)} share=${together(stage)} />`;
     return left(before) > 0
-      ? html`<span class="path-cell is-cut"><span class="path-track"><i></i></span><b>all cut</b></span>`
+      ? html`<span class="path-cell is-cut"><span class="track"><i></i></span><b>all cut</b></span>`
       : html`<${Gone} />`;
   };
   return html`<tr class="path-others">
@@ -191,7 +191,7 @@ function temperatureWords({ temperature }, greedy) {
 
 function Bits({ bits, before }) {
   const same = fixed(bits, 2) === fixed(before, 2);
-  return html`<span class="path-bits" title="entropy: 0 bits when one token is sure, more the more tokens are likely"
+  return html`<span class="path-bits muted" title="entropy: 0 bits when one token is sure, more the more tokens are likely"
     >entropy ${same ? fixed(bits, 2) : `${fixed(before, 2)} → ${fixed(bits, 2)}`} bits</span>`;
 }
 

@@ -27,7 +27,7 @@ export function TokensView({ state, dispatch, controller, client }) {
   const askedRow = asked && asked.rank < shown.topIds.length ? asked : null;
   const rows = pathRows(shown.data.top_tokens, ROWS, [path.chosen, askedRow]);
   return html`
-    <div class="tokens-head">
+    <div class="tokens-head row on-line wide between">
       <h2>${headline(path, shown.data)} <${Badge} origin="computed" /></h2>
       <${OpenView} view="model" dispatch=${dispatch}>What would each layer have said?<//>
       <${WhatIf} settings=${settings} used=${used} next=${sampling} dispatch=${dispatch} />

@@ -20,7 +20,7 @@ export function TrainingPass({ state, client }) {
   const { status, values, problem } = useModelValues(state, client.ask("losses"), { run: run.id }, "losses");
   if (!values) return html`<p role="status">${WAITING[status] ?? problem.message}</p>`;
   return html`<p>${summary(values)} <${Badge} origin="computed" /></p>
-    <div class="training-body">
+    <div class="training-body row">
       <${Positions} run=${run} positions=${values.positions} />
       <${Beside} run=${run} values=${values} />
     </div>`;

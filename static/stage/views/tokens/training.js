@@ -9,10 +9,10 @@ const PASS = async () => (await import("./training-pass.js")).TrainingPass;
 /** @param {{state: Object, client: Object}} props */
 export function Training(props) {
   const [open, setOpen] = useState(false);
-  return html`<section class="training" aria-label="Training beside inference">
-    <div class="beams-head">
+  return html`<section class="training stack box still" aria-label="Training beside inference">
+    <div class="beams-head row on-line wide between">
       <h3>What would training do with this prompt? <small>it knows which token came next, everywhere</small></h3>
-      <button type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "Close" : "Ask the model"}</button>
+      <button class="button small" type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? "Close" : "Ask the model"}</button>
     </div>
     ${open && html`<${Fetched} of=${PASS} ...${props} />`}
   </section>`;

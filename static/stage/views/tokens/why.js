@@ -16,8 +16,8 @@ import { whyToken } from "./token-path.js";
  */
 export function Why({ path, run, step, text, most, found, asked, branching, onText, onAsk, onBranch }) {
   const field = useId();
-  return html`<section class="why" aria-label="Why not this token">
-    <p class="why-ask">
+  return html`<section class="why box still" aria-label="Why not this token">
+    <p class="why-ask line on-line">
       <label for=${field}>Why not this token?</label>
       <input
         id=${field} type="search" placeholder="any word" autocomplete="off" maxlength=${most} value=${text}
@@ -30,7 +30,7 @@ export function Why({ path, run, step, text, most, found, asked, branching, onTe
       </p>
       ${
         asked &&
-        html`<p class="why-more">
+        html`<p class="why-more row on-line muted">
           ${found.choices.length > 1 && html`<${Choices} choices=${found.choices} asked=${asked} onAsk=${onAsk} />`}
           <${BranchButton} run=${run} step=${step} token=${asked.token} branching=${branching} onBranch=${onBranch} />
           ${text.trim() && asked.whole === false && html`<span>“${text.trim()}” is several tokens: this is its first.</span>`}
@@ -51,13 +51,13 @@ function waitingWords(text, { status, problem }) {
 
 function Answer({ path, asked }) {
   const { verdict, possible, because } = whyToken(path, asked);
-  return html`<b class=${possible ? "why-yes" : "why-no"}>${verdict}</b> ${because} <${Badge} origin="computed" />`;
+  return html`<b class=${possible ? "word-output" : "word-bad"}>${verdict}</b> ${because} <${Badge} origin="computed" />`;
 }
 
 function Choices({ choices, asked, onAsk }) {
-  return html`<span class="why-choices" role="group" aria-label="Tokens that read so">
+  return html`<span class="row tight" role="group" aria-label="Tokens that read so">
     ${choices.map(
-      (choice) => html`<button
+      (choice) => html`<button class="button is-choice small"
       key=${choice.token.id} type="button" aria-pressed=${choice.token.id === asked.token.id} onClick=${() => onAsk(choice)}
     ><${Token} token=${choice.token} /></button>`,
     )}
@@ -67,7 +67,7 @@ function Choices({ choices, asked, onAsk }) {
 function BranchButton({ run, step, token, branching, onBranch }) {
   if (branchRefusal(run, step, token)) return null;
   const starting = branching?.id === token.id;
-  return html`<button type="button" class="why-branch" aria-disabled=${Boolean(branching)} onClick=${() => onBranch(token)}>
+  return html`<button type="button" class="button small" aria-disabled=${Boolean(branching)} onClick=${() => onBranch(token)}>
     ${starting ? "Starting a branch…" : `Branch with ${quoted(token)} anyway`}
   </button>`;
 }
