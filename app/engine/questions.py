@@ -42,7 +42,7 @@ class TooManyQuestions(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Computation:
     """A method of the service with its arguments. `lasting`: it is about something that is kept, a saved session."""
 
     method: str
@@ -61,14 +61,14 @@ class Questions:
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._kept_bytes = 0
 
-    def ask(self, question: Question, requester: Requester, count: Callable[[], None] = lambda: None) -> Answer:
+    def ask(self, computation: Computation, requester: Requester, count: Callable[[], None] = lambda: None) -> Answer:
         """The answer: bytes, or what JSON says. `count` is called before anything is computed for it.
 
         Raises Refused, TooManyQuestions, EngineUnavailable, RuntimeError for a fault inside the engine, and what
         `count` raises.
         """
-        key = self._key(question)
-        if (answer := self._known(key, question.lasting)) is not None:
+        key = self._key(computation)
+        if (answer := self._known(key, computation.lasting)) is not None:
             return _read(answer)
         count()
         with self._turn(requester):
@@ -78,27 +78,27 @@ class Questions:
                 if computing is None:
                     computing = self._computing[key] = Future()
             if first:
-                self._compute(key, question, requester, computing)
+                self._compute(key, computation, requester, computing)
             return _read(computing.result())
 
-    def ask_again(self, question: Question, requester: Requester) -> Answer:
+    def ask_again(self, computation: Computation, requester: Requester) -> Answer:
         """The answer as it is now, which is not kept. Raises as `ask`."""
         with self._turn(requester):
-            return self._call(question, requester)
+            return self._call(computation, requester)
 
-    def _call(self, question: Question, requester: Requester) -> Any:
-        return self._calls.call(question.method, *question.arguments, client="\n".join(requester))
+    def _call(self, computation: Computation, requester: Requester) -> Any:
+        return self._calls.call(computation.method, *computation.arguments, client="\n".join(requester))
 
-    def _compute(self, key: str, question: Question, requester: Requester, computing: Future[bytes]) -> None:
+    def _compute(self, key: str, computation: Computation, requester: Requester, computing: Future[bytes]) -> None:
         try:
-            value = self._call(question, requester)
+            value = self._call(computation, requester)
             answer = BINARY + value if isinstance(value, bytes) else JSON + json.dumps(value).encode()
         except BaseException as error:
             with self._lock:
                 del self._computing[key]
             computing.set_exception(error)
             return
-        self._keep(key, answer, question.lasting)
+        self._keep(key, answer, computation.lasting)
         with self._lock:
             del self._computing[key]
         computing.set_result(answer)
@@ -124,9 +124,9 @@ class Questions:
                 # Without the zeros: what is left names those who are asking.
                 self._asking = +self._asking
 
-    def _key(self, question: Question) -> str:
+    def _key(self, computation: Computation) -> str:
         model = self._model() or {}
-        asked = [model.get("sha256"), model.get("weight_dtype"), question.method, question.arguments]
+        asked = [model.get("sha256"), model.get("weight_dtype"), computation.method, computation.arguments]
         return hashlib.sha256(json.dumps(asked, default=repr).encode()).hexdigest()
 
     def _known(self, key: str, lasting: bool) -> bytes | None:

@@ -9,7 +9,8 @@ from typing_extensions import TypedDict
 
 from kvscope.app.travel.words import NoteText, Title, View
 from kvscope.model.api import ValueLevel
-from kvscope.model.log.schema import Model
+from kvscope.model.log.schema import Conditions, Limits, Model, Reason
+from kvscope.model.settings import Sampling
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
@@ -17,7 +18,6 @@ Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 SessionId = Annotated[str, Field(pattern="^[a-z2-7]{12,52}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Status = Literal["queued", "running", "paused", "closed"]
-Reason = Literal["eos", "length", "stopped", "failed", "interrupted"]
 
 
 class Problem(TypedDict):
@@ -76,19 +76,6 @@ class Waits(TypedDict):
     estimate_s: Count | None
 
 
-class SamplingSettings(TypedDict):
-    strategy: str
-    temperature: float
-    top_k: Count
-    top_p: float
-    seed: Count
-
-
-class RunLimits(TypedDict):
-    max_new_tokens: Positive
-    max_positions: Positive
-
-
 class RunStatus(TypedDict):
     id: str
     url: str
@@ -103,8 +90,8 @@ class RunStatus(TypedDict):
     model: Model
     prompt: str
     chat: bool
-    sampling: SamplingSettings
-    limits: RunLimits
+    sampling: Sampling
+    limits: Limits
     parent: Parent | None
     created: Time
 
@@ -163,23 +150,13 @@ class Came(TypedDict):
     loss: float
 
 
-class StepConditions(TypedDict):
-    """As in a `step` frame."""
-
-    disturbed: bool
-    others: Count
-    waiting: float | None
-    switches: Count
-    stolen: float | None
-
-
 class StepTiming(TypedDict):
     """`ms`: of the forward passes; `weights_read`: bytes by format."""
 
     ms: Annotated[float, Field(ge=0)]
     rows: Positive
     weights_read: dict[str, int]
-    conditions: StepConditions
+    conditions: Conditions
 
 
 class Prediction(TypedDict):
@@ -383,7 +360,7 @@ class Everything(TypedDict):
     kv: Count
     everything_ms: float
     kv_ms: float
-    conditions: StepConditions
+    conditions: Conditions
 
 
 class Turned(TypedDict):
@@ -444,7 +421,7 @@ class Bandwidth(TypedDict):
     per_second: PerSecond
     spread: list[PerSecond]
     takes_ms: list[Milliseconds]
-    conditions: StepConditions
+    conditions: Conditions
 
 
 class Peak(TypedDict):
@@ -454,7 +431,7 @@ class Peak(TypedDict):
     per_second: PerSecond
     spread: list[PerSecond]
     takes_ms: list[Milliseconds]
-    conditions: StepConditions
+    conditions: Conditions
 
 
 class Measured(TypedDict):

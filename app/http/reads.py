@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import request
 
-from kvscope.app.engine.questions import Question, Questions
+from kvscope.app.engine.questions import Computation, Questions
 from kvscope.app.engine.queue import Requester
 from kvscope.app.http import access
 from kvscope.app.http.limits import Limits
@@ -27,9 +27,9 @@ class Reads:
         """
         visitor = client_of(request)
         count = partial(self._limits.take, visitor, access.counted())
-        return self._questions.ask(Question(method, arguments, lasting), Requester(*visitor), count)
+        return self._questions.ask(Computation(method, arguments, lasting), Requester(*visitor), count)
 
     def ask_again(self, method: str, *arguments: Any) -> Any:
         """The same of what has another answer each time, such as a measurement."""
         visitor = access.count(self._limits)
-        return self._questions.ask_again(Question(method, arguments), Requester(*visitor))
+        return self._questions.ask_again(Computation(method, arguments), Requester(*visitor))

@@ -12,7 +12,7 @@ import pytest
 
 from kvscope.app.engine import questions as module
 from kvscope.app.engine.calls import Calls
-from kvscope.app.engine.questions import MOST_BY_ADDRESS, MOST_BY_CLIENT, Question, Questions, TooManyQuestions
+from kvscope.app.engine.questions import MOST_BY_ADDRESS, MOST_BY_CLIENT, Computation, Questions, TooManyQuestions
 from kvscope.app.engine.queue import Requester
 from kvscope.model.api import Refused
 from tests.support.waiting import eventually
@@ -48,7 +48,7 @@ def questions(engine: Engine, folder: Path, model: dict[str, Any] = MODEL) -> Qu
 
 
 def test_the_same_question_is_computed_once_also_while_it_is_being_computed(engine: Engine, tmp_path: Path) -> None:
-    asks, question = questions(engine, tmp_path), Question("mask", ([1, 2], 3))
+    asks, question = questions(engine, tmp_path), Computation("mask", ([1, 2], 3))
     engine.free.clear()
     with ThreadPoolExecutor(4) as pool:
         answers = [pool.submit(asks.ask, question, Requester(f"client {number}")) for number in range(4)]
@@ -56,12 +56,12 @@ def test_the_same_question_is_computed_once_also_while_it_is_being_computed(engi
         engine.free.set()
         assert [answer.result() for answer in answers] == [{"asked": [[1, 2], 3]}] * 4
     assert asks.ask(question, SOMEBODY) == {"asked": [[1, 2], 3]}
-    assert asks.ask(Question("mask", ([1, 2], 4)), SOMEBODY) == {"asked": [[1, 2], 4]}
+    assert asks.ask(Computation("mask", ([1, 2], 4)), SOMEBODY) == {"asked": [[1, 2], 4]}
     assert len(engine.asked) == 2
 
 
 def test_what_is_kept_of_a_saved_session_outlives_the_server_but_not_the_model(engine: Engine, tmp_path: Path) -> None:
-    kept, passing = Question("bytes", (1,), lasting=True), Question("bytes", (2,))
+    kept, passing = Computation("bytes", (1,), lasting=True), Computation("bytes", (2,))
     for _ in range(2):
         again = questions(engine, tmp_path)
         assert again.ask(kept, SOMEBODY) == again.ask(passing, SOMEBODY) == b"\x00\xff"
@@ -77,10 +77,10 @@ def test_answers_take_as_much_memory_and_disk_as_they_may(
     monkeypatch.setattr(module, "DISK_BYTES", 10)
     asks = questions(engine, tmp_path)
     for number in range(20):
-        asks.ask(Question("bytes", (number,), lasting=True), SOMEBODY)  # 3 bytes each
+        asks.ask(Computation("bytes", (number,), lasting=True), SOMEBODY)  # 3 bytes each
     assert sum(file.stat().st_size for file in (tmp_path / "answers").iterdir()) <= 10
-    asks.ask(Question("bytes", (19,)), SOMEBODY)
-    asks.ask(Question("bytes", (0,)), SOMEBODY)
+    asks.ask(Computation("bytes", (19,)), SOMEBODY)
+    asks.ask(Computation("bytes", (0,)), SOMEBODY)
     assert len(engine.asked) == 21
 
 
@@ -88,26 +88,26 @@ def test_a_refusal_is_everybodys_and_is_not_kept(engine: Engine, tmp_path: Path)
     asks = questions(engine, tmp_path)
     for _ in range(2):
         with pytest.raises(Refused):
-            asks.ask(Question("refused", ()), SOMEBODY)
+            asks.ask(Computation("refused", ()), SOMEBODY)
     assert len(engine.asked) == 2
 
 
 def test_a_client_and_an_address_have_so_many_questions_at_once_and_known_answers_are_free(
     engine: Engine, tmp_path: Path
 ) -> None:
-    asks, known, counted = questions(engine, tmp_path), Question("mask", ("known",)), list[int]()
+    asks, known, counted = questions(engine, tmp_path), Computation("mask", ("known",)), list[int]()
     asks.ask(known, SOMEBODY)
     engine.free.clear()
     with ThreadPoolExecutor(MOST_BY_ADDRESS) as pool:
         for number in range(MOST_BY_ADDRESS):
             client = Requester(f"client {number // MOST_BY_CLIENT}", "here")
-            pool.submit(asks.ask, Question("mask", (number,)), client)
+            pool.submit(asks.ask, Computation("mask", (number,)), client)
         eventually(lambda: len(engine.asked) == 1 + MOST_BY_ADDRESS)
         for requester, limit in ((Requester("client 0", "here"), MOST_BY_CLIENT), (SOMEBODY, MOST_BY_ADDRESS)):
             with pytest.raises(TooManyQuestions) as refused:
-                asks.ask(Question("mask", (-1,)), requester)
+                asks.ask(Computation("mask", (-1,)), requester)
             assert refused.value.limit == limit
         assert asks.ask(known, SOMEBODY, lambda: counted.append(1)) == {"asked": ["known"]}
         engine.free.set()
-    assert asks.ask(Question("mask", (-1,)), SOMEBODY, lambda: counted.append(1)) == {"asked": [-1]}
+    assert asks.ask(Computation("mask", (-1,)), SOMEBODY, lambda: counted.append(1)) == {"asked": [-1]}
     assert counted == [1]
