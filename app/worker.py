@@ -3,7 +3,8 @@
 A thread is given to a request once all of it is here (app/arriving.py), so that a client that sends half of one costs a
 socket and no thread; what is late is told so and let go. A connection that ends is waited for beside all others, not in
 their way. gunicorn has no setting for any of that: its threads wait five seconds for a first byte, and for the rest
-without an end. Overridden are methods of it that have no underscore, and none that has one.
+without an end. nginx in front waits for whole requests too, and the server is to be safe without one. Overridden are
+methods of it that have no underscore, and none that has one.
 """
 
 from __future__ import annotations

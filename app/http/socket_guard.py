@@ -2,6 +2,10 @@
 
 A client that says what cannot be read is told so, with the event `problem` or in the reason with which its socket is
 closed. None of it is worth a traceback.
+
+python-engineio 4 has no setting for any of this: not for the size of a message (its websocket class stands in `_async`,
+the one private name that is set here), not for sessions per address, handshakes that never end, or polls that each hold
+a thread. nginx in front could limit connections, and the server is to be safe without one.
 """
 
 from __future__ import annotations
