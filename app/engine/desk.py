@@ -149,23 +149,18 @@ class Desk:
         make: Callable[[], Request],
         requester: Requester = NOBODY,
         ended: Callable[[int], None] = lambda _size: None,
+        *,
+        study: bool = False,
     ) -> Started:
-        """Start what `make` gives, a run of that id, as soon as it has a place.
+        """Start what `make` gives, a run of that id, as soon as it has a place. `study`: a twin, a beam search or a
+        workload.
 
         It is back once the run's log so far is stored, or once it stands in line. `ended` is told how many bytes the
         run's log has in the end. Raises Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
         """
-        return self._admit(run, make, requester, ended, study=False)
-
-    def study(
-        self,
-        run: str,
-        make: Callable[[], Request],
-        requester: Requester = NOBODY,
-        ended: Callable[[int], None] = lambda _size: None,
-    ) -> Started:
-        """The same for a twin or a beam search."""
-        return self._admit(run, make, requester, ended, study=True)
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        waiting = Waiting(run, requester, lambda: self._open(run, make(), token), ended, study, token)
+        return Started(token, self._enter(waiting))
 
     def control(self, run: str, action: str) -> str:
         """Pause, resume, step or stop a run; returns its new status. Raises as `start`."""
@@ -249,13 +244,6 @@ class Desk:
             if time.monotonic() > deadline:
                 raise EngineUnavailable("The engine did not end the run in time.")
             self._log.wait(run, head.last_seq, ENDING_S)
-
-    def _admit(
-        self, run: str, make: Callable[[], Request], requester: Requester, ended: Callable[[int], None], study: bool
-    ) -> Started:
-        token = secrets.token_urlsafe(TOKEN_BYTES)
-        waiting = Waiting(run, requester, lambda: self._open(run, make(), token), ended, study, token)
-        return Started(token, self._enter(waiting))
 
     def _enter(self, waiting: Waiting) -> Place | None:
         """Begin at once where it is next and has a place; otherwise stand in line."""

@@ -90,7 +90,9 @@ class StudyRoutes:
 
     def _started(self, study: str, made: Callable[[], TwinRequest | BeamRequest]) -> Response:
         visitor = count(self._limits)
-        return created(study, self._desk.study(study, made, Requester(*visitor), partial(self._limits.charge, visitor)))
+        return created(
+            study, self._desk.start(study, made, Requester(*visitor), partial(self._limits.charge, visitor), study=True)
+        )
 
     @describe(
         READS,

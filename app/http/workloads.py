@@ -42,8 +42,8 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     )
     def workload() -> Response:
         asked, visitor, run = body(Workload), count(limits), new_id()
-        started = desk.study(
-            run, lambda: WorkloadRequest(run, asked), Requester(*visitor), partial(limits.charge, visitor)
+        started = desk.start(
+            run, lambda: WorkloadRequest(run, asked), Requester(*visitor), partial(limits.charge, visitor), study=True
         )
         return created(run, started, url_for("serving.alone", run=run))
 

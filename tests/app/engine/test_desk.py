@@ -29,7 +29,7 @@ def test_the_open_frame_is_stored_when_a_start_returns(engine_side: Started) -> 
 
 
 def test_a_call_without_answer_ends_and_leaves_no_run(engine_side: Started, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = engine_side(model="delay=4", call_timeout_s=1)
+    engine = engine_side(model="delay=4", call_timeout_s=2)
     engine.start("a", max_new_tokens=256)
     call = engine.calls.call
     monkeypatch.setattr(
@@ -241,7 +241,7 @@ def test_a_paused_study_keeps_its_place_until_it_is_abandoned(engine_side: Start
         engine.start("a", max_new_tokens=20)
         closed(engine.log, "a")
         frames = [engine.log.frames("a", seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in engine.log.chosen("a")))]
-        engine.desk.study("t", partial(TwinRequest, "t", "a", "none", tuple(frames)))
+        engine.desk.start("t", partial(TwinRequest, "t", "a", "none", tuple(frames)), study=True)
         assert engine.desk.control("t", "pause") == "paused"
         assert (engine.start("b", max_new_tokens=1) is None) == (after == 0.0)
     assert closed(engine.log, "t") == "stopped"
