@@ -16,7 +16,7 @@ export function Part({ number, name, place, open = null, weights = null, childre
     <header class="part-head line between">
       <h3><i class="numeral">${number}</i> ${name}</h3>
       ${weights}
-      ${open && html`<button type="button" class="button nowrap still" aria-label=${open.name} onClick=${open.go}>${open.short} ▸</button>`}
+      ${open && html`<button type="button" class="button small nowrap still" aria-label=${open.name} onClick=${open.go}>${open.short} ▸</button>`}
     </header>
     ${children}
   </section>`;
