@@ -59,7 +59,7 @@ PAINTED = """async (frames) => {
 }"""
 FRAMES = "async (count) => { for (let i = 0; i < count; i += 1) await new Promise(requestAnimationFrame); }"
 STILL_FRAMES = 20
-"""In each frame one of nineteen parts is shown, or a slice of a painting (static/shared/painting/queue.js), at least."""
+"""In each frame one of nineteen parts is shown, or a painting’s slice, at least (static/shared/painting/queue.js)."""
 PNG_START = b"\x89PNG\r\n\x1a\n"
 
 
