@@ -58,8 +58,8 @@ PAINTED = """async (frames) => {
   } while (before !== all());
 }"""
 FRAMES = "async (count) => { for (let i = 0; i < count; i += 1) await new Promise(requestAnimationFrame); }"
-STILL_FRAMES = 16
-"""In each frame at least one of the page's parts is shown (static/shared/turns/turns.js), and a slice of a painting."""
+STILL_FRAMES = 20
+"""In each frame one of nineteen parts is shown, or a painting’s slice, at least (static/shared/painting/queue.js)."""
 PNG_START = b"\x89PNG\r\n\x1a\n"
 
 

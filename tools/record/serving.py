@@ -79,7 +79,7 @@ def letter(request: int) -> str:
 
 
 def _fullest(run: RecordedWorkload) -> int:
-    """Where most people are served, somebody's prompt being read beside: as static/serving/player.js opens a log."""
+    """Where most people are served, somebody's prompt being read beside: as static/serving/state.js opens a log."""
 
     def worth(made: dict[str, Any]) -> float:
         members = made["members"]
