@@ -139,8 +139,6 @@ def test_a_run_is_paused_stepped_walked_followed_and_stopped(stage: Stage) -> No
     stage.open()
     run = stage.run("Once upon a time", LONG)
     expect(stage.button("Share")).to_be_disabled()
-    stage.button("Why a cache?").click()
-    expect(stage.button("Run it without a cache")).to_be_disabled()
     expect(stage.words.nth(2)).to_be_attached()
     stage.slider.fill("1")
     stage.expect_step(1)
@@ -158,6 +156,9 @@ def test_a_run_is_paused_stepped_walked_followed_and_stopped(stage: Stage) -> No
     stage.expect_step(made)
     stage.server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
     assert stage.server.status(run)["steps"] == made + 1, "exactly one token"
+    stage.button("Why a cache?").click()
+    expect(stage.button("Run it without a cache")).to_be_disabled()
+    stage.page.get_by_role("navigation", name="Zoom").get_by_role("button", name=re.compile("^Head")).click()
     stage.button("Live").click()
     eventually(lambda: stage.server.status(run)["steps"] > made + 2)
     stage.button("Stop").click()
@@ -165,6 +166,7 @@ def test_a_run_is_paused_stepped_walked_followed_and_stopped(stage: Stage) -> No
     stage.expect_phase("done")
     stage.expect_step(len(stage.server.log(run).steps) - 1)
     expect(stage.button("Share")).to_be_enabled()
+    stage.button("Why a cache?").click()
     expect(stage.button("Run it without a cache")).to_be_enabled()
 
 
