@@ -185,8 +185,9 @@ export function understood(asked, limits) {
     if ("problem" in read) return read;
     requests.push(read);
   }
-  const settings = Object.fromEntries(SETTINGS.map(({ field }) => [field, numbers[field]]));
-  return { system, requests, settings: { ...USUAL, ...settings } };
+  const settings = /** @type {import("../shared/log/workload.js").Settings} */ ({ ...USUAL });
+  for (const { field } of SETTINGS) settings[field] = numbers[field];
+  return { system, requests, settings };
 }
 
 function wrong(field, text) {

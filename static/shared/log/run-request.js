@@ -44,6 +44,7 @@ function promptProblem(prompt, limit) {
   };
 }
 
+/** @param {{name: string, label: string, step: number, above?: boolean}} setting */
 function numberProblem({ name, label, step, above }, value, limits) {
   const [low, high] = limitOf(limits, "run", name);
   const whole = step === 1;

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { limitOf } from "../../shared/log/limits.js";
 import { NUMBERS } from "../../shared/log/run-request.js";
 import { isAsking } from "../../shared/state/asking.js";
 import { Fetched } from "../../shared/ui/fetched.js";
