@@ -119,16 +119,7 @@ def build(settings: Settings) -> Flask:
     clock = Clock(settings.data_dir)
     expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report, clock)
     budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
-    desk = Desk(
-        runs,
-        calls,
-        storing,
-        budget,
-        most_open=settings.max_open_runs,
-        most_waiting=settings.max_waiting,
-        most_waiting_by_client=settings.max_waiting_by_client,
-        abandoned_after_s=settings.abandoned_after_s,
-    )
+    desk = Desk(runs, calls, storing, budget, settings)
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
     reads = Reads(Questions(calls, lambda: engine.info, settings.data_dir / "answers"), limits)

@@ -9,8 +9,8 @@ import { inkOn, ramp } from "./shared/draw/colours.js";
 import { readTheme } from "./shared/draw/theme.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
 import { storageOr } from "./shared/state/storage.js";
-import { useOwnTheme } from "./shared/state/theme.js";
 import { OwnHeader } from "./shared/ui/own-header.js";
+import { useOwnTheme } from "./shared/ui/own-theme.js";
 
 const SIDE_PX = 148;
 

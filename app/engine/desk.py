@@ -18,6 +18,7 @@ from threading import Condition, Event, Lock, RLock, Thread
 from kvscope.app.engine.calls import Calls, EngineUnavailable
 from kvscope.app.engine.queue import Place, Queue, Requester, Waiting, may_hold_more, most_by_address
 from kvscope.app.engine.storing import Storing
+from kvscope.app.settings import Settings
 from kvscope.app.store.budget import Budget, Full
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
@@ -92,27 +93,14 @@ class _Placed:
 
 
 class Desk:
-    """Lets in `most_open` runs at a time; `most_waiting` more stand in line, `most_waiting_by_client` of one client.
+    """Lets in `max_open_runs` at a time; `max_waiting` more stand in line, `max_waiting_by_client` of one client.
 
     A paused study, which cannot be computed again, is stopped where its place is needed and nobody has said a word to
     it for `abandoned_after_s`.
     """
 
-    def __init__(
-        self,
-        log: RunLog,
-        calls: Calls,
-        storing: Storing,
-        budget: Budget,
-        *,
-        most_open: int,
-        most_waiting: int,
-        most_waiting_by_client: int,
-        abandoned_after_s: float,
-    ) -> None:
-        self._log, self._calls, self._storing, self._budget = log, calls, storing, budget
-        self._most_open, self._abandoned_after_s = most_open, abandoned_after_s
-        self._most_waiting, self._most_waiting_by_client = most_waiting, most_waiting_by_client
+    def __init__(self, log: RunLog, calls: Calls, storing: Storing, budget: Budget, settings: Settings) -> None:
+        self._log, self._calls, self._storing, self._budget, self._settings = log, calls, storing, budget, settings
         self._lock = RLock()
         self._begun = Condition(self._lock)
         """Told when a run is no longer in `_beginning`."""
@@ -250,7 +238,7 @@ class Desk:
         with self._lock:
             self._refuse_too_many(waiting)
             self._queue.put(waiting)
-            first = self._queue.next(self._holding(), self._most_open) == waiting.run
+            first = self._queue.next(self._holding(), self._settings.max_open_runs) == waiting.run
         if first and self._next(waiting.run) is not None:
             self._begin(waiting)
         self._wake.set()
@@ -266,19 +254,23 @@ class Desk:
 
     def _refuse_too_many(self, waiting: Waiting) -> None:
         self._sweep()
-        holding, places = self._holding(), self._most_open
+        holding, places = self._holding(), self._settings.max_open_runs
         if (
             len(holding) < places
             and may_hold_more(waiting.requester, holding, places)
             and self._queue.next(holding, places) is None
         ):
             return
-        address, of_address = waiting.requester.address, most_by_address(self._most_waiting)
+        address, of_address = waiting.requester.address, most_by_address(self._settings.max_waiting)
         limits = [
-            (len(self._queue), self._most_waiting, "runs wait for a place, which is as many as this server lets wait"),
+            (
+                len(self._queue),
+                self._settings.max_waiting,
+                "runs wait for a place, which is as many as this server lets wait",
+            ),
             (
                 self._queue.of_client(waiting.requester),
-                self._most_waiting_by_client,
+                self._settings.max_waiting_by_client,
                 "of your runs wait for a place, which is as many as one may have",
             ),
             (
@@ -312,10 +304,10 @@ class Desk:
     def _next_with_place(self, only: str | None) -> tuple[Waiting | None, bool]:
         """Whoever is next, if there is a free place for it; and whether only the place is missing."""
         self._sweep()
-        run = self._queue.next(self._holding(), self._most_open)
+        run = self._queue.next(self._holding(), self._settings.max_open_runs)
         if run is None or only not in (None, run) or not self._calls.is_open:
             return None, False
-        if len(self._placed) >= self._most_open or self._is_full:
+        if len(self._placed) >= self._settings.max_open_runs or self._is_full:
             return None, True
         waiting = self._queue.take(run)
         assert waiting is not None
@@ -396,7 +388,7 @@ class Desk:
 
     def _who_gives_way(self) -> str | None:
         """The run that has been paused for longest; of studies one that nobody has come back to."""
-        abandoned = time.monotonic() - self._abandoned_after_s
+        abandoned = time.monotonic() - self._settings.abandoned_after_s
         for run, since in sorted(self._paused.items(), key=lambda item: item[1]):
             placed = self._placed.get(run)
             if placed is not None and (not placed.study or since <= abandoned):

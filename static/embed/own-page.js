@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import { useOwnTheme } from "../shared/state/theme.js";
+import { useOwnTheme } from "../shared/ui/own-theme.js";
 import { embedOfSearch } from "./protocol.js";
 import { tellHeight } from "./tell-height.js";
 

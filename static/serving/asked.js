@@ -259,7 +259,6 @@ export function problemOf({ field, detail, message }) {
   if (root === "requests" && at !== undefined) return { field: `requests.${at}.${names[name] ?? "prompt"}`, text };
   if (root === "requests") return { field: "people", text };
   if (root === "system") return { field: "system", text };
-  if (root === "rounds")
-    return { field: SETTINGS.some(({ field }) => field === name) ? name : SETTINGS.at(-1).field, text };
+  if (root === "rounds") return { field: SETTINGS.some(({ field }) => field === name) ? name : "blocks", text };
   return { field: "", text };
 }

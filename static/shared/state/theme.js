@@ -1,7 +1,5 @@
 /** Light or dark: what a page around asks for, else what the viewer chose before, else what the system prefers. */
 
-import { useState } from "preact/hooks";
-
 export const THEMES = ["light", "dark"];
 const THEME_KEY = "kvscope.theme";
 
@@ -23,20 +21,3 @@ export function rememberTheme(storage, theme) {
 
 /** @returns {MediaQueryList} whether the system prefers dark */
 export const systemDark = () => window.matchMedia("(prefers-color-scheme: dark)");
-
-/**
- * The theme of a page beside the Stage. The root element carries it before anything is rendered in it: drawings read their
- * colours off the page.
- *
- * @param {Object} storage as in `firstTheme`, like `asked`
- * @returns {[string, (theme: string) => void]} and what chooses another
- */
-export function useOwnTheme(storage, asked = null) {
-  const [theme, setTheme] = useState(() => firstTheme(storage, systemDark().matches, asked));
-  document.documentElement.dataset.theme = theme;
-  const choose = (next) => {
-    rememberTheme(storage, next);
-    setTheme(next);
-  };
-  return [theme, choose];
-}

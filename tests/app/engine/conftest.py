@@ -35,16 +35,7 @@ def engine_side(settings: Settings, said: list[str]) -> Iterator[Started]:
         log, calls = RunLog(mine.data_dir), Calls(mine.call_timeout_s)
         storing = Storing(log, calls, said.append)
         budget = Budget(log, SessionStore(log), (), set, mine.max_disk_bytes, said.append)
-        desk = Desk(
-            log,
-            calls,
-            storing,
-            budget,
-            most_open=mine.max_open_runs,
-            most_waiting=mine.max_waiting,
-            most_waiting_by_client=mine.max_waiting_by_client,
-            abandoned_after_s=mine.abandoned_after_s,
-        )
+        desk = Desk(log, calls, storing, budget, mine)
         desk.open()
         made.append(EngineSide(log, calls, Supervisor(calls, storing, mine, said.append), desk))
         made[-1].supervisor.start()
