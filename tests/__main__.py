@@ -30,9 +30,8 @@ LANES = 2
 """Tiers at a time."""
 SIDE_BY_SIDE = ("--numprocesses=2", "--dist=loadfile")
 """Two files of a tier at a time."""
-BROWSER, DURABILITY = "tests/browser", "tests/app/test_durability.py"
-"""Where all tests of these tiers are. A process that collects no more than these starts sooner."""
-NO_BROWSER = f"--ignore={BROWSER}"
+BROWSER = "tests/browser"
+"""Where all tests of this tier are, and none of another (tests/conftest.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +54,17 @@ def tool(module: str, *arguments: str) -> Command:
     return [sys.executable, "-m", module, *arguments]
 
 
-def pytest_tier(markers: str, *options: str, at: str = "tests") -> Callable[[Path, list[str]], list[Command]]:
-    return lambda report, extra: [tool("pytest", "-m", markers, *options, f"--junitxml={report}", *(extra or [at]))]
+def pytest_tier(markers: str, *options: str, at: Callable[[], list[str]]) -> Callable[[Path, list[str]], list[Command]]:
+    """`at`: where its tests are. To collect all there are takes half a minute of a processor, in each process."""
+    return lambda report, extra: [tool("pytest", "-m", markers, *options, f"--junitxml={report}", *(extra or at()))]
+
+
+def files_with(mark: str) -> list[str]:
+    """The files outside tests/browser/ that give a test this mark."""
+    files = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in ROOT.glob("tests/**/test_*.py")}
+    return sorted(
+        file for file, text in files.items() if f"pytest.mark.{mark}" in text and not file.startswith(BROWSER)
+    )
 
 
 def page_commands(report: Path, extra: list[str]) -> list[Command]:
@@ -76,14 +84,25 @@ def page_commands(report: Path, extra: list[str]) -> list[Command]:
 
 
 TIERS: dict[str, tuple[str, Callable[[Path, list[str]], list[Command]]]] = {
-    "browser": ("the page in Chromium", pytest_tier("browser", *SIDE_BY_SIDE, at=BROWSER)),
-    "real": ("the default model, fetched on first use", pytest_tier("real", NO_BROWSER)),
+    "browser": ("the page in Chromium", pytest_tier("browser", *SIDE_BY_SIDE, at=lambda: [BROWSER])),
+    "real": (
+        "the default model, fetched on first use",
+        pytest_tier("real and not browser", at=lambda: files_with("real")),
+    ),
     "fast": (
         "tiny random models, no network",
-        pytest_tier("not (real or processes or durability)", *SIDE_BY_SIDE, NO_BROWSER),
+        pytest_tier(
+            "not (real or browser or processes or durability)",
+            *SIDE_BY_SIDE,
+            f"--ignore={BROWSER}",
+            at=lambda: ["tests"],
+        ),
     ),
-    "processes": ("whole servers and fresh interpreters", pytest_tier("processes and not real", NO_BROWSER)),
-    "durability": ("processes killed again and again", pytest_tier("durability", at=DURABILITY)),
+    "processes": (
+        "whole servers and fresh interpreters",
+        pytest_tier("processes and not (real or browser)", at=lambda: files_with("processes")),
+    ),
+    "durability": ("processes killed again and again", pytest_tier("durability", at=lambda: files_with("durability"))),
     "types": (
         "mypy, and tsc for the page",
         lambda report, extra: [tool("mypy"), tool("tests.page_tools", "tsc", "--project", "static")],

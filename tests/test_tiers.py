@@ -67,8 +67,6 @@ def test_an_unknown_tier_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no tier 'fats': choose from browser" in capsys.readouterr().err
 
 
-def test_a_tier_that_looks_in_one_file_finds_all_its_tests() -> None:
-    marked = [
-        path for path in tiers.ROOT.glob("tests/**/test_*.py") if "pytest.mark." + "durability" in path.read_text()
-    ]
-    assert marked == [tiers.ROOT / tiers.DURABILITY]
+def test_a_tier_looks_where_its_mark_is_given() -> None:
+    assert tiers.files_with("durability") == ["tests/app/test_durability.py"]
+    assert {"tests/model/test_reference.py", "tests/app/test_real_model.py"} <= set(tiers.files_with("real"))
