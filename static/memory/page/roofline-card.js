@@ -53,7 +53,7 @@ export function Roofline({ understood, gpuName, run, measuring, framed, theme })
   return html`<section class="own-card stack box is-chart" aria-label="Roofline">
     <h2>What bounds it: bandwidth or the peak</h2>
     <p>A roof slopes as far as memory bounds, then it is flat. ${readOut(best, gpuName)} Hollow points are <em class="chip is-estimated">estimated</em>, filled ones are real steps, <b class="is-output">measured</b>.</p>
-    <${Figure} name="Roofline" drawing=${drawing} table=${{ head: ["", "FLOP/B", "FLOP/s", "time"], rows }} />
+    <${Figure} name="Roofline" drawing=${drawing} table=${{ head: ["point", "FLOP/B", "FLOP/s", "time"], rows }} />
     <${OfRun} run=${run} shared=${shared} points=${points} machine=${machine} />
     ${!framed && html`<${Machine} measuring=${measuring} />`}
   </section>`;
