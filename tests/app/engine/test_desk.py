@@ -157,7 +157,7 @@ def test_a_paused_run_leaves_the_room_that_it_does_not_use(engine_side: Started)
 
 
 def test_paused_runs_that_fill_the_disk_are_ended_for_who_comes(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.1,bytes=60000", max_disk_bytes=LOG_BYTES + 3_400_000)
+    engine = engine_side(model="delay=0.1,bytes=60000", max_disk_bytes=LOG_BYTES + 4_200_000)
     for run in ("a", "b"):
         pause(engine, run, 25)
         while len(chosen(engine, run)) < 20:
