@@ -10,7 +10,7 @@
   const app = () => {
     const find = (node) => {
       if (!node) return null;
-      if (node.props?.turns && node.props?.controller) return node.props;
+      if (node.props?.store && node.props?.controller) return node.props;
       return (node.__k ?? []).reduce((found, child) => found ?? find(child), null);
     };
     return find(document.getElementById("page")?.__k);
@@ -25,7 +25,7 @@
   };
 
   const assembled = (before) => {
-    const { run } = app()?.turns.state() ?? {};
+    const { run } = app()?.store.state() ?? {};
     if (!run?.close || run.id === before) return null;
 
     const bits = (array) => array && [array.constructor.name, Array.from(new Uint8Array(array.buffer, array.byteOffset, array.byteLength)).join()];

@@ -8,7 +8,12 @@ import { useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
 import { drawShelf, shelfOf } from "./shelf-columns.js";
 
-export function Shelf({ state: { run, step, settled, reveal } }) {
+/** It may be shown a new run before the card around it is, and then there is nothing to draw. */
+export function Shelf({ state }) {
+  return state.run?.shows && html`<${Drawn} ...${state} />`;
+}
+
+function Drawn({ run, step, settled, reveal }) {
   const [ref, size] = useSize();
   const theme = useTheme();
   const ratio = useRatio();

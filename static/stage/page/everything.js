@@ -39,7 +39,7 @@ export function Everything({ embed, host, opens, ...parts }) {
   const starts = !embed && !file;
   const part = (Shown, how = {}) => html`<${Part} of=${Shown} ...${how} ...${parts} />`;
   const saver = (panel) => part(PanelSaver, { panel });
-  /** A part of a part that the clock moves in every frame. */
+  /** A part of a part that the clock moves in every frame. It may see a state before the part around it does. */
   const moving = (Shown) => part(Shown, { moving: true });
   useFrameHeight(stage, host);
 

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 import requests
 from flask import Flask
-from flask.testing import FlaskClient
 
 from kvscope.app.http.live import Watch
+from kvscope.app.settings import Settings
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from tests.support.live_server import LiveServer
@@ -180,9 +180,10 @@ def test_a_watch_of_a_log_that_cannot_be_read_ends_when_its_viewer_leaves(tmp_pa
     runs.close()
 
 
-def test_a_viewer_is_told_of_a_database_that_is_away(app: Flask, client: FlaskClient) -> None:
+def test_a_viewer_is_told_of_a_database_that_is_away(make_app: Callable[..., Flask], settings: Settings) -> None:
+    app = make_app(settings)  # of its own: the library's test client takes the place of what sends
     parts = app.extensions["kvscope"]
-    run = finished(client)
+    run = finished(app.test_client())
     viewer = app.extensions["socketio"].test_client(app)
     with away(parts.runs.engine):
         refused = viewer.emit("watch", {"run": run}, callback=True)["error"]

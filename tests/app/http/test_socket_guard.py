@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,7 @@ from wsproto.utilities import LocalProtocolError
 
 from kvscope.app.http import socket_guard
 from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, MOST_UNREADABLE, WebSocket
+from kvscope.app.settings import Settings
 from tests.support.live_server import LiveServer
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
@@ -161,8 +162,9 @@ def test_a_handshake_that_is_not_finished_in_time_is_ended_though_nobody_else_co
 
 
 def test_an_acknowledgement_never_comes_between_the_two_packets_of_a_frame(
-    app: Flask, monkeypatch: pytest.MonkeyPatch
+    make_app: Callable[..., Flask], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    app = make_app(settings)
     server = app.extensions["socketio"].server
     sent: list[str | bytes] = []
     acknowledging = threading.Thread(
