@@ -79,6 +79,8 @@ def test_it_shows_what_the_link_shows_and_asks_for_nothing(
         else:
             expect(mine.region("Inspector")).to_contain_text("not stored")
         assert page.url == file.as_uri() + PLACE + view
+    mine.look_at(PLACE + "head")  # beside which there is a next token
+    mine.expect_view("head")
     assert Path(mine.save("Next token", "PNG").path()).read_bytes().startswith(PNG_START)
     for name in ("Run", "Try your own", "Share"):
         expect(mine.button(name)).to_have_count(0)
