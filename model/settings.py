@@ -1,13 +1,14 @@
 """What may be asked for, each with its bounds: how tokens are chosen, and a workload with the ways it is served.
 
-The bodies of the HTTP contract, the log's first frame and the limits of the page's forms are made from these classes.
+The bodies of the HTTP contract, the log's first frame and the limits of the page's forms are made from these classes. A
+bound may be widened and never narrowed: logs that people have kept are checked by it too.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 MAX_PROMPT_CHARS = 8192
@@ -45,11 +46,24 @@ Encodable = AfterValidator(_encodable)
 PromptText = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), Encodable, BeforeValidator(_not_too_long)]
 
 
+IN_A_LOG = {"settings are of": "a log"}
+"""Context of a validation. A log says what was so: no member is left to what is usual now."""
+
+
 class Settings(BaseModel):
     """Checked when it is made: no value is made into another type, and no member is passed over."""
 
     # Built when it is first needed: the page is to be there before.
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_in_a_log(cls, value: Any, info: ValidationInfo) -> Any:
+        if info.context is IN_A_LOG and isinstance(value, dict):
+            named = (name for name, field in cls.model_fields.items() if field.default is not None)
+            if missing := [name for name in named if name not in value]:
+                raise PydanticCustomError("not_whole", "{member} is missing", {"member": missing[0]})
+        return value
 
     def model_post_init(self, _context: Any) -> None:
         """Count every member as given: a log says also what was left to its default."""

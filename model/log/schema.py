@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kvscope.model.log.untrusted import DTYPES, BadFile
-from kvscope.model.settings import Sampling, ServingSettings
+from kvscope.model.settings import IN_A_LOG, Sampling, ServingSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,19 +79,6 @@ class Data(BaseModel):
 
     # Built when first used: whoever imports this module mostly needs few of them.
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, defer_build=True)
-
-
-def whole(settings: type[BaseModel]) -> BeforeValidator:
-    """Refuses settings that leave something to a default: the log says what was so, not what is usual now."""
-    named = [name for name, field in settings.model_fields.items() if field.default is not None]
-
-    def check(value: Any) -> Any:
-        missing = next((name for name in named if name not in value), None) if isinstance(value, dict) else None
-        if missing is not None:
-            raise PydanticCustomError("not_whole", "{member} is missing", {"member": missing})
-        return value
-
-    return BeforeValidator(check)
 
 
 class FrameData(Data):
@@ -211,14 +197,14 @@ class Serving(Data):
     kind: Literal["serving"]
     system: str = Field(max_length=100_000)
     requests: list[ServedRequest] = Field(min_length=1, max_length=1000)
-    rounds: list[Annotated[ServingSettings, whole(ServingSettings)]] = Field(min_length=1, max_length=100)
+    rounds: list[ServingSettings] = Field(min_length=1, max_length=100)
 
 
 class Open(FrameData):
     model: Model
     prompt: str = Field(max_length=100_000)
     chat: bool
-    sampling: Annotated[Sampling, whole(Sampling)]
+    sampling: Sampling
     limits: Limits
     tokens: list[Token] = Field(min_length=1, max_length=MOST_POSITIONS)
     block_size: int = Field(ge=1, le=MOST_BLOCK_SIZE)
@@ -515,7 +501,7 @@ _Frame = TypeVar("_Frame", bound=FrameData)
 def read_data(kind: type[_Frame], value: Any, where: str) -> _Frame:
     """`value`, out of JSON, as data of that kind. Raises BadFile."""
     try:
-        return kind.model_validate(value, extra="ignore")
+        return kind.model_validate(value, extra="ignore", context=IN_A_LOG)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part[:80]}" for part in first["loc"])

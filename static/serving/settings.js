@@ -1,6 +1,7 @@
 /**
  * Settings of a round that the page's sentence lets people change, by their names in the log (docs/frames.md, Serving).
- * Another one is another entry: its field, check, default and what is said where a recorded round had another value follow.
+ * Another one is another entry, and a value in what is ready-made (asked.js): its field, its check and what is said where a
+ * recorded round had another value follow.
  */
 
 /**

@@ -1,6 +1,6 @@
 /**
  * What may be asked for, as the server tells the page: for each thing that can be asked the least and the most of its
- * members (app/http/pages.py). Pure.
+ * members (app/http/page_limits.py). Pure.
  *
  * @typedef {Object<string, Object<string, [number, number]>>} Limits by thing, then by member
  */

@@ -111,6 +111,13 @@ def test_a_field_that_is_wrong_or_missing_is_named(log: list[bytes], kind: str) 
 WRONG: tuple[Any, ...] = ({"x": [[]]}, [[[]]], -1e301)
 
 
+def test_a_log_leaves_no_setting_to_its_default(log: list[bytes]) -> None:
+    for path in (("sampling", "seed"), ("study", "rounds", 0, "sharing"), ("study", "rounds", 1, "draft", "layers")):
+        found = refusal(log, 0, without_field(log[0], path))
+        assert found, path
+        assert f"{path[-1]} is missing" in found
+
+
 def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:
     """Whoever reads a log looks up what it names."""
     at = first(log, "pass", lambda data: data["members"][0]["token"])
