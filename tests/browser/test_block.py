@@ -33,7 +33,7 @@ def answer(stage: Stage, run: str, path: str) -> dict[str, Any]:
 
 
 def position(stage: Stage, run: str) -> int:
-    return len(stage.server.log(run).open["tokens"]) + STEP - 1
+    return len(stage.server.opened(run)["tokens"]) + STEP - 1
 
 
 def block(stage: Stage, run: str, step: int, layer: int, position: int) -> dict[str, Any]:

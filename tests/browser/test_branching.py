@@ -48,7 +48,7 @@ def test_a_branch_shares_its_parents_blocks_and_the_tree_leads_back_and_forth(st
     stage.expect_step(2)
     fork, text = branch(stage, long_run, 2)
     stage.expect_step(2)
-    words, position = stage.region("Branches"), len(stage.server.log(long_run).open["tokens"]) + 2
+    words, position = stage.region("Branches"), len(stage.server.opened(long_run)["tokens"]) + 2
     expect(words).to_contain_text(f"“{text}” was put at position {position}")
     log = stage.server.log(fork)
     before, after = log.steps[2]["kv"]["block_table"], log.steps[3]["kv"]

@@ -108,9 +108,9 @@ def test_a_prompt_of_ones_own_is_told_in_the_same_moments(newcomer: Intro) -> No
     expect(newcomer.heading).to_contain_text("all 4 tokens at once", timeout=30_000)
     stage.button("Pause").click()
     stage.expect_phase("paused")
-    log = stage.server.log(stage.run_id)
-    assert log.open["prompt"] == "My favourite colour is"
-    assert log.open["sampling"]["strategy"] == "sample"
+    opened = stage.server.opened(stage.run_id)
+    assert opened["prompt"] == "My favourite colour is"
+    assert opened["sampling"]["strategy"] == "sample"
 
 
 def test_what_is_typed_takes_the_place_of_the_old_prompt_but_not_of_ones_own(newcomer: Intro) -> None:

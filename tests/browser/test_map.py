@@ -211,7 +211,7 @@ def test_a_press_on_look_here_goes_to_that_head_cell_and_step(stage: Stage, shor
         item.click()
         stage.page.wait_for_url(re.compile("query=[0-9]+&key=[0-9]+&view=head"))
         query = int(re.findall(r"query=(\d+)", stage.page.url)[0])
-        rows = len(stage.server.log(run).open["tokens"]) + int(stage.slider.input_value())
+        rows = len(stage.server.opened(run)["tokens"]) + int(stage.slider.input_value())
         assert query < rows
 
 

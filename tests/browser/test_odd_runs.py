@@ -96,7 +96,7 @@ def odd_words(smallest: Server) -> Odd:
     """Every odd word in the prompt of one layer and one head; a branch that was given 200 characters as one token."""
     smallest.wait_until_ready()
     root = smallest.finished_run(ODD_PROMPT, max_new_tokens=12)
-    prompt = smallest.log(root).open["tokens"]
+    prompt = smallest.opened(root)["tokens"]
     assert set(WORDS) <= {token["text"] for token in prompt}
     fork = {"position": len(prompt) + 2, "token": len(tiny.VOCAB) + WORDS.index(LONG_WORD)}
     answer = requests.post(f"{smallest.url}api/runs/{root}/fork", json=fork, timeout=60)
@@ -220,7 +220,7 @@ def test_odd_tokens_stay_text_and_keep_their_place(new_page: Callable[..., Page]
     stage = Stage(new_page(), odd_words.server)
     look(stage, odd_words, "model", 0)
     cells = stage.page.get_by_role("group", name="Tokens and ids of this step").get_by_role("row")
-    prompt = odd_words.server.log(odd_words.run).open["tokens"]
+    prompt = odd_words.server.opened(odd_words.run)["tokens"]
     expect(cells).to_have_count(1 + len(prompt))
     shown = ["<img·src=x·onerror=aler…", "שלום·עולם", "x" * 23 + "…", "\\u{202E}abc", "⏎⏎⏎"]
     stage.button("Tokens").click()

@@ -55,7 +55,7 @@ def test_what_cannot_be_run_is_named_with_its_limit_and_kept(stage: Stage, compl
     stage.button("Run").click(delay=80)
     expect(stage.page.locator(f"html:not([data-run='{shown}'])")).to_be_attached()
     stage.skip_to_the_end()
-    opened = stage.server.log(stage.run_id).open
+    opened = stage.server.opened(stage.run_id)
     assert (opened["prompt"], opened["sampling"]["strategy"], opened["sampling"]["temperature"]) == (
         prompt,
         "sample",
@@ -72,7 +72,7 @@ def test_a_prompt_is_never_markup(stage: Stage, prompt: str) -> None:
     run = stage.run(prompt, 2)
     stage.expect_phase("done")
     assert stage.page.locator("img, #page script, .timeline b, .matrix b, [onerror]").count() == 0
-    assert stage.server.log(run).open["prompt"] == prompt
+    assert stage.server.opened(run)["prompt"] == prompt
     shown = stage.page.get_by_role("group", name="Prompt, ").inner_text()
     assert not set("\u202e\u200b\t") & set(shown)
     assert stage.overflow() <= 0
@@ -219,7 +219,7 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
             return told if told and progress.get_attribute("value") == told[1] else None
 
         told = eventually(told_alike)
-        assert 0 < int(told[1]) < int(told[2]) == len(server.log(run).open["tokens"])
+        assert 0 < int(told[1]) < int(told[2]) == len(server.opened(run)["tokens"])
         expect(stage.region("Look here")).to_contain_text("once the prompt has gone through")
         expect(stage.matrix).to_contain_text("No weights yet")
         stage.matrix.press("ArrowUp")
@@ -246,12 +246,12 @@ def test_a_run_reads_nothing_of_an_earlier_one_until_the_box_is_ticked(stage: St
     for ending in ("", " One night it went out."):
         run = stage.run(BEGINNING + ending, 3)
         stage.skip_to_the_end()
-        assert "reused" not in stage.server.log(run).open
+        assert "reused" not in stage.server.opened(run)
     stage.ask()
     stage.page.get_by_role("form", name="New run").get_by_label("reuse the cache").check()
     run = stage.run(f"{BEGINNING} Then he slept.", 3)
     stage.skip_to_the_end()
-    opened = stage.server.log(run).open
+    opened = stage.server.opened(run)
     read, prompt = opened["reused"], len(opened["tokens"])
     assert 0 < read < prompt
     body = stage.page.locator("body")

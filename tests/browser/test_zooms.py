@@ -165,7 +165,7 @@ def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage,
     fold = region.get_by_role("group").filter(has=summary)
     expect(fold.get_by_text("What is kept").first).to_be_visible()
     head = stage.server.head(short_run, 3, LAYER, HEAD)
-    keys = len(stage.server.log(short_run).open["tokens"]) + 3
+    keys = len(stage.server.opened(short_run)["tokens"]) + 3
     size, tiles = 4, -(-keys // 4)
     fold.get_by_role("group", name="Keys in a tile").get_by_role("button", name=str(size), exact=True).click()
     expect(fold.get_by_role("list", name="Tiles of keys").get_by_role("listitem")).to_have_count(tiles)

@@ -138,7 +138,15 @@ class Server:
         return dict(self._get(f"api/runs/{run}").json())
 
     def log(self, run: str) -> Log:
-        """What is stored of a run now."""
+        """All frames of a run or a study, once it is closed: a test that reads sooner may find too few."""
+        self.wait_for_the_end(run)
+        return self._stored(run)
+
+    def opened(self, run: str) -> dict[str, Any]:
+        """The first frame's data, also of a run that is still going on or paused."""
+        return self._stored(run).open
+
+    def _stored(self, run: str) -> Log:
         return Log(list(codec.from_stream(self._get(f"api/runs/{run}/frames?after=-1").content)))
 
     def head(self, run: str, step: int, layer: int, head: int) -> dict[str, Any]:
