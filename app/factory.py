@@ -21,6 +21,7 @@ from kvscope.app.http import (
     files,
     frame_compression,
     hosts,
+    languages,
     memory,
     oembed,
     openapi,
@@ -130,6 +131,7 @@ def build(settings: Settings) -> Flask:
     )
     problems.init_app(app)
     root.init_app(app)
+    languages.init_app(app)
     security.init_app(app, settings.frame_ancestors)
     access.init_app(app, settings.token)
     compression.init_app(app)

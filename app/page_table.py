@@ -12,6 +12,9 @@ from functools import cache
 
 from kvscope.app.paths import static_dir
 
+READ = ("name", "title", "description", "without_scripts", "pictured")
+"""The fields that people read, to be translated."""
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

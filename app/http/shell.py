@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from flask import g, render_template
 
+from kvscope.app.http.languages import gettext, language
 from kvscope.app.http.root import root
-from kvscope.app.page_table import links, page_of
+from kvscope.app.page_table import READ, Page, links, page_of
 from kvscope.app.paths import static_dir
 
 SHELL = "shell.html"
@@ -23,8 +25,19 @@ def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
     def render(bootstrap: Mapping[str, Any], **named: Any) -> str:
         """`bootstrap`: what the page's script starts from. `title` replaces the window's; `card` is of a saved run."""
         imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
-        importmap, nonce = {"imports": imports}, g.csp_nonce
-        given = {"title": page.title, "bootstrap": bootstrap, **named}
-        return render_template(template, page=page, pages=places, importmap=importmap, csp_nonce=nonce, **given)
+        importmap, nonce, translated = {"imports": imports}, g.csp_nonce, _translated(page)
+        given = {"title": translated.title, "bootstrap": bootstrap, **named}
+        here = [_in_this_language(place) for place in places]
+        return render_template(template, page=translated, pages=here, importmap=importmap, csp_nonce=nonce, **given)
 
     return render
+
+
+def _translated(page: Page) -> Page:
+    return replace(page, **{field: gettext(getattr(page, field)) for field in READ})
+
+
+def _in_this_language(place: dict[str, str]) -> dict[str, str]:
+    """A link of the navigation, which leads on in the page's language."""
+    lang = f"?lang={language()}" if language() else ""
+    return {**place, "name": gettext(place["name"]), "address": place["address"] + lang}

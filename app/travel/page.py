@@ -83,9 +83,13 @@ class SessionPage:
         frames = ((part_id(seq), PART_TYPE, _packed(payload)) for seq, payload in enumerate(self._file.frames()))
         static, manifest = static_dir(), self._manifest
         card, text = self._words()
-        template = Environment(
-            loader=FileSystemLoader(templates_dir()), autoescape=select_autoescape(["html"])
-        ).get_template(TEMPLATE)
+        environment = Environment(
+            loader=FileSystemLoader(templates_dir()),
+            autoescape=select_autoescape(["html"]),
+            extensions=["jinja2.ext.i18n"],
+        )
+        environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
+        template = environment.get_template(TEMPLATE)
         pieces = template.generate(
             title=f"{card.title} · KVScope",
             icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",

@@ -7,6 +7,9 @@ const TAGS = new Set(["msg", "nodes", "form"]);
 /** Attributes whose value people read. */
 const READ = /^(?:title|alt|placeholder|label|says?|aria-(?:label|description|roledescription|valuetext))$/;
 
+/** What an attribute ends with whose value nobody reads: words in it are names. */
+const NAMES = /\s(?:class|style|d|viewBox|transform|points|rel|sandbox|allow)=["']?$/;
+
 /** Two words or more, the first of them of letters: what is only a class, a key, a selector or a path looks different. */
 const SENTENCE = /(?:^|[\s(“"])[A-Za-z’']{2,}[,:;]? [a-zA-Z’']/;
 
@@ -17,14 +20,13 @@ const SENTENCE = /(?:^|[\s(“"])[A-Za-z’']{2,}[,:;]? [a-zA-Z’']/;
  */
 export function messagesOf(source) {
   const found = [];
-  const second = new Set();
+  const forms = new Set();
   walk(parsed(source), (node) => {
-    if (node.type === "CallExpression" && /^plural(?:Nodes)?$/.test(node.callee.name)) {
-      const [, one, other] = node.arguments;
-      second.add(other);
+    const [, one, other] = node.arguments ?? [];
+    if (/^plural(?:Nodes)?$/.test(node.callee?.name) && isMessage(one)) {
       found.push({ key: template(one.quasi), other: template(other.quasi), line: node.loc.start.line });
-      second.add(one);
-    } else if (isMessage(node) && !second.has(node)) {
+      forms.add(one).add(other);
+    } else if (isMessage(node) && !forms.has(node)) {
       found.push({ key: template(node.quasi), other: null, line: node.loc.start.line });
     }
   });
@@ -38,15 +40,20 @@ export function messagesOf(source) {
  */
 export function untaggedIn(source) {
   const found = [];
+  const names = new Set();
   const note = (text, node) => found.push({ text: text.trim(), line: node.loc.start.line });
   walk(parsed(source), (node, parents) => {
+    const technical = () => isTechnical(parents) || [...parents, node].some((around) => names.has(around));
     if (node.type === "TaggedTemplateExpression" && node.tag.name === "html") {
+      const { quasis, expressions } = node.quasi;
+      for (const [at, expression] of expressions.entries())
+        if (NAMES.test(quasis[at].value.cooked)) names.add(expression);
       for (const text of readIn(node.quasi)) note(text, node);
-    } else if (node.type === "StringLiteral" && SENTENCE.test(node.value) && !isTechnical(parents)) {
+    } else if (node.type === "StringLiteral" && SENTENCE.test(node.value) && !technical()) {
       note(node.value, node);
     } else if (node.type === "TemplateLiteral" && parents.at(-1).type !== "TaggedTemplateExpression") {
       const text = node.quasis.map(({ value }) => value.cooked).join("0");
-      if (SENTENCE.test(text) && !isTechnical(parents)) note(text, node);
+      if (SENTENCE.test(text) && !technical()) note(text, node);
     }
   });
   return found;
@@ -72,13 +79,15 @@ function isTechnical(parents) {
   if (parent.type === "ObjectProperty" && /^(?:class|font|style|filter|transition)$/.test(parent.key.name)) return true;
   const call = parents.findLast(({ type }) => type === "CallExpression" || type === "NewExpression");
   const callee = call?.callee.property?.name ?? call?.callee.name ?? "";
-  return /^(?:Error|TypeError|RangeError|querySelector(?:All)?|closest|matches|matchMedia|getContext|warn|error)$/.test(callee);
+  return /^(?:Error|TypeError|RangeError|querySelector(?:All)?|closest|matches|matchMedia|getContext|warn|error)$/.test(
+    callee,
+  );
 }
 
 /** @returns {string[]} text between the tags of a template, and values of its attributes that people read */
 function readIn({ quasis }) {
   const markup = quasis.map(({ value }) => value.cooked).join("\0");
-  const text = markup.replace(/<!--[^]*?-->/g, "").replace(/<(?:"[^"]*"|'[^']*'|[^>"'])*>/g, "\n");
+  const text = markup.replace(/<!--[\s\S]*?-->/g, "").replace(/<(?:"[^"]*"|'[^']*'|[^>"'])*>/g, "\n");
   const attributes = [...markup.matchAll(/\s([\w-]+)=(?:"([^"]*)"|'([^']*)')/g)];
   const values = attributes.filter(([, name]) => READ.test(name)).map(([, , double, single]) => double ?? single);
   return [...text.split(/[\n\0]/), ...values].filter((piece) => /\p{L}{2}/u.test(piece.replace(/&\w+;/g, "")));

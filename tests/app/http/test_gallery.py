@@ -128,7 +128,7 @@ def test_words_and_tokens_are_text(make_app: Callable[..., Flask], settings: Set
     page = make_app(settings, ready=False).test_client().get("/gallery")
     assert "A &lt;b&gt;title&lt;/b&gt;" in page.text
     assert "<script>alert" not in page.text
-    assert "1 note ·" in page.text
+    assert "Notes: 1 ·" in page.text
 
 
 def test_the_page_is_told_which_sessions_ship(make_app: Callable[..., Flask], settings: Settings) -> None:

@@ -1,0 +1,55 @@
+"""The language of a page: the one that `?lang=` names, if static/languages/ has it, else English.
+
+English stands in templates and scripts and is the key of its translation, in the manner of gettext. A catalogue is one
+JSON file for both; `python -m tools.messages` says what is in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from flask import Flask, has_request_context, request
+
+from kvscope.app.paths import static_dir
+
+
+def init_app(app: Flask) -> None:
+    """Give the templates `language`, `messages` for the page's script, None in English, and gettext's functions."""
+    app.jinja_env.add_extension("jinja2.ext.i18n")
+    app.jinja_env.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
+    app.context_processor(lambda: {"language": language() or "en", "messages": catalogue(language())})
+
+
+def language() -> str | None:
+    """The language of the page that is asked for; None for English."""
+    wanted = request.args.get("lang", "") if has_request_context() else ""
+    return wanted if wanted in languages() else None
+
+
+@cache
+def languages() -> frozenset[str]:
+    """Those that have a catalogue, as BCP 47 tags."""
+    return frozenset(path.stem for path in (static_dir() / "languages").glob("*.json"))
+
+
+@cache
+def catalogue(language: str | None) -> Mapping[str, Any] | None:
+    """`{"language": …, "messages": {English: translation}}`."""
+    if language is None:
+        return None
+    found: dict[str, Any] = json.loads((static_dir() / "languages" / f"{language}.json").read_text("utf-8"))
+    return found
+
+
+def gettext(text: str) -> str:
+    """The translation of a text; the text itself where there is none."""
+    found = catalogue(language())
+    return str(found["messages"].get(text) or text) if found else text
+
+
+def ngettext(one: str, other: str, count: int) -> str:
+    """Templates have no plurals of their own: Python knows no plural rules. A count stands behind its label instead."""
+    raise NotImplementedError("write the count behind a label, such as “Steps: 4”")

@@ -1,0 +1,56 @@
+"""What people read on the pages, from where it stands: scripts, templates, the table of pages, the glossary."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from jinja2 import Environment
+
+from kvscope.app.page_table import READ
+from tests.page_tools import install, node
+
+ROOT = Path(__file__).resolve().parents[2]
+STATIC = ROOT / "static"
+
+Messages = dict[str, str | None]
+"""English messages in alphabetical order, each with the second form of a plural, or None."""
+
+
+def collect() -> Messages:
+    """All messages. Raises CalledProcessError when a script cannot be read."""
+    install()
+    scripts = subprocess.run(
+        [*node(), "tools/messages/extract.js"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    found: Messages = json.loads(scripts.stdout)
+    for text in (*in_templates(), *in_python(), *in_tables()):
+        found.setdefault(text, None)
+    return dict(sorted(found.items()))
+
+
+def in_templates() -> Iterator[str]:
+    environment = Environment(extensions=["jinja2.ext.i18n"])
+    for path in sorted((ROOT / "templates").glob("*.html")):
+        for _line, _function, text in environment.extract_translations(path.read_text("utf-8")):  # type: ignore[attr-defined]
+            if isinstance(text, str):
+                yield text
+
+
+def in_python() -> Iterator[str]:
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        for found in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(found, ast.Call) and isinstance(found.func, ast.Name) and found.func.id == "gettext":
+                [text] = found.args
+                if isinstance(text, ast.Constant):
+                    yield str(text.value)
+
+
+def in_tables() -> Iterator[str]:
+    for page in json.loads((STATIC / "pages.json").read_text("utf-8")):
+        yield from (page[field] for field in READ if page.get(field))
+    for entry in json.loads((STATIC / "shared" / "words" / "glossary.json").read_text("utf-8")).values():
+        yield from (entry["name"], entry["text"])
