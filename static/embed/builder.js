@@ -7,10 +7,12 @@ import { momentInWords } from "../shared/state/moment.js";
 import { SPEEDS } from "../shared/state/player.js";
 import { VIEWS, viewName } from "../shared/state/views.js";
 import { Copied } from "../shared/ui/copied.js";
+import { msg } from "../shared/words/msg.js";
 import { EMBED_THEMES, HIDEABLE } from "./protocol.js";
 import { embedAddress, HOSTS, PLAIN, snippet } from "./snippets.js";
 
-const PARTS = { prompt: "prompt", controls: "playback", header: "title", notes: "notes" };
+const PARTS = { prompt: msg`prompt`, controls: msg`playback`, header: msg`title`, notes: msg`notes` };
+const THEMES = { auto: msg`the reader’s`, light: msg`light`, dark: msg`dark` };
 const WIDTHS = [280, 1600];
 const HEIGHTS = [240, 1200];
 
@@ -29,41 +31,41 @@ export function EmbedBuilder({ id, title, moment }) {
   const address = embedAddress(base, { ...draft, at });
   const script = linkTo("/static/embed.js");
   const host = HOSTS.find((each) => each.id === draft.host);
-  const name = title || "A run in KVScope";
+  const name = title || msg`A run in KVScope`;
   const text = snippet(draft.host, { address, script, title: name, width: draft.width, height: draft.height });
   return html`<div class="embed-builder">
     <div class="share-form stack wide">
       <${Opening} draft=${draft} moment=${moment} change=${change} />
       <${Look} draft=${draft} change=${change} />
       <fieldset>
-        <legend>Where it goes</legend>
+        <legend>${msg`Where it goes`}</legend>
         <label class="share-field stack tight">
-          <span>Paste into</span>
+          <span>${msg`Paste into`}</span>
           <select value=${draft.host} onChange=${(event) => change({ host: event.currentTarget.value })}>
             ${HOSTS.map((each) => html`<option key=${each.id} value=${each.id}>${each.name}</option>`)}
           </select>
         </label>
-        <p>${host.say}</p>
-        <${Copied} name="Text to paste" value=${text} lines />
-        ${host.fits && html`<p class="muted small">The script in it gives the frame the height of what it shows. Without the script the frame keeps ${draft.height} px.</p>`}
+        <p>${host.instructions}</p>
+        <${Copied} name=${msg`Text to paste`} value=${text} lines />
+        ${host.fits && html`<p class="muted small">${msg`The script sets the frame to the height of its content. Without the script the frame is ${draft.height} px high.`}</p>`}
       </fieldset>
     </div>
-    <section class="embed-preview stack" aria-label="Preview">
-      <h3>Preview</h3>
+    <section class="embed-preview stack" aria-label=${msg`Preview`}>
+      <h3>${msg`Preview`}</h3>
       <div class="embed-preview-box">
         <iframe
-          key=${address} src=${address} title=${`Preview: ${name}`} width=${draft.width} height=${draft.height}
+          key=${address} src=${address} title=${msg`Preview: ${name}`} width=${draft.width} height=${draft.height}
           sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"
         ></iframe>
       </div>
-      <p class="muted small">Live, as readers will see it: ${draft.width} × ${draft.height} px, narrower where there is less room.</p>
+      <p class="muted small">${msg`Readers see the same: ${draft.width} × ${draft.height} px, narrower on a small screen.`}</p>
     </section>
   </div>`;
 }
 
 function Opening({ draft, moment, change }) {
   return html`<fieldset>
-    <legend>Opens at</legend>
+    <legend>${msg`Opens at`}</legend>
     <label class="line">
       <input type="radio" name="embed-at" checked=${draft.moment} onChange=${() => change({ moment: true })} />
       ${momentInWords({ ...moment, view: draft.view })}
@@ -71,7 +73,7 @@ function Opening({ draft, moment, change }) {
     ${
       draft.moment &&
       html`<label class="share-field stack tight embed-view">
-        <span>View</span>
+        <span>${msg`View`}</span>
         <select value=${draft.view} onChange=${(event) => change({ view: event.currentTarget.value })}>
           ${VIEWS.map((view) => html`<option key=${view} value=${view}>${viewName(view)}</option>`)}
         </select>
@@ -79,14 +81,14 @@ function Opening({ draft, moment, change }) {
     }
     <label class="line">
       <input type="radio" name="embed-at" checked=${!draft.moment} onChange=${() => change({ moment: false })} />
-      Where the shared link opens
+      ${msg`Where the shared link opens`}
     </label>
     <label class="line">
       <input type="checkbox" checked=${draft.autoplay} onChange=${(event) => change({ autoplay: event.currentTarget.checked })} />
-      Plays by itself
+      ${msg`Plays by itself`}
       ${
         draft.autoplay &&
-        html`<select aria-label="Speed" value=${draft.speed} onChange=${(event) => change({ speed: Number(event.currentTarget.value) })}>
+        html`<select aria-label=${msg`Speed`} value=${draft.speed} onChange=${(event) => change({ speed: Number(event.currentTarget.value) })}>
           ${SPEEDS.map((speed) => html`<option key=${speed} value=${speed}>${speed}×</option>`)}
         </select>`
       }
@@ -98,8 +100,8 @@ function Look({ draft, change }) {
   const toggle = (part, shown) =>
     change({ hide: HIDEABLE.filter((each) => (each === part ? !shown : draft.hide.includes(each))) });
   return html`<fieldset>
-    <legend>Looks</legend>
-    <div class="share-row row between embed-parts" role="group" aria-label="What is shown">
+    <legend>${msg`Appearance`}</legend>
+    <div class="share-row row between embed-parts" role="group" aria-label=${msg`Visible parts`}>
       ${HIDEABLE.map(
         (part) => html`<label class="line" key=${part}>
           <input type="checkbox" checked=${!draft.hide.includes(part)} onChange=${(event) => toggle(part, event.currentTarget.checked)} />
@@ -109,27 +111,27 @@ function Look({ draft, change }) {
     </div>
     <div class="embed-sizes">
       <label class="share-field stack tight">
-        <span>Colours</span>
+        <span>${msg`Colours`}</span>
         <select value=${draft.theme} onChange=${(event) => change({ theme: event.currentTarget.value })}>
-          ${EMBED_THEMES.map((theme) => html`<option key=${theme} value=${theme}>${theme === "auto" ? "the reader’s" : theme}</option>`)}
+          ${EMBED_THEMES.map((theme) => html`<option key=${theme} value=${theme}>${THEMES[theme]}</option>`)}
         </select>
       </label>
-      <${Size} name="Width" value=${draft.width} bounds=${WIDTHS} onChange=${(width) => change({ width })} />
-      <${Size} name="Height" value=${draft.height} bounds=${HEIGHTS} onChange=${(height) => change({ height })} />
+      <${Size} name=${msg`Width, px`} value=${draft.width} bounds=${WIDTHS} onChange=${(width) => change({ width })} />
+      <${Size} name=${msg`Height, px`} value=${draft.height} bounds=${HEIGHTS} onChange=${(height) => change({ height })} />
     </div>
   </fieldset>`;
 }
 
-/** A number of CSS pixels, taken when the field is left, and brought inside its bounds. */
+/** A number of CSS pixels, read when the field loses the focus and clamped to its bounds. */
 function Size({ name, value, bounds: [low, high], onChange }) {
-  const take = ({ currentTarget: field }) => {
+  const read = ({ currentTarget: field }) => {
     const number = Math.round(field.valueAsNumber);
-    const taken = Number.isFinite(number) ? Math.min(high, Math.max(low, number)) : value;
-    field.value = taken;
-    onChange(taken);
+    const clamped = Number.isFinite(number) ? Math.min(high, Math.max(low, number)) : value;
+    field.value = clamped;
+    onChange(clamped);
   };
   return html`<label class="share-field stack tight">
-    <span>${name}, px</span>
-    <input type="number" min=${low} max=${high} value=${value} onChange=${take} />
+    <span>${name}</span>
+    <input type="number" min=${low} max=${high} value=${value} onChange=${read} />
   </label>`;
 }

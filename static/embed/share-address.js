@@ -1,9 +1,10 @@
-/** Shares a page whose state is its address: a link, the text that puts it into another page, and paper. */
+/** Shares a page whose state is its address: a link, the text that embeds it in another page, and print. */
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { linkTo } from "../shared/log/root.js";
 import { Copied } from "../shared/ui/copied.js";
+import { msg } from "../shared/words/msg.js";
 import { snippet } from "./snippets.js";
 
 const WIDTH_PX = 900;
@@ -18,8 +19,8 @@ export function ShareAddress({
   path,
   framed = `/embed${path}`,
   title,
-  name = "Share, print",
-  heading = "Share these numbers",
+  name = msg`Share, print`,
+  heading = msg`Share these numbers`,
   say,
   prints,
   class: className = "button is-main",
@@ -39,12 +40,12 @@ export function ShareAddress({
     <dialog class="share popover share-address" aria-label=${name} ref=${dialog}>
       <h2>${heading}</h2>
       <p class="muted">${say}</p>
-      <${Copied} name="Link" value=${linkTo(path)} />
-      <${Copied} name="Text to paste into a page" value=${text} lines />
-      <h2>On paper</h2>
+      <${Copied} name=${msg`Link`} value=${linkTo(path)} />
+      <${Copied} name=${msg`Text to paste into a page`} value=${text} lines />
+      <h2>${msg`Print`}</h2>
       <form method="dialog" class="own-tools row">
         ${prints.map(({ name, sheet }) => html`<button key=${sheet} type="button" class="button" onClick=${() => print(sheet)}>${name}</button>`)}
-        <button class="button">Close</button>
+        <button class="button">${msg`Close`}</button>
       </form>
     </dialog>`;
 }

@@ -1,77 +1,85 @@
-/** The text to paste for an embed, by where it is pasted: every value is escaped as that place reads it. Pure. */
+/** The text to paste for an embed, for each kind of page; values are escaped for that kind. Pure. */
+
+import { msg } from "../shared/words/msg.js";
 
 /** Scripts run, links open, and nothing else of the page around is in reach. */
 const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 const PLACE = ["step", "layer", "head", "query", "key", "view"];
 
-/** What an embed's address does not say is as here (docs/embed.md). */
+/** What an embed does when its address leaves a parameter out (docs/embed.md). */
 export const PLAIN = { at: {}, hide: [], theme: "auto", autoplay: false, speed: 1 };
 
 /**
  * @param {string} base address of the embed, without parameters
  * @param {{at: Object, hide: string[], theme: string, autoplay: boolean, speed: number}} options `at`: step, layer, head,
- *   query, key, view; what is null or missing is left to the session
- * @returns {string} the address with the parameters that say something
+ *   query, key, view; null or missing: as in the session
+ * @returns {string} the address with the parameters that differ from PLAIN
  */
 export function embedAddress(base, { at, hide, theme, autoplay, speed }) {
-  const said = PLACE.filter((name) => at[name] !== null && at[name] !== undefined).map((name) => [name, at[name]]);
-  if (hide.length) said.push(["hide", hide.join(",")]);
-  if (theme !== PLAIN.theme) said.push(["theme", theme]);
-  if (autoplay) said.push(["autoplay", 1]);
-  if (autoplay && speed !== PLAIN.speed) said.push(["speed", speed]);
-  const query = said.map(([name, value]) => `${name}=${value}`).join("&");
+  const given = PLACE.filter((name) => at[name] !== null && at[name] !== undefined).map((name) => [name, at[name]]);
+  if (hide.length) given.push(["hide", hide.join(",")]);
+  if (theme !== PLAIN.theme) given.push(["theme", theme]);
+  if (autoplay) given.push(["autoplay", 1]);
+  if (autoplay && speed !== PLAIN.speed) given.push(["speed", speed]);
+  const query = given.map(([name, value]) => `${name}=${value}`).join("&");
   return query ? `${base}?${query}` : base;
 }
 
 /**
- * Where an embed can be pasted. `say`: how, in that place's own words; `fits`: the snippet has embed.js, which gives the
- * frame the height of what it shows; elsewhere the height is the one that was chosen.
+ * Where an embed can be pasted. `instructions`: how; `fits`: the snippet has embed.js, which sets the frame to the height of
+ * its content. Elsewhere the frame has the chosen height.
  */
 export const HOSTS = [
-  { id: "html", name: "HTML page", make: withScript, fits: true, say: "Paste it into the page’s HTML." },
+  { id: "html", name: msg`HTML page`, make: withScript, fits: true, instructions: msg`Paste it into the page’s HTML.` },
   {
     id: "markdown",
-    name: "Markdown site",
+    name: msg`Markdown site`,
     make: withScript,
     fits: true,
-    say: "Paste it as a paragraph of its own, an empty line before and after. The site must allow HTML in Markdown; a README on a code host does not.",
+    instructions: msg`Paste it as a separate paragraph, with an empty line before and after. The site must allow HTML in Markdown; a README on a code host does not.`,
   },
   {
     id: "jupyter",
-    name: "Jupyter notebook",
+    name: msg`Jupyter notebook`,
     make: jupyter,
     fits: false,
-    say: "Paste it into a code cell and run the cell.",
+    instructions: msg`Paste it into a code cell and run the cell.`,
   },
   {
     id: "jupyter-book",
     name: "Jupyter Book",
     make: jupyterBook,
     fits: false,
-    say: "Paste it into a page written in MyST Markdown (Jupyter Book 2). The book gives the frame its shape.",
+    instructions: msg`Paste it into a page written in MyST Markdown (Jupyter Book 2). The book sets the size of the frame.`,
   },
   {
     id: "mkdocs",
     name: "MkDocs",
     make: withScript,
     fits: true,
-    say: "Paste it into a Markdown page as a paragraph of its own, an empty line before and after.",
+    instructions: msg`Paste it into a Markdown page as a separate paragraph, with an empty line before and after.`,
   },
-  { id: "quarto", name: "Quarto", make: quarto, fits: true, say: "Paste it into a .qmd file, for HTML output." },
-  { id: "docusaurus", name: "Docusaurus", make: jsx, fits: false, say: "Paste it into an .mdx page." },
+  {
+    id: "quarto",
+    name: "Quarto",
+    make: quarto,
+    fits: true,
+    instructions: msg`Paste it into a .qmd file, for HTML output.`,
+  },
+  { id: "docusaurus", name: "Docusaurus", make: jsx, fits: false, instructions: msg`Paste it into an .mdx page.` },
   {
     id: "moodle",
     name: "Moodle",
     make: frame,
     fits: false,
-    say: "In the text editor choose “Source code”, paste it there, and save.",
+    instructions: msg`In the text editor, choose “Source code”, paste it, and save.`,
   },
   {
     id: "canvas",
     name: "Canvas",
     make: frame,
     fits: false,
-    say: "In the Rich Content Editor switch to the HTML editor, paste it there, and save.",
+    instructions: msg`In the Rich Content Editor, switch to the HTML editor, paste it, and save.`,
   },
 ];
 
@@ -82,7 +90,7 @@ export const HOSTS = [
  * @returns {string}
  */
 export function snippet(host, embed) {
-  // On one line it ends no block of Markdown, and no option of a directive.
+  // A title on one line cannot end a block of Markdown or an option of a directive.
   const title = embed.title.replace(/\s+/g, " ").trim();
   return HOSTS.find(({ id }) => id === host).make({ ...embed, title });
 }
@@ -96,9 +104,10 @@ function frame({ address, title, width, height }) {
   return `<iframe src="${attribute(address)}" title="${attribute(title)}" width="${width}" height="${height}" style="${style}" sandbox="${SANDBOX}" loading="lazy"></iframe>`;
 }
 
-/** IPython puts `extras` into the tag as they are. */
+/** IPython puts `extras` into the tag unescaped. */
 function jupyter({ address, title, width, height }) {
   const extras = [`title="${attribute(title)}"`, `sandbox="${SANDBOX}"`, 'style="max-width:100%"'];
+  // Not language: Python.
   return `from IPython.display import IFrame\n\nIFrame(\n    ${quoted(address)},\n    width=${width},\n    height=${height},\n    extras=[${extras.map(quoted).join(", ")}],\n)`;
 }
 

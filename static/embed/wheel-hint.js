@@ -1,13 +1,14 @@
 /**
- * In an embed the wheel scrolls the page around it: what overflows there is hidden from a mouse (embed.css), so that the
- * browser itself hands the wheel on. With Ctrl it moves what is under the pointer; who tries without is told.
+ * In an embed the wheel scrolls the surrounding page: embed.css hides overflow from a mouse, so the browser passes the wheel
+ * on. With Ctrl the wheel scrolls what is under the pointer. A hint says so to a visitor who scrolls without it.
  */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { nodes } from "../shared/words/msg.js";
 
 const SHOWN_MS = 1600;
-/** Less than that is no content out of sight, only a descender or a border, in CSS pixels. */
+/** CSS pixels. A smaller overflow is only a descender or a border, not hidden content. */
 const LEAST_PX = 8;
 
 export function WheelHint() {
@@ -33,7 +34,7 @@ export function WheelHint() {
     };
   }, []);
   return html`<p class="wheel-hint untouched" role="status" data-shown=${shown}>
-    ${shown && html`There is more here: hold <kbd>Ctrl</kbd> (or <kbd>⌘</kbd>) while you scroll.`}
+    ${shown && nodes`To scroll here, hold ${html`<kbd>Ctrl</kbd>`} or ${html`<kbd>⌘</kbd>`}.`}
   </p>`;
 }
 

@@ -1,6 +1,7 @@
 /** What a card of the gallery draws of its run, as docs/sessions.md has it. Pure. */
 
 import { integer, percent } from "../shared/facts/format.js";
+import { msg } from "../shared/words/msg.js";
 
 /** A card has room for this many tokens; of a longer text the last ones are shown. */
 const MOST_TOKENS = 30;
@@ -56,20 +57,19 @@ function likely({ tokens, prompt, shares }) {
   }));
 }
 
-function spanOf(shares) {
-  return `between ${percent(Math.min(...shares))} and ${percent(Math.max(...shares))}`;
-}
-
-/** @returns {string} the picture in a sentence, for those who do not see it */
+/** @returns {string} the picture in a sentence, for screen readers */
 export function pictureInWords(picture) {
   if (picture.kind === "lanes") {
     const { lanes, ends } = picture;
-    return `A lane for each of ${lanes.length} requests: they came one after the other, and the last was done after ${integer(ends)} ms.`;
+    return msg`One lane for each of ${lanes.length} requests. They arrived one after another; the last one finished after ${integer(ends)} ms.`;
   }
   if (picture.kind === "chances") {
-    return `A bar for each token drawn: the model itself gave them ${spanOf(picture.shares)}, and its favourites ${spanOf(picture.most)}.`;
+    const [low, high] = [percent(Math.min(...picture.shares)), percent(Math.max(...picture.shares))];
+    const [least, most] = [percent(Math.min(...picture.most)), percent(Math.max(...picture.most))];
+    return msg`One bar for each sampled token. Their probabilities are between ${low} and ${high}, those of the most likely tokens between ${least} and ${most}.`;
   }
   const { tokens, key } = picture;
   const weight = (rowsOf(picture).at(-1)[key] / FULL) ** 2;
-  return `Attention of one head, token by token: “${tokens.at(-1).trim()}” puts ${percent(weight, 0)} on “${tokens[key].trim()}”.`;
+  const [query, target] = [tokens.at(-1).trim(), tokens[key].trim()];
+  return msg`Attention of one head, token by token: “${query}” puts ${percent(weight, 0)} on “${target}”.`;
 }

@@ -33,6 +33,12 @@ test("classes of an element are names", () => {
   assert.deepEqual(texts(source), ["please see 0"]);
 });
 
+test("keys, code and what a comment says is not language does not have to be tagged", () => {
+  const source =
+    'html`<kbd>Ctrl</kbd> <code>top_k</code>`;\n// Not language: Python.\nconst a = "from here import there";';
+  assert.deepEqual(texts(source), []);
+});
+
 test("what nobody reads does not have to be tagged", () => {
   const source = 'import a from "./some file.js"; throw new Error("no such head"); view.querySelector("main nav a");';
   assert.deepEqual(texts(source), []);

@@ -10,6 +10,8 @@ const READ = /^(?:title|alt|placeholder|label|says?|aria-(?:label|description|ro
 /** What an attribute ends with whose value nobody reads: words in it are names. */
 const NAMES = /\s(?:class|style|d|viewBox|transform|points|rel|sandbox|allow)=["']?$/;
 
+const BRANDS = new Set(["Jupyter Book"]);
+
 /** Two words or more, the first of them of letters: what is only a class, a key, a selector or a path looks different. */
 const SENTENCE = /(?:^|[\s(“"])[A-Za-z’']{2,}[,:;]? [a-zA-Z’']/;
 
@@ -43,13 +45,14 @@ export function untaggedIn(source) {
   const names = new Set();
   const note = (text, node) => found.push({ text: text.trim(), line: node.loc.start.line });
   walk(parsed(source), (node, parents) => {
+    if (node.leadingComments?.some(({ value }) => value.includes("Not language:"))) names.add(node);
     const technical = () => isTechnical(parents) || [...parents, node].some((around) => names.has(around));
     if (node.type === "TaggedTemplateExpression" && node.tag.name === "html") {
       const { quasis, expressions } = node.quasi;
       for (const [at, expression] of expressions.entries())
         if (NAMES.test(quasis[at].value.cooked)) names.add(expression);
       for (const text of readIn(node.quasi)) note(text, node);
-    } else if (node.type === "StringLiteral" && SENTENCE.test(node.value) && !technical()) {
+    } else if (node.type === "StringLiteral" && SENTENCE.test(node.value) && !BRANDS.has(node.value) && !technical()) {
       note(node.value, node);
     } else if (node.type === "TemplateLiteral" && parents.at(-1).type !== "TaggedTemplateExpression") {
       const text = node.quasis.map(({ value }) => value.cooked).join("0");
@@ -76,6 +79,9 @@ const isMessage = (node) => node.type === "TaggedTemplateExpression" && TAGS.has
 function isTechnical(parents) {
   const parent = parents.at(-1);
   if (/^(?:Import|Export)/.test(parent.type)) return true;
+  const given =
+    parent.type === "AssignmentPattern" ? parent.left : parent.type === "VariableDeclarator" ? parent.id : null;
+  if (/class(?:Name)?$/i.test(given?.name)) return true;
   if (parent.type === "ObjectProperty" && /^(?:class|font|style|filter|transition)$/.test(parent.key.name)) return true;
   const call = parents.findLast(({ type }) => type === "CallExpression" || type === "NewExpression");
   const callee = call?.callee.property?.name ?? call?.callee.name ?? "";
@@ -87,7 +93,8 @@ function isTechnical(parents) {
 /** @returns {string[]} text between the tags of a template, and values of its attributes that people read */
 function readIn({ quasis }) {
   const markup = quasis.map(({ value }) => value.cooked).join("\0");
-  const text = markup.replace(/<!--[\s\S]*?-->/g, "").replace(/<(?:"[^"]*"|'[^']*'|[^>"'])*>/g, "\n");
+  const prose = markup.replace(/<!--[\s\S]*?-->/g, "").replace(/<(kbd|code)\b[^>]*>[^<]*<\/\1>/g, "");
+  const text = prose.replace(/<(?:"[^"]*"|'[^']*'|[^>"'])*>/g, "\n");
   const attributes = [...markup.matchAll(/\s([\w-]+)=(?:"([^"]*)"|'([^']*)')/g)];
   const values = attributes.filter(([, name]) => READ.test(name)).map(([, , double, single]) => double ?? single);
   return [...text.split(/[\n\0]/), ...values].filter((piece) => /\p{L}{2}/u.test(piece.replace(/&\w+;/g, "")));

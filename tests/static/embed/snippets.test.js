@@ -35,7 +35,7 @@ test("every place has a name of its own and words for how to paste", () => {
     HOSTS.map(({ id }) => id),
     ["html", "markdown", "jupyter", "jupyter-book", "mkdocs", "quarto", "docusaurus", "moodle", "canvas"],
   );
-  for (const { name, say } of HOSTS) assert.ok(name && say.endsWith("."));
+  for (const { name, instructions } of HOSTS) assert.ok(name && instructions.endsWith("."));
 });
 
 test("an HTML snippet is a sandboxed frame with its values escaped", () => {

@@ -56,8 +56,5 @@ test("the picture is said in words", () => {
   };
   assert.match(pictureInWords(picture), /“it” puts 100.% on “animal”/);
   const chances = { kind: "chances", shares: [0.5, 0.01], most: [0.5, 0.25] };
-  assert.match(
-    pictureInWords(chances),
-    /gave them between 1\.0.% and 50\.0.%, and its favourites between 25\.0.% and 50\.0.%/,
-  );
+  assert.match(pictureInWords(chances), /between 1\.0.% and 50\.0.%, .* between 25\.0.% and 50\.0.%/);
 });
