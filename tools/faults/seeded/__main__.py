@@ -1,7 +1,7 @@
-"""`python -m tools.faults.sown`: sows known faults into a copy of the checkout, and says which the tests catch.
+"""`python -m tools.faults.seeded`: insert known faults into a copy of the checkout and list those that the tests catch.
 
 Each .toml file beside this one is a list of faults: a text of one file, what stands in its place, and which tests are
-to fail then. What those tests say without any fault is looked at first. `python -m tools.faults.sown page -k cursor`
+to fail then. What those tests say without any fault is looked at first. `python -m tools.faults.seeded page -k cursor`
 takes one list, and of it the faults whose name has that word.
 """
 
@@ -37,7 +37,7 @@ class Fault:
     new: str
     tests: tuple[str, ...]
 
-    def sow(self, root: Path) -> str:
+    def insert(self, root: Path) -> str:
         """Put it in; the file's text before. Raises ValueError unless what it replaces stands there once."""
         text = (root / self.file).read_text("utf-8")
         if (count := text.count(self.old)) != 1:
@@ -87,19 +87,19 @@ def run(command: list[str], root: Path) -> int:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.faults.sown", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tools.faults.seeded", description=__doc__.splitlines()[0])
     parser.add_argument("lists", nargs="*", metavar="list", help="which lists, all by default")
     parser.add_argument("-k", dest="word", default="", help="only faults whose name has this word")
     options = parser.parse_args(argv)
     faults = [fault for fault in read_lists(options.lists) if options.word in fault.name]
     missed = 0
-    with tempfile.TemporaryDirectory(prefix="kvscope-sown-") as folder:
+    with tempfile.TemporaryDirectory(prefix="kvscope-seeded-") as folder:
         root = Path(folder)
         copy_checkout(root)
         if not passes(root, (test for fault in faults for test in fault.tests)):
             raise SystemExit("these tests fail without a fault")
         for fault in faults:
-            before = fault.sow(root)
+            before = fault.insert(root)
             caught = not passes(root, fault.tests)
             (root / fault.file).write_text(before, "utf-8")
             missed += not caught

@@ -1,7 +1,7 @@
-"""The faults that `python -m tools.faults.sown` sows can be sown, and the tests that are to catch them are there."""
+"""The faults of `python -m tools.faults.seeded` can be inserted, and the tests that should catch them exist."""
 
 from tests.page_tools import ROOT
-from tools.faults.sown.__main__ import read_lists
+from tools.faults.seeded.__main__ import read_lists
 
 
 def test_each_fault_has_its_place_and_its_tests() -> None:
