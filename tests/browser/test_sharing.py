@@ -251,7 +251,7 @@ def test_only_its_token_deletes_a_shared_run_and_the_browser_that_shared_it_has_
     for wrong in ("not-the-token", "schlüssel"):
         field.fill(wrong)
         field.press("Enter")
-        expect(dialog.get_by_role("alert")).to_have_text("That is not a token of this run. Nothing was deleted.")
+        expect(dialog.get_by_role("alert")).to_have_text("This is not a delete token of this run. Nothing was deleted.")
         expect(field).to_have_value(wrong)
     assert status_of(server, other.id) == 200
     field.fill(f" {other.delete_token} ")

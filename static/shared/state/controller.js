@@ -6,12 +6,13 @@
 import { branchRefusal, chosenPosition } from "../facts/branching.js";
 import { openingOf } from "../facts/saved-session.js";
 import { requestProblem } from "../log/run-request.js";
+import { msg } from "../words/msg.js";
 import { createEngine } from "./engine.js";
 import { inIntro, momentsOf } from "./intro.js";
 import { createOpening } from "./opening.js";
 import { createReadiness, modelFailed } from "./readiness.js";
 
-const NO_BRANCH = "The branch could not be started";
+const NO_BRANCH = msg`The branch could not be started`;
 
 /**
  * @param {Object} parts
@@ -48,7 +49,7 @@ export function createController({ store, client, saved = null, storage, delay }
   });
 
   const visit = (id, link = {}, insteadOf = null) => {
-    // The intro waits to be asked.
+    // The intro does not start by itself.
     const playing = link.step === undefined && link.view !== "intro";
     open(id, { playing, visited: true, insteadOf, link });
   };
