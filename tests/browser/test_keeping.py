@@ -53,7 +53,7 @@ def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn_or_leave
     expect(line).to_contain_text("your run is next in line")
     expect(line).to_contain_text("(estimated)")
     line.get_by_role("button", name="Cancel").click()
-    expect(stage.alert).to_contain_text("Taken out of the line")
+    expect(stage.alert).to_contain_text("Removed from the queue")
     expect(line).to_have_count(0)
     assert "kvscope_runs_waiting 0\n" in requests.get(f"{small.url}metrics", timeout=30).text
     stop(small, busy)

@@ -1,5 +1,6 @@
 /** The page's side of the HTTP and Socket.IO contract. */
 
+import { msg } from "../words/msg.js";
 import { decodeFrame, decodeSafetensors } from "./frames.js";
 import { Problem, problemOf } from "./problem.js";
 import { readFrames } from "./read-frames.js";
@@ -47,8 +48,8 @@ export function createClient({
       response = await ask();
     } catch {
       throw new Problem({
-        title: "The server cannot be reached",
-        detail: "Check that it is still running, then try again.",
+        title: msg`The server cannot be reached`,
+        detail: msg`Check that it is still running, then try again.`,
       });
     }
     if (!response.ok) throw await problemOf(response);
@@ -77,7 +78,7 @@ export function createClient({
         await delay(LINE_MS);
       }
     } catch (problem) {
-      if (left.has(id)) throw new Problem({ title: "Taken out of the line", detail: "The run was not started." });
+      if (left.has(id)) throw new Problem({ title: msg`Removed from the queue`, detail: msg`The run did not start.` });
       throw problem;
     } finally {
       onWaits(null);
@@ -126,7 +127,7 @@ export function createClient({
         () => null,
         (refusal) => refusal,
       );
-      return { frames: found, problem: problem ?? new Problem({ title: "The connection was lost" }) };
+      return { frames: found, problem: problem ?? new Problem({ title: msg`The connection was lost` }) };
     }
   };
 

@@ -5,7 +5,13 @@
  * they are read, wherever the browser can do that.
  */
 
-const NOT_INSIDE = { title: "Not in this file", detail: "What was asked for is not in this file.", status: 409 };
+import { msg } from "../words/msg.js";
+
+const NOT_INSIDE = {
+  title: msg`Not in this file`,
+  detail: msg`This file does not contain the requested data.`,
+  status: 409,
+};
 
 /**
  * @param {Object} parts
@@ -104,7 +110,12 @@ function hex(buffer) {
 }
 
 function damaged(field) {
-  return { title: "This file is damaged", detail: `A part of it is not what was saved: ${field}.`, status: 500, field };
+  return {
+    title: msg`This file is damaged`,
+    detail: msg`The part ${field} differs from what was saved.`,
+    status: 500,
+    field,
+  };
 }
 
 function json(value, status = 200) {
