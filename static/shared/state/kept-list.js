@@ -1,9 +1,9 @@
-/** A list that the device keeps. What somebody else wrote there is left out. */
+/** A list in the storage of the device. Malformed entries are ignored. */
 
 /**
- * @param {{getItem: Function, setItem: Function}} storage of the device; asked each time, since other tabs add to it
+ * @param {{getItem: Function, setItem: Function}} storage of the device; read each time, because other tabs also write to it
  * @param {string} key
- * @param {{isEntry: (entry: any) => boolean, most: number}} what `most`: of more the oldest are forgotten
+ * @param {{isEntry: (entry: any) => boolean, most: number}} what `most`: the oldest entries above this number are dropped
  * @returns {{all: () => any[], keep: (entries: any[]) => void}} oldest first
  */
 export function keptList(storage, key, { isEntry, most }) {

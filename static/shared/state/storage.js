@@ -1,4 +1,4 @@
-/** What the browser keeps for the page. In a sandboxed frame even asking for it throws: then it is kept until the page goes. */
+/** The browser's storage for the page. In a sandboxed frame, reading the property throws; then values last until the page closes. */
 
 /**
  * @param {() => Storage} find reads the window's property
@@ -10,7 +10,7 @@ export function storageOr(find) {
   try {
     kept = find();
   } catch {
-    // Sandboxed, or refused by the viewer.
+    // Sandboxed, or disabled by the viewer.
   }
   return {
     getItem: (key) => own.get(key) ?? kept?.getItem(key) ?? null,

@@ -12,7 +12,7 @@ const PANELS = Object.keys(PANEL_NAMES);
 /** `intro`: the first thirty seconds, which replace the whole stage. */
 export const VIEWS = [...ZOOMS, ...PANELS, "intro"];
 
-/** Views that need most of the stage: the map becomes a rail beside them. */
+/** Views that need most of the Stage: the map becomes a narrow strip beside them. */
 const WIDE = ["model", "block", ...PANELS];
 
 const NAMES = {

@@ -1,4 +1,4 @@
-/** The token that tells the server which of those behind one address this browser is; it grants nothing. */
+/** A token that distinguishes this browser from others behind the same address; it grants nothing. */
 
 const KEY = "kvscope.client";
 
