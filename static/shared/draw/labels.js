@@ -1,16 +1,16 @@
 /** Which columns or rows get a written label. Pure. */
 
-/** Tokens are named one by one up to this thinning; past it the labels are positions, round numbers apart. */
+/** Up to this spacing, labels are tokens; beyond it, they are positions at round numbers. */
 const MOST_SKIPPED = 3;
 const ROUND = [5, 10, 20, 25, 50, 100, 200, 250, 500];
 
 /**
- * All where there is room, else every so many, never closer than `leastPx` to one that must be there. Of those that must,
- * the later in `always` stands where two are that close.
+ * All labels if there is space, else at regular intervals, never closer than `leastPx` to a required one. If two required labels are
+ * too close, the later one in `always` stays.
  *
  * @param {{first?: number, count: number, pitch: number, leastPx: number, always: (number|null|undefined)[]}} line
  *   positions first … first + count - 1; `pitch`: pixels from one to the next
- * @returns {{position: number, named: boolean}[]} ascending; `named`: write the token, otherwise its position
+ * @returns {{position: number, named: boolean}[]} ascending; `named`: the label is the token, otherwise its position
  */
 export function labelled({ first = 0, count, pitch, leastPx, always }) {
   const inside = (position) => typeof position === "number" && position >= first && position < first + count;

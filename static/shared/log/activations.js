@@ -3,8 +3,8 @@
  *
  * @typedef {Object} Activation
  * @property {string} name
- * @property {string} called as a function
- * @property {string} gated what an MLP is called whose gate it bends
+ * @property {string} called its name as a function
+ * @property {string} gated the name of an MLP with this activation in its gate
  * @property {string} means
  * @property {(x: string) => string} formula
  * @property {(x: string) => string} shareName
