@@ -20,10 +20,10 @@ export function labelled({ first = 0, count, pitch, leastPx, always }) {
   const every = named ? spread : (ROUND.find((step) => step >= 2 * spread) ?? 2 * spread);
   const start = named ? first : Math.ceil(first / every) * every;
   const isFarFrom = (others, position) => others.every((other) => Math.abs(other - position) >= spread);
-  const kept = wanted.filter((position, i) => isFarFrom(wanted.slice(i + 1), position));
-  const labels = kept.map((position) => ({ position, named: true }));
+  const required = wanted.filter((position, i) => isFarFrom(wanted.slice(i + 1), position));
+  const labels = required.map((position) => ({ position, named: true }));
   for (let position = start; position < first + count; position += every) {
-    if (isFarFrom(kept, position)) labels.push({ position, named });
+    if (isFarFrom(required, position)) labels.push({ position, named });
   }
   return labels.sort((a, b) => a.position - b.position);
 }

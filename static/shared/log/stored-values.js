@@ -38,14 +38,14 @@ export function headOf(frames, head) {
   const keys = firstQuery + rows;
   const q = tensors.q.data.subarray(head * rows * width, (head + 1) * rows * width);
   const [k, v] = ["k", "v"].map((name) => rowsOf(frames, name, kvHead, keys));
-  const made = attend({ q, k, v, rows, keys, width, firstQuery, window: data.window });
+  const attention = attend({ q, k, v, rows, keys, width, firstQuery, window: data.window });
   return {
     q: { shape: [rows, width], data: q },
     k: { shape: [keys, width], data: k },
     v: { shape: [keys, width], data: v },
-    scores: { shape: [rows, keys], data: made.scores },
-    weights: { shape: [rows, keys], data: made.weights },
-    output: { shape: [rows, width], data: made.output },
+    scores: { shape: [rows, keys], data: attention.scores },
+    weights: { shape: [rows, keys], data: attention.weights },
+    output: { shape: [rows, width], data: attention.output },
   };
 }
 
@@ -87,7 +87,7 @@ export function blockOf(frames, position) {
   const [q, k] = [headRows("q"), headRows("k")];
   const unturned = (turned) => (tensors.rope ? turnedBack(turned, tensors.rope.data, position) : turned);
   const byHead = (values, count) => ({ shape: [count, width], data: values });
-  const overKeys = (name) => ({ shape: [heads, keys], data: stack(attended.map((made) => made[name])) });
+  const overKeys = (name) => ({ shape: [heads, keys], data: stack(attended.map((attention) => attention[name])) });
   const flat = (values) => ({ shape: [values.length], data: values });
   const middle = sum(vector("resid_in"), vector("attn.change"));
   const gate = tensors["mlp.gate"] ? vector("mlp.gate") : null;

@@ -3,7 +3,7 @@
 import { blockOf, headOf, isStored } from "./stored-values.js";
 
 /** The number of layers in the cache: viewers stay on a layer, then often go to its neighbours. */
-const KEPT_LAYERS = 3;
+const MOST_CACHED = 3;
 
 /**
  * @param {{values?: {level: string, layers: number}|null}|null} saved
@@ -15,15 +15,15 @@ const KEPT_LAYERS = 3;
  *   those names, each if the stored values allow it
  */
 export function createStored(saved, read) {
-  const kept = new Map();
+  const cache = new Map();
 
   const readLayer = (layer) => {
-    const reading = kept.get(layer) ?? read.layer(layer);
-    kept.delete(layer);
-    kept.set(layer, reading);
-    if (kept.size > KEPT_LAYERS) kept.delete(kept.keys().next().value);
+    const reading = cache.get(layer) ?? read.layer(layer);
+    cache.delete(layer);
+    cache.set(layer, reading);
+    if (cache.size > MOST_CACHED) cache.delete(cache.keys().next().value);
     // A failed read is not cached: it may succeed next time.
-    reading.catch(() => kept.get(layer) === reading && kept.delete(layer));
+    reading.catch(() => cache.get(layer) === reading && cache.delete(layer));
     return reading;
   };
 
@@ -31,7 +31,7 @@ export function createStored(saved, read) {
   const framesTo = async (layer, step) => {
     const { frames, problem } = await readLayer(layer);
     if (frames.length > step) return frames.slice(0, step + 1);
-    kept.delete(layer);
+    cache.delete(layer);
     throw problem ?? new RangeError(`no values of step ${step}`);
   };
 

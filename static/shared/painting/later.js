@@ -20,12 +20,12 @@ export function useLater() {
  * @returns {number} how many to render now
  */
 export function useGradually(count, { first, more, of = null }) {
-  const [made, setMade] = useState({ of, count: first });
+  const [rendered, setRendered] = useState({ of, count: first });
   const later = useLater();
-  const now = Math.min(count, made.of === of ? made.count : first);
+  const now = Math.min(count, rendered.of === of ? rendered.count : first);
   useEffect(() => {
     if (now === count) return undefined;
-    return later(() => setMade({ of, count: now + more }));
+    return later(() => setRendered({ of, count: now + more }));
   }, [of, now, count, more, later]);
   return now;
 }

@@ -14,11 +14,11 @@ const BUDGET_MS = 7;
 export function createQueue({ requestFrame, now }) {
   const urgentJobs = new Set();
   const jobs = new Set();
-  let asked = false;
+  let requested = false;
 
   const schedule = () => {
-    if (!asked) requestFrame(onFrame);
-    asked = true;
+    if (!requested) requestFrame(onFrame);
+    requested = true;
   };
 
   /** A job's rendering is a microtask, which runs before the code after the `await`. */
@@ -38,7 +38,7 @@ export function createQueue({ requestFrame, now }) {
       do await doFirst(jobs, 1);
       while (jobs.size && now() < end);
     } finally {
-      asked = false;
+      requested = false;
       if (urgentJobs.size || jobs.size) schedule();
     }
   };

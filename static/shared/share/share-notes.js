@@ -11,12 +11,12 @@ const TEXTS = {
   step: {
     name: (number) => msg`step ${number}`,
     note: (number) => msg`Note on step ${number}`,
-    hint: msg`To add a note on another step, close this dialog, go to that step and share again. Your text is kept.`,
+    hint: msg`To add a note on another step, close this dialog, go to that step and share again. Your text stays.`,
   },
   pass: {
     name: (number) => msg`pass ${number}`,
     note: (number) => msg`Note on pass ${number}`,
-    hint: msg`To add a note on another pass, close this dialog, go to that pass and share again. Your text is kept.`,
+    hint: msg`To add a note on another pass, close this dialog, go to that pass and share again. Your text stays.`,
   },
 };
 

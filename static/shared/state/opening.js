@@ -55,8 +55,8 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
     /** The link no longer applies once the viewer has gone elsewhere. */
     const isWhereItOpened = () => {
       const now = state();
-      const stands = now.playing === playing && !now.following && (playing || now.step === 0);
-      return stands && ["query", "key"].every((name) => now.selection[name] === atOpening[name]);
+      const untouched = now.playing === playing && !now.following && (playing || now.step === 0);
+      return untouched && ["query", "key"].every((name) => now.selection[name] === atOpening[name]);
     };
     const settle = () => {
       waiting &&= isWhereItOpened();

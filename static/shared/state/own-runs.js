@@ -3,7 +3,7 @@
  * server lists only those relatives that a request names.
  */
 
-import { keptList } from "./kept-list.js";
+import { storedList } from "./stored-list.js";
 
 const KEY = "kvscope.own-runs";
 /** The most that one request may name; the oldest are dropped. */
@@ -14,14 +14,14 @@ const MOST = 64;
  * @param {string[]} shipped ids of the recorded runs
  */
 export function createOwnRuns(storage, shipped) {
-  const { all, keep } = keptList(storage, KEY, { isEntry: (id) => typeof id === "string", most: MOST });
+  const { all, keep } = storedList(storage, KEY, { isEntry: (id) => typeof id === "string", most: MOST });
   const concerns = (run, own) => shipped.includes(run) || own.includes(run);
 
   return {
     /** Remembers a branch, twin or beam search of `run`, if `run` is a recorded run. */
-    add(run, made) {
+    add(run, derived) {
       const own = all();
-      if (concerns(run, own)) keep([...own, made]);
+      if (concerns(run, own)) keep([...own, derived]);
     },
 
     /** @returns {string[]} ids that a request for the family of `run` must name */

@@ -5,20 +5,20 @@
  * @returns {{getItem: (key: string) => string|null, setItem: (key: string, value: string) => void}} neither throws
  */
 export function storageOr(find) {
-  const own = new Map();
-  let kept = null;
+  const memory = new Map();
+  let browser = null;
   try {
-    kept = find();
+    browser = find();
   } catch {
     // Sandboxed, or disabled by the viewer.
   }
   return {
-    getItem: (key) => own.get(key) ?? kept?.getItem(key) ?? null,
+    getItem: (key) => memory.get(key) ?? browser?.getItem(key) ?? null,
     setItem(key, value) {
       try {
-        kept.setItem(key, value);
+        browser.setItem(key, value);
       } catch {
-        own.set(key, value);
+        memory.set(key, value);
       }
     },
   };

@@ -6,11 +6,11 @@ const THEME_KEY = "kvscope.theme";
 /**
  * @param {{getItem: Function}} storage of the device
  * @param {boolean} systemIsDark
- * @param {"auto"|"light"|"dark"|null} [asked] by the embedding page; it overrides the viewer's choice for KVScope itself
+ * @param {"auto"|"light"|"dark"|null} [override] by the embedding page; it overrides the viewer's choice for KVScope itself
  * @returns {"light"|"dark"}
  */
-export function firstTheme(storage, systemIsDark, asked = null) {
-  const chosen = asked ?? storage.getItem(THEME_KEY);
+export function firstTheme(storage, systemIsDark, override = null) {
+  const chosen = override ?? storage.getItem(THEME_KEY);
   if (THEMES.includes(chosen)) return chosen;
   return systemIsDark ? "dark" : "light";
 }

@@ -20,7 +20,10 @@ const PARTS = [
     msg`Attention`,
     msg`One strip per head shows which earlier tokens it looks at. A stronger color means more attention. Amber is this step, grey is earlier steps.`,
   ],
-  [msg`KV cache`, msg`Two vectors per token and layer, kept in memory, so that no step computes earlier tokens again.`],
+  [
+    msg`KV cache`,
+    msg`Two vectors per token and layer, stored in memory, so that no step computes earlier tokens again.`,
+  ],
   [msg`Inspector`, msg`Your selection, enlarged. Its path leads from the whole model to a single multiplication.`],
 ];
 

@@ -6,12 +6,12 @@
  * @param {{isEntry: (entry: any) => boolean, most: number}} what `most`: the oldest entries above this number are dropped
  * @returns {{all: () => any[], keep: (entries: any[]) => void}} oldest first
  */
-export function keptList(storage, key, { isEntry, most }) {
+export function storedList(storage, key, { isEntry, most }) {
   return {
     all() {
       try {
-        const kept = JSON.parse(storage.getItem(key) ?? "[]");
-        return Array.isArray(kept) ? kept.filter(isEntry) : [];
+        const stored = JSON.parse(storage.getItem(key) ?? "[]");
+        return Array.isArray(stored) ? stored.filter(isEntry) : [];
       } catch {
         return [];
       }
