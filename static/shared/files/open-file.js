@@ -75,8 +75,9 @@ export function OpenFile({ client, limit }) {
 function Choice({ state, choose, cancel }) {
   const { name, size, sent, refusal } = state;
   if (sent !== null) return html`<${Sending} name=${name} size=${size} sent=${sent} cancel=${cancel} />`;
+  const [page, data] = [html`<code>.html</code>`, html`<code>.safetensors</code>`];
   return html`<p class="muted">
-      ${nodes`Choose a file that KVScope saved, ${html`<code>.html</code>`} or ${html`<code>.safetensors</code>`}, or drop it anywhere on the page. The server checks and stores it, and creates a link to it.`}
+      ${nodes`Choose a file that KVScope saved, ${page} or ${data}, or drop it anywhere on the page. The server checks and stores it, and creates a link to it.`}
     </p>
     ${refusal && html`<p class="word-bad" role="alert"><bdi>${refusal}</bdi> ${msg`Nothing was stored, and nothing on this page has changed.`}</p>`}
     <label class="share-field stack tight"><span>${msg`File`}</span><input type="file" accept=".html,.htm,.safetensors" onChange=${choose} /></label>`;
@@ -96,9 +97,10 @@ function Sending({ name, size, sent, cancel }) {
 /** The new link, and the token that deletes it. */
 function Opened({ opened, name }) {
   const link = linkTo(`/s/${opened.id}`);
+  const file = html`<bdi>${name}</bdi>`;
   const first = useRef(null);
   useEffect(() => first.current.focus(), []);
-  return html`<p class="muted" role="status">${nodes`${html`<bdi>${name}</bdi>`} was checked and is stored on this server.`}</p>
+  return html`<p class="muted" role="status">${nodes`${file} was checked and is stored on this server.`}</p>
     <p><a class="file-open run-button strong nowrap still" href=${link} ref=${first}>${msg`Open it`}</a></p>
     <fieldset>
       <legend>${msg`Its link on this server`}</legend>

@@ -20,13 +20,14 @@ export function DeleteRun({ state, client }) {
       setRefusal(detail || title);
     }
   };
+  const question = html`<strong>${msg`Delete this run?`}</strong>`;
   return html`
     <button class="delete-run muted" type="button" title=${msg`Deletes this run from the server`} onClick=${() => dialog.current.showModal()}>
       ${msg`Delete`}
     </button>
     <dialog class="delete-dialog popover" ref=${dialog} aria-label=${msg`Delete this run`}>
       <p>
-        ${nodes`${html`<strong>${msg`Delete this run?`}</strong>`} This also deletes its twins and beam searches, and cannot be undone. Its branches and its shared links stay.`}
+        ${nodes`${question} This also deletes its twins and beam searches, and cannot be undone. Its branches and its shared links stay.`}
       </p>
       <p class="muted">${retentionSentence(limits)}</p>
       ${refusal && html`<p role="alert">${refusal}</p>`}
