@@ -155,7 +155,7 @@ def test_a_saved_run_says_what_it_cannot_do_and_a_run_started_from_it_leads_back
     stage = open_link(page, server, share(server, short_run, title="Back again").id, "#step=1&view=tokens")
     stage.expect_step(1)
     expect(stage.button("Share")).to_have_count(0)
-    expect(stage.region("Beam search").get_by_role("status")).to_contain_text("run its prompt again")
+    expect(stage.region("Beam search").get_by_role("status")).to_contain_text("Run its prompt again")
     expect(page.get_by_role("button", name=re.compile("^Branch"))).to_have_count(0)
     run = stage.run("The sky is", 2)
     page.wait_for_url(f"{server.url}?run={run}*")

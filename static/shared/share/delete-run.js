@@ -57,7 +57,7 @@ function retentionSentence({ keep_days: days, disk_bytes: bytes }) {
   }
   return plural(
     days,
-    form`This server keeps a run that is not shared for ${count} day. If stored data reaches ${size} before that, it deletes the oldest runs.`,
-    form`This server keeps a run that is not shared for ${count} days. If stored data reaches ${size} before that, it deletes the oldest runs.`,
+    form`This server keeps a run that is not shared for ${count} day. If stored data reaches ${size} before that, it deletes the oldest of these runs.`,
+    form`This server keeps a run that is not shared for ${count} days. If stored data reaches ${size} before that, it deletes the oldest of these runs.`,
   );
 }
