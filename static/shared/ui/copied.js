@@ -34,7 +34,7 @@ export function Copied({ name, value, lines = false }) {
           : html`<input type="text" readonly ref=${field} value=${value} />`
       }</label
     >
-    <button class="button" type="button" onClick=${copy} aria-label=${label}>${text}</button>
+    <button class="button" type="button" onClick=${copy}><span aria-hidden="true">${text}</span><span class="visually-hidden">${label}</span></button>
     <span class="visually-hidden" role="status">${status !== "idle" && text}</span>
   </div>`;
 }
