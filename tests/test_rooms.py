@@ -71,6 +71,7 @@ ROOMS = {
         *("kvscope/__init__.py", "kvscope/__main__.py"),
     ),
     "static": (
+        *("static/shared/words/messages.js", "static/shared/words/msg.js"),
         *(f"static/shared/{room}" for room in ("draw", "log", "painting", "facts", "state", "loading", "words", "ui")),
         *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),

@@ -53,7 +53,7 @@ def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn_or_leave
     expect(line).to_contain_text("your run is next in line")
     expect(line).to_contain_text("(estimated)")
     line.get_by_role("button", name="Cancel").click()
-    expect(stage.alert).to_contain_text("Taken out of the line")
+    expect(stage.alert).to_contain_text("Removed from the queue")
     expect(line).to_have_count(0)
     assert "kvscope_runs_waiting 0\n" in requests.get(f"{small.url}metrics", timeout=30).text
     stop(small, busy)
@@ -80,7 +80,7 @@ def test_who_started_a_run_deletes_it_and_nobody_else_is_offered_to(
     expect(other.page.get_by_role("button", **button)).to_have_count(0)
     stage.page.get_by_role("button", **button).click()
     dialog = stage.page.get_by_role("dialog", name="Delete this run")
-    expect(dialog).to_contain_text("for 90 days, or until what is stored fills 10.0 GB: then the oldest go first")
+    expect(dialog).to_contain_text("for 90 days. If stored data reaches 10.0 GB before that, it deletes the oldest")
     with stage.page.expect_navigation():
         dialog.get_by_role("button", name="Delete it").click()
     assert requests.get(f"{small.url}api/runs/{run}", timeout=30).status_code == 404

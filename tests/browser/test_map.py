@@ -239,7 +239,7 @@ def test_words_are_defined_by_hover_focus_and_tap_and_listed_in_the_help(
     press(stage, "?")
     stage.expect_phase("paused")
     help_dialog = stage.page.get_by_role("dialog", name="Help")
-    expect(help_dialog.get_by_text("This list", exact=True)).to_be_in_viewport(ratio=1)
+    expect(help_dialog.get_by_text("Show this help", exact=True)).to_be_in_viewport(ratio=1)
     assert {entry["name"] for entry in GLOSSARY.values()} <= set(help_dialog.get_by_role("term").all_inner_texts())
     press(stage, "Escape")
     stage.ask()

@@ -155,7 +155,7 @@ def test_a_saved_run_says_what_it_cannot_do_and_a_run_started_from_it_leads_back
     stage = open_link(page, server, share(server, short_run, title="Back again").id, "#step=1&view=tokens")
     stage.expect_step(1)
     expect(stage.button("Share")).to_have_count(0)
-    expect(stage.region("Beam search").get_by_role("status")).to_contain_text("run its prompt again")
+    expect(stage.region("Beam search").get_by_role("status")).to_contain_text("Run its prompt again")
     expect(page.get_by_role("button", name=re.compile("^Branch"))).to_have_count(0)
     run = stage.run("The sky is", 2)
     page.wait_for_url(f"{server.url}?run={run}*")
@@ -251,7 +251,7 @@ def test_only_its_token_deletes_a_shared_run_and_the_browser_that_shared_it_has_
     for wrong in ("not-the-token", "schlüssel"):
         field.fill(wrong)
         field.press("Enter")
-        expect(dialog.get_by_role("alert")).to_have_text("That is not a token of this run. Nothing was deleted.")
+        expect(dialog.get_by_role("alert")).to_have_text("This is not a delete token of this run. Nothing was deleted.")
         expect(field).to_have_value(wrong)
     assert status_of(server, other.id) == 200
     field.fill(f" {other.delete_token} ")

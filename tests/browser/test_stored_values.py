@@ -127,7 +127,7 @@ def test_the_dialog_says_what_each_choice_takes_and_how_far_it_is(
     stage.expect_step(3)
     stage.button("Share").click()
     form = share_dialog(stage.page)
-    choices = form.get_by_role("group", name="What the link keeps").get_by_role("radio")
+    choices = form.get_by_role("group", name="What the link includes").get_by_role("radio")
     expect(choices.first).to_be_checked()
     offered = requests.get(f"{stage.server.url}api/runs/{short_run}/share", timeout=60).json()["levels"]
     for level, choice in zip(LEVELS, choices.all(), strict=True):

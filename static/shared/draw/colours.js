@@ -1,13 +1,13 @@
-/** Colours: ramps, packing for ImageData, and which are light. Pure. */
+/** Colours: ramps, packing for ImageData, and contrast. Pure. */
 
 import { rgb } from "d3-color";
 import { SHADES } from "./scales.js";
 
-/** Black and white: with either, every colour has a contrast of 4.5 at least. */
+/** Black and white: every colour has a contrast of at least 4.5 with one of them. */
 const DARK_INK = "#000000";
 const LIGHT_INK = "#ffffff";
 
-/** @returns {string} the colour at `share` 0…1 of the way from one to another: red, green, blue and opacity each by itself */
+/** @returns {string} the colour at `share` 0…1 between two colours, separately for red, green, blue and opacity */
 export function between(from, to, share) {
   const [a, b] = [rgb(from), rgb(to)];
   const at = (channel) => a[channel] + share * (b[channel] - a[channel]);
@@ -35,7 +35,7 @@ export function pack(colour) {
   return ((Math.round(opacity * 255) << 24) | (Math.round(b) << 16) | (Math.round(g) << 8) | Math.round(r)) >>> 0;
 }
 
-/** @returns {string} what to write on a colour in, so that it is easy to read */
+/** @returns {string} the text colour that is easy to read on a colour */
 export function inkOn(colour) {
   return isLight(colour) ? DARK_INK : LIGHT_INK;
 }

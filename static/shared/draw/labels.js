@@ -1,16 +1,16 @@
 /** Which columns or rows get a written label. Pure. */
 
-/** Tokens are named one by one up to this thinning; past it the labels are positions, round numbers apart. */
+/** Up to this spacing, labels are tokens; beyond it, they are positions at round numbers. */
 const MOST_SKIPPED = 3;
 const ROUND = [5, 10, 20, 25, 50, 100, 200, 250, 500];
 
 /**
- * All where there is room, else every so many, never closer than `leastPx` to one that must be there. Of those that must,
- * the later in `always` stands where two are that close.
+ * All labels if there is space, else at regular intervals, never closer than `leastPx` to a required one. If two required labels are
+ * too close, the later one in `always` stays.
  *
  * @param {{first?: number, count: number, pitch: number, leastPx: number, always: (number|null|undefined)[]}} line
  *   positions first … first + count - 1; `pitch`: pixels from one to the next
- * @returns {{position: number, named: boolean}[]} ascending; `named`: write the token, otherwise its position
+ * @returns {{position: number, named: boolean}[]} ascending; `named`: the label is the token, otherwise its position
  */
 export function labelled({ first = 0, count, pitch, leastPx, always }) {
   const inside = (position) => typeof position === "number" && position >= first && position < first + count;
@@ -20,10 +20,10 @@ export function labelled({ first = 0, count, pitch, leastPx, always }) {
   const every = named ? spread : (ROUND.find((step) => step >= 2 * spread) ?? 2 * spread);
   const start = named ? first : Math.ceil(first / every) * every;
   const isFarFrom = (others, position) => others.every((other) => Math.abs(other - position) >= spread);
-  const kept = wanted.filter((position, i) => isFarFrom(wanted.slice(i + 1), position));
-  const labels = kept.map((position) => ({ position, named: true }));
+  const required = wanted.filter((position, i) => isFarFrom(wanted.slice(i + 1), position));
+  const labels = required.map((position) => ({ position, named: true }));
   for (let position = start; position < first + count; position += every) {
-    if (isFarFrom(kept, position)) labels.push({ position, named });
+    if (isFarFrom(required, position)) labels.push({ position, named });
   }
   return labels.sort((a, b) => a.position - b.position);
 }

@@ -1,11 +1,11 @@
 /**
  * A rectangle of device pixels as 32-bit colours (0xAABBGGRR, the byte order of ImageData on little-endian machines),
- * and the one way cells are put on it. Pure but for the pixels handed in.
+ * and the function that paints cells on it. Pure, except that it writes to the given pixels.
  */
 
 const GAP_FROM_PX = 4;
 const WIDE_GAP_FROM_PX = 16;
-/** An outline has an inside from here. */
+/** The smallest cell with space inside its outline. */
 const HOLLOW_FROM_PX = 4;
 
 /** @returns {{data: Uint32Array, width: number, height: number}} */
@@ -13,7 +13,7 @@ export function pixels(width, height) {
   return { data: new Uint32Array(width * height), width, height };
 }
 
-/** Fill [x0, x1) × [y0, y1); whole device pixels, cut to the rectangle. */
+/** Fills [x0, x1) × [y0, y1), in whole device pixels, clipped to the rectangle. */
 export function fill(target, x0, y0, x1, y1, colour) {
   const left = Math.max(0, x0);
   const right = Math.min(target.width, x1);
@@ -22,7 +22,7 @@ export function fill(target, x0, y0, x1, y1, colour) {
     target.data.fill(colour, y * target.width + left, y * target.width + right);
 }
 
-/** Gap after a cell of this size in device pixels: none when the cell is too small to spare one. */
+/** Gap after a cell of this size in device pixels: none if the cell is too small. */
 export function gapFor(size) {
   if (size < GAP_FROM_PX) return 0;
   return size < WIDE_GAP_FROM_PX ? 1 : 2;
@@ -31,15 +31,15 @@ export function gapFor(size) {
 /**
  * A line of equal cells in [x0, x1) × [y0, y1).
  *
- * Cells narrower than a pixel are gathered by their largest shade, so that a lone strong one never vanishes.
+ * Cells narrower than a pixel are combined by their largest shade, so that a single strong cell stays visible.
  *
  * @param {Object} lane
- * @param {number} lane.capacity how many cells the line has room for
- * @param {Uint8Array} lane.shades the cells there are, first ones first (index into `colours`)
+ * @param {number} lane.capacity how many cells fit on the line
+ * @param {Uint8Array} lane.shades of the existing cells, in order (index into `colours`)
  * @param {Uint32Array} lane.colours 256 colours
- * @param {number} [lane.group] cells that belong together: a gap only after every so many
+ * @param {number} [lane.group] cells per group: a gap only after each group
  * @param {number} [lane.from] first cell to paint
- * @param {Function} [lane.gather] as `gatherOnce()` gives it, for cells of which the first ones stay what they are
+ * @param {Function} [lane.gather] as `gatherOnce()` gives it, for cells whose first entries do not change
  */
 export function paintLane(
   target,
@@ -56,9 +56,9 @@ export function paintLane(
 }
 
 /**
- * The first cells of a line as outlines, nothing in them: what they held was not kept. Too narrow for that, they are one.
+ * Paints the first cells of a line as empty outlines, because their values were not stored. If they are too narrow, one outline for all.
  *
- * `count` of the places of a lane as in `paintLane`.
+ * `count` cells of a lane as in `paintLane`.
  */
 export function paintHollow(target, { x0, x1, y0, y1, capacity }, count, colour) {
   const width = (x1 - x0) / capacity;
@@ -75,7 +75,7 @@ export function paintHollow(target, { x0, x1, y0, y1, capacity }, count, colour)
   }
 }
 
-/** Copy the line of pixels at y0 in [x0, x1) to those below it, to y1; cut to the rectangle. */
+/** Copies the row of pixels at y0 in [x0, x1) to the rows below it, up to y1; clipped to the rectangle. */
 export function repeatLine(target, x0, x1, y0, y1) {
   const start = y0 * target.width + Math.max(0, x0);
   const end = y0 * target.width + Math.min(target.width, x1);
@@ -120,9 +120,9 @@ function largestAt(x, { x0, width, shades, from }) {
 }
 
 /**
- * Of cells that stay what they are while others come after them, what a pixel gathers is found out once.
+ * Caches the combined shade of each pixel for cells that do not change while others are added after them.
  *
- * @returns {(x: number, lane: Object) => number} for `paintLane`, of always the same cells, however many of them
+ * @returns {(x: number, lane: Object) => number} for `paintLane`, always for the same cells, in a growing number
  */
 export function gatherOnce() {
   const NEVER = -1;

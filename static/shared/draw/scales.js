@@ -2,11 +2,11 @@
 
 export const SHADES = 256;
 
-/** Shortest distance between the ends of a norm scale, as a ratio, so that equal values do not become all or nothing. */
+/** Shortest distance between the ends of a norm scale, as a ratio, so that similar values do not become black and white. */
 const LEAST_RATIO = 1.5;
 
 /**
- * Ends of a scale that extreme values do not stretch: the 2nd and 90th percentile, two significant digits. In a short
+ * Ends of a scale, without extreme values: the 2nd and 90th percentile, two significant digits. In a short
  * prompt the first token's massive activations alone are one value in ten.
  *
  * @param {Iterable<number>} values positive; others are left out

@@ -1,5 +1,5 @@
 /**
- * Colours for drawings, as data. Read from the page's CSS custom properties, so there is one place for them.
+ * Colours for drawings, read from the page's CSS custom properties, their only definition.
  */
 
 import { hcl } from "d3-color";
@@ -12,12 +12,12 @@ const PROPERTIES = {
   ...{ cachedInk: "cached-ink", computedInk: "computed-ink", outputInk: "output-ink" },
 };
 
-/** Below zero rose, above it olive: hues that mean nothing else here. */
+/** Rose below zero, olive above: hues without another meaning on this page. */
 const SIGNED = {
   light: ["#9c1657", "#d98bb1", "#f7f5f0", "#b6ba63", "#565f00"],
   dark: ["#ff86bb", "#9a4a73", "#262b36", "#727b2e", "#d6e16e"],
 };
-/** V stands under K and is a little greener, so that the two halves of a shelf are told apart at a glance. */
+/** V is below K and slightly greener, so that both halves are easy to tell apart. */
 const V_HUE_SHIFT = -38;
 
 /** @param {CSSStyleDeclaration} style computed style of an element that has the properties */
@@ -34,9 +34,9 @@ export function readTheme(style) {
 
 /**
  * @param {Object<string, string>} colours CSS colours by name
- * @returns {Object} the colours, `dark`, what to write on three of them in (`onCached` …), and ramps of 256 colours: `attention` of earlier steps, `attentionNow` and
- *   `signed` as CSS and packed, `ink` of the first two what to write on them in,
- *   `cachedK`, `cachedV`, `computedCell`; packed: `track` of what is not there yet, `reserved`, `hollow` of what was not kept
+ * @returns {Object} the colours, `dark`, text colours for three of them (`onCached` …), and ramps of 256 colours: `attention` of earlier steps, `attentionNow` and
+ *   `signed` as CSS and packed, `ink` of the first two: their text colours,
+ *   `cachedK`, `cachedV`, `computedCell`; packed: `track` of values that do not exist yet, `reserved`, `hollow` of values that were not stored
  */
 export function buildTheme(colours) {
   const dark = !isLight(colours.bg);

@@ -1,4 +1,4 @@
-/** Signed vectors as lines of tiles: one hue below zero, one above, each line to its own largest size. Pure. */
+/** Signed vectors as lines of tiles: one hue below zero, one above; each line is scaled to its largest absolute value. Pure. */
 
 import { fill, gapFor, pixels } from "./pixels.js";
 

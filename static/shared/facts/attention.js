@@ -1,7 +1,8 @@
-/** Who looks where in a run, and how firmly: one cell of attention, one row of it, and the sentence about a row. Pure. */
+/** Attention of a run: its cells, its rows, and sentences about a row. Pure. */
 
 import { weightOf } from "../log/companding.js";
-import { counted, listed, percent, quoted } from "./format.js";
+import { form, msg, plural } from "../words/msg.js";
+import { integer, listed, percent, quoted } from "./format.js";
 
 /** @returns {number} the K/V head a query head reads (grouped-query attention: heads in equal consecutive groups) */
 export function kvHeadOf(run, head) {
@@ -28,8 +29,8 @@ export function strongestCell(run, layer, head, queries, keys) {
 
 /**
  * @param {{status: string, values: Object|null, row: number}} [exact] as `useHeadValues` gives it for this query
- * @returns {{weights: Float32Array, exact: boolean}|null} the weight of each key of a query row: the model's own numbers, else
- *   those of the log, within 0.004; null where the log has no such row
+ * @returns {{weights: Float32Array, exact: boolean}|null} the weight of each key of a query row: exact values, else those
+ *   of the log, within 0.004; null where the log has no such row
  */
 export function rowWeights(run, layer, head, query, exact = null) {
   if (exact?.status === "ready") {
@@ -42,8 +43,8 @@ export function rowWeights(run, layer, head, query, exact = null) {
 }
 
 /**
- * @param {ArrayLike<number>} weights of each key, or what rises with them
- * @returns {{key: number, weight: number}[]} the keys with the largest, strongest first
+ * @param {ArrayLike<number>} weights of each key, or values in the same order
+ * @returns {{key: number, weight: number}[]} the keys with the largest weights, largest first
  */
 export function topKeys(weights, count) {
   const best = [];
@@ -56,41 +57,45 @@ export function topKeys(weights, count) {
   return best.map((key) => ({ key, weight: weights[key] }));
 }
 
-/** @returns {string} one measured sentence about a query row; `row` as `rowWeights` gives it */
+/** @returns {string} a sentence about the strongest weight of a query row; `row` as `rowWeights` gives it */
 export function headSentence(run, layer, head, query, row = rowWeights(run, layer, head, query)) {
-  if (!row) return `Head ${head} of layer ${layer}`;
-  const looker = quoted(run.tokens[query]);
-  if (query === 0) return `Head ${head} of layer ${layer}: ${looker} is the first token and can look only at itself`;
+  if (!row) return msg`Head ${head} of layer ${layer}`;
+  const token = quoted(run.tokens[query]);
+  if (query === 0) return msg`Head ${head} of layer ${layer}: ${token} is the first token and can look only at itself`;
   const [best] = topKeys(row.weights, 1);
-  const target = best.key === query ? "itself" : quoted(run.tokens[best.key]);
-  return `Head ${head} of layer ${layer}: ${looker} looks most at ${target} (${percent(best.weight, 0)})`;
+  const weight = percent(best.weight, 0);
+  if (best.key === query) return msg`Head ${head} of layer ${layer}: ${token} looks most at itself (${weight})`;
+  const target = quoted(run.tokens[best.key]);
+  return msg`Head ${head} of layer ${layer}: ${token} looks most at ${target} (${weight})`;
 }
 
-/** What a sentence about a row names: the strongest key, and those after it that come near. */
+/** A sentence about a row names at most this many keys: the strongest, and others with at least `NEAR` of its weight. */
 const NAMED = 3;
 const NAMED_FROM = 0.15;
 const NEAR = 0.4;
 
 /**
  * @param {{weights: Float32Array}|null} row as `rowWeights` gives it
- * @returns {string} a row in words: “to” looks back at “away” and “far”
+ * @returns {string} a sentence: “to” looks at “away” and “far”
  */
 export function lookSentence(run, query, row) {
-  const looker = quoted(run.tokens[query]);
-  if (!row) return looker;
-  if (query === 0) return `${looker} comes first and can look only at itself`;
+  const token = quoted(run.tokens[query]);
+  if (!row) return token;
+  if (query === 0) return msg`${token} is the first token and can look only at itself`;
   const [best, ...others] = topKeys(row.weights, NAMED);
-  const name = ({ key }) => (key === query ? "itself" : quoted(run.tokens[key]));
-  if (best.weight < NAMED_FROM) return `${looker} looks a little at many, most at ${name(best)}`;
+  const name = ({ key }) => (key === query ? msg`itself` : quoted(run.tokens[key]));
+  const target = name(best);
+  if (best.weight < NAMED_FROM) return msg`${token} looks a little at many tokens, and most at ${target}`;
   const near = others.filter(({ weight }) => weight >= Math.max(NAMED_FROM, NEAR * best.weight));
-  const named = [best, ...near];
-  const back = named.every(({ key }) => key < query) ? "looks back at" : "looks at";
-  return `${looker} ${back} ${listed(named.map(name))}`;
+  const targets = listed([best, ...near].map(name));
+  return msg`${token} looks at ${targets}`;
 }
 
-/** @returns {string} where that key stands, in words */
+/** @returns {string} the position of a key relative to its query */
 export function whereKeyStands(query, key) {
-  if (key === query) return "its own position";
-  if (key === 0) return "the first token";
-  return query - key === 1 ? "the token just before" : `${counted(query - key, "token")} back`;
+  if (key === query) return msg`its own position`;
+  if (key === 0) return msg`the first token`;
+  const distance = integer(query - key);
+  if (query - key === 1) return msg`the previous token`;
+  return plural(query - key, form`${distance} token back`, form`${distance} tokens back`);
 }

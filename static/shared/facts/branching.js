@@ -1,14 +1,16 @@
-/** Where a run can be branched, and what a branch has in common with the run it left. Pure. */
+/** Where a run can be branched, and which cache blocks a branch shares with its parent. Pure. */
+
+import { msg } from "../words/msg.js";
 
 import { NO_BRANCH } from "./saved-session.js";
 
-/** @returns {number} the position at which the token that `step` chose stands */
+/** @returns {number} the position of the token that `step` chose */
 export function chosenPosition(run, step) {
   return run.promptLength + step;
 }
 
 /**
- * Why no branch can be started with this token, as the engine would refuse it (docs/frames.md, `limits`, `eos`).
+ * Why no branch can start with this token; the engine would refuse it for the same reason (docs/frames.md, `limits`, `eos`).
  *
  * @param {import("../log/run.js").Run} run
  * @param {number} step the step whose choice the token would replace
@@ -18,29 +20,30 @@ export function chosenPosition(run, step) {
 export function branchRefusal(run, step, token) {
   const { model, limits, study } = run.open;
   if (run.saved) return NO_BRANCH;
-  if (study) return "This run was made to learn about another one: branch that one.";
-  if (run.steps[step].data.token.id === token.id) return "The run took this token itself.";
-  if (model.eos.includes(token.id)) return "This token ends the text: nothing could follow it.";
+  if (study) return msg`This run was computed for comparison with another run. Branch that run instead.`;
+  if (run.steps[step].data.token.id === token.id) return msg`The run already chose this token.`;
+  if (model.eos.includes(token.id)) return msg`This token ends the text: nothing can follow it.`;
   if (step + 1 >= limits.max_new_tokens) {
-    return `This is the last of the ${limits.max_new_tokens} new tokens the run may have: nothing could follow. Branch at an earlier step.`;
+    const limit = limits.max_new_tokens;
+    return msg`This is the last of the ${limit} new tokens that the run may have. Branch at an earlier step.`;
   }
   return null;
 }
 
-/** @returns {number|null} the step whose token was given by the branch instead of chosen; null in a run that is no branch */
+/** @returns {number|null} the step whose token was set by the branch instead of the model; null in a run that is not a branch */
 export function branchStep(run) {
   const parent = run.open?.parent;
   return parent ? parent.position - run.promptLength : null;
 }
 
 /**
- * The cache blocks a branch had in common with its parent when it made its first step of its own. A block counts when
- * it is the parent's by its id and the allocator says that more than one sequence holds it.
+ * The cache blocks that a branch shared with its parent at its first own step. A block counts as shared if it has the same id as
+ * the parent's and the allocator reports that more than one sequence holds it.
  *
  * @param {import("../log/run.js").Run} run
  * @returns {null|{shared: number, elsewhere: number, blocks: number, positions: number, whole: number, blockSize: number}}
- *   `elsewhere`: held by others too, but not the blocks the parent had; `positions`: cached before the branch;
- *   `whole`: full blocks among them, the only ones that can stay shared; null while that step is not there
+ *   `elsewhere`: also held by others, but not blocks of the parent; `positions`: cached before the branch;
+ *   `whole`: full blocks among them, the only ones that can stay shared; null until that step exists
  */
 export function sharedBlocks(run) {
   const step = branchStep(run);

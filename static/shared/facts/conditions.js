@@ -1,50 +1,65 @@
-/** Whether a measured time says something of other work too (docs/frames.md, `conditions`). Pure. */
+/** Whether other work disturbed a measured time (docs/frames.md, `conditions`). Pure. */
 
-import { counted, milliseconds, percent } from "./format.js";
+import { form, msg, plural } from "../words/msg.js";
+import { integer, milliseconds, percent } from "./format.js";
 
 /**
  * @param {{conditions?: Object, batch?: number}} data of a step, a pass or a measurement
- * @returns {string|null} what disturbed it; null where nothing is known to have. Older logs know of other runs alone
+ * @returns {string|null} what disturbed it; null if nothing is known to have. Older logs record only other runs
  */
 export function disturbance({ conditions, batch = 1 }) {
   const others = conditions?.others ?? batch - 1;
-  if (others) return `${counted(others, "other run")} shared its passes`;
+  if (others) {
+    const count = integer(others);
+    return plural(
+      others,
+      form`${count} other run shared the same passes`,
+      form`${count} other runs shared the same passes`,
+    );
+  }
   if (!conditions?.disturbed) return null;
   const { waiting } = conditions;
-  const share = waiting === null ? "" : `: the engine waited ${percent(waiting, 0)} of the time for a processor`;
-  return `the machine was busy with other work${share}`;
+  if (waiting === null) return msg`the machine was busy with other work`;
+  const share = percent(waiting, 0);
+  return msg`the machine was busy with other work: the engine waited ${share} of the time for a processor`;
 }
 
-/** @returns {Object[]} the steps that nothing is known to have disturbed */
+/** @returns {Object[]} the steps without a known disturbance */
 export function undisturbed(steps) {
   return steps.filter(({ data }) => disturbance(data) === null);
 }
 
-/** @returns {string} a measured time, marked where something disturbed it: "12.3 ms (disturbed)" */
+/** @returns {string} a measured time, marked if it was disturbed: "12 ms (disturbed)" */
 export function timed(ms, data) {
   return marked(ms, disturbance(data) !== null);
 }
 
-/** @returns {string} a time of several steps, marked where `disturbed` */
+/** @returns {string} a time of several steps, marked if `disturbed` */
 export function marked(ms, disturbed) {
-  return `${milliseconds(ms)}${disturbed ? " (disturbed)" : ""}`;
+  const time = milliseconds(ms);
+  return disturbed ? msg`${time} (disturbed)` : time;
 }
 
-/** Disturbed passes may be this share of the time of several before the time of all is called disturbed. */
+/** The total time of several passes is disturbed if disturbed passes take more than this share of it. */
 const MOST_DISTURBED = 0.1;
 
 /**
- * @param {{ms: number, conditions?: Object}[]} passes one after another, whose time counts together
- * @returns {string|null} what disturbed it, as `disturbance` says it of one
+ * @param {{ms: number, conditions?: Object}[]} passes one after another
+ * @returns {string|null} what disturbed their total time, as `disturbance` says it of one
  */
 export function disturbanceOfAll(passes) {
   const sum = (some) => some.reduce((ms, pass) => ms + pass.ms, 0);
   const disturbed = passes.filter((pass) => disturbance(pass) !== null);
   if (!disturbed.length || sum(disturbed) <= MOST_DISTURBED * sum(passes)) return null;
-  return `${counted(disturbed.length, "pass", "passes")} of ${passes.length} (the first: ${disturbance(disturbed[0])})`;
+  const [count, total, cause] = [integer(disturbed.length), integer(passes.length), disturbance(disturbed[0])];
+  return plural(
+    disturbed.length,
+    form`${count} pass of ${total} (the first: ${cause})`,
+    form`${count} passes of ${total} (the first: ${cause})`,
+  );
 }
 
-/** @returns {"measured"|"disturbed"} where the times of these steps come from, as a badge says it */
+/** @returns {"measured"|"disturbed"} the origin of these steps' times, for a badge */
 export function originOf(steps) {
   return originOfTimes(steps.map(({ data }) => data));
 }

@@ -1,34 +1,47 @@
-/** Why a run ended, in words. */
+/** Why a run ended. */
 
-import { counted } from "./format.js";
+import { form, msg, plural } from "../words/msg.js";
+import { integer } from "./format.js";
 
 const ENDINGS = {
-  eos: "the model ended its answer",
-  length: "limit of new tokens reached",
-  stopped: "stopped",
-  failed: "failed",
-  interrupted: "interrupted",
+  eos: msg`the model ended its answer`,
+  length: msg`limit of new tokens reached`,
+  stopped: msg`stopped`,
+  failed: msg`failed`,
+  interrupted: msg`interrupted`,
 };
 
-/** @returns {string} a few words for the end of the timeline; "" while the run is open */
+/** @returns {string} a label for the end of the timeline; "" while the run is open */
 export function ending(close) {
   return close ? (ENDINGS[close.reason] ?? close.reason) : "";
 }
 
 /**
  * @param {import("../log/run.js").Run} run that has closed
- * @returns {{title: string, detail: string}|null} what to tell when it did not end as it should; null when it did
+ * @returns {{title: string, detail: string}|null} the problem of a run that failed or was interrupted; null for others
  */
 export function reasonOfClose(run) {
   const { reason, error } = run.close;
-  const kept = run.steps.length
-    ? `Everything up to there is kept: ${counted(run.steps.length, "step")} to look at.`
-    : "No step was complete.";
+  const step = run.steps.length;
   if (reason === "interrupted") {
-    return { title: `The engine stopped at step ${run.steps.length}`, detail: `${kept} Press Run to start again.` };
+    return {
+      title: msg`The engine stopped at step ${step}`,
+      detail: `${completed(step)} ${msg`Press Run to start again.`}`,
+    };
   }
   if (reason === "failed") {
-    return { title: `The run failed at step ${run.steps.length}`, detail: [error, kept].filter(Boolean).join(" ") };
+    return { title: msg`The run failed at step ${step}`, detail: [error, completed(step)].filter(Boolean).join(" ") };
   }
   return null;
+}
+
+/** @returns {string} how many steps the log of a broken-off run has */
+function completed(count) {
+  if (!count) return msg`No step was completed.`;
+  const steps = integer(count);
+  return plural(
+    count,
+    form`You can still look at its ${steps} completed step.`,
+    form`You can still look at its ${steps} completed steps.`,
+  );
 }

@@ -1,8 +1,12 @@
-/**
- * How values are written on the page. Pure: values in, plain strings out (always set as textContent).
- */
+/** Formats numbers, units and tokens for the page. Pure; returns plain strings, always set as textContent. */
 
-const GROUPED = new Intl.NumberFormat("en-US");
+import { language } from "../words/msg.js";
+
+const GROUPED = new Intl.NumberFormat(language);
+/** `en-GB` puts no comma before "and". */
+const LIST = new Intl.ListFormat(language === "en" ? "en-GB" : language);
+/** @type {Intl.NumberFormat[]} by number of decimals */
+const DECIMALS = [];
 /** @type {[number, string][]} */
 const SHORT_UNITS = [
   [1e12, "T"],
@@ -14,7 +18,7 @@ const MINUS = "\u2212";
 const NARROW_SPACE = "\u202f";
 const LABEL_CHARS = 14;
 
-/** Controls, spaces of other kinds, and what silently changes the text around it (zero width, direction marks). */
+/** Control characters, unusual spaces, and invisible characters that change nearby text (zero width, direction marks). */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Z}]/u;
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const COMBINING = /^\p{M}/u;
@@ -26,13 +30,23 @@ export function integer(value) {
   return withMinus(GROUPED.format(Math.round(value)));
 }
 
-/** @returns {string} a number with a fixed count of decimals and a true minus sign */
+/** @returns {string} a number with `digits` decimals and a true minus sign */
 export function fixed(value, digits) {
-  const text = value.toFixed(digits);
-  return withMinus(Number(text) === 0 ? (0).toFixed(digits) : text);
+  // `toFixed` rounds, as Intl rounds some ties the other way; `|| 0` removes a minus zero.
+  const rounded = Number(value.toFixed(digits)) || 0;
+  return Number.isFinite(value) ? withMinus(decimals(digits).format(rounded)) : withMinus(String(value));
 }
 
-/** @returns {string} as `fixed`, but what would round to zero and is not is written as a bound: "<0.001" */
+function decimals(digits) {
+  DECIMALS[digits] ??= new Intl.NumberFormat(language, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    useGrouping: false,
+  });
+  return DECIMALS[digits];
+}
+
+/** @returns {string} as `fixed`; a value other than 0 that rounds to 0 becomes a bound: "<0.001" */
 export function bounded(value, digits) {
   const least = 10 ** -digits;
   if (value === 0 || Math.abs(value) >= least / 2) return fixed(value, digits);
@@ -53,7 +67,7 @@ function withMinus(text) {
   return text.replace("-", MINUS);
 }
 
-/** @returns {string} three significant digits at least: 0.0123, 1.23, 12.3, 1,234 */
+/** @returns {string} with at least three significant digits: 0.0123, 1.23, 12.3, 1,234 */
 export function significant(value) {
   const size = Math.abs(value);
   if (size === 0) return "0";
@@ -61,7 +75,7 @@ export function significant(value) {
   return fixed(value, Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(size)))));
 }
 
-/** @returns {string} a share 0…1 as "22.2 %"; what would round to zero but is not is written as a bound */
+/** @returns {string} a share 0…1 as "22.2 %"; a share above 0 that rounds to 0 becomes a bound */
 export function percent(share, digits = 1) {
   const least = 10 ** -digits;
   const value = share * 100;
@@ -97,28 +111,28 @@ export function times(ratio) {
   return `${fixed(ratio, ratio < 10 ? 1 : 0)}×`;
 }
 
-/** @returns {string} 1 → "1 token", 3 → "3 tokens" */
+/** English only; messages use `plural`. @returns {string} 1 → "1 token", 3 → "3 tokens" */
 export function counted(count, noun, plural = `${noun}s`) {
   return `${integer(count)} ${count === 1 ? noun : plural}`;
 }
 
 /** @returns {string} "a", "a and b", "a, b and c" */
-export function listed(words) {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+export function listed(items) {
+  return LIST.format(items.map(String));
 }
 
 /** Printable ASCII, whose bytes and characters are the same. */
 const PLAIN = /^[ -~]+$/;
 
 /**
- * A token as it is shown: `·` for a space, `␣` for one at which no line may break, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not UTF-8 by
- * itself, `\u{200B}` for characters that cannot be seen.
+ * A token's visible text: `·` for a space, `␣` for a no-break space, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not
+ * valid UTF-8 alone, `\u{200B}` for invisible characters.
  *
  * @param {{text: string, bytes: string, special: boolean}} token
  */
 export function tokenText(token) {
   if (token.special) return token.text;
-  // Most tokens are such, and hundreds of labels are made in one frame.
+  // A fast path: most tokens are plain, and one frame may need hundreds of labels.
   if (PLAIN.test(token.text)) return token.text.replaceAll(" ", "·");
   let shown = "";
   for (const piece of utf8Pieces(fromHex(token.bytes))) {
@@ -128,7 +142,7 @@ export function tokenText(token) {
   return COMBINING.test(shown) ? `◌${shown}` : shown;
 }
 
-/** @returns {string} a character that can be seen, or what stands for it */
+/** @returns {string} the character itself if it is visible, else its replacement */
 export function visible(character) {
   if (character === " ") return "·";
   if (character === "\u00a0") return "␣";
@@ -143,12 +157,12 @@ function hex(byte) {
   return byte.toString(16).toUpperCase().padStart(2, "0");
 }
 
-/** @returns {Uint8Array} the bytes that a token carries in hexadecimal */
+/** @returns {Uint8Array} the bytes of a hexadecimal text */
 export function fromHex(text) {
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
-/** Cut bytes into characters, and numbers for the bytes that belong to none. */
+/** Splits bytes into characters; bytes that belong to no character come as numbers. */
 function* utf8Pieces(source) {
   for (let at = 0; at < source.length; ) {
     const length = utf8Length(source[at]);
@@ -163,7 +177,7 @@ function* utf8Pieces(source) {
   }
 }
 
-/** Bytes of the character that starts with this byte, 0 when none does (RFC 3629). */
+/** Length in bytes of the character that starts with this byte, 0 if none can (RFC 3629). */
 function utf8Length(first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;
@@ -177,18 +191,18 @@ export function tokenLabel(token, limit = LABEL_CHARS) {
   return characters.length <= limit ? characters.join("") : `${characters.slice(0, limit - 1).join("")}…`;
 }
 
-/** @returns {string} as `tokenLabel`, without the space it starts with */
+/** @returns {string} as `tokenLabel`, without a leading space */
 export function bareLabel(token, limit = LABEL_CHARS) {
   const label = tokenLabel(token, limit);
   return label.length > 1 && label.startsWith("·") ? label.slice(1) : label;
 }
 
-/** A word's space before it says nothing to a reader; that of a newline or a full stop tells it from another token. */
+/** Only a word loses its leading space: before a newline or a full stop, the space distinguishes two tokens. */
 const SPACED_WORD = /^·[\p{L}\p{N}]/u;
 
 /**
- * @returns {string} the token in quotation marks for a sentence: “animal”, a word without the space it starts with;
- *   right-to-left letters are isolated, so that the rest of the sentence keeps its order
+ * @returns {string} the token in quotation marks: “animal”, without a word's leading space; right-to-left text is isolated, so
+ *   that the rest of the sentence keeps its order
  */
 export function quoted(token, limit = 24) {
   const label = tokenLabel(token, limit);

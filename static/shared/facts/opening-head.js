@@ -1,23 +1,22 @@
 /**
- * Which head to open a run with: the one whose attention, in the rows of prefill, looks most firmly at an earlier token
- * that is neither the first, nor the query itself, nor its neighbour. Looks at those three are common and say little.
+ * The head that a run opens with: the one with the largest attention weight, in the rows of prefill, on an earlier token that is
+ * neither the first, nor the query itself, nor its neighbour. Attention to those three is common and explains little.
  */
 
 const NEAREST = 2;
 const WORD = /[\p{L}\p{N}]/u;
-/** So many weights of a head are looked at, in the newest rows: all rows of a prompt of 32 tokens. */
+/** At most this many weights of a head are searched, in the newest rows: all rows of a prompt of 32 tokens. */
 const CELLS = 32 * 32;
 
-/** @returns {boolean} whether a token is a word or a part of one, not a sign or the template's */
+/** @returns {boolean} whether a token is a word or part of one, not punctuation or of the chat template */
 export function isWord(token) {
   return !token.special && WORD.test(token.text);
 }
 
 /**
  * @param {import("../log/run.js").Run} run with its prefill step
- * @param {(token: Object) => boolean} [isWorth] looking, and being looked at
- * @returns {{layer: number, head: number, query: number, key: number}|null} that look: null when the prompt is too short
- *   for one
+ * @param {(token: Object) => boolean} [isWorth] whether a token may be the query or the key
+ * @returns {{layer: number, head: number, query: number, key: number}|null} that cell; null if the prompt is too short
  */
 export function tellingLook(run, isWorth = (_token) => true) {
   let best = null;

@@ -1,13 +1,13 @@
-/** Tokens as the text that people read: a letter may be spread over the bytes of several tokens. Pure. */
+/** Tokens as plain text; the bytes of one letter may be in several tokens. Pure. */
 
 import { fromHex, visible } from "./format.js";
 
-/** What can silently change the text around it, but for line breaks and what joins emoji. */
+/** Invisible characters that change nearby text, except line breaks and the joiner of emoji. */
 const HIDDEN = /(?![\n\u200d])[\p{Cc}\p{Cf}]/gu;
 
 /**
  * @param {{bytes: string, special?: boolean}[]} tokens `bytes` in hexadecimal
- * @returns {string[]} what each adds to the text; a letter stands with the token that completes it, a special token adds nothing
+ * @returns {string[]} the text that each token adds; a letter belongs to the token that completes it, a special token adds nothing
  */
 export function proseOf(tokens) {
   const decoder = new TextDecoder();
@@ -18,8 +18,7 @@ export function proseOf(tokens) {
 }
 
 /**
- * What was asked and what was answered, piece by piece. In a chat the question is what was typed: the template around it is
- * not shown.
+ * The prompt and the answer, piece by piece. In a chat the prompt is the typed text, without the chat template.
  *
  * @param {Object} run
  * @returns {{prompt: {position: number|null, text: string}[], answer: string[]}} `answer`: a piece per step
@@ -33,7 +32,7 @@ export function sentenceOf({ open, tokens, promptLength }) {
   };
 }
 
-/** @returns {string} what cannot be seen and would change the text around it, by its code */
+/** @returns {string} the text, with its invisible characters replaced by their codes */
 export function readable(text) {
   return text.replace(HIDDEN, visible);
 }

@@ -1,17 +1,18 @@
-/** What a saved session adds to its run: where it opens, its notes, and what it cannot do. Pure. */
+/** What a saved session adds to its run: the step it opens at, its notes, and its limits. Pure. */
 
-/** Said wherever a saved run could be gone on with, were it not saved. */
-export const NO_BRANCH = "A saved run cannot be branched: run its prompt again.";
-export const NO_STUDY = "Not possible in a saved run: run its prompt again.";
-/** Said in place of exact values that nobody can compute here. */
-export const NOT_STORED = "not stored with this session, and its model does not run here";
-/** How to come by what is not stored. */
-export const TO_GET_THEM =
-  "To see them, run this prompt in KVScope with its model, or ask for a link with the values stored.";
-/** Said in place of exact values that are stored, but not as they were. */
-export const DAMAGED = "stored with this session, but damaged since";
+import { msg } from "../words/msg.js";
 
-/** @returns {Object} the link that a session opens with: the properties its sharer chose */
+/** In place of controls that only a run with an engine has. */
+export const NO_BRANCH = msg`A saved run cannot be branched. Run its prompt again to branch it.`;
+export const NO_STUDY = msg`Not possible in a saved run. Run its prompt again.`;
+/** In place of exact values that this server cannot compute. */
+export const NOT_STORED = msg`not stored with this session, and its model does not run here`;
+/** How to get exact values that are not stored. */
+export const TO_GET_THEM = msg`To see them, run this prompt in KVScope with the same model, or ask for a link that includes exact values.`;
+/** In place of stored exact values whose checksum is wrong. */
+export const DAMAGED = msg`stored with this session but damaged`;
+
+/** @returns {Object} the step and selection that a session opens with, as its author set them */
 export function openingOf({ open }) {
   return Object.fromEntries(Object.entries(open ?? {}).filter(([, value]) => value !== null && value !== undefined));
 }
@@ -21,7 +22,7 @@ export function openingOf({ open }) {
  *
  * @param {import("../log/run.js").Run} run
  * @param {{state: string, model: {sha256: string}|null}} readiness
- * @returns {"ready"|"loading"|"none"} "none": not without another server
+ * @returns {"ready"|"loading"|"none"} "none": this server cannot
  */
 export function modelFor(run, { state, model }) {
   if (!run.saved) return state === "ready" ? "ready" : "loading";
@@ -34,7 +35,7 @@ export function modelFor(run, { state, model }) {
 /**
  * @param {import("../log/run.js").Run} run
  * @param {{status: number}|null} problem why exact values were refused
- * @returns {boolean} whether that is so because the server does not run the model of a saved run
+ * @returns {boolean} whether the reason is that the server does not run the model of a saved run
  */
 export function isNotStored(run, problem) {
   return run.saved !== null && [409, 503].includes(problem?.status);
@@ -45,27 +46,27 @@ export function notedSteps(notes) {
   return [...new Set(notes.map(({ step }) => step))].sort((a, b) => a - b);
 }
 
-/** @returns {Object[]} the notes of a step, in the order they were written */
+/** @returns {Object[]} the notes of a step, in the order they were added */
 export function notesOf(notes, step) {
   return notes.filter((note) => note.step === step);
 }
 
-/** Views in which a head is in sight, and those in which its layer is. */
+/** Views that show a head, and views that show a layer. */
 const SHOWS_HEAD = ["head", "pair"];
 const SHOWS_LAYER = ["block", ...SHOWS_HEAD];
 
-/** @returns {{layer?: number, head?: number}} what a note points at */
+/** @returns {{layer?: number, head?: number}} the layer and head that a note is about */
 export function selectionOf({ layer, head }) {
   return { ...(layer === null ? {} : { layer }), ...(head === null ? {} : { head }) };
 }
 
 /**
- * What is selected when a note is gone to: its layer and head, in a view that shows them. The token that the session opens
- * with stays in sight at that step, and the one it looks at in that very head; elsewhere the newest token speaks.
+ * The selection when the reader goes to a note: its layer and head, in a view that shows them. At the step that the session opens
+ * with, its query stays selected, and in the same head its key too; elsewhere the newest token is the query.
  *
  * @param {Object} note
  * @param {Object|null} open of the session
- * @param {string} view in sight
+ * @param {string} view shown now
  */
 export function sightOf(note, open, view) {
   const atStep = note.step === open?.step;
@@ -78,7 +79,7 @@ export function sightOf(note, open, view) {
   };
 }
 
-/** What a note says of no layer is about what its session opened with. */
+/** A note without a layer is about the view that its session opened with. */
 function viewOf({ layer, head }, open, view) {
   if (head !== null) return SHOWS_HEAD.includes(view) ? view : "head";
   if (layer !== null) return SHOWS_LAYER.includes(view) ? view : "block";
@@ -88,11 +89,11 @@ function viewOf({ layer, head }, open, view) {
 const isAt = (note, selection) => Object.entries(selectionOf(note)).every(([name, value]) => selection[name] === value);
 
 /**
- * The note that is read: of those on the place in sight the one gone to, or else the first, one that names it before others.
+ * The current note: among those on the selected step, layer and head, the one last gone to; else the first with a layer; else the first.
  *
  * @param {Object[]} notes
  * @param {{step: number, selection: {layer: number, head: number}}} sight
- * @param {Object|null} wanted the note that was gone to last
+ * @param {Object|null} wanted the note that the reader last went to
  * @returns {Object|undefined}
  */
 export function noteInSight(notes, { step, selection }, wanted = null) {
@@ -101,8 +102,8 @@ export function noteInSight(notes, { step, selection }, wanted = null) {
 }
 
 /**
- * The notes before and after the one that is read, by step and then as they were written, and its number among them, from 1; from a
- * place without one, those of earlier steps are before it.
+ * The notes before and after the current one, by step and then as they were added, and its number among them, from 1. Without a
+ * current note, those of earlier steps are before it.
  *
  * @returns {{before: Object|undefined, after: Object|undefined, number?: number}}
  */
@@ -119,7 +120,8 @@ export function notesAround(notes, sight, wanted = null) {
   };
 }
 
-/** @returns {string} "step 3, layer 13, head 8"; `at`: the step in other words */
-export function placeOf({ step, layer, head, at = `step ${step}` }) {
-  return [at, layer !== null && `layer ${layer}`, head !== null && `head ${head}`].filter(Boolean).join(", ");
+/** @returns {string} "step 3, layer 13, head 8"; `at`: another name of the step, such as "pass 3" */
+export function placeOf({ step, layer, head, at = msg`step ${step}` }) {
+  if (layer === null) return head === null ? at : msg`${at}, head ${head}`;
+  return head === null ? msg`${at}, layer ${layer}` : msg`${at}, layer ${layer}, head ${head}`;
 }

@@ -1,8 +1,8 @@
-/** Very small numbers in words. Pure. */
+/** Formats very small numbers. Pure. */
 
 import { significant } from "./format.js";
 
-/** @returns {string} 0.0000407 → "4.1×10⁻⁵"; from 0.001 on as it is */
+/** @returns {string} 0.0000407 → "4.1×10⁻⁵"; from 0.001 on as `significant` */
 export function small(value) {
   if (value === 0) return "0";
   if (value >= 0.001) return significant(value);

@@ -1,8 +1,8 @@
-/** A run beside its twin: the same prompt and settings, really executed without a cache. Pure. */
+/** Compares a run with its twin: the same prompt and settings, executed without a cache. Pure. */
 
 import { disturbance } from "./conditions.js";
 
-/** @returns {number} rows the step put through the model: measured by the engine where the log says it */
+/** @returns {number} rows the step put through the model, as the engine counted them if the log has it */
 export function rowsComputed({ data, rows }) {
   return data.rows_computed ?? rows;
 }
@@ -37,8 +37,7 @@ function sideOf(step) {
 }
 
 /**
- * The steps both have. Logits are compared only while both have the same tokens behind them: after that they answer
- * different questions.
+ * The steps both have. Logits are compared only while both runs have the same earlier tokens.
  *
  * @param {Object} run
  * @param {Object} twin its log, which may still be growing
@@ -46,7 +45,7 @@ function sideOf(step) {
  *     logits: null|{largest: number, compared: number}}[],
  *   cached: Object, twin: Object, times: Object, again: number, logits: null|{largest: number, compared: number, of: number},
  *   parting: number|null}}
- *   `cached` and `twin`: {rows, flops, read} in all, with ms of a step; `times`: as `timesOf` gives them; `again`: rows the twin computed once more;
+ *   `cached` and `twin`: {rows, flops, read} in all, with ms of a step; `times`: as `timesOf` gives them; `again`: rows the twin computed again;
  *   `parting`: first step that chose another token
  */
 export function compareTwin(run, twin) {
@@ -67,10 +66,10 @@ export function compareTwin(run, twin) {
   return { ...all, times: timesOf(all.steps) };
 }
 
-/** Times of two runs are compared where nothing disturbed this share of their steps on either side. */
+/** Times of two runs are compared if at least this share of their steps was undisturbed on both sides. */
 const ENOUGH_QUIET = 0.5;
 
-/** @returns {{steps: number, cached: number, twin: number, disturbed: boolean}} ms of the steps that nothing disturbed on either side; of all where these are too few */
+/** @returns {{steps: number, cached: number, twin: number, disturbed: boolean}} ms of the steps undisturbed on both sides; of all steps if these are too few */
 function timesOf(steps) {
   const quiet = steps.filter(({ cached, twin }) => disturbance(cached) === null && disturbance(twin) === null);
   const disturbed = quiet.length < ENOUGH_QUIET * steps.length;
@@ -102,7 +101,7 @@ export function rowsWithoutCache(run, count = run.steps.length) {
 }
 
 /**
- * The twin to show among a family's runs: the newest that was not broken off, if there is one.
+ * The twin to show among a family's runs: the newest that reached its end, else the newest.
  *
  * @param {Object[]} runs of `client.family`
  * @param {string} id whose twin

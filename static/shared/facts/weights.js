@@ -1,15 +1,16 @@
 /**
- * What is said of bytes of weights, everywhere on the page: as stored in the file, as held in memory, as read by a pass
- * (docs/frames.md, Bytes of weights). Each with its format; what was read in two formats is not compared. Pure.
+ * Bytes of weights, as stored in the file, held in memory and read by a pass (docs/frames.md, Bytes of weights), each with its
+ * format. Weights that were read in two formats are not compared. Pure.
  */
 
+import { msg } from "../words/msg.js";
 import { bytesShort, listed } from "./format.js";
 
 /** @typedef {Record<string, number>} ByFormat bytes, by "float32", "4-bit groups" and so on */
 
-/** Of norms and biases, which are float32 in every file; a format with so small a share is not named. */
+/** A format with a smaller share is not named: norms and biases, which are float32 in every file. */
 const SMALL_SHARE = 0.01;
-/** What a pass of a log without formats read, where it was less than half of all weights: nothing else is so small. */
+/** The format of a log without formats whose pass read less than half of the weight bytes: only groups are so small. */
 const GROUPS = "groups";
 const BIT_GROUPS = "-bit groups";
 
@@ -32,28 +33,29 @@ export function formatOf(byFormat) {
 
 /** @returns {string} "96.4 MB in 4- and 8-bit groups" */
 export function bytesIn(byFormat) {
-  return `${bytesShort(totalOf(byFormat))} in ${formatOf(byFormat)}`;
+  const [size, format] = [bytesShort(totalOf(byFormat)), formatOf(byFormat)];
+  return msg`${size} in ${format}`;
 }
 
 /**
  * @param {Object} model of an `open` frame
- * @returns {{stored: string|null, held: string}} of all its weights; older logs do not say what the file stores, and nothing of
- *   groups held beside
+ * @returns {{stored: string|null, held: string}} of all its weights; older logs record neither what the file stores nor groups
+ *   held in addition
  */
 export function weightsOf(model) {
   const { stored, held } = model.weights ?? {};
   return {
     stored: stored && totalOf(stored) ? bytesIn(stored) : null,
-    held: held ? heldIn(held) : `${bytesShort(model.weight_bytes)} in ${model.weight_dtype}`,
+    held: held ? heldIn(held) : bytesIn({ [model.weight_dtype]: model.weight_bytes }),
   };
 }
 
-/** Float32 and groups of the same weights stand side by side in memory: their sum alone would say little. */
+/** Memory may hold the same weights twice, in float32 and in groups, so both are named instead of their sum. */
 function heldIn(held) {
   const groups = Object.entries(held).filter(([name]) => name.endsWith(BIT_GROUPS));
   const plain = Object.entries(held).filter(([name]) => !name.endsWith(BIT_GROUPS));
   const parts = [plain, groups].filter((part) => part.length).map((part) => bytesIn(Object.fromEntries(part)));
-  return parts.join(" and ");
+  return listed(parts);
 }
 
 /**
@@ -66,18 +68,18 @@ export function readAs(data, model) {
   return data.bytes_read / data.ms.chunks.length < model.weight_bytes / 2 ? GROUPS : model.weight_dtype;
 }
 
-/** @returns {string} the same with its bytes, where the log says them */
+/** @returns {string} the same with its bytes, if the log has them */
 export function readIn(data, model) {
   return data.weights_read ? bytesIn(data.weights_read) : readAs(data, model);
 }
 
-/** @returns {string|null} the one format that all of these steps read the weights in; null where they are several */
+/** @returns {string|null} the one format that all of these steps read the weights in; null if there are several */
 export function oneFormat(steps, model) {
   const formats = new Set(steps.map(({ data }) => readAs(data, model)));
   return formats.size === 1 ? [...formats][0] : null;
 }
 
-/** @returns {boolean} whether steps of two runs, at the same place of each, read the weights in the same format */
+/** @returns {boolean} whether the steps of two runs, compared one by one, read the weights in the same format */
 export function readAlike(one, other, model) {
   return one.every(({ data }, at) => other[at] === undefined || readAs(data, model) === readAs(other[at].data, model));
 }

@@ -1,4 +1,4 @@
-/** Opens a run that was saved as a file: chosen, or dropped anywhere on the page. */
+/** Opens a saved file, chosen in a dialog or dropped anywhere on the page. */
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
@@ -6,11 +6,12 @@ import { bytesShort } from "../facts/format.js";
 import { linkTo } from "../log/root.js";
 import { Copied } from "../ui/copied.js";
 import { Icon } from "../ui/icons.js";
+import { msg, nodes } from "../words/msg.js";
 import { fileRefusal } from "./session-files.js";
 
 const IDLE = { name: "", size: 0, sent: null, refusal: null, opened: null };
 
-/** @param {{client: Object, limit: number}} props `limit`: bytes of the largest file that is taken */
+/** @param {{client: Object, limit: number}} props `limit`: bytes of the largest file allowed */
 export function OpenFile({ client, limit }) {
   const dialog = useRef(null);
   const sending = useRef(null);
@@ -40,7 +41,7 @@ export function OpenFile({ client, limit }) {
     },
     [client, limit],
   );
-  const giveUp = () => {
+  const cancel = () => {
     sending.current?.abort();
     sending.current = null;
     setState(IDLE);
@@ -48,65 +49,66 @@ export function OpenFile({ client, limit }) {
   const dropping = useDrop(take);
   const choose = ({ currentTarget }) => {
     const [file] = currentTarget.files;
-    // The same file, mended, can be chosen again.
+    // The browser reports the same file again, after a repair, only if the value was cleared.
     currentTarget.value = "";
     if (file) take(file);
   };
-  return html`<button type="button" class="button file-button nowrap still" title="Open a run that was saved as a file" onClick=${() => dialog.current.showModal()}>
-      <${Icon} name="folder" /><span>Open a file</span>
+  return html`<button type="button" class="button file-button nowrap still" title=${msg`Open a run that was saved as a file`} onClick=${() => dialog.current.showModal()}>
+      <${Icon} name="folder" /><span>${msg`Open a file`}</span>
     </button>
-    <dialog class="share popover" aria-labelledby="open-file-title" ref=${dialog} onClose=${giveUp}>
+    <dialog class="share popover" aria-labelledby="open-file-title" ref=${dialog} onClose=${cancel}>
       <div class="share-head line between">
-        <h2 id="open-file-title">Open a saved run</h2>
-        <form method="dialog"><button class="button">Close</button></form>
+        <h2 id="open-file-title">${msg`Open a saved run`}</h2>
+        <form method="dialog"><button class="button">${msg`Close`}</button></form>
       </div>
       <div class="share-form stack wide">
         ${
           state.opened
             ? html`<${Opened} opened=${state.opened} name=${state.name} />`
-            : html`<${Choice} state=${state} choose=${choose} giveUp=${giveUp} />`
+            : html`<${Choice} state=${state} choose=${choose} cancel=${cancel} />`
         }
       </div>
     </dialog>
-    ${dropping && html`<div class="file-drop untouched" aria-hidden="true"><p>Drop the file to open it</p></div>`}`;
+    ${dropping && html`<div class="file-drop untouched" aria-hidden="true"><p>${msg`Drop the file to open it`}</p></div>`}`;
 }
 
-function Choice({ state, choose, giveUp }) {
+function Choice({ state, choose, cancel }) {
   const { name, size, sent, refusal } = state;
-  if (sent !== null) return html`<${Sending} name=${name} size=${size} sent=${sent} giveUp=${giveUp} />`;
+  if (sent !== null) return html`<${Sending} name=${name} size=${size} sent=${sent} cancel=${cancel} />`;
+  const [page, data] = [html`<code>.html</code>`, html`<code>.safetensors</code>`];
   return html`<p class="muted">
-      A run that KVScope saved as a file, <code>.html</code> or <code>.safetensors</code>. Choose it here, or drop it anywhere on the page. It is sent to this
-      server, checked, and kept there under a link of its own.
+      ${nodes`Choose a file that KVScope saved, ${page} or ${data}, or drop it anywhere on the page. The server checks and stores it, and creates a link to it.`}
     </p>
-    ${refusal && html`<p class="word-bad" role="alert"><bdi>${refusal}</bdi> Nothing was stored, and nothing on this page has changed.</p>`}
-    <label class="share-field stack tight"><span>File</span><input type="file" accept=".html,.htm,.safetensors" onChange=${choose} /></label>`;
+    ${refusal && html`<p class="word-bad" role="alert"><bdi>${refusal}</bdi> ${msg`Nothing was stored, and nothing on this page has changed.`}</p>`}
+    <label class="share-field stack tight"><span>${msg`File`}</span><input type="file" accept=".html,.htm,.safetensors" onChange=${choose} /></label>`;
 }
 
-function Sending({ name, size, sent, giveUp }) {
+function Sending({ name, size, sent, cancel }) {
   const all = sent >= size;
-  return html`<p class="muted" role="status">${all ? "Checking and storing " : "Sending "}<bdi>${name}</bdi></p>
+  const file = html`<bdi>${name}</bdi>`;
+  return html`<p class="muted" role="status">${all ? nodes`Checking and storing ${file}` : nodes`Sending ${file}`}</p>
     <div class="file-progress stack tight">
-      <progress aria-label="Sent" max=${size} value=${all ? undefined : sent}></progress>
-      <span class="number">${all ? "sent; the server checks every part" : `${bytesShort(sent)} of ${bytesShort(size)}`}</span>
+      <progress aria-label=${msg`Sent`} max=${size} value=${all ? undefined : sent}></progress>
+      <span class="number">${all ? msg`Sent. The server checks every part.` : msg`${bytesShort(sent)} of ${bytesShort(size)}`}</span>
     </div>
-    <p class="share-row row between"><button class="button" type="button" onClick=${giveUp}>Cancel</button></p>`;
+    <p class="share-row row between"><button class="button" type="button" onClick=${cancel}>${msg`Cancel`}</button></p>`;
 }
 
-/** It has a link of its own now; whoever brought it is told the one key to delete it. */
+/** The new link, and the token that deletes it. */
 function Opened({ opened, name }) {
   const link = linkTo(`/s/${opened.id}`);
+  const file = html`<bdi>${name}</bdi>`;
   const first = useRef(null);
   useEffect(() => first.current.focus(), []);
-  return html`<p class="muted" role="status"><bdi>${name}</bdi> was checked and is kept on this server.</p>
-    <p><a class="file-open run-button strong nowrap still" href=${link} ref=${first}>Open it</a></p>
+  return html`<p class="muted" role="status">${nodes`${file} was checked and is stored on this server.`}</p>
+    <p><a class="file-open run-button strong nowrap still" href=${link} ref=${first}>${msg`Open it`}</a></p>
     <fieldset>
-      <legend>Its link here</legend>
-      <${Copied} name="Link" value=${link} />
+      <legend>${msg`Its link on this server`}</legend>
+      <${Copied} name=${msg`Link`} value=${link} />
       <p class="muted small">
-        This browser can delete it again, on the page of the link. From anywhere else the delete token is the only key to that, and it is shown
-        only this once.
+        ${msg`This browser can delete it later, on the page of the link. Other browsers need the delete token. It is shown only now.`}
       </p>
-      <${Copied} name="Delete token" value=${opened.delete_token} />
+      <${Copied} name=${msg`Delete token`} value=${opened.delete_token} />
     </fieldset>`;
 }
 

@@ -1,29 +1,30 @@
-/** The files that a session can be saved as, each with its exact size before it is fetched. */
+/** The files that a session can be saved as, each with its exact size before the download. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { under } from "../log/root.js";
+import { msg } from "../words/msg.js";
 import { filesOf, sizeOf } from "./session-files.js";
 
 /** @param {{id: string, client: Object}} props of a saved session */
 export function SaveFile({ id, client }) {
   const { files, sizes, problem } = useFiles(id, client);
   return html`<p class="muted small">
-      A page is the whole run in one file: it opens with a double click, without a network and without KVScope. KVScope opens it again, too.
+      ${msg`A page holds everything in one file. It opens with a double click, without a network and without KVScope. KVScope can also open it.`}
     </p>
     ${problem && html`<p class="word-bad" role="alert">${problem.detail || problem.title}</p>`}
-    <ul class="file-list stack" aria-label="Files">
+    <ul class="file-list stack" aria-label=${msg`Files`}>
       ${files.map(
         ({ kind, level, name, text, there }) => html`<li key=${name}>
           ${there ? html`<a href=${under(client.fileOf(id, kind, level))} download>${name}</a>` : html`<span>${name}</span>`}
-          <span class="file-size muted">${there ? sizeOf(sizes[name]) : "not stored"}</span>
-          <small>${there ? text : "These values were not stored when the run was shared."}</small>
+          <span class="file-size muted">${there ? sizeOf(sizes[name]) : msg`not stored`}</span>
+          <small>${there ? text : msg`These values were not stored when the run was shared.`}</small>
         </li>`,
       )}
     </ul>`;
 }
 
-/** What is stored, and then the size of one file after another. */
+/** Loads which files exist, then their sizes, one after another. */
 function useFiles(id, client) {
   const [found, setFound] = useState({ files: [], sizes: {}, problem: null });
   useEffect(() => {
@@ -45,20 +46,20 @@ function useFiles(id, client) {
   return found;
 }
 
-/** On the page of a saved session: the button, and the dialog it opens. */
+/** The button on the page of a saved session, and its dialog. */
 export function SaveFileButton({ id, client }) {
   const dialog = useRef(null);
-  const [wanted, setWanted] = useState(false);
+  const [opened, setOpened] = useState(false);
   const open = () => {
-    setWanted(true);
+    setOpened(true);
     dialog.current.showModal();
   };
-  return html`<button type="button" class="button file-button nowrap still" onClick=${open}>Save as file</button>
+  return html`<button type="button" class="button file-button nowrap still" onClick=${open}>${msg`Save as file`}</button>
     <dialog class="share popover" aria-labelledby="save-file-title" ref=${dialog}>
       <div class="share-head line between">
-        <h2 id="save-file-title">Save this run as a file</h2>
-        <form method="dialog"><button class="button">Close</button></form>
+        <h2 id="save-file-title">${msg`Save this run as a file`}</h2>
+        <form method="dialog"><button class="button">${msg`Close`}</button></form>
       </div>
-      ${wanted && html`<${SaveFile} id=${id} client=${client} />`}
+      ${opened && html`<${SaveFile} id=${id} client=${client} />`}
     </dialog>`;
 }

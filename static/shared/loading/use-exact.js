@@ -1,65 +1,65 @@
-/** Exact values from inside the model, fetched when they are wanted and kept for a while. */
+/** Loads exact values when a component needs them, with a cache. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLater } from "../painting/later.js";
 
-/** Wait this long for the choice to settle, so that walking over cells does not ask for every one. */
+/** Delay before a request, so that moving over cells does not request every one. */
 const SETTLE_MS = 180;
-const KEPT = 16;
-/** A server that cannot be reached, or whose model is still loading, is asked again after this long, in ms. */
+const MOST_CACHED = 16;
+/** Delay before a retry when the server cannot be reached or its model is loading, in ms. */
 const RETRY_MS = 2000;
 const NOT_NOW = [0, 503];
 
 /**
  * @param {(wanted: Object) => Promise<Object>} load one of the client's methods, such as `client.ask("head")`
- * @param {Object<string, string|number>|null} wanted its argument; null: nothing is wanted
+ * @param {Object<string, string|number>|null} wanted its argument; null: load nothing
  * @returns {{status: "idle"|"loading"|"ready"|"failed", values: Object|null, problem: import("../log/problem.js").Problem|null}}
  */
 export function useExact(load, wanted) {
-  const kept = useRef(new Map());
+  const cache = useRef(new Map());
   const [failure, setFailure] = useState(null);
   const [, setArrived] = useState(0);
   const later = useLater();
   const name = wanted ? Object.values(wanted).join("/") : null;
 
-  // What is left is not asked for, even in the frame that leaves it: an effect would be cleared only after its painting.
+  // Cancels a request in the same frame in which the selection changes: an effect would be cleared only after painting.
   useLayoutEffect(() => {
-    if (!name || kept.current.has(name)) return undefined;
-    let over = false;
+    if (!name || cache.current.has(name)) return undefined;
+    let disposed = false;
     let timer = null;
     let forget = () => {};
     const ask = async () => {
       try {
         const values = await load(wanted);
-        keep(kept.current, name, values);
-        if (!over) setArrived((count) => count + 1);
+        keep(cache.current, name, values);
+        if (!disposed) setArrived((count) => count + 1);
       } catch (problem) {
-        if (over) return;
+        if (disposed) return;
         setFailure({ name, problem });
         if (NOT_NOW.includes(problem.status)) timer = setTimeout(ask, RETRY_MS);
       }
     };
     timer = setTimeout(() => {
-      // What is wanted here may have been left already, and the model would compute it, for seconds on a busy machine:
-      // whatever of the page does not show that yet is in the queue before this.
+      // The selection may have changed already, and the model would compute for seconds on a busy machine. The queue runs this after
+      // the jobs that update the rest of the page.
       forget = later(ask);
     }, SETTLE_MS);
     return () => {
-      over = true;
+      disposed = true;
       clearTimeout(timer);
       forget();
     };
   }, [name, load, later]);
 
   if (!name) return { status: "idle", values: null, problem: null };
-  const values = kept.current.get(name) ?? null;
+  const values = cache.current.get(name) ?? null;
   if (values) return { status: "ready", values, problem: null };
   return failure?.name === name
     ? { status: "failed", values: null, problem: failure.problem }
     : { status: "loading", values: null, problem: null };
 }
 
-function keep(kept, name, values) {
-  kept.set(name, values);
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+function keep(cache, name, values) {
+  cache.set(name, values);
+  if (cache.size > MOST_CACHED) cache.delete(cache.keys().next().value);
 }

@@ -1,15 +1,15 @@
-/** The runs that a run is related to by branching and by studies, asked for again while they change. */
+/** The branches, twins and beam searches related to a run, requested again while they change. */
 
 import { useEffect, useState } from "preact/hooks";
 
-/** How often a family is asked for while one of its runs grows, in ms. */
+/** Interval between requests while a run of the family grows, in ms. */
 const GROWING_MS = 2000;
 
 /**
  * @param {Object} client
  * @param {import("../log/run.js").Run|null} run
- * @param {*} news anything whose change means that the family has changed
- * @returns {{root: string, runs: Object[]}|null} null until it is known, and of a saved run, which is kept alone
+ * @param {*} news a value that changes when the family has changed
+ * @returns {{root: string, runs: Object[]}|null} null until it is known, and for a saved run, which has no family
  */
 export function useFamily(client, run, news = null) {
   const [family, setFamily] = useState(null);

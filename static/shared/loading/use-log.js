@@ -1,4 +1,4 @@
-/** The log of another run, such as a twin or a beam search, watched for as long as the component that asks is shown. */
+/** The log of another run, such as a twin or a beam search, watched while the component is shown. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -7,7 +7,7 @@ const NOTHING = { log: null, problem: null };
 /**
  * @param {Object} client
  * @param {string|null} id null: nothing is watched
- * @param {(id: string) => {push: (frame: Object) => void}} make what the frames are folded into
+ * @param {(id: string) => {push: (frame: Object) => void}} make creates the object that takes the frames
  * @returns {{log: Object|null, problem: Error|null}} a new object with every frame; `log` itself grows in place
  */
 export function useLog(client, id, make) {

@@ -1,4 +1,4 @@
-/** Values that only a run's own model can give: exact ones, where the model is there, and the reason where it is not. */
+/** Exact values of a run's model, or the reason why they are unavailable. */
 
 import { isNotStored, modelFor } from "../facts/saved-session.js";
 import { isStored } from "../log/stored-values.js";
@@ -8,10 +8,10 @@ import { useExact } from "./use-exact.js";
  * @param {{run: Object, readiness: Object}} state
  * @param {(wanted: Object) => Promise<any>} load as in `useExact`
  * @param {Object|null} wanted as in `useExact`
- * @param {"head"|"block"|"lens"|"algebra"|"operations"|"candidates"|"weights"|"shards"|"losses"|"tokens"|"embedding"} answer what `load` gives
+ * @param {"head"|"block"|"lens"|"algebra"|"operations"|"candidates"|"weights"|"shards"|"losses"|"tokens"|"embedding"} answer the result of `load`
  * @returns {{status: "idle"|"loading"|"ready"|"failed"|"unavailable"|"none"|"damaged", values: Object|null,
- *   problem: import("../log/problem.js").Problem|null, stored: boolean}} "unavailable": the model is not ready; "none": of a saved run, and not to be had
- *   on this server; "damaged": stored, and not readable; `stored`: the values are those stored with the session
+ *   problem: import("../log/problem.js").Problem|null, stored: boolean}} "unavailable": the model is not ready; "none": of a saved run, and not available
+ *   on this server; "damaged": stored but not readable; `stored`: the values are those stored with the session
  */
 export function useModelValues({ run, readiness }, load, wanted, answer) {
   const stored = isStored(run.saved, answer);

@@ -1,4 +1,4 @@
-/** A run's twins: those the server knows already, and new ones. Nothing is kept here but which one is shown. */
+/** A run's twins: those that the server has, and new ones. The only state here is which one is shown. */
 
 import { useCallback, useState } from "preact/hooks";
 import { twinAmong } from "../facts/twins.js";
@@ -9,7 +9,7 @@ import { useLog } from "./use-log.js";
 const makeRun = (id) => new Run(id);
 
 /**
- * The runs connected with `run`, asked for when it has ended: a running one has no twins.
+ * The family of `run`, requested when it has ended: a running one has no twins.
  *
  * @returns {Object[]|null} null: not known yet
  */
@@ -20,7 +20,7 @@ export function useConnected(client, run) {
 /**
  * @param {{client: Object, run: Object, connected: Object[]|null, cache: "none"|"forgotten"}} props
  * @returns {{log: Run|null, starting: boolean, problem: Error|null, start: () => void, stop: () => void}}
- *   `log` grows in place; null until its first frame is here
+ *   `log` grows in place; null until its first frame
  */
 export function useTwin({ client, run, connected, cache }) {
   const [own, setOwn] = useState({ id: null, starting: false, problem: null });
@@ -39,7 +39,7 @@ export function useTwin({ client, run, connected, cache }) {
     try {
       await client.control(id, "stop");
     } catch (problem) {
-      // It may have ended just before.
+      // The twin may have ended just before.
       setOwn((before) => ({ ...before, problem: problem.status === 409 ? null : problem }));
     }
   }, [client, id]);

@@ -1,15 +1,17 @@
 /**
- * What bends the numbers inside an MLP, by the `activation` of a model: each is x times a share of it. Pure.
+ * Activation functions of an MLP, by the `activation` of a model: each returns x times a factor from 0 to 1, the share. Pure.
  *
  * @typedef {Object} Activation
  * @property {string} name
- * @property {string} called as a function
- * @property {string} gated what an MLP is called whose gate it bends
+ * @property {string} called its name as a function
+ * @property {string} gated the name of an MLP with this activation in its gate
  * @property {string} means
  * @property {(x: string) => string} formula
  * @property {(x: string) => string} shareName
  * @property {(x: number) => number} share
  */
+
+import { msg } from "../words/msg.js";
 
 /** @type {Object<string, Activation>} SwiGLU: arXiv:2002.05202; GELU: arXiv:1606.08415, §2, the form with tanh */
 export const ACTIVATIONS = {
@@ -22,7 +24,7 @@ export const ACTIVATIONS = {
   gelu_tanh: {
     ...{ name: "GELU", called: "gelu", gated: "GEGLU", means: "gelu" },
     formula: (x) => `${x} × ½(1 + tanh(√(2÷π)(${x} + 0.044715 ${x}³)))`,
-    shareName: () => "its share",
+    shareName: () => msg`its share`,
     share: (x) => 0.5 * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
   },
 };

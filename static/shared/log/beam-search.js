@@ -6,15 +6,15 @@ export class BeamSearch extends Log {
   /** @param {string} id */
   constructor(id) {
     super(id);
-    /** One per depth, first depth in front: `data` of its frame. */
+    /** `data` of the frame of each depth, in order. */
     this.depths = [];
-    /** Every candidate by id, with the `depth` it stands at. */
+    /** Every candidate by id, with its `depth`. */
     this.nodes = new Map();
     /** The node that ends the likeliest hypothesis so far. */
     this.best = null;
   }
 
-  /** @returns {{of: string, step: number, beams: number, length: number}|null} what was asked for */
+  /** @returns {{of: string, step: number, beams: number, length: number}|null} the request */
   get study() {
     return this.open?.study ?? null;
   }
@@ -32,14 +32,14 @@ export class BeamSearch extends Log {
     this.best = data.best;
   }
 
-  /** @returns {Object[]} the nodes from the context to this one */
+  /** @returns {Object[]} the nodes from the context to the given one */
   path(id) {
     const nodes = [];
     for (let node = this.nodes.get(id); node; node = this.nodes.get(node.parent)) nodes.unshift(node);
     return nodes;
   }
 
-  /** @returns {Object[]} the last nodes of the hypotheses that are followed or have ended, likeliest first */
+  /** @returns {Object[]} the last nodes of the active and ended hypotheses, likeliest first */
   hypotheses() {
     const newest = this.depths.at(-1)?.depth;
     return [...this.nodes.values()]

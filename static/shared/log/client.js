@@ -1,30 +1,30 @@
 /** The page's side of the HTTP and Socket.IO contract. */
 
+import { msg } from "../words/msg.js";
 import { decodeFrame, decodeSafetensors } from "./frames.js";
 import { Problem, problemOf } from "./problem.js";
 import { readFrames } from "./read-frames.js";
 import { createStored } from "./stored.js";
 import { watch } from "./watch.js";
 
-/** How often a run that stands in line is asked for, in ms. */
-const LINE_MS = 1000;
+/** Interval between requests for the state of a queued run, in ms. */
+const QUEUE_POLL_MS = 1000;
 
 /**
  * @param {Object} parts
  * @param {Function} parts.fetch
  * @param {Function} [parts.upload] sends a file, as upload.js does
  * @param {() => Object} parts.connect gives a Socket.IO client socket when first needed
- * @param {{id: string, run: string, values?: Object|null}|null} [parts.saved] the saved session that has a run's log: all
- *   about that run is read from there, and over HTTP alone, since it does not grow; exact values that are stored with it are
- *   not asked of a model
- * @param {{add: (run: string, made: string) => void, besides: (run: string) => string[]}|null} [parts.own] the runs that
- *   only who made them is told of (state/own-runs.js)
+ * @param {{id: string, run: string, values?: Object|null}|null} [parts.saved] the saved session of a run: everything about
+ *   that run is read from it over HTTP, because it does not grow; stored exact values do not need a model
+ * @param {{add: (run: string, derived: string) => void, besides: (run: string) => string[]}|null} [parts.own] runs
+ *   that the server lists only for a request that names them (state/own-runs.js)
  * @param {{add: Function, of: Function, forget: Function}|null} [parts.tokens] of the runs that this device started
  * @param {{add: Function, of: Function, forget: Function}|null} [parts.sharings] the same, of the sessions that it shared
- * @param {(waits: {id: string, place: number, estimate_s: number|null}|null) => void} [parts.onWaits] hears where a run that
- *   is being started stands in line, and null once it has begun or will not
+ * @param {(waits: {id: string, place: number, estimate_s: number|null}|null) => void} [parts.onWaits] gets the place of a new
+ *   run in the queue, then null when the run has started or will not start
  * @param {(ms: number) => Promise<void>} parts.delay
- * @param {() => Object<string, string>} [parts.identity] headers that say who asks, sent with every request
+ * @param {() => Object<string, string>} [parts.identity] headers that identify the client, sent with every request
  */
 export function createClient({
   fetch,
@@ -47,8 +47,8 @@ export function createClient({
       response = await ask();
     } catch {
       throw new Problem({
-        title: "The server cannot be reached",
-        detail: "Check that it is still running, then try again.",
+        title: msg`The server cannot be reached`,
+        detail: msg`Check that it is still running, then try again.`,
       });
     }
     if (!response.ok) throw await problemOf(response);
@@ -66,7 +66,7 @@ export function createClient({
 
   const left = new Set();
 
-  /** A run that the server has taken, once it has begun: until then it stands in line. */
+  /** Waits until an accepted run has left the queue and started. */
   const begun = async (answer) => {
     const { id, delete_token } = answer;
     if (delete_token) tokens?.add(id, delete_token);
@@ -74,10 +74,10 @@ export function createClient({
     try {
       for (let waits = answer; waits.status === "queued"; waits = await (await request(at(id))).json()) {
         onWaits({ id, place: waits.place, estimate_s: waits.estimate_s });
-        await delay(LINE_MS);
+        await delay(QUEUE_POLL_MS);
       }
     } catch (problem) {
-      if (left.has(id)) throw new Problem({ title: "Taken out of the line", detail: "The run was not started." });
+      if (left.has(id)) throw new Problem({ title: msg`Removed from the queue`, detail: msg`The run did not start.` });
       throw problem;
     } finally {
       onWaits(null);
@@ -85,15 +85,15 @@ export function createClient({
     return answer;
   };
 
-  /** A run made from another. */
-  const made = async (run, how, body) => {
+  /** Starts a run that derives from another. */
+  const derive = async (run, how, body) => {
     const answer = await begun(await post(at(run, how), body));
     own?.add(run, answer.id);
     return answer;
   };
 
-  /** A session that this device made, and can delete. */
-  const kept = (answer) => {
+  /** Remembers the delete token of a session that this device created. */
+  const remember = (answer) => {
     sharings?.add(answer.id, answer.delete_token);
     return answer;
   };
@@ -102,7 +102,7 @@ export function createClient({
   const at = (run, rest = "") =>
     isSaved(run) ? `${ofSession(saved.id)}${rest}` : `/api/runs/${encodeURIComponent(run)}${rest}`;
 
-  /** Stored frames after `after`, handed on as they arrive. */
+  /** Reads the stored frames after `after`, and passes each on when it arrives. */
   const frames = async (run, after, onFrame, signal) => {
     await readFrames(await request(at(run, `/frames?after=${after}`), { signal }), onFrame);
   };
@@ -113,7 +113,7 @@ export function createClient({
     return decodeFrame(await response.arrayBuffer());
   };
 
-  /** The values frames of a layer, as far as they are whole; `problem` says what ended them. */
+  /** The complete values frames of a layer; `problem` is why there are no more. */
   const valuesOfLayer = async (layer) => {
     const found = [];
     const response = await request(at(saved.run, `/values?layer=${layer}`));
@@ -121,18 +121,18 @@ export function createClient({
       await readFrames(response, (frame) => found.push(frame));
       return { frames: found, problem: null };
     } catch {
-      // The stream was cut: asked for alone, the next part says why.
+      // The stream ended early; a request for the next part alone returns the reason.
       const problem = await valuesFrame({ step: found.length, layer }).then(
         () => null,
         (refusal) => refusal,
       );
-      return { frames: found, problem: problem ?? new Problem({ title: "The connection was lost" }) };
+      return { frames: found, problem: problem ?? new Problem({ title: msg`The connection was lost` }) };
     }
   };
 
   const stored = createStored(saved, { layer: valuesOfLayer, one: valuesFrame });
 
-  /** What is stored with a saved session answers for its run; otherwise the engine does. */
+  /** Answers from values stored with the saved session if possible, else from the engine. */
   const answerTo = async (question, { run, ...wanted }) => {
     if (isSaved(run) && stored[question]) return stored[question]({ run, ...wanted });
     const response = await request(at(run, `/${question}${queryOf(wanted)}`));
@@ -145,7 +145,7 @@ export function createClient({
     /** @returns {Promise<Object<string, {name: string, text: string}>>} definitions by id  @throws {Problem} */
     glossary: async ({ signal }) => (await request("/static/shared/words/glossary.json", { signal })).json(),
 
-    /** @returns {Promise<Object>} where loading stands; `state` is "ready" when runs are served */
+    /** @returns {Promise<Object>} the progress of loading; `state` is "ready" when the server accepts runs */
     async readiness() {
       const response = await fetch("/readyz");
       const body = await response.json();
@@ -164,10 +164,10 @@ export function createClient({
     workload: async (body) => begun(await post("/api/workloads", body)),
 
     /**
-     * Somebody joins a workload while it is answered.
+     * Adds a request to a workload that is being answered.
      *
      * @param {{prompt: string, max_new_tokens: number, retry_of?: number|null}} asked
-     * @returns {Promise<{request: number}>} its number there  @throws {Problem}
+     * @returns {Promise<{request: number}>} the number of the request  @throws {Problem}
      */
     join: (run, asked) => post(`/api/workloads/${encodeURIComponent(run)}/requests`, asked),
 
@@ -179,7 +179,7 @@ export function createClient({
     /** @returns {boolean} whether this device started the run, and can delete it */
     isMine: (run) => (tokens?.of(run) ?? null) !== null,
 
-    /** Deletes a run that this device started, or takes it out of the line.  @throws {Problem} */
+    /** Deletes a run that this device started, or removes it from the queue.  @throws {Problem} */
     async remove(run) {
       left.add(run);
       await request(at(run), { method: "DELETE", headers: { Authorization: `Bearer ${tokens.of(run)}` } });
@@ -197,21 +197,21 @@ export function createClient({
      *
      * @returns {Promise<{id: string, url: string}>}  @throws {Problem}
      */
-    fork: (run, { position, token }) => made(run, "/fork", { position, token }),
+    fork: (run, { position, token }) => derive(run, "/fork", { position, token }),
 
     /**
      * The same run without a cache ("none"), or with one that is dropped between steps ("forgotten").
      *
      * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
      */
-    twin: (run, { cache }) => made(run, "/twin", { cache }),
+    twin: (run, { cache }) => derive(run, "/twin", { cache }),
 
     /**
-     * Beam search from what step `step` had before it.
+     * A beam search from the tokens before step `step`.
      *
      * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
      */
-    beam: (run, { step, beams, length }) => made(run, "/beam", { step, beams, length }),
+    beam: (run, { step, beams, length }) => derive(run, "/beam", { step, beams, length }),
 
     /** @returns {Promise<{root: string, runs: Object[]}>} the run's ancestors, branches, twins and beams  @throws {Problem} */
     async family(run) {
@@ -222,22 +222,23 @@ export function createClient({
     },
 
     /**
-     * @param {string} question one of those that the engine answers about a run (docs/frames.md, On demand)
-     * @returns {(wanted: Object) => Promise<any>} what asks it: of the run `run`, with the question's other parameters by
-     *   their names in the contract; tensors by name, or what JSON says. The same function each time. It throws Problem
+     * @param {string} question that the engine answers about a run (docs/frames.md, On demand)
+     * @returns {(wanted: Object) => Promise<any>} a function that asks it about the run `run`, with the question's other
+     *   parameters by their names in the HTTP contract. It returns tensors by name, or JSON, and throws Problem. The same question always
+     *   gives the same function
      */
     ask(question) {
       if (!asks.has(question)) asks.set(question, (wanted) => answerTo(question, wanted));
       return asks.get(question);
     },
 
-    /** How a prompt is cut into tokens (docs/frames.md, Of the vocabulary).  @throws {Problem} */
+    /** The tokens of a prompt (docs/frames.md, Of the vocabulary).  @throws {Problem} */
     tokens: (asked) => post("/api/tokens", asked),
 
-    /** A token's learned row, and those nearest to it.  @throws {Problem} */
+    /** A token's learned row, and the nearest tokens.  @throws {Problem} */
     embedding: async ({ token }) => (await request(`/api/embedding?token=${token}`)).json(),
 
-    /** What this machine can read and compute a second, at best.  @throws {Problem} */
+    /** Measures how much the machine can read and compute per second at best.  @throws {Problem} */
     measure: () => post("/api/measure", {}),
 
     /**
@@ -247,42 +248,42 @@ export function createClient({
      * @param {{title?: string, notes?: Object[], open?: Object, values?: string}} words
      * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
      */
-    share: async (run, words) => kept(await post(at(run, "/share"), words)),
+    share: async (run, words) => remember(await post(at(run, "/share"), words)),
 
     /**
-     * Keeps the session that a file has.
+     * Stores the session in a file on the server.
      *
      * @param {Blob} file
      * @param {{onSent: (bytes: number) => void, signal: AbortSignal}} options
      * @returns {Promise<{id: string, url: string, delete_token: string}>}  @throws {Problem}
      */
     keep: async (file, options) =>
-      kept(await (await answered(() => upload("/api/sessions", file, { ...options, headers: identity() }))).json()),
+      remember(await (await answered(() => upload("/api/sessions", file, { ...options, headers: identity() }))).json()),
 
-    /** @returns {Promise<Object>} what a saved session says of itself (docs/sessions.md)  @throws {Problem} */
+    /** @returns {Promise<Object>} the manifest of a saved session (docs/sessions.md)  @throws {Problem} */
     manifest: async (id, { signal }) => (await request(ofSession(id), { signal })).json(),
 
-    /** @returns {string} the path of a session as a file; `level`: how much of it a page has, null for all there is */
+    /** @returns {string} the path of a session as a file; `level`: the exact values in a page, null for everything stored */
     fileOf,
 
-    /** @returns {Promise<number|undefined>} how many bytes that file has, unless a proxy takes that off  @throws {Problem} */
+    /** @returns {Promise<number|undefined>} the size of that file in bytes, unless a proxy removed the header  @throws {Problem} */
     async sizeOf(id, kind, level, { signal }) {
       const response = await request(fileOf(id, kind, level), { method: "HEAD", signal });
       return Number(response.headers.get("Content-Length")) || undefined;
     },
 
     /**
-     * How much of a run a session could keep, and how far the values of one that is being shared are computed.
+     * The values that a shared session can include, and the progress of their computation.
      *
      * @returns {Promise<{levels: Object<string, {bytes: number, estimated: boolean, refusal: string|null}>,
      *   computing: {done: number, steps: number}|null}>}  @throws {Problem}
      */
     sharing: async (run) => (await request(at(run, "/share"))).json(),
 
-    /** @returns {string|null} the delete token of a session that this device shared, while it keeps one */
+    /** @returns {string|null} the delete token of a session that this device shared, if it is stored */
     tokenOf: (id) => sharings?.of(id) ?? null,
 
-    /** Takes one sharing of a session back.  @throws {Problem} */
+    /** Deletes one share of a session.  @throws {Problem} */
     async withdraw(id, token) {
       const headers = { Authorization: `Bearer ${token}` };
       await request(ofSession(id), { method: "DELETE", headers });
@@ -297,7 +298,7 @@ const ofSession = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 
 const fileOf = (id, kind, level) => `${ofSession(id)}.${kind}${level ? `?level=${level}` : ""}`;
 
-/** @returns {string} the parameters as an address has them: "?step=3&layer=0", "" for none */
+/** @returns {string} the query string: "?step=3&layer=0", "" for none */
 function queryOf(parameters) {
   const query = new URLSearchParams(parameters).toString();
   return query && `?${query}`;

@@ -1,9 +1,9 @@
-/** The way to this server by Socket.IO. */
+/** Connects to this server with Socket.IO. */
 
 import { io } from "socket.io-client";
 import { under } from "./root.js";
 
-/** @returns {Object} a socket that is being connected */
+/** @returns {Object} a socket that connects */
 export function connect() {
   return io({ path: under("/socket.io/"), transports: ["websocket"] });
 }

@@ -1,19 +1,25 @@
 /**
- * What a page that is a file of its own has in place of a server: the same answers, from the parts inside the page.
+ * Replaces the server in a page that was saved as a file: the same answers, from the parts inside the page.
  *
- * Each part is in base64, in an element of its own, and those of the log are deflated; their bytes are compared with the manifest's SHA-256 when
- * they are read, wherever the browser can do that.
+ * Each part is base64 in its own element; parts of the log are also deflated. Reading checks their bytes against the manifest's
+ * SHA-256, if the browser has `crypto.subtle`.
  */
 
-const NOT_INSIDE = { title: "Not in this file", detail: "What was asked for is not in this file.", status: 409 };
+import { msg } from "../words/msg.js";
+
+const NOT_INSIDE = {
+  title: msg`Not in this file`,
+  detail: msg`This file does not contain the requested data.`,
+  status: 409,
+};
 
 /**
  * @param {Object} parts
  * @param {{id: string, parts: {seq: number, bytes: number, sha256: string}[], values?: Object}} parts.manifest
  * @param {Object} parts.glossary
- * @param {(id: string) => string|null} parts.textOf the text of an element; null where there is none
- * @param {SubtleCrypto|undefined} parts.subtle absent where a page was not sent safely: then nothing can be checked
- * @returns {Function} in place of the browser's `fetch`
+ * @param {(id: string) => string|null} parts.textOf the text of an element; null if there is none
+ * @param {SubtleCrypto|undefined} parts.subtle absent in an insecure context: then nothing is checked
+ * @returns {Function} a replacement of the browser's `fetch`
  */
 export function fileSource({ manifest, glossary, textOf, subtle }) {
   const base = `/api/sessions/${manifest.id}`;
@@ -61,7 +67,7 @@ export function fileSource({ manifest, glossary, textOf, subtle }) {
 }
 
 /**
- * The parts as a stream of frames. As the server does it: damage is said where nothing was sent yet, and cuts off what was.
+ * The parts as a stream of frames. Like the server, it reports damage in the first part as an error and ends the stream at later damage.
  *
  * @param {Object[]} wanted
  * @param {(wanted: Object) => Promise<Uint8Array>} read
@@ -80,12 +86,12 @@ async function streamed(wanted, read) {
   );
 }
 
-/** @returns {Uint8Array<ArrayBuffer>}  @throws {DOMException} where the text is not base64 */
+/** @returns {Uint8Array<ArrayBuffer>}  @throws {DOMException} if the text is not base64 */
 function decoded(text) {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
-/** @param {string} text base64 of a zlib stream  @returns {Promise<Uint8Array>} @throws {TypeError} where it is not one */
+/** @param {string} text base64 of a zlib stream  @returns {Promise<Uint8Array>} @throws {TypeError} if it is not one */
 async function inflated(text) {
   const stream = new Blob([decoded(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -104,7 +110,12 @@ function hex(buffer) {
 }
 
 function damaged(field) {
-  return { title: "This file is damaged", detail: `A part of it is not what was saved: ${field}.`, status: 500, field };
+  return {
+    title: msg`This file is damaged`,
+    detail: msg`The part ${field} differs from what was saved.`,
+    status: 500,
+    field,
+  };
 }
 
 function json(value, status = 200) {

@@ -84,7 +84,7 @@ function aligned(bytes, at, count, type) {
 }
 
 /**
- * Read one frame. The model that an `open` frame describes is complete, however old the log is.
+ * Reads one frame. The `model` of an `open` frame is completed if the log is older than some of its fields.
  *
  * @param {Uint8Array|ArrayBuffer} payload
  * @returns {{kind: string, seq: number, run: string, data: Object, tensors: Object}}
@@ -104,11 +104,11 @@ export function asBytes(payload) {
 }
 
 /**
- * Cuts a byte stream of length-prefixed frames into frames, however the network cut the stream.
- * Feed it chunks with `push`; `rest` is the number of bytes held for a frame that is not whole yet.
+ * Splits a byte stream of length-prefixed frames into frames, whatever the size of its chunks. `push` takes a chunk; `rest` is the
+ * number of bytes held for an incomplete frame.
  */
 export class FrameSplitter {
-  /** What is being filled: a length, or the frame that it announced. Every byte is copied once, whatever the cuts. */
+  /** The buffer being filled: a length, or the frame after it. Every byte is copied once, whatever the size of the chunks. */
   #target = new Uint8Array(STREAM_LENGTH_BYTES);
   #filled = 0;
   #inFrame = false;
@@ -119,8 +119,8 @@ export class FrameSplitter {
 
   /**
    * @param {Uint8Array} chunk
-   * @returns {Uint8Array[]} the payloads that are complete now, each in a buffer of its own from its first byte on
-   * @throws {RangeError} when a frame is announced that no memory could hold
+   * @returns {Uint8Array[]} the payloads that are complete now, each in its own buffer
+   * @throws {RangeError} when the length of a frame is too large for memory
    */
   push(chunk) {
     const payloads = [];

@@ -1,21 +1,21 @@
 /**
- * What may be asked for, as the server tells the page: for each thing that can be asked the least and the most of its
- * members (app/http/page_limits.py). Pure.
+ * The limits of requests, as the server sends them: for each kind of request, the least and the most of each member
+ * (app/http/page_limits.py). Pure.
  *
- * @typedef {Object<string, Object<string, [number, number]>>} Limits by thing, then by member
+ * @typedef {Object<string, Object<string, [number, number]>>} Limits by kind of request, then by member
  */
 
 /**
  * @param {Limits} limits
  * @param {"run"|"beam"|"candidates"|"workload"|"share"} thing
  * @param {string} member
- * @returns {number[]} least and most, of a text its characters; nothing in a file, where nothing can be asked
+ * @returns {number[]} least and most, of a text in characters; empty in a saved file, which sends no requests
  */
 export function limitOf(limits, thing, member) {
   return limits[thing]?.[member] ?? [];
 }
 
-/** @returns {number|undefined} the most, as of `limitOf` */
+/** @returns {number|undefined} the upper bound of `limitOf` */
 export function mostOf(limits, thing, member) {
   return limitOf(limits, thing, member)[1];
 }

@@ -1,4 +1,4 @@
-/** What every log is folded into: frames that come in order. The first opens it, the last closes it. */
+/** The base of every log: it takes frames in order. The first frame opens it, the last closes it. */
 
 export class Log {
   /** @param {string} id */
@@ -10,10 +10,10 @@ export class Log {
   }
 
   /**
-   * Take the next frame.
+   * Takes the next frame.
    *
    * @param {{kind: string, seq: number, run: string, data: Object, tensors?: Object}} frame
-   * @throws {RangeError} when the frame is not the next one of this log, or of a kind that it cannot have
+   * @throws {RangeError} when the frame is not the next one of this log, or its kind is not allowed
    */
   push(frame) {
     if (frame.run !== this.id) throw new RangeError(`frame of run ${frame.run}, not ${this.id}`);
@@ -22,6 +22,6 @@ export class Log {
     this.nextSeq = frame.seq + 1;
   }
 
-  /** @param {any} _frame of each kind of log a matter of its own */
+  /** @param {any} _frame handled by each kind of log */
   fold(_frame) {}
 }

@@ -1,25 +1,25 @@
 /**
- * What the model of a log is: the `model` object of its `open` frame, also where the log is older than some of its fields
+ * The model of a log: the `model` object of its `open` frame, completed if the log is older than some of its fields
  * (docs/frames.md). Pure.
  *
- * @typedef {Object} Kind what of a model is no size
+ * @typedef {Object} Kind the properties of a model other than sizes
  * @property {"rms"|"layer"} norm
- * @property {boolean} gated whether the MLP has a gate, and so three matrices in place of two
+ * @property {boolean} gated whether the MLP has a gate, and so three matrices instead of two
  * @property {"silu"|"gelu_tanh"} activation inside the MLP
  * @property {"rotary"|"learned"|"none"} positions
- * @property {boolean} qk_norm whether q and k of each head have a norm of their own
- * @property {(number|null)[]|null} windows how many keys a query of each layer sees, itself among them; null: all, as in all
- *   layers where there is no list
- * @property {boolean} tied whether the LM head is the embedding table again
+ * @property {boolean} qk_norm whether q and k of each head are normalized
+ * @property {(number|null)[]|null} windows how many keys a query of each layer sees, including its own; null: all; without a
+ *   list, all in every layer
+ * @property {boolean} tied whether the LM head uses the embedding table
  * @property {string} weight_dtype
  */
 
 /**
- * The one place of the page that goes by the name of an architecture: what a log does not say is what the models of its time
- * were. `completed` in model/api.py does the same.
+ * The only place of the page that depends on the name of an architecture: fields missing in an old log get the values of the models of
+ * that time. `completed` in model/api.py does the same.
  *
- * @param {Object} model as a log has it
- * @returns {Object & Kind} nothing of it is left unsaid
+ * @param {Object} model from a log
+ * @returns {Object & Kind} complete
  */
 export function completed(model) {
   const gpt2 = model.arch === "gpt2";
@@ -38,14 +38,14 @@ export function completed(model) {
   return whole;
 }
 
-/** Whether the parameters that all else leaves are too few for an embedding table and an LM head of its own. */
+/** Whether the parameters outside the layers are too few for both an embedding table and a separate LM head. */
 function hasOneTable(model) {
   const { attention, mlp, positions } = matricesOf(model);
   return model.parameters - model.layers * (attention + mlp) - positions < 2 * model.vocab * model.d;
 }
 
 /**
- * How many numbers the matrices have (Llama: Touvron et al. 2023, section 2.2; GPT-2: Radford et al. 2019).
+ * The number of parameters of the matrices (Llama: Touvron et al. 2023, section 2.2; GPT-2: Radford et al. 2019).
  *
  * @param {Object} model complete
  * @returns {{attention: number, mlp: number, positions: number}} of one layer's attention and MLP; of the learned positions

@@ -1,6 +1,6 @@
-/** Long work in pieces: between two of them the browser does what else it has to do. */
+/** Splits long work, so that the browser can do other work in between. */
 
-/** @returns {Promise<void>} kept in a task of its own: soon, and unlike a timer's also where the page is not in sight */
+/** @returns {Promise<void>} resolves soon, in a new task; unlike a timer also in a hidden page */
 export function nextTask() {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

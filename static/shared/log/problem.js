@@ -1,6 +1,8 @@
-/** A refusal, from the server or on the way to it. */
+/** A request that failed, at the server or on the way to it. */
 
-/** As the server's problem document (RFC 9457) tells it. */
+import { msg } from "../words/msg.js";
+
+/** Has the fields of the server's problem document (RFC 9457). */
 export class Problem extends Error {
   constructor({ title, detail = "", status = 0, field = null, limit = null }, retryAfter = null) {
     super(detail || title);
@@ -14,9 +16,12 @@ export class Problem extends Error {
   }
 }
 
-/** @returns {Promise<Problem>} what an answer that is none says */
+/** @returns {Promise<Problem>} the problem of a failed response */
 export async function problemOf(response) {
   const retryAfter = Number(response.headers.get("Retry-After")) || null;
   const body = await response.json().catch(() => null);
-  return new Problem({ title: `The server answered ${response.status}`, ...body, status: response.status }, retryAfter);
+  return new Problem(
+    { title: msg`The server answered with status ${response.status}`, ...body, status: response.status },
+    retryAfter,
+  );
 }

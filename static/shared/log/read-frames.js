@@ -1,12 +1,12 @@
-/** Frames out of an answer that streams them. */
+/** Reads frames from a streamed response. */
 
 import { decodeFrame, FrameSplitter } from "./frames.js";
 import { nextTask } from "./next-task.js";
 
-/** How long stored frames are read without a pause, in ms. */
+/** The longest time to read stored frames without a pause, in ms. */
 const READING_MS = 8;
 
-/** Hands on the frames of a stream as they arrive: a long run comes in hundreds at once, and the page is to live on. */
+/** Passes on the frames of a stream as they arrive, with pauses: a long run brings hundreds at once, and the page must stay responsive. */
 export async function readFrames(response, onFrame) {
   const splitter = new FrameSplitter();
   const reader = response.body.getReader();

@@ -1,8 +1,8 @@
 /**
- * The run model: everything known of one run, folded from its frames in order.
+ * A run, built from its frames in order.
  *
- * Rows of attention stay in the frames they came in; an index finds them. Nothing of a step can be read
- * before its `step` frame is there, so an interrupted run never shows half a step.
+ * Rows of attention stay in their frames; an index finds them. No part of a step is readable before its `step` frame has arrived, so an
+ * interrupted run never shows an incomplete step.
  */
 
 import { weightOf } from "./companding.js";
@@ -11,7 +11,7 @@ import { Log } from "./log.js";
 export class Run extends Log {
   /**
    * @param {string} id
-   * @param {Object|null} saved the saved session that the frames are read from: {id, title, notes, open}; null: a run of the log
+   * @param {Object|null} saved the saved session of the frames: {id, title, notes, open}; null: a run of the server
    */
   constructor(id, saved = null) {
     super(id);
@@ -27,35 +27,35 @@ export class Run extends Log {
 
   /** #parts[position][layer * heads + head]: the frame part that holds that query row. */
   #parts;
-  /** Layer frames of the step that is not complete yet. */
+  /** Layer frames of the incomplete step. */
   #pending;
 
-  /** How many rows of the prompt were read from the cache, where an earlier run had left them: the first ones. */
+  /** The number of the prompt's first rows that were read from the cache of an earlier run. */
   get reused() {
     return this.open?.reused ?? 0;
   }
 
-  /** How many passes the prompt went in; 1 until that is known. */
+  /** The number of prefill passes; 1 until it is known. */
   get prefillPasses() {
     return this.steps[0]?.data.ms.chunks.length ?? 1;
   }
 
-  /** How many rows of the prompt this run computes itself. */
+  /** The number of the prompt's rows that this run computes itself. */
   get prefillRows() {
     return this.promptLength - this.reused;
   }
 
-  /** Whether its engine may add to it. */
+  /** Whether the engine may still add frames. */
   get grows() {
     return this.open !== null && this.close === null && this.saved === null;
   }
 
-  /** Whether it has been begun and its first step is still to come: the prompt waits, or goes through the model. */
+  /** Whether it is open and has no step yet: the prompt waits, or goes through the model. */
   get awaited() {
     return this.open !== null && this.close === null && this.steps.length === 0;
   }
 
-  /** Whether there is something to show of it: the places of what is awaited, or steps. */
+  /** Whether it has something to show: the layout before its first step, or steps. */
   get shows() {
     return this.awaited || this.steps.length > 0;
   }
@@ -171,7 +171,7 @@ export class Run extends Log {
     return weightOf(row[key]);
   }
 
-  /** @returns {number|null} length of the Q row of one query head at a position, null in logs that lack it */
+  /** @returns {number|null} length of the Q row of one query head at a position, null in logs without it */
   qNorm(layer, head, position) {
     return this.#headNorm("qNorm", this.heads, layer, head, position);
   }
@@ -186,7 +186,7 @@ export class Run extends Log {
     return this.#headNorm("vNorm", this.kvHeads, layer, kvHead, position);
   }
 
-  /** @returns {number|null} length of the residual row as the layer leaves it */
+  /** @returns {number|null} length of the residual row after the layer */
   residualNorm(layer, position) {
     const part = this.#part(layer, 0, position);
     if (!part?.residualNorm) return null;
@@ -210,7 +210,7 @@ export class Run extends Log {
     return position >= this.reused && this.stepOfQuery(position) === step;
   }
 
-  /** @returns {number} which row of its step's exact values is of a position: those of prefill are of the whole prompt */
+  /** @returns {number} the row of a position in its step's exact values, which in prefill cover the whole prompt */
   rowInStep(query) {
     return query < this.promptLength ? query : 0;
   }

@@ -1,7 +1,7 @@
 /**
- * Exact answers (docs/frames.md, On demand) made of the values that are stored with a saved session. Pure.
+ * Exact answers (docs/frames.md, On demand) from values stored with a saved session. Pure.
  *
- * Q, K and V are the model's own, in float32; what follows from them by arithmetic alone is computed here: scores,
+ * Q, K and V are the model's values, in float32; this module computes what follows from them by arithmetic: scores,
  * weights and a head's output, and inside a block the sums and the MLP's product. Sums are taken in double precision and
  * rounded once, so that they differ from the engine's float32 by less than its own rounding.
  *
@@ -11,20 +11,20 @@
 
 import { ACTIVATIONS } from "./activations.js";
 
-/** What each level can answer. */
+/** The answers that each level allows. */
 const ANSWERS = { qkv: ["head", "lens"], block: ["head", "lens", "block"] };
 
 /**
- * @param {{values?: {level: string}|null}|null} saved the saved session that a run is of
+ * @param {{values?: {level: string}|null}|null} saved the saved session of a run
  * @param {string} answer
- * @returns {boolean} whether it can be made of what is stored with the session
+ * @returns {boolean} whether the stored values are enough for it
  */
 export function isStored(saved, answer) {
   return ANSWERS[saved?.values?.level]?.includes(answer) ?? false;
 }
 
 /**
- * One head of a step, as `head` gives it.
+ * One head of a step, in the format of `head`.
  *
  * @param {Object[]} frames of one layer, of every step from 0 on to this one, in order
  * @param {number} head
@@ -38,19 +38,19 @@ export function headOf(frames, head) {
   const keys = firstQuery + rows;
   const q = tensors.q.data.subarray(head * rows * width, (head + 1) * rows * width);
   const [k, v] = ["k", "v"].map((name) => rowsOf(frames, name, kvHead, keys));
-  const made = attend({ q, k, v, rows, keys, width, firstQuery, window: data.window });
+  const attention = attend({ q, k, v, rows, keys, width, firstQuery, window: data.window });
   return {
     q: { shape: [rows, width], data: q },
     k: { shape: [keys, width], data: k },
     v: { shape: [keys, width], data: v },
-    scores: { shape: [rows, keys], data: made.scores },
-    weights: { shape: [rows, keys], data: made.weights },
-    output: { shape: [rows, width], data: made.output },
+    scores: { shape: [rows, keys], data: attention.scores },
+    weights: { shape: [rows, keys], data: attention.weights },
+    output: { shape: [rows, width], data: attention.output },
   };
 }
 
 /**
- * Every value inside a block for one token, as `block` gives it.
+ * Every value inside a block for one token, in the format of `block`.
  *
  * @param {Object[]} frames of one layer at level "block", of every step from 0 on, in order
  * @param {number} position of the token; some step of `frames` computed its row
@@ -87,7 +87,7 @@ export function blockOf(frames, position) {
   const [q, k] = [headRows("q"), headRows("k")];
   const unturned = (turned) => (tensors.rope ? turnedBack(turned, tensors.rope.data, position) : turned);
   const byHead = (values, count) => ({ shape: [count, width], data: values });
-  const overKeys = (name) => ({ shape: [heads, keys], data: stack(attended.map((made) => made[name])) });
+  const overKeys = (name) => ({ shape: [heads, keys], data: stack(attended.map((attention) => attention[name])) });
   const flat = (values) => ({ shape: [values.length], data: values });
   const middle = sum(vector("resid_in"), vector("attn.change"));
   const gate = tensors["mlp.gate"] ? vector("mlp.gate") : null;
@@ -115,7 +115,7 @@ export function blockOf(frames, position) {
   };
 }
 
-/** softmax(q·kᵀ/√d)·v (arXiv:1706.03762, eq. 1) of the rows from `firstQuery` on; what a query may not read has no weight. */
+/** softmax(q·kᵀ/√d)·v (arXiv:1706.03762, eq. 1) of the rows from `firstQuery` on; masked keys have no weight. */
 function attend({ q, k, v, rows, keys, width, firstQuery, window }) {
   const scores = new Float32Array(rows * keys);
   const weights = new Float32Array(rows * keys);
@@ -147,7 +147,7 @@ function attend({ q, k, v, rows, keys, width, firstQuery, window }) {
 /** The position of the first row that a step computed. */
 const firstQueryOf = ({ data }) => data.first_query;
 
-/** The rows of positions 0…keys − 1 of one K/V head, out of all the steps that computed them. */
+/** The rows of positions 0…keys − 1 of one K/V head, from all the steps that computed them. */
 function rowsOf(frames, name, kvHead, keys) {
   const width = frames[0].tensors[name].shape[2];
   const found = new Float32Array(keys * width);
@@ -164,7 +164,7 @@ function rowsOf(frames, name, kvHead, keys) {
 }
 
 /**
- * What rotary positions turned (arXiv:2104.09864, eq. 34), turned back: number i pairs with i + d/2.
+ * Reverses the rotation of rotary positions (arXiv:2104.09864, eq. 34): number i pairs with i + d/2.
  *
  * @param {Float32Array} turned rows of one position, one after another
  * @param {Float32Array} rope angle per position of each pair

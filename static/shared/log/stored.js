@@ -1,37 +1,37 @@
-/** Exact answers out of the values that are stored with a session. */
+/** Reads the stored values of a session for exact answers, with a cache of layers. */
 
 import { blockOf, headOf, isStored } from "./stored-values.js";
 
-/** Layers whose frames are kept: one is looked at for a while, and its neighbours come next. */
-const KEPT_LAYERS = 3;
+/** The number of layers in the cache: viewers stay on a layer, then often go to its neighbours. */
+const MOST_CACHED = 3;
 
 /**
  * @param {{values?: {level: string, layers: number}|null}|null} saved
  * @param {Object} read
  * @param {(layer: number) => Promise<{frames: Object[], problem: Error|null}>} read.layer the values frames of a layer, of
- *   every step in order, as far as they are whole, and what ended them
+ *   every step in order, as far as they are complete, and the problem that ended them
  * @param {(place: {step: number, layer: number}) => Promise<Object>} read.one the values frame of one step and layer
  * @returns {Object<string, (wanted: Object) => Promise<Object>>} `head`, `block` and `lens` as the client's methods of
- *   those names, each where what is stored can answer it
+ *   those names, each if the stored values allow it
  */
 export function createStored(saved, read) {
-  const kept = new Map();
+  const cache = new Map();
 
   const readLayer = (layer) => {
-    const reading = kept.get(layer) ?? read.layer(layer);
-    kept.delete(layer);
-    kept.set(layer, reading);
-    if (kept.size > KEPT_LAYERS) kept.delete(kept.keys().next().value);
-    // What could not be read may be there the next time.
-    reading.catch(() => kept.get(layer) === reading && kept.delete(layer));
+    const reading = cache.get(layer) ?? read.layer(layer);
+    cache.delete(layer);
+    cache.set(layer, reading);
+    if (cache.size > MOST_CACHED) cache.delete(cache.keys().next().value);
+    // A failed read is not cached: it may succeed next time.
+    reading.catch(() => cache.get(layer) === reading && cache.delete(layer));
     return reading;
   };
 
-  /** The frames up to a step, all that its rows can see. */
+  /** The frames up to a step, with all keys that its rows can read. */
   const framesTo = async (layer, step) => {
     const { frames, problem } = await readLayer(layer);
     if (frames.length > step) return frames.slice(0, step + 1);
-    kept.delete(layer);
+    cache.delete(layer);
     throw problem ?? new RangeError(`no values of step ${step}`);
   };
 

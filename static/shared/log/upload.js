@@ -1,4 +1,4 @@
-/** Sends a file, and says how much of it is sent: of the browser's ways to send, only XMLHttpRequest tells. */
+/** Uploads a file and reports progress, for which the browser has only XMLHttpRequest. */
 
 import { under } from "./root.js";
 
@@ -7,18 +7,18 @@ import { under } from "./root.js";
  * @param {Blob} file
  * @param {{onSent: (bytes: number) => void, signal: AbortSignal, headers: Object<string, string>}} options
  * @returns {Promise<Response>}
- * @throws {TypeError} when there was no answer, as `fetch` does
+ * @throws {TypeError} without a response, as `fetch` does
  */
 export function upload(path, file, { onSent, signal, headers }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.upload.onprogress = ({ loaded }) => onSent(Math.min(loaded, file.size));
     request.onload = () => {
-      const kept = { "Retry-After": request.getResponseHeader("Retry-After") ?? "" };
-      resolve(new Response(request.response, { status: request.status, headers: kept }));
+      const carried = { "Retry-After": request.getResponseHeader("Retry-After") ?? "" };
+      resolve(new Response(request.response, { status: request.status, headers: carried }));
     };
     request.onerror = () => reject(new TypeError("no answer"));
-    request.onabort = () => reject(new DOMException("given up", "AbortError"));
+    request.onabort = () => reject(new DOMException("aborted", "AbortError"));
     signal.addEventListener("abort", () => request.abort());
     request.open("POST", under(path));
     const sent = { ...headers, "Content-Type": "application/octet-stream" };

@@ -1,22 +1,22 @@
 /**
- * Every frame of a run once and in order, whatever the network does: what is stored comes over HTTP, what is new over the
- * socket, and a hole in the sequence is filled over HTTP again.
+ * Delivers every frame of a run once and in order, also over a bad network: stored frames over HTTP, new frames over the socket, and
+ * missing frames over HTTP again.
  */
 
 import { asBytes, decodeFrame } from "./frames.js";
 
-/** How often a run is asked for over HTTP while the socket cannot be had, in ms. */
+/** Interval between HTTP requests while the socket is unavailable, in ms. */
 const POLL_MS = 700;
 
 /**
  * @param {Object} parts
  * @param {string} parts.run
- * @param {number} parts.after the newest frame that is known, −1 for none
+ * @param {number} parts.after the newest known frame, −1 for none
  * @param {Function} parts.frames
  * @param {() => Object} parts.openSocket
  * @param {{onFrame: (frame: Object) => void, onConnection: (there: boolean) => void, onProblem: (problem: import("./problem.js").Problem) => void}}
  *   parts.handlers `onProblem` is final: the run cannot be watched
- * @param {boolean} parts.grows whether frames may come that are not stored yet
+ * @param {boolean} parts.grows whether new frames may come
  * @returns {() => void} stops watching
  */
 export function watch({ run, after, handlers, frames, openSocket, grows }) {
@@ -28,7 +28,7 @@ export function watch({ run, after, handlers, frames, openSocket, grows }) {
   let timer = null;
   let leaveSocket = () => {};
 
-  /** Nothing more is wanted. What is still being answered ends by itself. */
+  /** Stops watching; pending requests end by themselves. */
   const finish = () => {
     over = true;
     clearTimeout(timer);
@@ -47,7 +47,7 @@ export function watch({ run, after, handlers, frames, openSocket, grows }) {
     if (frame.kind === "close") finish();
   };
 
-  /** Takes everything stored after the newest frame, until nothing that was announced is missing. */
+  /** Reads all stored frames after the newest one, until no announced frame is missing. */
   const fill = async () => {
     if (filling) return;
     filling = true;
@@ -58,7 +58,7 @@ export function watch({ run, after, handlers, frames, openSocket, grows }) {
     } catch (problem) {
       if (over) return;
       const refused = problem.status >= 400 && problem.status < 500;
-      // What does not grow does not get better either: a part of it is damaged.
+      // A log that does not grow stays damaged, so no retry.
       if (refused || (!grows && problem.status === 500)) {
         stop();
         handlers.onProblem(problem);
@@ -78,7 +78,7 @@ export function watch({ run, after, handlers, frames, openSocket, grows }) {
     const ask = () => {
       clearTimeout(timer);
       handlers.onConnection(true);
-      // What cannot be watched now is read over HTTP, which also says why, until it has ended.
+      // Without the socket, the run is read over HTTP until it has ended; HTTP also returns the reason.
       socket.emit("watch", { run, after: newest }, (answer) => {
         if (answer.error && !over) onLost();
       });

@@ -1,16 +1,16 @@
-/** A workload, folded from the frames of its log in order (docs/frames.md, Serving). */
+/** A workload, built from the frames of its log in order (docs/frames.md, Serving). */
 
 import { Log } from "./log.js";
 
 /**
- * @typedef {Object} Settings how a round is served
+ * @typedef {Object} Settings of one round
  * @property {"continuous"|"static"} batching
  * @property {number} at_once
  * @property {number} chunk
  * @property {boolean} sharing
  * @property {boolean} reserve
  * @property {number} blocks
- * @property {Object|null} [keep] how many rows of each sequence stay
+ * @property {Object|null} [keep] how many rows of each sequence stay in the cache
  *
  * @typedef {Object} Round
  * @property {number} number
@@ -23,15 +23,15 @@ export class Workload extends Log {
   /** @param {string} id */
   constructor(id) {
     super(id);
-    /** All passes, `data` of each frame: the pass of a number stands at that place. */
+    /** All passes, `data` of each frame, by their number. */
     this.passes = [];
-    /** @type {Round[]} one per round that is asked for, whether it has begun or not */
+    /** @type {Round[]} one per requested round, started or not */
     this.rounds = [];
-    /** @type {{system: string, requests: Object[], rounds: Settings[]}|null} what was asked for, by whoever joined too */
+    /** @type {{system: string, requests: Object[], rounds: Settings[]}|null} the requests, including those that joined later */
     this.study = null;
-    /** Requests that were there from the start. */
+    /** The number of requests from the start. */
     this.begunWith = 0;
-    /** Whether the log turned out to be that of something else; then there is nothing in it but `open`. */
+    /** Whether the log is not of a workload; then it has only `open`. */
     this.foreign = false;
   }
 

@@ -1,4 +1,4 @@
-/** What is left to a later frame of the page's painting queue. */
+/** Work for later frames, through the page's painting queue. */
 
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
@@ -12,20 +12,20 @@ export function useLater() {
 }
 
 /**
- * What is made anew need not all be made in one frame: that would be one long task.
+ * Renders the entries of a list in several frames, because one frame would be a long task.
  *
- * @param {number} count of entries to make
- * @param {{first: number, more: number, of?: *}} how many at once, and how many in each job after it; `of`: what they
- *   are made for, where that changes
- * @returns {number} how many to make by now
+ * @param {number} count of entries
+ * @param {{first: number, more: number, of?: *}} how many at first, and how many more in each job; `of`: starts again when it
+ *   changes
+ * @returns {number} how many to render now
  */
 export function useGradually(count, { first, more, of = null }) {
-  const [made, setMade] = useState({ of, count: first });
+  const [rendered, setRendered] = useState({ of, count: first });
   const later = useLater();
-  const now = Math.min(count, made.of === of ? made.count : first);
+  const now = Math.min(count, rendered.of === of ? rendered.count : first);
   useEffect(() => {
     if (now === count) return undefined;
-    return later(() => setMade({ of, count: now + more }));
+    return later(() => setRendered({ of, count: now + more }));
   }, [of, now, count, more, later]);
   return now;
 }

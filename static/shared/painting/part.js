@@ -1,4 +1,4 @@
-/** Parts of the page that show the store's state when the page's painting queue comes to them. */
+/** Parts of the page that show the store's state, updated by the page's painting queue. */
 
 import { html } from "htm/preact";
 import { createContext } from "preact";
@@ -8,14 +8,14 @@ import { useLater } from "./later.js";
 /** The page's store, for all of the page. */
 export const Store = createContext(null);
 
-/** The clock changes these on every frame; most parts draw neither. */
+/** The clock changes these on every frame; most parts show neither. */
 const EVERY_FRAME = ["progress", "reveal"];
 
 /**
- * @param {(state: Object) => *} choose like `isNews` a function that stays the same
- * @param {boolean} urgent whether that is shown in the next frame whatever else is due
- * @param {(before: *, after: *) => boolean} [isNews] of what was chosen: whether it is to be shown
- * @returns {*} what was chosen of the state as of the component's last turn in the queue
+ * @param {(state: Object) => *} choose a stable function, like `isNews`
+ * @param {boolean} urgent whether it is shown in the next frame, before other jobs
+ * @param {(before: *, after: *) => boolean} [isNews] whether a change is shown
+ * @returns {*} the chosen part of the state at the component's last update
  */
 function useShown(choose, urgent, isNews = differ) {
   const store = useContext(Store);
@@ -42,14 +42,14 @@ function useShown(choose, urgent, isNews = differ) {
   return shown;
 }
 
-/** @returns {*} what `choose` makes of the state. Its component is rendered again only when that is another. */
+/** @returns {*} the result of `choose`. The component renders again only when it changes. */
 export const useChoice = (choose) => useShown(choose, true);
 
 /**
- * A component, `of`, with the state. It holds that itself: were it handed down from above, all parts would be compared
- * whenever one is due, and what each keeps of its last rendering would keep the whole page's of that time.
+ * Renders the component `of` with the state. Each part holds the state itself: passed down as a prop, every update would compare all
+ * parts, and the last rendering of each part would keep the whole page's old state in memory.
  *
- * `moving`: whether a change of the clock alone is a change; `urgent`: it is shown in the next frame, whatever else is due.
+ * `moving`: whether a change of the clock alone renders it; `urgent`: it is shown in the next frame, before other jobs.
  */
 export function Part({ of: Shown, moving = false, urgent = false, ...props }) {
   const state = useShown(whole, urgent, moving ? differ : differsAtRest);

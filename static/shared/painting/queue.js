@@ -1,6 +1,6 @@
 /**
- * The page's one painting queue: as many jobs in an animation frame as its time allows, the others in the next ones. A
- * step that changes everything is then never one long task.
+ * The page's painting queue: it runs as many jobs in an animation frame as its time allows, and the others in later frames, so that a
+ * step that changes everything is not one long task.
  */
 
 /** Time for rendering in one frame of 16 ms. */
@@ -8,20 +8,20 @@ const BUDGET_MS = 7;
 
 /**
  * @param {{requestFrame: (callback: () => Promise<void>) => *, now: () => number}} clock
- * @returns {(job: () => void, urgent?: boolean) => () => void} `later`: the job is done once, in a later frame, after those
- *   that were asked for before it; an urgent one at the beginning of the next frame. What is returned takes it back.
+ * @returns {(job: () => void, urgent?: boolean) => () => void} `later`: runs the job once, in a later frame, after
+ *   earlier jobs; an urgent one at the beginning of the next frame. It returns a function that cancels the job.
  */
 export function createQueue({ requestFrame, now }) {
   const urgentJobs = new Set();
   const jobs = new Set();
-  let asked = false;
+  let requested = false;
 
   const schedule = () => {
-    if (!asked) requestFrame(onFrame);
-    asked = true;
+    if (!requested) requestFrame(onFrame);
+    requested = true;
   };
 
-  /** What it asks for is rendered in a microtask of its own, which comes before what follows it here. */
+  /** A job's rendering is a microtask, which runs before the code after the `await`. */
   const doFirst = async (due, count) => {
     for (const job of [...due].slice(0, count)) {
       due.delete(job);
@@ -34,11 +34,11 @@ export function createQueue({ requestFrame, now }) {
     const end = now() + BUDGET_MS;
     try {
       await doFirst(urgentJobs, urgentJobs.size);
-      // One in every frame, however long the urgent ones take, or the others would wait for ever.
+      // At least one in every frame, even after long urgent jobs, so that the others do not wait forever.
       do await doFirst(jobs, 1);
       while (jobs.size && now() < end);
     } finally {
-      asked = false;
+      requested = false;
       if (urgentJobs.size || jobs.size) schedule();
     }
   };
@@ -54,14 +54,14 @@ export function createQueue({ requestFrame, now }) {
 /**
  * @param {{state: Function, subscribe: Function}} store
  * @param {Function} later as `createQueue` gives it
- * @param {(state: Object) => void} onShown is told a state once every part shows it, or a newer one
+ * @param {(state: Object) => void} onShown called with a state once every part shows it, or a newer one
  */
 export function followShown(store, later, onShown) {
   let waiting = false;
   const wait = (state) => {
     if (waiting) return;
     waiting = true;
-    // By the time that the first job is done every part has put its own into the queue: the second is behind them.
+    // When the first job runs, every part has already queued its own job, so the second job comes after them.
     later(() =>
       later(() => {
         waiting = false;

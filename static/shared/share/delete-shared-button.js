@@ -1,7 +1,8 @@
-/** On the page of a shared run: the way to delete it. Few ask for its dialog, so its code is fetched when somebody does. */
+/** Deletes a shared run, on its page. The dialog is rarely used, so its code is loaded on the first press. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { msg } from "../words/msg.js";
 
 /** @param {{id: string, client: Object}} props of a saved session */
 export function DeleteSharedButton({ id, client }) {
@@ -12,9 +13,9 @@ export function DeleteSharedButton({ id, client }) {
     setFailed(code === null);
     setDialog(() => code?.DeleteSharedDialog ?? null);
   };
-  return html`<button type="button" class="delete-run muted saved-delete nowrap still" title="Delete this shared run: for whoever has its delete token" onClick=${open}>
-      Delete…
+  return html`<button type="button" class="delete-run muted saved-delete nowrap still" title=${msg`Delete this shared run. Needs its delete token.`} onClick=${open}>
+      ${msg`Delete…`}
     </button>
-    ${failed && html`<span class="word-bad" role="alert">The server does not answer.</span>`}
+    ${failed && html`<span class="word-bad" role="alert">${msg`The server does not respond.`}</span>`}
     ${Dialog && html`<${Dialog} id=${id} client=${client} onClose=${() => setDialog(null)} />`}`;
 }

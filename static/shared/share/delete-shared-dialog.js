@@ -1,13 +1,12 @@
-/** Deletes a shared run from its own page, by the token that sharing it gave. */
+/** Deletes a shared run from its own page, with the delete token that was shown when it was shared. */
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { msg } from "../words/msg.js";
 import { isToken } from "./sharing.js";
 
-const NOT_A_TOKEN = "That is not a token of this run.";
-const OTHERS =
-  "Your link is taken back, but this page stays: the very same run was shared in the same words once more, and that link is the same. It " +
-  "is gone with the last of its tokens.";
+const WRONG_TOKEN = msg`This is not a delete token of this run.`;
+const STILL_SHARED = msg`Your share was deleted, but this page stays: the same run was shared again with the same title and notes, under the same link. Only the last delete token removes it.`;
 const [FORBIDDEN, GONE] = [403, 410];
 
 /** @param {{id: string, client: Object, onClose: () => void}} props of a saved session */
@@ -15,10 +14,10 @@ export function DeleteSharedDialog({ id, client, onClose }) {
   const dialog = useRef(null);
   const field = useRef(null);
   const [token, setToken] = useState(() => client.tokenOf(id) ?? "");
-  const [kept] = useState(token);
+  const [isStored] = useState(token !== "");
   const [refusal, setRefusal] = useState("");
   const [busy, setBusy] = useState(false);
-  const [left, setLeft] = useState(false);
+  const [stillShared, setStillShared] = useState(false);
   useLayoutEffect(() => {
     dialog.current.showModal();
     field.current.focus();
@@ -29,29 +28,28 @@ export function DeleteSharedDialog({ id, client, onClose }) {
     if (busy) return;
     setBusy(true);
     setRefusal("");
-    const { refusal: said, there } = await withdrawn(id, token.trim(), client);
-    // Of a link whose run is gone the server says to everybody what became of it.
-    if (!said && !there) return window.location.reload();
+    const { problem, exists } = await withdrawn(id, token.trim(), client);
+    // The server's page explains that the run was deleted.
+    if (!problem && !exists) return window.location.reload();
     setBusy(false);
-    setRefusal(said ?? "");
-    setLeft(!said);
+    setRefusal(problem ?? "");
+    setStillShared(!problem);
   };
 
   return html`<dialog class="share popover" aria-labelledby="delete-shared-title" ref=${dialog} onClose=${onClose}>
     <div class="share-head line between">
-      <h2 id="delete-shared-title">Delete this run</h2>
-      <button class="button" type="button" onClick=${() => dialog.current.close()}>Close</button>
+      <h2 id="delete-shared-title">${msg`Delete this run`}</h2>
+      <button class="button" type="button" onClick=${() => dialog.current.close()}>${msg`Close`}</button>
     </div>
     ${
-      left
-        ? html`<p role="status">${OTHERS}</p>`
+      stillShared
+        ? html`<p role="status">${STILL_SHARED}</p>`
         : html`<form class="share-form stack wide" onSubmit=${remove}>
             <p class="muted">
-              Its link, its picture and every page it is embedded in stop showing it, for everybody and for good. Files that were saved of it still
-              play, and the run it was made of stays.
+              ${msg`Its link, its picture and its embeds stop working for everybody. This cannot be undone. Saved files still work, and the original run stays.`}
             </p>
             <label class="share-field stack tight">
-              <span>Delete token</span>
+              <span>${msg`Delete token`}</span>
               <input
                 type="text" required dir="ltr" autocomplete="off" autocapitalize="off" spellcheck=${false} ref=${field} value=${token}
                 aria-invalid=${refusal !== ""} aria-describedby="delete-shared-hint"
@@ -59,29 +57,29 @@ export function DeleteSharedDialog({ id, client, onClose }) {
               />
             </label>
             <p class="muted small" id="delete-shared-hint">
-              ${kept ? "This browser shared it, and kept the token." : "Whoever shared it was shown the token, with the link."}
+              ${isStored ? msg`This browser shared the run and has stored its token.` : msg`The token was shown, with the link, when the run was shared.`}
             </p>
-            ${refusal && html`<p class="word-bad" role="alert">${refusal} Nothing was deleted.</p>`}
+            ${refusal && html`<p class="word-bad" role="alert">${refusal} ${msg`Nothing was deleted.`}</p>`}
             <p class="share-actions share-row row between">
-              <button class="button" type="submit" aria-disabled=${busy}>${busy ? "Deleting…" : "Delete it for everybody"}</button>
+              <button class="button" type="submit" aria-disabled=${busy}>${busy ? msg`Deleting…` : msg`Delete it for everybody`}</button>
             </p>
           </form>`
     }
   </dialog>`;
 }
 
-/** @returns {Promise<{refusal?: string, there?: boolean}>} why nothing was deleted; otherwise whether another sharing keeps it there */
+/** @returns {Promise<{problem?: string, exists?: boolean}>} why nothing was deleted; else whether another share still needs the page */
 async function withdrawn(id, token, client) {
-  if (!isToken(token)) return { refusal: NOT_A_TOKEN };
+  if (!isToken(token)) return { problem: WRONG_TOKEN };
   try {
     await client.withdraw(id, token);
   } catch ({ status, detail, title }) {
-    if (status === GONE) return { there: false };
-    return { refusal: status === FORBIDDEN ? NOT_A_TOKEN : detail || title };
+    if (status === GONE) return { exists: false };
+    return { problem: status === FORBIDDEN ? WRONG_TOKEN : detail || title };
   }
-  const there = await client.manifest(id, {}).then(
+  const exists = await client.manifest(id, {}).then(
     () => true,
     () => false,
   );
-  return { there };
+  return { exists };
 }

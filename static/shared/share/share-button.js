@@ -1,9 +1,10 @@
-/** Opens the dialog that shares the run in sight, or says why it cannot be shared. */
+/** Opens the dialog that shares the current run; disabled, with the reason, if it cannot be shared. */
 
 import { html } from "htm/preact";
+import { msg } from "../words/msg.js";
 import { shareRefusal } from "./sharing.js";
 
-/** @param {{state: Object, dispatch: Function}} props what plays stands still: what is shared is the moment in sight */
+/** @param {{state: Object, dispatch: Function}} props playback pauses, because the link opens at the current step */
 export function ShareButton({ state, dispatch }) {
   const refusal = shareRefusal(state.run);
   const open = () => {
@@ -11,7 +12,7 @@ export function ShareButton({ state, dispatch }) {
     /** @type {HTMLDialogElement} */ (document.querySelector("#share")).showModal();
   };
   return html`<button
-    class="button is-large strong nowrap still" type="button" disabled=${refusal !== null} title=${refusal ?? "A link that opens this run, at this moment"}
+    class="button is-large strong nowrap still" type="button" disabled=${refusal !== null} title=${refusal ?? msg`Creates a link that opens this run at this step`}
     onClick=${open}
-  >Share</button>`;
+  >${msg`Share`}</button>`;
 }

@@ -1,20 +1,36 @@
-/** The notes of a run that is about to be shared: one being written on the moment in sight, and those added. */
+/** The notes of a run before it is shared: one being written on the current step, and those added. */
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
-import { counted } from "../facts/format.js";
+import { integer } from "../facts/format.js";
 import { placeOf } from "../facts/saved-session.js";
 import { mostOf } from "../log/limits.js";
+import { form, msg, plural } from "../words/msg.js";
+
+const TEXTS = {
+  step: {
+    name: (number) => msg`step ${number}`,
+    note: (number) => msg`Note on step ${number}`,
+    hint: msg`To add a note on another step, close this dialog, go to that step and share again. Your text stays.`,
+  },
+  pass: {
+    name: (number) => msg`pass ${number}`,
+    note: (number) => msg`Note on pass ${number}`,
+    hint: msg`To add a note on another pass, close this dialog, go to that pass and share again. Your text stays.`,
+  },
+};
 
 /**
- * @param {{draft: Object, moment: Object, named: string, count: (step: number) => string, limits: Object, withWritten: () => Object,
- *   change: (patch: Object) => void, refusal: Object}} props `named`: what a step is called, `count`: which one it is; `withWritten`: the
- *   draft with the note that is being written among its notes
+ * @param {{draft: Object, moment: Object, named: "step"|"pass", count: (step: number) => string, limits: Object, withWritten: () => Object,
+ *   change: (patch: Object) => void, refusal: Object}} props `named`: what a step is here, `count`: its number for the reader;
+ *   `withWritten`: the draft, with the note that is being written among its notes
  */
 export function ShareNotes({ draft, moment, named, count, limits, withWritten, change, refusal }) {
   const { notes, text, pinned } = draft;
   const field = useRef(null);
-  const full = notes.length >= mostOf(limits, "share", "notes");
+  const most = mostOf(limits, "share", "notes");
+  const full = notes.length >= most;
+  const texts = TEXTS[named];
   const add = () => {
     change(withWritten());
     field.current.focus();
@@ -24,21 +40,21 @@ export function ShareNotes({ draft, moment, named, count, limits, withWritten, c
     field.current.focus();
   };
   return html`<fieldset>
-    <legend>Notes <small>shown to whoever opens the link</small></legend>
+    <legend>${msg`Notes`} <small>${msg`shown to everyone who opens the link`}</small></legend>
     ${
       notes.length > 0 &&
-      html`<ul class="share-notes stack" aria-label="Notes added">
+      html`<ul class="share-notes stack" aria-label=${msg`Notes added`}>
         ${notes.map(
           (note, index) => html`<li key=${`${index}/${note.text}`}>
-          <span class="muted small">${placeOf({ ...note, at: `${named} ${count(note.step)}` })}</span>
+          <span class="muted small">${placeOf({ ...note, at: texts.name(count(note.step)) })}</span>
           <bdi dir="auto">${note.text}</bdi>
-          <button class="button" type="button" aria-label=${`Remove note ${index + 1}`} onClick=${() => remove(index)}>Remove</button>
+          <button class="button" type="button" aria-label=${msg`Remove note ${index + 1}`} onClick=${() => remove(index)}>${msg`Remove`}</button>
         </li>`,
         )}
       </ul>`
     }
     <label class="share-field stack tight">
-      <span>Note on ${named} ${count(moment.step)}</span>
+      <span>${texts.note(count(moment.step))}</span>
       <textarea
         rows="2" dir="auto" maxlength=${mostOf(limits, "share", "text")} disabled=${full} ref=${field} value=${text}
         aria-invalid=${Boolean(refusal)} aria-describedby=${refusal ? "share-notes-problem" : undefined}
@@ -50,14 +66,19 @@ export function ShareNotes({ draft, moment, named, count, limits, withWritten, c
         moment.layer !== undefined &&
         html`<label class="line">
           <input type="checkbox" checked=${pinned} onChange=${(event) => change({ pinned: event.currentTarget.checked })} />
-          Pin it to layer ${moment.layer}, head ${moment.head} as well
+          ${msg`Pin it to layer ${moment.layer}, head ${moment.head} as well`}
         </label>`
       }
-      <button class="button" type="button" disabled=${full || !text.trim()} onClick=${add}>Add note</button>
+      <button class="button" type="button" disabled=${full || !text.trim()} onClick=${add}>${msg`Add note`}</button>
     </p>
     <p class="muted small">
-      ${full ? `A run takes ${counted(mostOf(limits, "share", "notes"), "note")}.` : `For a note on another ${named}, close this, go there and come back: nothing is lost.`}
+      ${full ? fullSentence(most) : texts.hint}
     </p>
     ${refusal}
   </fieldset>`;
+}
+
+function fullSentence(most) {
+  const count = integer(most);
+  return plural(most, form`The limit is ${count} note.`, form`The limit is ${count} notes.`);
 }

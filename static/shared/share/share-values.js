@@ -1,15 +1,16 @@
-/** How much of a run's exact values its link keeps: each choice with its size, and how far they are computed. */
+/** The choice of exact values that a link includes, with sizes, and the progress of their computation. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { msg } from "../words/msg.js";
 import { KEPT, sizeInWords } from "./sharing.js";
 
-/** While values are computed, it is asked this often how far they are, in ms. */
-const ASK_MS = 400;
+/** Interval between requests for the progress, in ms. */
+const POLL_MS = 400;
 
 /**
  * @param {{run: string, client: Object, busy: boolean, value: string, onChange: (level: string) => void, refusal: Object}} props
- *   `busy`: the link is being made
+ *   `busy`: the link is being created
  */
 export function ShareValues({ run, client, busy, value, onChange, refusal }) {
   const field = useRef(null);
@@ -17,7 +18,7 @@ export function ShareValues({ run, client, busy, value, onChange, refusal }) {
   const choices = useChoices(run, client, seen, busy && value !== "attention");
   const computing = busy && value !== "attention" ? (choices?.computing ?? null) : null;
   return html`<fieldset ref=${field}>
-    <legend>What the link keeps</legend>
+    <legend>${msg`What the link includes`}</legend>
     <div class="stack">
       ${KEPT.map(({ level, name, text }) => {
         const choice = choices?.levels[level];
@@ -29,7 +30,7 @@ export function ShareValues({ run, client, busy, value, onChange, refusal }) {
           />
           <span>${name}</span>
           <span class="muted">${sizeInWords(choice)}</span>
-          <small>${choice?.refusal ? `Not possible now: ${choice.refusal}` : text}</small>
+          <small>${choice?.refusal ? msg`Not possible now: ${choice.refusal}` : text}</small>
         </label>`;
       })}
     </div>
@@ -38,43 +39,42 @@ export function ShareValues({ run, client, busy, value, onChange, refusal }) {
   </fieldset>`;
 }
 
-/** @param {{computing: {done: number, steps: number}|null}} props null: not begun, or all computed and being stored */
+/** @param {{computing: {done: number, steps: number}|null}} props null: not started, or all values computed and being stored */
 function Progress({ computing }) {
-  const count = computing && `: ${computing.done} of ${computing.steps} steps`;
   return html`<p class="share-progress stack tight">
-    <span><span role="status">Computing and storing the values</span>${count}</span>
-    <progress aria-label="Values computed" value=${computing?.done} max=${computing?.steps}></progress>
+    <span><span role="status">${msg`Computing and storing the values`}</span> ${computing && msg`${computing.done} of ${computing.steps} steps`}</span>
+    <progress aria-label=${msg`Values computed`} value=${computing?.done} max=${computing?.steps}></progress>
   </p>`;
 }
 
-/** What the server offers, asked for whenever the choice comes into sight, and again and again while it computes. */
+/** The server's choices, requested when the control becomes visible, and repeatedly while the server computes. */
 function useChoices(run, client, seen, computing) {
   const [choices, setChoices] = useState(null);
   useEffect(() => {
     if (!seen) return undefined;
-    let over = false;
+    let disposed = false;
     let timer = null;
-    const ask = async () => {
-      // Without an answer nothing is said of sizes; what is wrong will be said when the link is made.
+    const poll = async () => {
+      // Without an answer no sizes are shown; the request for the link will show the error.
       const answer = await client.sharing(run).catch(() => null);
-      if (over) return;
+      if (disposed) return;
       if (answer) setChoices(answer);
-      if (computing) timer = setTimeout(ask, ASK_MS);
+      if (computing) timer = setTimeout(poll, POLL_MS);
     };
-    ask();
+    poll();
     return () => {
-      over = true;
+      disposed = true;
       clearTimeout(timer);
     };
   }, [run, client, seen, computing]);
   return choices;
 }
 
-/** @returns {boolean} whether an element is in sight */
+/** @returns {boolean} whether an element is visible */
 function useSeen(ref) {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
-    // On a busy page it tells of several changes at once, the newest last.
+    // On a busy page several changes come together, the newest last.
     const observer = new IntersectionObserver((changes) => setSeen(changes.at(-1).isIntersecting));
     observer.observe(ref.current);
     return () => observer.disconnect();

@@ -1,10 +1,11 @@
-/** What is sent when a run is shared, what it says in words, and which field a refusal is about. Pure. */
+/** The request that shares a run, its texts, and the field that a refusal is about. Pure. */
 
 import { bytesShort } from "../facts/format.js";
+import { msg } from "../words/msg.js";
 
 /** A title taken from the prompt is cut to this many characters. */
 const SHORT_TITLE = 80;
-/** What a title cannot have: control characters, and those that turn the direction of the text around them. */
+/** Not allowed in a title: control characters, and those that change the direction of nearby text. */
 const NOT_IN_A_TITLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 
 /** @returns {string} the prompt as one short line */
@@ -19,11 +20,11 @@ export function titleFrom(prompt) {
     : line;
 }
 
-/** @returns {string|null} why the run in sight cannot be shared; null when it can */
+/** @returns {string|null} why the run cannot be shared; null if it can */
 export function shareRefusal(run) {
-  if (!run?.open) return "Possible when there is a run";
-  if (!run.close) return "Possible when the run has ended";
-  return run.steps.length ? null : "This run ended before its first step: there is nothing to show";
+  if (!run?.open) return msg`Run a prompt first`;
+  if (!run.close) return msg`You can share the run when it has ended`;
+  return run.steps.length ? null : msg`This run ended before its first step, so it has nothing to show`;
 }
 
 /**
@@ -32,44 +33,45 @@ export function shareRefusal(run) {
  * @returns {Object} the body of the request
  */
 export function shareRequest({ title, notes, atStart, values = "attention" }, moment) {
-  const kept = values === "attention" ? {} : { values };
-  return { title: title.trim(), notes, ...(atStart ? {} : { open: moment }), ...kept };
+  const stored = values === "attention" ? {} : { values };
+  return { title: title.trim(), notes, ...(atStart ? {} : { open: moment }), ...stored };
 }
 
-/** How much of its exact values a shared run keeps, and what that is good for. */
+/** Which exact values a shared run can include, and what each choice allows. */
 export const KEPT = [
   {
     level: "attention",
-    name: "The run itself",
-    text: "Every attention weight, within 0.004, and all token probabilities. Exact numbers show only where this model runs.",
+    name: msg`The run itself`,
+    text: msg`Every attention weight, within 0.004, and all token probabilities. Exact values appear only on a server that runs this model.`,
   },
   {
     level: "qkv",
-    name: "Also Q, K and V",
-    text: "Every head and dot product shows its exact numbers anywhere, without the model. So do the guesses after each layer.",
+    name: msg`Also Q, K and V`,
+    text: msg`Every head and dot product shows exact values without the model. So do the guesses after each layer.`,
   },
   {
     level: "block",
-    name: "Also every value inside the blocks",
-    text: "The block view too works without the model. Values other than Q, K and V are rounded to 16 bits.",
+    name: msg`Also every value inside the blocks`,
+    text: msg`The block view also works without the model. Values other than Q, K and V are rounded to 16 bits.`,
   },
 ];
 
 /**
- * @param {{bytes: number, estimated: boolean, refusal: string|null}|undefined} level as the server says it
+ * @param {{bytes: number, estimated: boolean, refusal: string|null}|undefined} level as the server reports it
  * @returns {string} "1.2 MB", "about 15.9 MB"
  */
 export function sizeInWords(level) {
   if (!level) return "";
-  return `${level.estimated ? "about " : ""}${bytesShort(level.bytes)}`;
+  const size = bytesShort(level.bytes);
+  return level.estimated ? msg`about ${size}` : size;
 }
 
-/** @returns {Object} a note on the moment in sight; `pinned`: on its layer and head too */
+/** @returns {Object} a note on the current step; `pinned`: on its layer and head too */
 export function noteOn({ step, layer, head }, text, pinned) {
   return { step, layer: pinned ? layer : null, head: pinned ? head : null, text: text.trim() };
 }
 
-/** @returns {string|null} "title", "notes", "open" or "values": the part of the form that a refusal is about; null: none of them */
+/** @returns {string|null} "title", "notes", "open" or "values": the part of the form that a refusal is about; null if none */
 export function partOfField(field) {
   return (
     ["title", "notes", "open", "values"].find(
@@ -78,7 +80,7 @@ export function partOfField(field) {
   );
 }
 
-/** @returns {boolean} whether a text could be a delete token: anything else could not even be sent as one */
+/** @returns {boolean} whether a text could be a delete token; other text cannot be sent in a header */
 export function isToken(text) {
   return /^[!-~]+$/.test(text);
 }

@@ -1,4 +1,4 @@
-/** Keeps the page's address and its state the same: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run, `#step=3…` in a file. */
+/** Synchronizes the page's address with its state: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run, `#step=3…` in a file. */
 
 import { under } from "../log/root.js";
 import { keepAddress } from "./keep-address.js";
@@ -17,7 +17,7 @@ export function readAddress({ pathname, search, hash }, saved = null) {
   return { run: ofSaved ?? runOfSearch(search), link: parseHash(hash) };
 }
 
-/** @returns {string} the address of what is shown; null while there is nothing worth a link */
+/** @returns {string} the address of the current state; null while there is nothing to link to */
 export function addressOf({ run, step, selection, present }) {
   if (!run?.steps.length) return null;
   const hash = formatHash({ step, ...selection });
@@ -26,7 +26,7 @@ export function addressOf({ run, step, selection, present }) {
   return under(`/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${hash}`);
 }
 
-/** Keeps both the same. The run that a study's link leads to is no new entry: the study's own would lead here again. */
+/** Synchronizes both. A link to a twin or beam search opens its run without a new history entry, which would lead back here. */
 export function followAddress({ window, store, controller, saved = null }) {
   const there = () => readAddress(window.location, saved);
   return keepAddress({

@@ -1,11 +1,11 @@
-/** Whether a prompt of one's own can be asked for here, and whether it is being typed. Pure. */
+/** Whether the viewer can run their own prompt here, and whether the form is open. Pure. */
 
-/** Inside another page, in a file and in a frame without an origin no run can be started. */
+/** An embed, a file and a frame without an origin cannot start runs. */
 export function canAsk({ embed, file, sandboxed }) {
   return !embed && !file && !sandboxed;
 }
 
-/** Where there is no run to look at, a prompt is all that one can go on with. */
+/** Without a run to show, the form is open. */
 export function isAsking(state) {
   return canAsk(state) && (state.asking || (state.phase === "idle" && !state.run));
 }

@@ -1,6 +1,6 @@
-/** A player's clock: it moves a playhead on animation frames while something moves. */
+/** A player's clock: it moves a playhead on animation frames. */
 
-/** A frame that comes later than this counts as this much, so a tab in the background does not pile up time, in ms. */
+/** The longest time that one frame may count for, so that a background tab does not accumulate time, in ms. */
 const LONGEST_FRAME_MS = 100;
 
 function isElsewhere(playhead, state) {
@@ -10,12 +10,12 @@ function isElsewhere(playhead, state) {
 
 /**
  * @param {Object} parts
- * @param {Object} parts.store hears of each change as the action `tick`
- * @param {(state: Object, ms: number) => Object|null} parts.next the playhead after so much time; null when nothing moves
+ * @param {Object} parts.store gets each change as the action `tick`
+ * @param {(state: Object, ms: number) => Object|null} parts.next the playhead after that time; null if nothing moves
  * @param {(state: Object) => boolean} parts.isMoving whether the clock has anything to do
  * @param {Function} parts.requestFrame
  * @param {Function} parts.cancelFrame
- * @returns {() => void} stops it
+ * @returns {() => void} stops the clock
  */
 export function createPlayer({ store, requestFrame, cancelFrame, next, isMoving }) {
   let handle = null;

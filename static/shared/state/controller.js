@@ -1,17 +1,18 @@
 /**
- * What the page does: opens runs, starts them, and turns the player's buttons into playhead moves and control requests.
- * The store holds all state; this is where actions meet the network.
+ * Opens and starts runs, and turns the player's buttons into moves of the playhead and control requests. All state is in the
+ * store; this module connects it with the network.
  */
 
 import { branchRefusal, chosenPosition } from "../facts/branching.js";
 import { openingOf } from "../facts/saved-session.js";
 import { requestProblem } from "../log/run-request.js";
+import { msg } from "../words/msg.js";
 import { createEngine } from "./engine.js";
 import { inIntro, momentsOf } from "./intro.js";
 import { createOpening } from "./opening.js";
 import { createReadiness, modelFailed } from "./readiness.js";
 
-const NO_BRANCH = "The branch could not be started";
+const NO_BRANCH = msg`The branch could not be started`;
 
 /**
  * @param {Object} parts
@@ -48,7 +49,7 @@ export function createController({ store, client, saved = null, storage, delay }
   });
 
   const visit = (id, link = {}, insteadOf = null) => {
-    // The intro waits to be asked.
+    // The intro does not start by itself.
     const playing = link.step === undefined && link.view !== "intro";
     open(id, { playing, visited: true, insteadOf, link });
   };
@@ -79,7 +80,7 @@ export function createController({ store, client, saved = null, storage, delay }
 
   const last = () => (state().run?.steps.length ?? 0) - 1;
   const lastMoment = () => momentsOf(state()).length - 1;
-  /** What moves the playhead moves the intro's where that is what is shown. */
+  /** While the intro is shown, the playhead's controls move the intro. */
   const either = (moveMoment, moveStep) => () => (inIntro(state()) ? moveMoment(state().intro) : moveStep(state()));
 
   const play = () => {
@@ -100,7 +101,7 @@ export function createController({ store, client, saved = null, storage, delay }
       readiness.poll();
     },
 
-    /** Shows the saved run where its sharer meant it to open, but for what `link` says otherwise. */
+    /** Shows the saved run at the step and selection that its author chose; `link` overrides them. */
     beginEmbedded(link, autoplay) {
       open(saved.run, { playing: autoplay, visited: true, link: { ...openingOf(saved), ...link } });
       readiness.poll();
@@ -108,7 +109,7 @@ export function createController({ store, client, saved = null, storage, delay }
 
     applyLink,
 
-    /** Shows a run that is already there: from its start, or at the step the link names. `insteadOf`: as in `createOpening`. */
+    /** Shows an existing run: from its start, or at the step in the link. `insteadOf`: as in `createOpening`. */
     visit,
 
     /** Shows a run of the same family at a step, with the same view of the same head. */
@@ -117,7 +118,7 @@ export function createController({ store, client, saved = null, storage, delay }
       visit(id, { step, ...lookedAt() });
     },
 
-    /** Starts a branch: the same run up to the step in sight, with `token` in place of the one that step chose. */
+    /** Starts a branch: the same run up to the current step, with `token` instead of the token that the step chose. */
     async branch(token) {
       const { run, step, branching } = state();
       if (branching) return;
@@ -176,7 +177,7 @@ export function createController({ store, client, saved = null, storage, delay }
 
     stop: () => engine.control("stop"),
 
-    /** Keeps the playhead at the newest step of a run that is still growing, or lets it walk at its own pace again. */
+    /** Follows the newest step of a growing run, or plays at the chosen speed again. */
     follow() {
       dispatch({ type: state().following ? "play" : "follow" });
       engine.resume();

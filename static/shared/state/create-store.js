@@ -1,11 +1,11 @@
-/** A page's one store: its state, and who hears of each change. */
+/** The store of a page: its state and its subscribers. */
 
 /**
  * @template State
  * @param {State} initial
  * @param {(state: State, action: Object) => State} reduce pure
  * @returns {{state: () => any, dispatch: (action: any) => void, subscribe: (listener: (state: any) => void) => () => void}}
- *   `subscribe` gives what unsubscribes
+ *   `subscribe` returns the function that unsubscribes
  */
 export function storeOf(initial, reduce) {
   let state = initial;
@@ -24,8 +24,8 @@ export function storeOf(initial, reduce) {
 }
 
 /**
- * @param {Object<string, (state: any, action: any) => Object>} reducers what each action changes
- * @returns {Object} the state with that changed. @throws {RangeError} for an action there is not
+ * @param {Object<string, (state: any, action: any) => Object>} reducers the changes of each action
+ * @returns {Object} the state with these changes. @throws {RangeError} for an unknown action
  */
 export function changed(reducers, state, action) {
   const reducer = reducers[action.type];

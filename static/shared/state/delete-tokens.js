@@ -1,10 +1,10 @@
-/** The tokens that delete the runs which this device started, and the copies it shared. They grant nothing else. */
+/** Tokens that delete the runs that this device started and the sessions that it shared. They grant nothing else. */
 
-import { keptList } from "./kept-list.js";
+import { storedList } from "./stored-list.js";
 
 export const OF_RUNS = "kvscope.run-tokens";
 export const OF_SHARED = "kvscope.share-tokens";
-/** The oldest are forgotten: their runs go by themselves some day. */
+/** The oldest tokens above this number are dropped. */
 const MOST = 200;
 
 /**
@@ -14,15 +14,15 @@ const MOST = 200;
 export function createDeleteTokens(storage, key) {
   const isEntry = (entry) => Array.isArray(entry) && entry.length === 2;
   /** Each: id and token. */
-  const { all, keep } = keptList(storage, key, { isEntry, most: MOST });
+  const { all, keep } = storedList(storage, key, { isEntry, most: MOST });
 
   return {
-    /** The same copy can be shared more than once, each time with a token of its own. */
+    /** The same session can be shared more than once, each time with another token. */
     add: (id, token) => keep([...all(), [id, token]]),
 
     /** @returns {string|null} */
-    of: (id) => all().find(([kept]) => kept === id)?.[1] ?? null,
+    of: (id) => all().find(([storedId]) => storedId === id)?.[1] ?? null,
 
-    forget: (id, token) => keep(all().filter(([kept, its]) => kept !== id || its !== token)),
+    forget: (id, token) => keep(all().filter(([storedId, storedToken]) => storedId !== id || storedToken !== token)),
   };
 }

@@ -1,14 +1,14 @@
 /**
- * How a step's layers come up one after another while it is shown, its sweep: progress 0 → 1 is the step's measured time,
- * and each layer takes the share of it that the layer was measured to take. Pure.
+ * The sweep of a step: its layers appear one after another. Progress 0 → 1 is the step's measured time, and each layer takes its
+ * measured share of it. Pure.
  *
- * Two things are not measured and assumed: the layers start when the step starts (the embedding before them is one
- * look-up), and where a log has no times of layers, they are even and take three quarters of the step.
+ * Two assumptions are not measured: the layers start with the step (the embedding before them is one look-up), and in a log without
+ * times of layers, all layers take the same time, together three quarters of the step.
  */
 
 const EVEN_SWEEP = 0.75;
 
-/** @returns {number[]|null} measured ms of each layer, null when the log has none */
+/** @returns {number[]|null} measured ms of each layer; null if the log has none */
 function timesOf(ms, layers) {
   const times = ms?.layers;
   return times?.length === layers && times.some((time) => time > 0) ? times : null;
@@ -19,7 +19,7 @@ const sum = (values) => values.reduce((total, value) => total + value, 0);
 /**
  * @param {{total: number, layers?: number[]|null}} ms measured times of the step
  * @param {number} layers
- * @returns {number} the share of the step's time by whose end all layers are there, above 0 and at most 1
+ * @returns {number} the share of the step's time after which all layers are shown, above 0 and at most 1
  */
 export function sweepShare(ms, layers) {
   const times = timesOf(ms, layers);
@@ -37,7 +37,7 @@ export function revealAt(progress, layers, ms) {
   return layer < layers ? layer + left / times[layer] : layers;
 }
 
-/** @returns {number} the progress at which this many whole layers are there: the inverse of `revealAt` */
+/** @returns {number} the progress at which this many whole layers are shown: the inverse of `revealAt` */
 export function progressAt(shown, layers, ms) {
   const share = sweepShare(ms, layers);
   const times = timesOf(ms, layers);

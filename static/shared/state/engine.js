@@ -1,4 +1,4 @@
-/** What the page asks of the engine about the run in sight: to pause, resume, step, stop. Only a run of one's own is held up or let go. */
+/** Pauses, resumes, steps and stops the current run in the engine. Pausing with the player affects only runs of this tab. */
 
 const OWNED_KEY = "kvscope.owned-run";
 
@@ -6,7 +6,7 @@ const OWNED_KEY = "kvscope.owned-run";
  * @param {Object} parts
  * @param {Object} parts.store
  * @param {Object} parts.client
- * @param {{getItem: Function, setItem: Function}} parts.storage remembers over a reload which run this tab started: only that one's engine is paused
+ * @param {{getItem: Function, setItem: Function}} parts.storage remembers across reloads which run this tab started, because the player pauses only that one in the engine
  */
 export function createEngine({ store, client, storage }) {
   const { dispatch, state } = store;
@@ -16,7 +16,7 @@ export function createEngine({ store, client, storage }) {
   const owned = () => storage.getItem(OWNED_KEY) === state().run?.id;
   const pausedByUs = () => grows() && owned() && state().enginePaused;
 
-  /** Requests go one after another, in the order in which the buttons were pressed. */
+  /** Requests are sent one after another, in the order of the button presses. */
   const control = (action) => {
     const { run } = state();
     dispatch({ type: "engine", paused: action === "pause" || action === "step" });
@@ -30,13 +30,13 @@ export function createEngine({ store, client, storage }) {
   return {
     control,
 
-    /** The run in sight is still being computed. */
+    /** The engine still computes the current run. */
     grows,
 
     /** This tab has started a run. */
     own: (id) => storage.setItem(OWNED_KEY, id),
 
-    /** Whether somebody paused the engine on this run before we came. */
+    /** Finds out whether somebody paused this run before the page opened it. */
     async askWhetherPaused(id) {
       const { status } = await client.status(id).catch(() => ({}));
       if (status === "paused" && state().run?.id === id) dispatch({ type: "engine", paused: true });
@@ -50,12 +50,12 @@ export function createEngine({ store, client, storage }) {
       if (grows() && state().enginePaused) control("resume");
     },
 
-    /** A run that its viewer paused and then left would keep its place in the engine for ever. */
+    /** A run that its viewer paused and then left would occupy its place in the engine forever. */
     leave() {
       if (pausedByUs()) control("stop");
     },
 
-    /** One's own paused run goes on to its end when a branch or a relative of it is looked at: one may come back to it. */
+    /** Resumes the viewer's own paused run when they open a branch or relative of it, so that it is complete when they return. */
     letGoOn() {
       if (pausedByUs()) control("resume");
     },

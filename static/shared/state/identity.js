@@ -1,13 +1,13 @@
-/** Who asks, in headers. */
+/** Headers that identify the client. */
 
 import { tokenOf } from "./token.js";
 import { visitorOf } from "./visitor.js";
 
 /**
- * Headers that say who asks. To be called before the page writes its address anew: the server's token comes in it.
+ * Headers that identify the client. Call it before the page changes its address, which may carry the server's token.
  *
  * @param {Object} settings of `storageOr`
- * @param {boolean} stranger a file, or another page's guest: it says nothing, and only reads what is open to everybody
+ * @param {boolean} stranger a file or an embed: it sends no headers and reads only public data
  */
 export function identityOf(settings, stranger) {
   if (stranger) return {};

@@ -1,6 +1,6 @@
-/** The first thirty seconds of a run: its moments, which the player goes through as it goes through steps. Pure. */
+/** The intro, the first thirty seconds of a run: its moments, which the player plays like steps. Pure. */
 
-/** How long each is shown at speed 1, in ms. */
+/** Duration of each moment at speed 1, in ms. */
 const MOMENTS = {
   sentence: 3000,
   prefill: 5500,
@@ -21,8 +21,8 @@ export function inIntro({ selection }) {
 }
 
 /**
- * What there is to show by now: a run that is growing has more later. One without a look worth a thread, or without a
- * step of decode, is told without it; so is a study, which does not use the cache as runs do.
+ * The moments available now; a growing run has more later. Moments are left out if the run has no clear look, no decode step, or is a
+ * twin or beam search, which does not use the cache as other runs do.
  *
  * @param {{run: Object|null, look: Object|null}} state of the store
  * @returns {Moment[]}
@@ -44,17 +44,17 @@ export function momentsOf({ run, look }) {
   return /** @type {Moment[]} */ (Object.keys(MOMENTS).filter((name) => there[name]));
 }
 
-/** @returns {Moment} the one in sight */
+/** @returns {Moment} the current moment */
 export function momentInSight(state) {
   return momentsOf(state)[state.intro.moment];
 }
 
-/** @returns {number} how long a moment is shown, in ms */
+/** @returns {number} the duration of a moment, in ms */
 export function momentMs(state, moment) {
   return MOMENTS[momentsOf(state)[moment]] / state.speed;
 }
 
-/** @returns {boolean} whether the last moment there will be has been shown to its end */
+/** @returns {boolean} whether the last moment has been shown to its end and no more will come */
 export function introIsOver(state) {
   const { moment, progress } = state.intro;
   return Boolean(state.run?.close) && moment >= momentsOf(state).length - 1 && progress >= 1;

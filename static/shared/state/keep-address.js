@@ -1,24 +1,23 @@
-/** Keeps a page's address and its state the same. */
+/** Synchronizes a page's address with its state. */
 
-/** Browsers refuse too many changes of the address in a row (Safari: over 100 in 30 s), and each one costs them some ms. */
+/** Browsers refuse frequent changes of the address (Safari: over 100 in 30 s), and each change takes some ms. */
 const WRITE_MS = 300;
-/** The same while a run moves by itself: what is copied then is passed before it is pasted. */
+/** The same during playback, when nobody needs the exact address. */
 const MOVING_MS = 2000;
 
 /**
- * Writes the address as the state changes, and follows it when the viewer goes back or edits it. Another run is a new entry
- * in the history; another place in it is not.
- * What a frame shows from `srcdoc`, as in a notebook's cell, has no address: browsers refuse to write one.
+ * Writes the address when the state changes, and follows it when the viewer goes back or edits it. Another run is a new entry in the
+ * history; another step or selection is not. A frame from `srcdoc`, as in a notebook's cell, has no address: browsers refuse to set one.
  *
  * @param {Object} parts
  * @param {Window} parts.window
  * @param {Object} parts.store
- * @param {(state: Object) => string|null} parts.addressOf null: there is nothing worth a link
+ * @param {(state: Object) => string|null} parts.addressOf null: nothing to link to
  * @param {(state: Object) => string|null} parts.runOf the run that this address names
- * @param {(state: Object) => boolean} parts.isNew whether it is one beside the address that is there now
+ * @param {(state: Object) => boolean} parts.isNew whether it differs from the current address
  * @param {(state: Object) => boolean} parts.isMoving whether the state changes by itself
  * @param {() => void} parts.onMove the viewer has changed the address
- * @returns {() => void} stops both
+ * @returns {() => void} stops the synchronization
  */
 export function keepAddress({ window, store, addressOf, runOf, isNew, isMoving, onMove }) {
   if (window.location.protocol === "about:") return () => {};
@@ -35,7 +34,7 @@ export function keepAddress({ window, store, addressOf, runOf, isNew, isMoving, 
     window.history[isNew(state) ? "pushState" : "replaceState"](null, "", address);
   };
 
-  /** A run that is not named yet is not waited with: a page that is loaded again is to show it. */
+  /** A new run is written at once, so that a reload shows it. */
   const canWait = (state) => runOf(state) === written && isMoving(state);
 
   const onState = () => {

@@ -1,14 +1,14 @@
 /**
- * Walking a run one layer at a time. A step has a stop after each of its layers and then its rest, where the next token
+ * Walking a run one layer at a time. A step has a stop after each of its layers and then an end, where the next token
  * has been chosen. Pure.
  */
 
 /**
- * @param {{step: number, layerStop: number|null}} from `layerStop`: layers shown, 1…layers; null at the step's rest
+ * @param {{step: number, layerStop: number|null}} from `layerStop`: layers shown, 1…layers; null at the step's end
  * @param {1|-1} change
  * @param {{steps: number, layers: number}} run complete steps, and layers of the model
- * @returns {{step: number, layerStop: number|null}} on from the newest rest, its step begins again; nothing is before the
- *   first layer of step 0
+ * @returns {{step: number, layerStop: number|null}} after the end of the newest step, that step starts again; there is no stop
+ *   before the first layer of step 0
  */
 export function walk({ step, layerStop }, change, { steps, layers }) {
   if (change > 0) {

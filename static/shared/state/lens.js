@@ -1,18 +1,18 @@
 /**
- * The lens: the one layer of a step that is shown slowly enough to follow where data goes. It is the selected layer. The
- * playhead slows down while that layer runs; a walk stands at it with all of it in sight. Pure.
+ * The lens: the selected layer of a step, shown slowly enough to follow its data. The playhead slows down during that layer; a
+ * layer-by-layer walk stops there with the whole layer visible. Pure.
  */
 
 import { progressAt } from "./easing.js";
 import { inIntro } from "./intro.js";
 
-/** How long the layer is shown at speed 1, in ms: of prefill and the first step of decode, and of those that are alike. */
+/** Duration of the layer at speed 1, in ms: in prefill and the first decode step, and in the later decode steps. */
 const FIRST_MS = 1700;
 const LATER_MS = 1000;
-/** What is shown for less than this cannot be followed: then the layer is as fast as the others. */
+/** A shorter duration cannot be followed; then the layer is as fast as the others. */
 const LEAST_MS = 600;
 
-/** @returns {number} how long the selected layer of a step is shown, in ms; 0: as fast as the others */
+/** @returns {number} the duration of the selected layer, in ms; 0: as fast as the others */
 export function lensMs(state, step) {
   if (inIntro(state) || state.following || state.reducedMotion) return 0;
   const ms = (step <= 1 ? FIRST_MS : LATER_MS) / state.speed;
@@ -31,8 +31,8 @@ export function slowPart(state, step) {
 
 /**
  * @param {Object} state of the store
- * @returns {{layer: number, part: number, stands: boolean}|null} `part`: how far its layer has come, 0…1; null while it is
- *   closed
+ * @returns {{layer: number, part: number, stands: boolean}|null} `part`: progress of its layer, 0…1; null while the lens
+ *   is closed
  */
 export function lensOf(state) {
   const { run, reveal, layerStop, selection, step } = state;

@@ -1,7 +1,7 @@
-/** Keys pressed anywhere on a page, but for those that an element there has a use of its own for. */
+/** Keys pressed anywhere on a page, except those that the focused element uses. */
 
 /**
- * Elements that have a use of their own for a key.
+ * Elements that use certain keys themselves.
  *
  * @type {[string, (key: string) => boolean][]}
  */
@@ -14,14 +14,14 @@ const OWN_KEYS = [
   ],
 ];
 
-/** @returns {boolean} whether a key pressed there is for something else than the page */
+/** @returns {boolean} whether the element uses that key itself */
 function isTaken({ target, key, defaultPrevented, ctrlKey, metaKey, altKey }) {
   if (defaultPrevented || ctrlKey || metaKey || altKey) return true;
   return OWN_KEYS.some(([selector, has]) => target.closest?.(selector) && has(key));
 }
 
 /**
- * @param {{keys: string[], run: (parts: Object) => void}[]} table of the page: `KeyboardEvent.key` values, and what they do
+ * @param {{keys: string[], run: (parts: Object) => void}[]} table of the page: `KeyboardEvent.key` values and their actions
  * @returns {() => void} removes the listener
  */
 export function listenToKeys(target, parts, table) {

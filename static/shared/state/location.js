@@ -1,14 +1,14 @@
 /**
- * What part of the page's state lives in the URL hash: one table of typed properties, used both ways.
+ * The part of the page's state in the URL hash: one table of typed properties, for reading and writing.
  * `#step=3&layer=13&head=8&query=8&key=1&view=head`
  */
 
 import { VIEWS } from "./views.js";
 
-/** No run has a step, layer, head or position above it. */
+/** Above every step, layer, head and position of any run. */
 const MOST = 999_999;
 
-/** A place in the run. A whole number that no run has is brought to the nearest that one may have. */
+/** A step, layer, head or position. A whole number out of range becomes the nearest allowed one. */
 const natural = {
   parse: (text) => (/^-?[0-9]{1,300}$/.test(text) ? Math.min(Math.max(Number(text), 0), MOST) : undefined),
   format: (value) => (Number.isInteger(value) && value >= 0 ? String(value) : undefined),
@@ -30,8 +30,8 @@ export const PROPERTIES = {
 
 /**
  * @param {string} hash with or without its `#`
- * @returns {Object} the properties that are there and well formed; unknown names and bad values are left out, and of a name
- *   that is there more than once the last good value counts
+ * @returns {Object} the well-formed properties; unknown names and invalid values are ignored, and of a repeated name the last
+ *   valid value counts
  */
 export function parseHash(hash) {
   const values = {};
@@ -42,7 +42,7 @@ export function parseHash(hash) {
   return values;
 }
 
-/** @returns {string} the hash with its `#`, properties in table order; "" when there is none */
+/** @returns {string} the hash with its `#`, properties in table order; "" without any */
 export function formatHash(values) {
   const params = new URLSearchParams();
   for (const [name, type] of Object.entries(PROPERTIES)) {

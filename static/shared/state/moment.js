@@ -1,16 +1,15 @@
-/** What is in sight: as data for a link, and in words. Pure. */
+/** The current step, selection and view: as data for a link, and as a sentence. Pure. */
 
-import { placeOf } from "../facts/saved-session.js";
+import { msg } from "../words/msg.js";
 import { viewName } from "./views.js";
 
-/** @returns {Object} the moment in sight, as a link would name it */
+/** @returns {Object} the step, selection and view that a link would open */
 export function momentOf({ step, selection }) {
   const { layer, head, query, key, view } = selection;
   return { step, layer, head, query, key, view };
 }
 
 /** @returns {string} "Step 3, layer 13, head 8, in the view “head”" */
-export function momentInWords(moment) {
-  const place = placeOf(moment);
-  return `${place[0].toUpperCase()}${place.slice(1)}, in the view “${viewName(moment.view)}”`;
+export function momentInWords({ step, layer, head, view }) {
+  return msg`Step ${step}, layer ${layer}, head ${head}, in the view “${viewName(view)}”`;
 }

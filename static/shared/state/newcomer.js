@@ -1,4 +1,4 @@
-/** Who comes to the front page for the first time, by no link, sees the intro first; once it is left, that is remembered on the device. */
+/** The first visit to the front page, without a link, starts with the intro; the device remembers when the visitor has left it. */
 
 import { inIntro } from "./intro.js";
 
@@ -7,7 +7,7 @@ const KEY = "kvscope.intro-seen";
 /**
  * @param {{run: string|null, link: Object}} address as `readAddress` gives it
  * @param {{getItem: Function}} storage of the device
- * @returns {{run: string|null, link: Object}} where to begin
+ * @returns {{run: string|null, link: Object}} what to open
  */
 export function beginOf({ run, link }, storage) {
   const linked = run !== null || Object.keys(link).length > 0;
@@ -15,7 +15,7 @@ export function beginOf({ run, link }, storage) {
   return { run, link: first ? { view: "intro" } : link };
 }
 
-/** @returns {() => void} stops it */
+/** @returns {() => void} stops watching the store */
 export function rememberIntro(store, storage) {
   let was = inIntro(store.state());
   return store.subscribe((state) => {

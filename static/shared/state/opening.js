@@ -1,10 +1,10 @@
-/** Opens a run: watches its log, folds what comes into the run in the store, and brings the playhead to where a link leads. */
+/** Opens a run: watches its log, adds frames to the run in the store, and moves the playhead to the link's step. */
 
 import { reasonOfClose } from "../facts/endings.js";
 import { isWord, tellingLook } from "../facts/opening-head.js";
 import { Run } from "../log/run.js";
 
-/** A study's log has no run of its own to show: its link leads to the run it is of, and to the view that shows it. */
+/** The log of a twin or beam search is not shown as a run: its link opens the original run, in the view that shows it. */
 const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
 
 /** @typedef {{step?: number, layer?: number, head?: number, query?: number, key?: number, view?: string}} Link */
@@ -14,10 +14,10 @@ const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
  * @param {Object} parts.store
  * @param {Object} parts.client
  * @param {Object|null} parts.saved the saved session that the page was opened with
- * @param {(id: string, link: Object, insteadOf: string) => void} parts.onStudy the log is a study's: the run it is of is to
- *   be shown in its place
- * @param {(id: string) => void} parts.onVisited a run that goes on without us has been opened
- * @param {() => void} parts.onFailed the run ended because something failed
+ * @param {(id: string, link: Object, insteadOf: string) => void} parts.onStudy called if the log is of a twin or
+ *   beam search; opens the original run instead
+ * @param {(id: string) => void} parts.onVisited called when a run that was not started here is opened
+ * @param {() => void} parts.onFailed called when the run failed or was interrupted
  */
 export function createOpening({ store, client, saved, onStudy, onVisited, onFailed }) {
   const { dispatch, state } = store;
@@ -32,8 +32,8 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
   /**
    * @param {string} id
    * @param {{playing: boolean, visited: boolean, view?: string, insteadOf?: string, link?: Link}} how `visited`: it was
-   *   not started here just now; `link`: the step and selection to come back to; `view`: what to open where the link does
-   *   not say; `insteadOf`: the study whose link led here
+   *   not started here just now; `link`: the step and selection to open; `view`: used if the link has none; `insteadOf`: the twin or
+   *   beam search whose link led here
    */
   const open = (id, how) => {
     const { playing, visited, view, insteadOf, link = {} } = how;
@@ -49,14 +49,14 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
       atOpening = state().selection;
       if (visited && !run.saved) onVisited(id);
     };
-    /** Neither the link nor anybody since has chosen a head. */
+    /** Neither the link nor the viewer has selected a head. */
     const unchosen = () =>
       Object.keys(head).length === 0 && ["layer", "head"].every((name) => state().selection[name] === atOpening[name]);
-    /** Where a viewer has gone meanwhile is not where a link wanted to go. */
+    /** The link no longer applies once the viewer has gone elsewhere. */
     const isWhereItOpened = () => {
       const now = state();
-      const stands = now.playing === playing && !now.following && (playing || now.step === 0);
-      return stands && ["query", "key"].every((name) => now.selection[name] === atOpening[name]);
+      const untouched = now.playing === playing && !now.following && (playing || now.step === 0);
+      return untouched && ["query", "key"].every((name) => now.selection[name] === atOpening[name]);
     };
     const settle = () => {
       waiting &&= isWhereItOpened();
@@ -65,7 +65,7 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
       if (!there && !run.close) return;
       waiting = false;
       applyLink(rest);
-      // A step that was asked for is where it plays from, not where it stays.
+      // Playback starts at the link's step.
       if (playing && link.step !== undefined) dispatch({ type: "play" });
     };
     stopWatching = client.watch(id, -1, {
@@ -100,7 +100,7 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
     if (state().wanted && state().step < run.steps.length - 1) dispatch({ type: "show", step: state().step + 1 });
   };
 
-  /** The cell that whoever recorded or shared the run wants to be seen first. */
+  /** The cell that the author of the recording or of the shared session chose to show first. */
   const namedLook = (run) => {
     const named = run.saved?.open ?? state().examples.find(({ id }) => id === run.id)?.look;
     const { layer = null, head = null, query = null, key = null } = named ?? {};
@@ -122,7 +122,7 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
   };
 }
 
-/** Which head a link means can be shown as soon as its run is open; the rest of it has to be there first. */
+/** Splits a link: layer and head apply as soon as the run is open; step, query and key must exist in the log first. */
 function placeOf(link) {
   const { layer, head, step, query, key } = link;
   const named = (place) => Object.fromEntries(Object.entries(place).filter(([, number]) => number !== undefined));

@@ -1,30 +1,30 @@
 /**
- * The runs that this device made from a run that ships with the project. Everybody has the id of that one, so the server
- * lists of its family only what it is asked for by id.
+ * The runs that this device derived from a recorded run that ships with the project. Everybody knows the id of a recorded run, so the
+ * server lists only those relatives that a request names.
  */
 
-import { keptList } from "./kept-list.js";
+import { storedList } from "./stored-list.js";
 
 const KEY = "kvscope.own-runs";
-/** As many as the server takes at once; the oldest are forgotten. */
+/** The most that one request may name; the oldest are dropped. */
 const MOST = 64;
 
 /**
  * @param {{getItem: Function, setItem: Function}} storage of the device
- * @param {string[]} shipped ids of the runs that ship
+ * @param {string[]} shipped ids of the recorded runs
  */
 export function createOwnRuns(storage, shipped) {
-  const { all, keep } = keptList(storage, KEY, { isEntry: (id) => typeof id === "string", most: MOST });
+  const { all, keep } = storedList(storage, KEY, { isEntry: (id) => typeof id === "string", most: MOST });
   const concerns = (run, own) => shipped.includes(run) || own.includes(run);
 
   return {
-    /** Remembers the run `made`, a branch or a study of `run`, if nobody else is to be told of it. */
-    add(run, made) {
+    /** Remembers a branch, twin or beam search of `run`, if `run` is a recorded run. */
+    add(run, derived) {
       const own = all();
-      if (concerns(run, own)) keep([...own, made]);
+      if (concerns(run, own)) keep([...own, derived]);
     },
 
-    /** @returns {string[]} what is to be named when the family of `run` is asked for */
+    /** @returns {string[]} ids that a request for the family of `run` must name */
     besides(run) {
       const own = all();
       return concerns(run, own) ? own : [];

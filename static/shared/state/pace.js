@@ -1,8 +1,8 @@
-/** How a step's progress goes with the clock: evenly, but for a part that is shown more slowly. Pure. */
+/** Relates a step's progress to the clock: evenly, except for a part that is shown more slowly. Pure. */
 
 /**
- * @param {number} ms how long the step is shown without the slow part's delay
- * @param {{from: number, to: number, ms: number}|null} [slow] from one progress to another, and how long that is shown
+ * @param {number} ms duration of the step without the slow part's delay
+ * @param {{from: number, to: number, ms: number}|null} [slow] its range of progress and its duration
  * @returns {{ms: number, timeAt: (progress: number) => number, progressAt: (time: number) => number}} `ms`: of the whole step
  */
 export function paceOf(ms, slow = null) {

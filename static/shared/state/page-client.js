@@ -1,4 +1,4 @@
-/** The client of a page that shows runs, from a server or out of a file. */
+/** The client of a page that shows runs, from a server or from a saved file. */
 
 import { createClient } from "../log/client.js";
 import { connect } from "../log/connect.js";
@@ -9,12 +9,12 @@ import { jsonOf, textOf } from "./bootstrap.js";
 import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./delete-tokens.js";
 import { identityOf } from "./identity.js";
 
-/** @returns {Promise<void>} after so many ms */
+/** @returns {Promise<void>} resolves after that many ms */
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * @param {{settings: Object, saved: Object|null, stranger: boolean}} page `saved`: the session that it shows
- * @param {Object} [more] what `createClient` takes besides
+ * @param {Object} [more] further parts of `createClient`
  */
 export function clientOf({ settings, saved, stranger }, more = {}) {
   const identity = identityOf(settings, stranger);
@@ -31,7 +31,7 @@ export function clientOf({ settings, saved, stranger }, more = {}) {
   });
 }
 
-/** What is inside a page that was saved as a file. */
+/** The data inside a page that was saved as a file. */
 function fetchFromFile() {
   const [manifest, glossary] = ["manifest", "glossary"].map(jsonOf);
   return fileSource({ manifest, glossary, textOf, subtle: window.crypto.subtle });

@@ -1,24 +1,24 @@
 /**
- * Where the Stage's playhead goes with the clock. Live and replay are one path: the playhead walks over the complete steps of the log.
+ * Moves the Stage's playhead with the clock. Live and replay use the same code: the playhead moves over the complete steps of the log.
  *
  * A step is shown for its measured time × a slow-down factor. `progress` runs 0 → 1 inside a step; during its
- * first part the layers come up (easing.js), the selected one slowly enough to follow (lens.js). Pure.
+ * first part the layers appear (easing.js), the selected one slowly enough to follow (lens.js). Pure.
  */
 
 import { inIntro, momentMs, momentsOf } from "./intro.js";
 import { slowPart } from "./lens.js";
 import { advance, paceOf } from "./pace.js";
 
-/** How long a median decode step is shown at speed 1, in ms. */
+/** Duration of a median decode step at speed 1, in ms. */
 const TARGET_STEP_MS = 700;
-/** No step is shown for longer than this at speed 1, in ms. */
+/** The longest duration of a step at speed 1, in ms. */
 const LONGEST_STEP_MS = 2600;
-/** In a step of a run that is being followed live, in ms: shown at once, with a short sweep. */
+/** Duration of a step that is followed live, in ms: shown at once, with a short sweep. */
 const FOLLOWED_DECODE_MS = 130;
 const FOLLOWED_PREFILL_MS = 700;
 export const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
-/** Median measured time of the decode steps so far, or of prefill when there is none yet, in ms. */
+/** Median measured time of the decode steps so far, or of prefill before the first of them, in ms. */
 export function typicalStepMs(steps) {
   const decode = steps.slice(1).map((step) => step.data.ms.total);
   if (decode.length === 0) return steps[0]?.data.ms.total ?? TARGET_STEP_MS;
@@ -27,7 +27,7 @@ export function typicalStepMs(steps) {
 }
 
 /**
- * How long a step is shown, in ms, but for what its lens takes longer.
+ * Duration of a step, in ms, without the extra time of its lens.
  *
  * @param {{data: {ms: {total: number}}}[]} steps
  */
@@ -41,7 +41,7 @@ export function slowdownOf(steps, step, speed) {
   return shownMs(steps, step, speed) / steps[step].data.ms.total;
 }
 
-/** The same of the intro, whose last moment may still be to come. */
+/** The same for the intro, whose last moment may not exist yet. */
 function nextMoment(state, ms) {
   const { moment: step, progress } = state.intro;
   const last = state.playing ? momentsOf(state).length - 1 : step;
@@ -51,7 +51,7 @@ function nextMoment(state, ms) {
 
 /**
  * The playhead after a frame of `ms`, in any of the three ways it moves: following the live edge, playing, or
- * finishing one step that was asked for.
+ * finishing one requested step.
  *
  * @param {Object} state of the store
  * @returns {{step: number, progress: number}|{intro: {moment: number, progress: number}}|null} null when nothing moves
@@ -72,7 +72,7 @@ export function nextPlayhead(state, ms) {
   );
 }
 
-/** Whether the clock has anything to do. While a step is walked layer by layer, it stands. */
+/** Whether the playhead moves. It does not during a layer-by-layer walk. */
 export function moves(state) {
   if (inIntro(state)) return Boolean(state.run?.steps.length) && (state.playing || state.intro.progress < 1);
   if (!state.run?.steps.length || state.layerStop) return false;

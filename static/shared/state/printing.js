@@ -1,11 +1,11 @@
-/** The page on paper: laid out for a sheet and in light colours before it is printed, as it was afterwards. */
+/** Lays the page out for paper, in light colours, before printing, and restores it afterwards. */
 
-/** The maps are laid out and painted anew, which takes some frames, in ms. */
+/** Time to lay out and paint the maps again, which takes several frames, in ms. */
 const SETTLE_MS = 500;
 
 /**
- * Ctrl+P and ⌘P wait until everything is painted for paper. Printing from the browser's menu cannot be made to wait: the
- * page is laid out for paper then too, but the maps keep the size and the colours they had.
+ * Ctrl+P and ⌘P wait until everything is painted for paper. Printing from the browser's menu cannot wait: the page is laid out for
+ * paper, but the maps stay at their size and in their colours.
  *
  * @param {{state: Function, dispatch: Function}} store
  * @returns {() => void} removes the listeners

@@ -1,7 +1,9 @@
-/** How far the model is: asked of the server until it is ready, and has nothing more to say of compiling. */
+/** Polls the server until the model is ready and no longer compiles. */
+
+import { msg } from "../words/msg.js";
 
 const POLL_MS = 400;
-/** Of what takes longer, and of what nobody waits for. */
+/** After a failure, and while a ready model still compiles. */
 const SLOW_POLL_MS = 3000;
 
 /**
@@ -9,8 +11,8 @@ const SLOW_POLL_MS = 3000;
  * @param {Object} parts.store
  * @param {Object} parts.client
  * @param {(ms: number) => Promise<void>} parts.delay
- * @param {() => void} parts.onReady the model is ready; each time that is heard
- * @returns {{poll: () => void, dispose: () => void}} `poll` asks from now on, unless it does already
+ * @param {() => void} parts.onReady called at each poll that finds the model ready
+ * @returns {{poll: () => void, dispose: () => void}} `poll` starts polling unless it already runs
  */
 export function createReadiness({ store, client, delay, onReady }) {
   const { dispatch, state } = store;
@@ -43,5 +45,5 @@ export function createReadiness({ store, client, delay, onReady }) {
 
 /** @returns {{title: string, detail: string}} the problem of a model that could not be loaded */
 export function modelFailed(readiness) {
-  return { title: "The model could not be loaded", detail: readiness.message };
+  return { title: msg`The model could not be loaded`, detail: readiness.message };
 }

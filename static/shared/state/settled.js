@@ -1,12 +1,12 @@
 /**
- * What a part of the page may know while a step sweeps up through the layers: nothing that the sweep has not reached. Until
- * then it shows the step before, or, in prefill, what it shows of a run that is awaited. Pure.
+ * What a part of the page may show during the sweep of a step: nothing that the sweep has not reached. Until then it shows the
+ * previous step, or, in prefill, its empty state. Pure.
  */
 
 /**
  * @param {{step: number, reveal: number, run: Object|null, selection: {layer: number}}} state
- * @returns {{settled: number, reached: number}} the newest step whose layers are all there, and the newest that has reached
- *   the selected layer; -1 while prefill is on its way
+ * @returns {{settled: number, reached: number}} the newest step with all layers shown, and the newest that has reached the
+ *   selected layer; -1 during the sweep of prefill
  */
 export function sweptSteps({ step, reveal, run, selection }) {
   if (!run?.steps.length) return { settled: 0, reached: 0 };
@@ -15,26 +15,26 @@ export function sweptSteps({ step, reveal, run, selection }) {
 }
 
 /**
- * The newest step that may be spoken of: while a step sweeps or plays, what is recorded but has not come yet is left out.
+ * The newest step that text may mention: during playback, recorded steps after the playhead are left out.
  *
  * @param {{playing: boolean, settled: number, step: number}} state
- * @returns {number} −1 while prefill is on its way; infinite at rest
+ * @returns {number} −1 during the sweep of prefill; infinite at rest
  */
 export function knownStep({ playing, settled, step }) {
   return playing || settled < step ? settled : Number.POSITIVE_INFINITY;
 }
 
-/** @returns {boolean} whether nothing of the run can be shown yet but its places */
+/** @returns {boolean} whether nothing of the run can be shown yet except its layout */
 export function isAwaited({ run, step }) {
   return Boolean(run?.awaited) || (run?.steps.length > 0 && step < 0);
 }
 
-/** @returns {Object} the state as it is for what speaks of a whole step: its choice, its totals */
+/** @returns {Object} the state for parts that show a whole step: its chosen token, its totals */
 export function whenSettled(state) {
   return state.settled === state.step ? state : { ...state, step: state.settled };
 }
 
-/** @returns {Object} the state as it is for what shows the selected layer */
+/** @returns {Object} the state for parts that show the selected layer */
 export function whenReached(state) {
   return state.reached === state.step ? state : { ...state, step: state.reached };
 }

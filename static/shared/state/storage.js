@@ -1,24 +1,24 @@
-/** What the browser keeps for the page. In a sandboxed frame even asking for it throws: then it is kept until the page goes. */
+/** The browser's storage for the page. In a sandboxed frame, reading the property throws; then values last until the page closes. */
 
 /**
  * @param {() => Storage} find reads the window's property
  * @returns {{getItem: (key: string) => string|null, setItem: (key: string, value: string) => void}} neither throws
  */
 export function storageOr(find) {
-  const own = new Map();
-  let kept = null;
+  const memory = new Map();
+  let browser = null;
   try {
-    kept = find();
+    browser = find();
   } catch {
-    // Sandboxed, or refused by the viewer.
+    // Sandboxed, or disabled by the viewer.
   }
   return {
-    getItem: (key) => own.get(key) ?? kept?.getItem(key) ?? null,
+    getItem: (key) => memory.get(key) ?? browser?.getItem(key) ?? null,
     setItem(key, value) {
       try {
-        kept.setItem(key, value);
+        browser.setItem(key, value);
       } catch {
-        own.set(key, value);
+        memory.set(key, value);
       }
     },
   };

@@ -1,13 +1,12 @@
 /**
  * The Stage's state. `reduce` is pure; components get values and send actions.
  *
- * `run` itself grows in place; `version` changes whenever it does. `insteadOf`: the study whose link led to it.
- * `sampling` is what the next run will use; `whatIf` is only looked at on the step in sight, null meaning the settings
- * the run in sight was made with. `branching` is the token that a branch is being started with. `layerStop`, while a step
- * is walked layer by layer, is how many of its layers are shown (1…layers); null when it is not. `sandboxed`: the page is
- * in a frame without an origin, where nothing can be started. `embed`: the page is part of another one, without what
- * `hide` names; null when it stands by itself. `file`: the page is a file that has its run inside, without a server. `asking`: a prompt of one's own is being typed. `intro` is the playhead of the first
- * thirty seconds, whose thread is `look`, as `tellingLook` gives it.
+ * `run` itself grows in place; `version` changes whenever it does. `insteadOf`: the twin or beam search whose link led to it.
+ * `sampling`: settings of the next run; `whatIf`: settings tried on the current step, null for those of the run. `branching`: the token
+ * of the branch being started. `layerStop`: layers shown (1…layers) in a layer-by-layer walk, else null. `sandboxed`: the page is in a
+ * frame without an origin and cannot start runs. `embed`: the page is inside another one, without the parts in `hide`; else null.
+ * `file`: the page is a saved file with its run inside, without a server. `asking`: the prompt form is open. `intro`: the playhead of
+ * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it.
  */
 
 import { changed, storeOf } from "./create-store.js";
@@ -51,7 +50,7 @@ export const initialState = {
   prompt: "",
   chat: false,
   maxNewTokens: 32,
-  /** Off, unlike for programs: whoever runs a prompt here is to see all of its prefill. */
+  /** Off, unlike in the API, so that a run started here shows all of its prefill. */
   reuse: false,
   edited: false,
   problem: null,
@@ -64,7 +63,7 @@ export const initialState = {
   phase: "loading",
 };
 
-/** The playhead is where it was put, and no clock moves it on to another step. */
+/** The playhead does not move by itself. */
 const standing = { playing: false, following: false, wanted: false, layerStop: null };
 
 const REDUCERS = {
@@ -83,12 +82,12 @@ const REDUCERS = {
   problem: (_state, { problem }) => ({ problem, held: false, opening: false, branching: null }),
   hold: (_state, { held }) => ({ held, problem: null }),
 
-  /** Where the run that is being started stands in line, null when it does not. */
+  /** The place of the new run in the queue; null if it is not queued. */
   waits: (_state, { waits }) => ({ waits }),
 
   connection: (_state, { connected }) => ({ connected }),
 
-  /** The run cannot be had: what was shown goes, the reason stays. */
+  /** The run cannot be loaded: it is removed, and the reason is shown. */
   unwatchable: (_state, { problem }) => ({
     run: null,
     problem,
@@ -120,7 +119,7 @@ const REDUCERS = {
     whatIf: null,
     selection: { ...initialState.selection, view },
   }),
-  /** A viewer who follows is at the newest step as soon as it is there. A playhead that waits for one may wait no longer. */
+  /** Following jumps to a new step at once. A playhead that waited for a step stops waiting. */
   grew: (state) => {
     const grown = { ...state, ...(state.following ? newest(state) : {}) };
     const { step, progress } = grown;
@@ -139,28 +138,28 @@ const REDUCERS = {
   follow: () => ({ ...standing, playing: true, following: true }),
   seek: (_state, { step }) => ({ ...standing, step, progress: 1 }),
   show: (_state, { step }) => ({ ...standing, step, progress: 0 }),
-  /** One moment of the intro, shown at once or as it comes about. */
+  /** Shows one moment of the intro, complete or from its beginning. */
   moment: (_state, { moment, progress = 1 }) => ({ ...standing, intro: { moment, progress } }),
   look: (_state, { look }) => ({ look }),
   fastForward: (state) =>
     state.layerStop || inIntro(state)
       ? {}
       : { progress: state.playing ? Math.max(state.progress, sweepEnd(state)) : 1 },
-  /** One layer on or back, and there the playhead stands. */
+  /** Moves one layer forward or back and stops there. */
   walk: (state, { change }) => walked(state, change),
 
   select: (state, { selection }) => ({ selection: { ...state.selection, ...selection } }),
-  /** As `select`, by a key that means to go there: keyboard focus follows. */
+  /** As `select`, from the keyboard: focus follows. */
   enter: (state, { selection }) => ({ selection: { ...state.selection, ...selection }, entered: state.entered + 1 }),
   hover: (_state, { hover }) => ({ hover }),
 };
 
-/** @returns {Object} the next state. @throws {RangeError} for an action there is not */
+/** @returns {Object} the next state. @throws {RangeError} for an unknown action */
 export function reduce(state, action) {
   return derive(changed(REDUCERS, state, action));
 }
 
-/** What follows from the rest: values inside the run's bounds, layers shown, phase. */
+/** Derived state: values within the run's bounds, layers shown, phase. */
 function derive(state) {
   const { run } = state;
   const last = Math.max(0, (run?.steps.length ?? 0) - 1);
@@ -176,7 +175,7 @@ function derive(state) {
 
 const msOf = (run, step) => run?.steps[step]?.data.ms;
 
-/** @returns {number} the progress at which all layers of the step in sight are there */
+/** @returns {number} the progress at which all layers of the current step are shown */
 function sweepEnd({ run, step }) {
   return sweepShare(msOf(run, step), run?.layers ?? 0);
 }
@@ -198,7 +197,7 @@ function clampSelection(selection, run) {
   const { layer, head, query, key } = selection;
   const bounded = { ...selection, layer: clamp(layer, 0, run.layers - 1), head: clamp(head, 0, run.heads - 1) };
   if (run.positions) {
-    // Of a row that was read from the cache nobody knows here where it looked.
+    // The log has no attention for rows that were read from the cache.
     bounded.query = query === null ? null : clamp(query, run.reused, run.positions - 1);
     bounded.key = key === null ? null : clamp(key, 0, bounded.query ?? run.positions - 1);
   }
@@ -206,7 +205,7 @@ function clampSelection(selection, run) {
   return same ? selection : bounded;
 }
 
-/** Whether the playhead rests on the last step of a run that will not grow, or the intro's on its last moment. */
+/** Whether the playhead is at the end of a closed run, or of the intro. */
 function atTheEnd(state) {
   if (inIntro(state)) return introIsOver(state);
   const { run, step, progress } = state;
@@ -215,7 +214,7 @@ function atTheEnd(state) {
 
 const placeOf = (state) => (inIntro(state) ? state.intro.moment : state.step);
 
-/** The playhead of what is shown: of the intro's moments, or of the run's steps. */
+/** The current playhead: of the intro's moments, or of the run's steps. */
 function placed(state, place, progress) {
   return inIntro(state) ? { intro: { moment: place, progress } } : { step: place, progress };
 }

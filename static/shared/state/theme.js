@@ -1,4 +1,4 @@
-/** Light or dark: what a page around asks for, else what the viewer chose before, else what the system prefers. */
+/** Light or dark: the embedding page's choice, else the viewer's earlier choice, else the system's preference. */
 
 export const THEMES = ["light", "dark"];
 const THEME_KEY = "kvscope.theme";
@@ -6,11 +6,11 @@ const THEME_KEY = "kvscope.theme";
 /**
  * @param {{getItem: Function}} storage of the device
  * @param {boolean} systemIsDark
- * @param {"auto"|"light"|"dark"|null} [asked] by the page around; what the viewer chose for KVScope itself has no say there
+ * @param {"auto"|"light"|"dark"|null} [override] by the embedding page; it overrides the viewer's choice for KVScope itself
  * @returns {"light"|"dark"}
  */
-export function firstTheme(storage, systemIsDark, asked = null) {
-  const chosen = asked ?? storage.getItem(THEME_KEY);
+export function firstTheme(storage, systemIsDark, override = null) {
+  const chosen = override ?? storage.getItem(THEME_KEY);
   if (THEMES.includes(chosen)) return chosen;
   return systemIsDark ? "dark" : "light";
 }

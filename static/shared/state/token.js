@@ -1,10 +1,10 @@
-/** The word that some servers ask for before they start, share or import: it comes once, in the address, and is kept. */
+/** The token that some servers require to start, share or import. It comes once, in the address, and is stored. */
 
 const KEY = "kvscope.token";
 const IN_HASH = /^#token=([A-Za-z0-9._~-]{8,200})$/;
 
 /**
- * Takes the token out of the address, so that no link that is copied from there has it.
+ * Removes the token from the address, so that copied links do not contain it.
  *
  * @param {{location: Location, history: History}} window
  * @param {{getItem: Function, setItem: Function}} storage of the device

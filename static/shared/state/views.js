@@ -1,21 +1,34 @@
 /**
- * What the inspector can show, each a `view` of the address. The four zooms are nested, outermost first; the three
- * panels are the strip's, opened large.
+ * The views of the inspector, each a `view` in the address. The four zooms are nested, outermost first; the three panels are
+ * those of the strip, enlarged.
  */
 
+import { msg } from "../words/msg.js";
+
 export const ZOOMS = ["model", "block", "head", "pair"];
-/** Panels with their names. */
-export const PANEL_NAMES = { tokens: "Next token", cache: "Cache", time: "Time" };
+/** Names of panels by id. */
+export const PANEL_NAMES = { tokens: msg`Next token`, cache: msg`Cache`, time: msg`Time` };
 const PANELS = Object.keys(PANEL_NAMES);
-/** `intro`: the first thirty seconds, in place of the whole stage. */
+/** `intro`: the first thirty seconds, which replace the whole stage. */
 export const VIEWS = [...ZOOMS, ...PANELS, "intro"];
 
-/** Views that need most of the stage: the map becomes a rail beside them. */
+/** Views that need most of the Stage: the map becomes a narrow strip beside them. */
 const WIDE = ["model", "block", ...PANELS];
 
-/** @returns {string} how a view is called in a sentence or a list */
+const NAMES = {
+  model: msg`model`,
+  block: msg`block`,
+  head: msg`head`,
+  pair: msg`query·key`,
+  tokens: msg`tokens`,
+  cache: msg`cache`,
+  time: msg`time`,
+  intro: msg`intro`,
+};
+
+/** @returns {string} a view's name in a sentence or a list */
 export function viewName(view) {
-  return view === "pair" ? "query·key" : view;
+  return NAMES[view];
 }
 
 export function isWide(view) {
@@ -28,7 +41,7 @@ export function zoomIn(view) {
 }
 
 /**
- * What Escape does: lets go of a query or key that is locked in a head, otherwise goes one zoom further out.
+ * The effect of Escape: unlocks the query and key of a head, otherwise zooms out once.
  *
  * @returns {Object} the part of the selection that changes
  */

@@ -1,4 +1,4 @@
-/** The token that tells the server which of those behind one address this browser is; it grants nothing. */
+/** A token that distinguishes this browser from others behind the same address; it grants nothing. */
 
 const KEY = "kvscope.client";
 
@@ -8,9 +8,9 @@ const KEY = "kvscope.client";
  * @returns {string} 32 hexadecimal digits, the same on the next visit
  */
 export function visitorOf(storage, random) {
-  const kept = storage.getItem(KEY);
-  if (/^[0-9a-f]{32}$/.test(kept ?? "")) return kept;
-  const made = Array.from(random(), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  storage.setItem(KEY, made);
-  return made;
+  const stored = storage.getItem(KEY);
+  if (/^[0-9a-f]{32}$/.test(stored ?? "")) return stored;
+  const token = Array.from(random(), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  storage.setItem(KEY, token);
+  return token;
 }

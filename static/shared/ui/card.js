@@ -1,4 +1,4 @@
-/** A card of the strip: what it is about, one picture, one number with a sentence, and the way to all the rest. */
+/** A card of the strip: heading, picture, a number with a sentence, and a button that opens the large view. */
 
 import { html } from "htm/preact";
 import { Badge } from "./badge.js";
@@ -6,14 +6,14 @@ import { OpenView } from "./open-view.js";
 
 /**
  * @param {Object} props
- * @param {string} props.name as the region is called
- * @param {*} [props.title] what stands as the heading, the name where it is not given
- * @param {"measured"|"disturbed"|"computed"|"estimated"|null} [props.origin] where its number comes from
+ * @param {string} props.name of the region
+ * @param {*} [props.title] the heading; the name by default
+ * @param {"measured"|"disturbed"|"computed"|"estimated"|null} [props.origin] the origin of its number
  * @param {string} props.view the large view
- * @param {string} props.question what that answers
- * @param {Function|null} [props.dispatch] null: there is nothing to open yet
+ * @param {string} props.question that the large view answers
+ * @param {Function|null} [props.dispatch] null if there is nothing to open yet
  * @param {*} props.number
- * @param {*} props.says
+ * @param {*} props.says the sentence
  * @param {*} props.children the picture
  */
 export function Card({ name, title = name, origin = null, view, question, dispatch = null, number, says, children }) {

@@ -1,4 +1,4 @@
-/** Where the parts of a small chart with axes stand. Pure: values and scales in, pixels out. */
+/** Positions of the parts of a small chart. Pure: values and scales in, pixels out. */
 
 /** Bars are this share of their pitch, and no wider than this. */
 const BAR_SHARE = 0.78;
@@ -7,7 +7,7 @@ const MOST_BAR_PX = 34;
 /**
  * @param {{points: {x: number, y: number}[], kind: string}[]} series
  * @param {number} [cap] values above it do not stretch the axis
- * @returns {{x: [number, number], y: [number, number]}} ends of the axes: y from zero, x with room for half a bar
+ * @returns {{x: [number, number], y: [number, number]}} ends of the axes: y from zero, x with space for half a bar
  */
 export function domains(series, cap = Infinity) {
   const points = series.flatMap((each) => each.points);
@@ -32,7 +32,7 @@ export function stepPath(points, { x, y }) {
     .join("");
 }
 
-/** @returns {{x: number, y: number, width: number, height: number}[]} one box per point, standing on zero */
+/** @returns {{x: number, y: number, width: number, height: number}[]} one box per point, from zero */
 export function barBoxes(points, { x, y }) {
   const width = Math.max(1, Math.min(MOST_BAR_PX, (x(1) - x(0)) * BAR_SHARE));
   const base = y(0);
@@ -43,11 +43,11 @@ export function barBoxes(points, { x, y }) {
 }
 
 /**
- * Push labels apart that would overlap, moving each as little as the others allow.
+ * Separates overlapping labels with the smallest possible moves.
  *
- * @param {number[]} wanted where each would stand
+ * @param {number[]} wanted position of each
  * @param {{low: number, high: number, least: number}} room
- * @returns {number[]} where each stands, in the order given
+ * @returns {number[]} the position of each, in the given order
  */
 export function spread(wanted, { low, high, least }) {
   const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b]);
@@ -65,7 +65,7 @@ export function spread(wanted, { low, high, least }) {
   return result;
 }
 
-/** @returns {number|null} the one of `xs` that stands nearest to a pixel */
+/** @returns {number|null} the one of `xs` nearest to a pixel */
 export function nearestX(xs, x, pixel) {
   let best = null;
   for (const value of xs) if (best === null || Math.abs(x(value) - pixel) < Math.abs(x(best) - pixel)) best = value;

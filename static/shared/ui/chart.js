@@ -6,6 +6,7 @@
 import { scaleLinear } from "d3-scale";
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
+import { msg } from "../words/msg.js";
 import { barBoxes, domains, linePath, nearestX, spread, stepPath } from "./chart-geometry.js";
 import { pointInside, useSize } from "./use-size.js";
 
@@ -22,15 +23,15 @@ const PATHS = { line: linePath, stairs: stepPath };
 
 /**
  * @param {Object} props
- * @param {string} props.label what the chart shows, for those who cannot see it, and the caption of its table
+ * @param {string} props.label for screen readers, and the caption of the table
  * @param {{name: string, format?: (x: number) => string}} props.x whole numbers
  * @param {{name: string, format: (y: number) => string, exact?: (y: number) => string, cap?: number}} props.y `exact`: for the
- *   readout; `cap`: a bar above it is cut off there and its value written beside it
+ *   readout; `cap`: a bar above it is cut off there and labelled with its value
  * @param {{name: string, kind: "line"|"stairs"|"bar", tone: string, thin?: boolean, points: {x: number, y: number}[]}[]}
  *   props.series `tone`: one of the classes of chart.css; memoise the array
- * @param {number|null} [props.current] the x that is in sight elsewhere on the page: marked, and read out at rest
+ * @param {number|null} [props.current] the x selected elsewhere on the page: marked, and shown in the readout by default
  * @param {number} [props.height] in CSS pixels
- * @param {(x: number) => void} [props.onPick] makes an x the one in sight
+ * @param {(x: number) => void} [props.onPick] selects an x on the page
  */
 export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPick = null, height = 200 }) {
   const [ref, size] = useSize();
@@ -64,7 +65,7 @@ export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPic
     </p>
     <p class="muted small" aria-hidden="true">${yAxis.name}</p>
     <div
-      class=${`chart-plot anchor ${onPick ? "is-pickable" : ""}`} role="group" tabindex="0" aria-label=${`${label}. Arrow keys read it.`}
+      class=${`chart-plot anchor ${onPick ? "is-pickable" : ""}`} role="group" tabindex="0" aria-label=${msg`${label}. Arrow keys read the values.`}
       ref=${ref} style=${`height:${height}px`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}
       onBlur=${() => setPointed(null)} onKeyDown=${onKeyDown} onClick=${() => onPick?.(shown)}
     >
@@ -134,7 +135,7 @@ function Marks({ frame, series, current }) {
   });
 }
 
-/** A gap in each bar that is taller than the axis, and its value. */
+/** Cuts each bar that is taller than the axis, and writes its value there. */
 function CutOff({ frame, series, format }) {
   const top = frame.y.domain()[1];
   return series
@@ -154,8 +155,8 @@ function valueAt(points, x) {
 function Reading({ name, tone, points, at, axis }) {
   const value = valueAt(points, at);
   if (value === null) return null;
-  const written = (axis.exact ?? axis.format)(value);
-  return html`<span class="chart-reading"><span class=${`word tone-${tone}`}>${name}</span> <b class="number">${written}</b></span>`;
+  const text = (axis.exact ?? axis.format)(value);
+  return html`<span class="chart-reading"><span class=${`word tone-${tone}`}>${name}</span> <b class="number">${text}</b></span>`;
 }
 
 function Table({ label, xAxis, yAxis, xs, series }) {

@@ -1,20 +1,29 @@
-/** A field to copy from. Where the browser gives no clipboard, its text is marked, ready for the keys. */
+/** A text field with a Copy button. Without access to the clipboard, it selects the text for Ctrl+C. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { msg } from "../words/msg.js";
 
-/** @param {{name: string, value: string, lines?: boolean}} props `lines`: the text may have several */
+/** @type {Object<string, (name: string) => {text: string, label: string}>} */
+const BUTTON = {
+  idle: (name) => ({ text: msg`Copy`, label: msg`Copy ${name}` }),
+  copied: (name) => ({ text: msg`Copied`, label: msg`Copied ${name}` }),
+  manual: (name) => ({ text: msg`Press Ctrl+C`, label: msg`Press Ctrl+C to copy ${name}` }),
+};
+
+/** @param {{name: string, value: string, lines?: boolean}} props `lines`: the text may have several lines */
 export function Copied({ name, value, lines = false }) {
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("idle");
+  const { text, label } = BUTTON[status](name);
   const field = useRef(null);
-  useEffect(() => setSaid(""), [value]);
+  useEffect(() => setStatus("idle"), [value]);
   const copy = async () => {
     field.current.select();
     try {
       await navigator.clipboard.writeText(value);
-      setSaid("Copied");
+      setStatus("copied");
     } catch {
-      setSaid("Press Ctrl+C");
+      setStatus("manual");
     }
   };
   return html`<div class=${lines ? "share-copy has-lines" : "share-copy"}>
@@ -25,7 +34,7 @@ export function Copied({ name, value, lines = false }) {
           : html`<input type="text" readonly ref=${field} value=${value} />`
       }</label
     >
-    <button class="button" type="button" onClick=${copy}>${said || "Copy"}<span class="visually-hidden"> ${name.toLowerCase()}</span></button>
-    <span class="visually-hidden" role="status">${said}</span>
+    <button class="button" type="button" onClick=${copy}><span aria-hidden="true">${text}</span><span class="visually-hidden">${label}</span></button>
+    <span class="visually-hidden" role="status">${status !== "idle" && text}</span>
   </div>`;
 }

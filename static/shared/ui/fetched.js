@@ -1,9 +1,10 @@
-/** A part of the page whose code is fetched when it is first shown. */
+/** A part of the page whose code is loaded when it is first shown. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { msg } from "../words/msg.js";
 
-/** @param {{of: () => Promise<Function>}} props `of` fetches the component, which gets all others */
+/** @param {{of: () => Promise<Function>}} props `of` loads the component, which gets all other props */
 export function Fetched({ of, ...props }) {
   const [Shown, setShown] = useState(null);
   useEffect(() => {
@@ -16,5 +17,5 @@ export function Fetched({ of, ...props }) {
 }
 
 function NotFetched() {
-  return html`<p role="alert">This could not be loaded: the server does not answer.</p>`;
+  return html`<p role="alert">${msg`This could not be loaded: the server does not respond.`}</p>`;
 }

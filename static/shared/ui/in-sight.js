@@ -1,6 +1,6 @@
-/** Scrolling to a panel that is not in sight: where panels stand one under the other, or are shown one at a time. */
+/** Scrolls to a panel that is not visible, where panels are stacked or shown one at a time. */
 
-/** @param {HTMLElement} panel left alone where its beginning is in the upper half of the window, so that the page stands still */
+/** @param {HTMLElement} panel not scrolled if its top is in the upper half of the window */
 export function bringIntoSight(panel) {
   const { left, top } = panel.getBoundingClientRect();
   const begins = left >= 0 && left < window.innerWidth && top >= 0 && top < window.innerHeight / 2;

@@ -1,14 +1,15 @@
-/** The model that answers, or how far its loading is. */
+/** The model that answers, or the progress of its loading. */
 
 import { html } from "htm/preact";
 import { shortDtype } from "../facts/dtypes.js";
-import { bytesShort, counted } from "../facts/format.js";
+import { bytesShort } from "../facts/format.js";
 import { weightsOf } from "../facts/weights.js";
+import { form, msg, plural } from "../words/msg.js";
 
-/** @param {{readiness: Object, model?: Object}} props `model`: of the run in sight, where the server names none yet */
+/** @param {{readiness: Object, model?: Object}} props `model`: of the current run, used until the server names its model */
 export function ModelPill({ readiness, model = null }) {
   return html`
-    <div class="model line muted" data-readiness=${readiness.state} role="group" aria-label="Model">
+    <div class="model line muted" data-readiness=${readiness.state} role="group" aria-label=${msg`Model`}>
       <span class="model-dot still" aria-hidden="true"></span>
       ${
         readiness.state === "ready"
@@ -19,37 +20,38 @@ export function ModelPill({ readiness, model = null }) {
   `;
 }
 
-/** `compiled`: a line on its decode steps. While it will change it is what is seen; afterwards it is in the tip, with all the rest. */
-function Ready({ model, before = "", compiled = "", compiling = false }) {
-  if (!model) return html`<span class="cut">ready</span>`;
+/** `compiled`: the server's line about compiled decode steps, shown while it compiles; afterwards in the tooltip with the details. */
+function Ready({ model, label = model?.name, compiled = "", compiling = false }) {
+  if (!model) return html`<span class="cut">${msg`ready`}</span>`;
+  const { layers, heads, kv_heads: kvHeads, weight_dtype: weightDtype } = model;
   const more = [
-    counted(model.layers, "layer"),
-    `${counted(model.heads, "head")} / ${model.kv_heads} KV`,
+    plural(layers, form`${layers} layer`, form`${layers} layers`),
+    plural(heads, form`${heads} head / ${kvHeads} KV`, form`${heads} heads / ${kvHeads} KV`),
     shortDtype(model.dtype),
-    model.weight_dtype !== model.dtype && `${shortDtype(model.weight_dtype)} weights`,
+    weightDtype !== model.dtype && msg`${shortDtype(weightDtype)} weights`,
     model.device.toUpperCase(),
   ].filter(Boolean);
   const { stored, held } = weightsOf(model);
-  const weights = [stored && `weights as stored: ${stored}`, `as held in memory: ${held}`];
+  const weights = [stored && msg`weights in the file: ${stored}`, msg`weights in memory: ${held}`];
   const title = [model.name, ...more, ...weights, compiled].filter(Boolean).join(" · ");
   if (compiling && compiled) return html`<span class="cut" title=${title}>${compiled}</span>`;
-  return html`<span class="cut" title=${title}>${before}${model.name}<span class="model-more cut"> · ${more.join(" · ")}</span></span>`;
+  return html`<span class="cut" title=${title}>${label}<span class="model-more cut"> · ${more.join(" · ")}</span></span>`;
 }
 
-/** In a file no model runs; the one that the run was made by is named. */
+/** In a saved file no model runs; this names the model that computed the run. */
 export function ModelOfRun({ run }) {
   if (!run?.open) return null;
-  return html`<div class="model line muted" role="group" aria-label="Model"><${Ready} model=${run.open.model} before="made by " /></div>`;
+  return html`<div class="model line muted" role="group" aria-label=${msg`Model`}><${Ready} model=${run.open.model} label=${msg`computed by ${run.open.model.name}`} /></div>`;
 }
 
 function Loading({ readiness }) {
   const { state, message, done, total } = readiness;
-  if (state === "failed") return html`<span class="cut" title=${message}>model not loaded</span>`;
-  if (state === "unreachable") return html`<span class="cut">server not reached</span>`;
+  if (state === "failed") return html`<span class="cut" title=${message}>${msg`model not loaded`}</span>`;
+  if (state === "unreachable") return html`<span class="cut">${msg`server not reached`}</span>`;
   const known = total > 0;
   return html`
-    <span class="cut">${message || "starting"}</span>
-    ${known && html`<progress max=${total} value=${done} aria-label="Loading the model"></progress>`}
-    ${known && html`<span class="model-more cut number">${bytesShort(done)} of ${bytesShort(total)}</span>`}
+    <span class="cut">${message || msg`starting`}</span>
+    ${known && html`<progress max=${total} value=${done} aria-label=${msg`Loading the model`}></progress>`}
+    ${known && html`<span class="model-more cut number">${msg`${bytesShort(done)} of ${bytesShort(total)}`}</span>`}
   `;
 }

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { bringIntoSight } from "./in-sight.js";
 
-/** @param {{view: string, dispatch: Function, children: string}} props `children`: what the large view answers */
+/** @param {{view: string, dispatch: Function, children: string}} props `children`: the question that the large view answers */
 export function OpenView({ view, dispatch, children }) {
   const open = () => {
     dispatch({ type: "select", selection: { view } });

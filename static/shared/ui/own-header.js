@@ -1,4 +1,4 @@
-/** The row on top of a page of its own: name, the pages there are, theme. */
+/** The header of every page except the Stage: name, navigation, theme. */
 
 import { html } from "htm/preact";
 import { Places } from "./places.js";
@@ -6,7 +6,8 @@ import { ThemeButton } from "./theme-button.js";
 
 /**
  * @param {{here: string|null, theme: "light"|"dark", setTheme: (theme: "light"|"dark") => void, alone?: boolean, openers?: *, children?: *}} props
- *   `here`: id of the page, null for one that is none of them; `alone`: there are no others; `openers` stand behind the pages; what is inside stands before the buttons
+ *   `here`: id of the page, null for a page outside the navigation; `alone`: no links to other pages; `openers`: after the navigation;
+ *   `children`: before the buttons
  */
 export function OwnHeader({ here, theme, setTheme, alone = false, openers = null, children = null }) {
   return html`<header class="header line is-own">

@@ -1,17 +1,16 @@
-/** Light or dark on a page beside the Stage. */
+/** The theme of a page other than the Stage. */
 
 import { useState } from "preact/hooks";
 import { firstTheme, rememberTheme, systemDark } from "../state/theme.js";
 
 /**
- * The theme of a page beside the Stage. The root element carries it before anything is rendered in it: drawings read their
- * colours off the page.
+ * Sets the theme on the root element before anything renders, because drawings read their colours from the page.
  *
- * @param {Object} storage as in `firstTheme`, like `asked`
- * @returns {[string, (theme: string) => void]} and what chooses another
+ * @param {Object} storage as in `firstTheme`, like `override`
+ * @returns {[string, (theme: string) => void]} and its setter
  */
-export function useOwnTheme(storage, asked = null) {
-  const [theme, setTheme] = useState(() => firstTheme(storage, systemDark().matches, asked));
+export function useOwnTheme(storage, override = null) {
+  const [theme, setTheme] = useState(() => firstTheme(storage, systemDark().matches, override));
   document.documentElement.dataset.theme = theme;
   const choose = (next) => {
     rememberTheme(storage, next);

@@ -1,9 +1,12 @@
-/** How far a prompt that is still being read has come, in a sentence and a bar. */
+/** The progress of prefill, as a sentence and a bar. */
 
 import { html } from "htm/preact";
+import { msg } from "../words/msg.js";
 
-/** @param {{run: import("../log/run.js").Run}} props `run`: whose first step has yet to come */
+/** @param {{run: import("../log/run.js").Run}} props `run`: before its first step */
 export function Prefilling({ run }) {
-  return html`<p>Prefill: ${run.partialRows} of ${run.prefillRows} prompt rows have gone through the model${run.reused ? `, ${run.reused} more were read from the cache` : ""}.</p>
-    <progress max=${run.prefillRows} value=${run.partialRows} aria-label="Prompt rows"></progress>`;
+  const [done, all] = [run.partialRows, run.prefillRows];
+  const progress = msg`Prefill: ${done} of ${all} prompt rows have gone through the model.`;
+  return html`<p>${progress} ${run.reused > 0 && msg`${run.reused} more rows were read from the cache.`}</p>
+    <progress max=${run.prefillRows} value=${run.partialRows} aria-label=${msg`Prompt rows`}></progress>`;
 }

@@ -1,12 +1,12 @@
-/** A pointer that rests points at nothing: what comes to lie under it was not chosen. */
+/** A pointer that does not move selects nothing, even if the page moves under it. */
 
 const POINTING = ["pointermove", "pointerover", "pointerenter", "mousemove", "mouseover"];
 
 /**
- * Keeps from the page what a browser says of a pointer when the page has moved under it, until it moves itself.
+ * Suppresses the pointer events that a browser sends when the page moves under a resting pointer, until the pointer moves.
  *
  * @param {Window} window
- * @param {{clientX: number, clientY: number}} at where it rests; of a key's press it is nowhere
+ * @param {{clientX: number, clientY: number}} at where it rests
  */
 export function untilPointerMoves(window, { clientX, clientY }) {
   const listen = { capture: true };

@@ -1,13 +1,13 @@
-/** A canvas that is redrawn when its drawing or size changes, or the browser has lost what it showed. */
+/** A canvas that is redrawn when its drawing or size changes, or when the browser lost its content. */
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 /**
  * @param {{width: number, height: number, ratio: number, draw: (context: CanvasRenderingContext2D) => void, class?: string}} props
- *   `draw` works in CSS pixels; a new function means a new drawing, so memoise it. Drawn as soon as it is rendered: the
- *   page renders once per animation frame, and a drawing put off to the next one would be late. It lies over its place
- *   unless `class` says otherwise.
+ *   `draw` works in CSS pixels; a new function causes a redraw, so memoise it. It is drawn in the layout effect, because
+ *   the page renders once per animation frame and a later drawing would be one frame late. The canvas covers its parent
+ *   unless `class` is set.
  */
 export function Surface({ width, height, ratio, draw, class: className = "over" }) {
   const ref = useRef(null);
@@ -33,7 +33,7 @@ function redraw(canvas, { width, height, ratio, draw }) {
   draw(context);
 }
 
-/** For a canvas that is painted once and drawn often: the browser keeps it in memory, where no lost graphics card takes it. */
+/** For a canvas that is painted once and drawn often: the browser keeps it in memory, so that a lost GPU does not clear it. */
 export const IN_MEMORY = { willReadFrequently: true };
 
 /** Painted pixels as an image that can be drawn many times. */

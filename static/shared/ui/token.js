@@ -1,17 +1,17 @@
-/** A token’s text among other words. */
+/** A token's text inside a sentence. */
 
 import { html } from "htm/preact";
 import { tokenLabel, tokenText } from "../facts/format.js";
 
-/** What was selected in it was meant to be copied: letting go of the mouse presses nothing. */
-function leaveSelected(event) {
+/** A selection inside the token is there to be copied, so releasing the mouse is no click. */
+function ignoreSelection(event) {
   const selection = window.getSelection();
   if (!selection.isCollapsed && selection.containsNode(event.currentTarget, true)) event.stopPropagation();
 }
 
-/** A token's text, isolated from the direction of the text around it; cut when long, whole in its title. */
+/** Isolated from the text direction around it; a long text is cut, with the whole text in `title`. */
 export function Token({ token, limit = 14, class: className = "" }) {
   const label = tokenLabel(token, limit);
   const whole = tokenText(token);
-  return html`<bdi class=${`token ${className}`} title=${label === whole ? null : whole} onClick=${leaveSelected}>${label}</bdi>`;
+  return html`<bdi class=${`token ${className}`} title=${label === whole ? null : whole} onClick=${ignoreSelection}>${label}</bdi>`;
 }

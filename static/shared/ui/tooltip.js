@@ -1,9 +1,9 @@
-/** What is said beside the pointer. */
+/** Facts beside the pointer. */
 
 import { html } from "htm/preact";
 import { Badge } from "./badge.js";
 
-/** Facts beside the pointer, kept inside the box they belong to. */
+/** Stays inside its box. */
 export function Tooltip({ at, box, title, value, notes }) {
   const side = at.x > box.width / 2 ? `right:${Math.max(0, box.width - at.x + 14)}px` : `left:${at.x + 14}px`;
   const level = at.y > box.height / 2 ? `bottom:${Math.max(0, box.height - at.y + 10)}px` : `top:${at.y + 14}px`;

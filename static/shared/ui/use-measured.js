@@ -1,8 +1,8 @@
-/** What this machine can do, measured by the engine when asked. It is kept in the page alone; the last measurement stays in sight while the next is taken. */
+/** The speed of this machine, measured by the engine on request. Only the page stores it; the last result stays visible during the next. */
 
 import { useState } from "preact/hooks";
 
-/** @param {() => Promise<Object>} take asks the engine; rejects with a sentence */
+/** @param {() => Promise<Object>} take requests the measurement; rejects with a message */
 export function useMeasured(take) {
   const [state, setState] = useState({ measured: null, going: false, problem: "" });
   const measure = async () => {

@@ -1,11 +1,11 @@
-/** What opens over the page by a button, and closes again with Escape or once somebody goes on elsewhere. */
+/** A menu that a button opens; it closes with Escape and when the pointer or the focus goes elsewhere. */
 
 import { useEffect, useState } from "preact/hooks";
 
 /**
- * @param {{current: HTMLElement}} root what belongs to it, with its button
- * @returns {[boolean, (open: boolean) => void, (event: KeyboardEvent) => void]} whether it is open, what changes that, and what
- *   hears of keys in it
+ * @param {{current: HTMLElement}} root of the menu, with its button
+ * @returns {[boolean, (open: boolean) => void, (event: KeyboardEvent) => void]} whether it is open, its setter, and the
+ *   handler of its keys
  */
 export function useOpened(root) {
   const [open, setOpen] = useState(false);

@@ -1,10 +1,10 @@
-/** Paints a picture part by part, a slice in each animation frame, so that a large one never holds the page up. */
+/** Paints a picture part by part, a slice in each animation frame, so that a large one does not block the page. */
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLater } from "../painting/later.js";
 import { IN_MEMORY } from "./surface.js";
 
-/** Time for one slice of a painting, of the time that a frame has for all of the page. */
+/** Time for one slice, a part of the frame's time for the whole page. */
 const SLICE_MS = 3;
 
 /**
@@ -12,11 +12,11 @@ const SLICE_MS = 3;
  * @param {number} picture.width in device pixels, like `height`
  * @param {number} picture.parts
  * @param {(target: {data: Uint32Array, width: number, height: number}, part: number) => {y0: number, y1: number}}
- *   picture.paint paints a part over whatever was in its pixel rows, and returns these
- * @param {string|null} picture.continues pictures of one name and size are alike: until a part is painted, the earlier
- *   picture's is shown. null: nothing is.
- * @returns {{image: HTMLCanvasElement, painted: number}} `painted`: how many parts are on the image. Pictures of one
- *   size are painted on one image, one after the other.
+ *   picture.paint paints a part over its pixel rows, and returns these rows
+ * @param {string|null} picture.continues pictures of the same name and size are similar: until a part is painted, the
+ *   earlier picture's part is shown. null: nothing is shown.
+ * @returns {{image: HTMLCanvasElement, painted: number}} `painted`: how many parts are on the image. Pictures of the
+ *   same size reuse one image.
  */
 export function usePainting(picture) {
   const before = useRef(null);
@@ -25,7 +25,7 @@ export function usePainting(picture) {
   const painting = useMemo(() => begin(picture, before.current), [picture]);
   before.current = painting;
 
-  // Taken back at once: what is left of an earlier picture must not come over this one, which has the same pixels.
+  // Cancelled at once: the remaining parts of an earlier picture must not overwrite this one, which uses the same pixels.
   useLayoutEffect(() => {
     if (painting.painted === picture.parts) return undefined;
     const next = () => {
@@ -46,7 +46,7 @@ function begin(picture, before) {
   return painting;
 }
 
-/** Making a canvas and its pixels anew for every step would be most of the work. */
+/** Reuses canvas and pixels, because creating them for every step would take most of the time. */
 function surfaceFor({ width, height, continues }, before) {
   if (before?.picture.width === width && before.picture.height === height) {
     const { image, context, target, pixels } = before;
@@ -61,7 +61,7 @@ function surfaceFor({ width, height, continues }, before) {
   return { image, context: image.getContext("2d", IN_MEMORY), target, pixels };
 }
 
-/** Paints as many of the parts that are left as a slice allows, one at least. */
+/** Paints as many of the remaining parts as a slice allows, at least one. */
 function paintOn(painting) {
   const { picture, context, target, pixels } = painting;
   const end = performance.now() + SLICE_MS;

@@ -2,14 +2,14 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
-/** Asking where things are makes the browser lay out the page, so it is asked once it has done so for the frame, in ms. */
+/** Delay in ms until the browser has laid out the frame: reading positions earlier would force an extra layout. */
 const SCROLL_MS = 16;
 
 /**
- * Runs `scroll` a little after something in `on` has changed, once for all changes until then.
+ * Runs `scroll` shortly after something in `on` has changed, once for all changes until then.
  *
  * @param {(element: HTMLElement) => void} scroll
- * @param {{current: HTMLElement|null}} ref what it scrolls; nothing happens when that is gone
+ * @param {{current: HTMLElement|null}} ref the element to scroll; nothing happens if it is gone
  */
 export function useScroll(scroll, ref, on) {
   const latest = useRef(scroll);

@@ -1,9 +1,9 @@
-/** How large a drawing is, in how many pixels, and where the pointer is in it. */
+/** The size of a drawing, its pixel ratio, and the pointer's position in it. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLater } from "../painting/later.js";
 
-/** A line of text elsewhere that is a little higher, for one letter, must not make every drawing anew, in px. */
+/** Heights are rounded down to this step, in px, so that a slightly higher line of text elsewhere does not redraw every drawing. */
 const HEIGHT_STEP_PX = 4;
 
 /**
@@ -19,8 +19,8 @@ export function useSize() {
     if (!element) return undefined;
     let wanted = null;
     let forget = () => {};
-    // It tells the first size too: asking for that here would lay out the page once more. What is drawn at a new size is
-    // left to a later frame: this one has laid out the page already, and would have to again.
+    // The observer also reports the first size; reading it here would force an extra layout. Drawing at a new size waits for a later
+    // frame, because this one has already been laid out.
     const observer = new ResizeObserver(() => {
       const width = element.clientWidth;
       const height = Math.floor(element.clientHeight / HEIGHT_STEP_PX) * HEIGHT_STEP_PX;
@@ -55,7 +55,7 @@ export function useRatio() {
 export function pointInside(event) {
   const element = event.currentTarget;
   const box = element.getBoundingClientRect();
-  // Large type magnifies the page, the pointer's coordinates with it, the element's own lengths not.
+  // Large type zooms the page and the pointer's coordinates, but not the element's own lengths.
   const magnified = element.offsetWidth ? box.width / element.offsetWidth : 1;
   return { x: (event.clientX - box.left) / magnified, y: (event.clientY - box.top) / magnified };
 }

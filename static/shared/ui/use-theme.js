@@ -1,15 +1,15 @@
-/** The page’s colours, for what draws with them. */
+/** The page’s colours, for drawings. */
 
 import { createContext } from "preact";
 import { useContext, useMemo } from "preact/hooks";
 import { readTheme } from "../draw/theme.js";
 
-/** Colours for drawings, for all of the page. */
+/** Colours for drawings, for the whole page. */
 export const Theme = createContext(null);
 
 /**
- * Colours read from the page, again when its theme changes: the root element carries a new theme before anything is
- * rendered in it. Reading makes the browser resolve all styles, so it is done once for everything that draws.
+ * Reads the colours from the page, again when its theme changes; the root element has the new theme before anything renders. Reading
+ * makes the browser resolve all styles, so all drawings share one reading.
  *
  * @param {string} name the theme's name in the store
  */
@@ -17,7 +17,7 @@ export function usePageTheme(name) {
   return useMemo(() => readTheme(getComputedStyle(document.documentElement)), [name]);
 }
 
-/** @returns {Object} as `buildTheme` gives it */
+/** @returns {Object} as `buildTheme` returns it */
 export function useTheme() {
   return useContext(Theme);
 }

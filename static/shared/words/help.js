@@ -1,39 +1,52 @@
-/** How to read the page, where its answers are, the keys, and every term with its definition. */
+/** The help: how to read the page, where to find answers, the keys, and the glossary. */
 
 import { html } from "htm/preact";
 import { useContext } from "preact/hooks";
 import { KEYS } from "../state/keyboard.js";
+import { language, msg } from "./msg.js";
 import { Glossary } from "./term.js";
 
-/** In the order in which they are met. */
-const READING = [
-  ["Timeline", "The prompt in blue, then each word the model wrote. One segment is one step: press it, or play."],
+/** In the order in which a reader meets them. */
+const PARTS = [
   [
-    "Columns",
-    "The residual stream, one column per token: the numbers the model holds about it, from the lowest layer up. Hollow: its step is over, and they were not kept.",
+    msg`Timeline`,
+    msg`The prompt in blue, then each token that the model wrote. One segment is one step. Press a segment, or press Play.`,
   ],
   [
-    "Attention",
-    "One strip per head: which earlier tokens it looks at. Darker or, in the dark theme, brighter is more; amber is of this step, grey of earlier ones.",
+    msg`Columns`,
+    msg`The residual stream, one column per token: its numbers after each layer, the lowest layer at the bottom. A hollow column is from an earlier step; its numbers were not stored.`,
   ],
-  ["KV cache", "Two vectors per token and layer that are kept, so that no old token has to be computed again."],
-  ["Inspector", "What you choose, enlarged. Its path leads from the whole model down to a single multiplication."],
+  [
+    msg`Attention`,
+    msg`One strip per head shows which earlier tokens it looks at. A stronger color means more attention. Amber is this step, grey is earlier steps.`,
+  ],
+  [
+    msg`KV cache`,
+    msg`Two vectors per token and layer, stored in memory, so that no step computes earlier tokens again.`,
+  ],
+  [msg`Inspector`, msg`Your selection, enlarged. Its path leads from the whole model to a single multiplication.`],
 ];
 
-/** Questions the page answers, and where. */
+/** Questions, and the part of the page that answers each. */
 const ANSWERS = [
   [
-    "Which head links two words?",
-    "Click the cell of the one's row and the other's column in a head: it names the head that looks there most.",
+    msg`Which head links two words?`,
+    msg`In a head, click the cell in the row of one word and the column of the other. The page names the head with the largest weight there.`,
   ],
-  ["What does one more token cost?", "KV cache, its first line; bytes of memory, with every factor named."],
-  ["What did this step compute?", "The sentence under the timeline; on the map, everything amber."],
-  ["Why this token, not another?", "“Why this token?” under Next token, then type any word."],
   [
-    "How can I send this to someone?",
-    "Share: a link to this run, at this moment, with notes. It opens without the model.",
+    msg`What does one more token cost?`,
+    msg`See the first line of the KV cache: the bytes of memory, with every factor.`,
   ],
-  ["What if there were no cache?", "“Why a cache?” under KV cache: the same answer is really computed without one."],
+  [msg`What did this step compute?`, msg`See the sentence under the timeline, and everything amber on the map.`],
+  [msg`Why this token, not another?`, msg`Open “Why this token?” under Next token, then type any word.`],
+  [
+    msg`How can I send this to someone?`,
+    msg`Press Share. It creates a link to this run at this step, with notes. The link works without the model.`,
+  ],
+  [
+    msg`What if there were no cache?`,
+    msg`Open “Why a cache?” under KV cache. There the model can compute the same answer without a cache.`,
+  ],
 ];
 
 function Pairs({ pairs }) {
@@ -48,19 +61,19 @@ function Pairs({ pairs }) {
 }
 
 export function Help() {
-  const terms = Object.values(useContext(Glossary)).sort((a, b) => a.name.localeCompare(b.name, "en"));
+  const terms = Object.values(useContext(Glossary)).sort((a, b) => a.name.localeCompare(b.name, language));
   return html`
-    <dialog id="help" class="help popover" aria-label="Help">
-      <form method="dialog"><button class="button">Close</button></form>
+    <dialog id="help" class="help popover" aria-label=${msg`Help`}>
+      <form method="dialog"><button class="button">${msg`Close`}</button></form>
       <div class="help-first">
         <div>
-          <h2>Reading the page</h2>
-          <${Pairs} pairs=${READING} />
-          <h2>Where to find it</h2>
+          <h2>${msg`How to read this page`}</h2>
+          <${Pairs} pairs=${PARTS} />
+          <h2>${msg`Where to find answers`}</h2>
           <${Pairs} pairs=${ANSWERS} />
         </div>
         <div>
-          <h2>Keys</h2>
+          <h2>${msg`Keys`}</h2>
           <dl>
             ${KEYS.map(
               ({ label, text }) => html`
@@ -71,7 +84,7 @@ export function Help() {
           </dl>
         </div>
       </div>
-      <h2>Glossary</h2>
+      <h2>${msg`Glossary`}</h2>
       <${Pairs} pairs=${terms.map(({ name, text }) => [name, text])} />
     </dialog>
   `;

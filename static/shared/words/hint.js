@@ -1,20 +1,20 @@
-/** A few words beside an element while it is pointed at, focused or tapped: a term's definition, a measurement in full. */
+/** A hint beside an element while it is hovered, focused or tapped, such as a term's definition. */
 
 import { html } from "htm/preact";
 import { render } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** A pointer that only passes over does not open one; one that leaves has time to reach the hint itself, in ms. */
+/** Delays in ms: a pointer that only passes does not open the hint, and a pointer that leaves has time to reach the hint. */
 const OPEN_MS = 140;
 const CLOSE_MS = 160;
 /** Distance from the element, and from the window's edges, in CSS pixels. */
 const GAP_PX = 7;
 const EDGE_PX = 8;
-/** An element that has moved by more, in CSS pixels, has left its hint. */
+/** The hint closes when its element moves by more than this, in CSS pixels. */
 const MOVED_PX = 2;
 
 /**
- * @param {Object} content what `HintBody` shows; while it is null nothing opens
+ * @param {Object} content for `HintBody`; null: nothing opens
  * @returns {{open: boolean, setOpen: Function, props: Object}} `props` go on the element: ref, handlers, aria-describedby
  */
 export function useHint(content) {
@@ -50,7 +50,7 @@ export function useHint(content) {
     onPointerLeave: (event) => event.pointerType === "mouse" && leave(),
     onFocus: (event) => {
       if (!event.currentTarget.matches(":focus-visible")) return;
-      keep(); // the focus may be back before it was noticed gone
+      keep(); // the focus may return before the delayed close
       setOpen(true);
     },
     onBlur: () => after(0, false),
@@ -58,7 +58,7 @@ export function useHint(content) {
   return { open: shown, setOpen, props };
 }
 
-/** The top layer, so that no panel clips it. @returns {() => void} takes it away */
+/** Shows it in the top layer, so that no panel clips it. @returns {() => void} removes it */
 function showHint(anchor, { id, content, keep, leave }) {
   const box = document.createElement("div");
   Object.assign(box, { id, className: "hint popover", popover: "manual", onpointerenter: keep, onpointerleave: leave });
@@ -79,7 +79,7 @@ function HintBody({ title, text }) {
 
 function placeHint(box, { left, top, bottom }) {
   const { width, height } = box.getBoundingClientRect();
-  // Where the page is magnified, lengths set on an element are too.
+  // On a zoomed page, lengths set on an element are scaled too.
   const magnified = width / box.offsetWidth;
   const below = bottom + GAP_PX + height + EDGE_PX <= window.innerHeight;
   const x = Math.max(EDGE_PX, Math.min(left, window.innerWidth - width - EDGE_PX));
@@ -87,7 +87,7 @@ function placeHint(box, { left, top, bottom }) {
   Object.assign(box.style, { left: `${x / magnified}px`, top: `${y / magnified}px` });
 }
 
-/** Esc closes it and does nothing else; so does whatever moves the element away or is pressed elsewhere. */
+/** Closes the hint on Esc, which then has no other effect, on a press elsewhere, and when the element moves away. */
 function closeWhenLeft(anchor, close) {
   const before = anchor.getBoundingClientRect();
   const hasMoved = () => {
@@ -101,8 +101,8 @@ function closeWhenLeft(anchor, close) {
     close();
   };
   const onPress = (event) => anchor.contains(event.target) || close();
-  // Others scroll of their own accord: the chips do with every step that is played, and the browser does to keep what
-  // is read in its place when something over it grows. A scroll from before the hint is told of only after it too.
+  // Scrolling without movement of the element does not count: the chips scroll with every step played, and the browser scrolls
+  // to hold the text in place when content above grows. An event may also come from a scroll before the hint opened.
   const onScroll = (event) => event.target.contains(anchor) && hasMoved() && close();
   const listeners = [
     ["keydown", onKey],

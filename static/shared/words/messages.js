@@ -27,14 +27,17 @@ export function createMessages({ language = "en", messages = {} } = {}) {
   /** A tag: a sentence as a string. */
   const msg = (strings, ...values) => piecesOf(strings, values).join("");
 
-  /** A tag: a sentence as the children of an element, when elements stand in it. */
+  /** The translation of a whole text that comes from data, such as an entry of the glossary; English if there is none. */
+  const translated = (text) => msg([text]);
+
+  /** A tag: a sentence as the children of an element, for sentences with elements inside. */
   const nodes = (strings, ...values) => piecesOf(strings, values);
 
   /** A tag: one form of a plural. */
   const form = (strings, ...values) => ({ strings, values });
 
   /**
-   * @param {number} count what decides the form; each form writes it as it likes
+   * @param {number} count chooses the form; each form formats it as it needs
    * @param {{strings: TemplateStringsArray, values: any[]}} one for a count of one in English; the key of the translation
    * @param {{strings: TemplateStringsArray, values: any[]}} other with the same values
    * @returns {any[]} the children of an element
@@ -47,7 +50,7 @@ export function createMessages({ language = "en", messages = {} } = {}) {
   /** As `pluralNodes`, as a string. */
   const plural = (count, one, other) => pluralNodes(count, one, other).join("");
 
-  return { language, msg, nodes, form, plural, pluralNodes };
+  return { language, msg, nodes, form, plural, pluralNodes, translated };
 }
 
 /** @returns {string} the English message with its places numbered */

@@ -1,7 +1,9 @@
-/** The messages of this page, in the language that the server wrote into it. */
+/** The messages of this page, in the language of the catalogue that the server put into it. */
 
 import { createMessages } from "./messages.js";
 
-const written = globalThis.document?.getElementById("messages")?.textContent;
+const catalogue = globalThis.document?.getElementById("messages")?.textContent;
 
-export const { language, msg, nodes, form, plural, pluralNodes } = createMessages(written ? JSON.parse(written) : {});
+export const { language, msg, nodes, form, plural, pluralNodes, translated } = createMessages(
+  catalogue ? JSON.parse(catalogue) : {},
+);

@@ -1,27 +1,26 @@
-/** A word of the field with its definition a hover, a focus or a tap away, from the one glossary. */
+/** A term whose definition from the glossary opens on hover, focus or tap. */
 
 import { html } from "htm/preact";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { useHint } from "./hint.js";
 
-/** Definitions by id, `{name, text}`; empty until they have been read. */
+/** Definitions by id, `{name, text}`; empty until they are loaded. */
 export const Glossary = createContext({});
 
-/** @returns what `useHint` gives, for the definition of a term */
+/** @returns as `useHint`, for the definition of a term */
 export function useTerm(id) {
   const entry = useContext(Glossary)[id];
   return useHint(entry ? { title: entry.name, text: entry.text } : null);
 }
 
 /**
- * @param {{id: string, stop: boolean, children: Object}} props `id` in glossary.json; the words as they stand in the
- *   text. `stop`: false where a stop of the Tab key is not worth the detour; the help lists every definition. Not inside
- *   a button or a link: it can be pressed itself.
+ * @param {{id: string, stop: boolean, children: Object}} props `id` in glossary.json; `children`: the term as the
+ *   text has it; `stop`: whether the Tab key stops there. Not for use inside a button or a link, because it can be pressed itself.
  */
 export function Term({ id, stop = true, children }) {
   const { open, setOpen, props } = useTerm(id);
-  // Inside a label a press would go on to the label's field.
+  // Inside a label, a press would also focus the label's field.
   const onClick = (event) => {
     event.preventDefault();
     setOpen(true);

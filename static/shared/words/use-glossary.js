@@ -1,9 +1,10 @@
-/** Reads the glossary once. */
+/** Loads the glossary once, in the language of the page. */
 
 import { useEffect, useState } from "preact/hooks";
 import { useLater } from "../painting/later.js";
+import { translated } from "./msg.js";
 
-/** @returns {Object<string, {name: string, text: string}>} definitions by id; empty until they are here */
+/** @returns {Object<string, {name: string, text: string}>} definitions by id; empty until they are loaded */
 export function useGlossary(client) {
   const [glossary, setGlossary] = useState({});
   const later = useLater();
@@ -12,11 +13,11 @@ export function useGlossary(client) {
     let forget = () => {};
     client
       .glossary(aborter)
-      // Every defined word of the page is rendered again with it.
+      // In the painting queue, because every defined term of the page renders again.
       .then((definitions) => {
-        forget = later(() => setGlossary(definitions));
+        forget = later(() => setGlossary(inPageLanguage(definitions)));
       })
-      // Without it words have no definition, and everything else works.
+      // Without the glossary, terms have no definition and everything else works.
       .catch(() => {});
     return () => {
       aborter.abort();
@@ -24,4 +25,11 @@ export function useGlossary(client) {
     };
   }, [client, later]);
   return glossary;
+}
+
+function inPageLanguage(definitions) {
+  const entries = Object.entries(definitions);
+  return Object.fromEntries(
+    entries.map(([id, { name, text }]) => [id, { name: translated(name), text: translated(text) }]),
+  );
 }

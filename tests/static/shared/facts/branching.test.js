@@ -17,14 +17,14 @@ test("a branch replaces the token after the step's newest row", () => {
   assert.equal(branchStep(branch([], null)), null);
 });
 
-test("what the engine would refuse is known before it is asked", () => {
+test("a branch that the engine would refuse is refused before a request", () => {
   const run = branch([step(7), step(8), step(9)]);
   assert.equal(branchRefusal(run, 0, { id: 8 }), null);
-  assert.match(branchRefusal(run, 0, { id: 7 }), /took this token itself/);
+  assert.match(branchRefusal(run, 0, { id: 7 }), /already chose this token/);
   assert.match(branchRefusal(run, 0, { id: 2 }), /ends the text/);
   assert.match(branchRefusal(run, 2, { id: 8 }), /last of the 3 new tokens/);
   run.open.study = { kind: "twin", of: "p", cache: "none" };
-  assert.match(branchRefusal(run, 0, { id: 8 }), /branch that one/);
+  assert.match(branchRefusal(run, 0, { id: 8 }), /Branch that run/);
 });
 
 test("a block is shared when it is the parent's and more than one sequence holds it", () => {

@@ -13,7 +13,7 @@ test("weights that are kept as all else is need no word of their own", () => {
 test("weights in bfloat16 take half, and what is multiplied with them is rounded", () => {
   assert.equal(weightElementBytes(ROUNDED), 2);
   assert.equal(keptAs(ROUNDED), "float32 with weights in bfloat16");
-  assert.match(rounding(ROUNDED), /to bf16 of what is multiplied with weights/);
+  assert.match(rounding(ROUNDED), /to bf16 before a multiplication with weights/);
 });
 
 test("a dtype without a short name keeps its own", () => {

@@ -40,10 +40,10 @@ test("a prompt too short for such a look has no telling head", () => {
   assert.equal(tellingLook(handmade([[[255], [1, 255]]])), null);
 });
 
-test("endings in words; only a run that broke off has a reason to tell", () => {
+test("only a run that failed or was interrupted has a problem to show", () => {
   assert.equal(ending(null), "");
   assert.match(ending({ reason: "length" }), /limit/);
   assert.equal(reasonOfClose(run), null);
   const failed = reasonOfClose({ steps: [{}], close: { reason: "failed", error: "The disk is full." } });
-  assert.match(failed.detail, /The disk is full\..*1 step /);
+  assert.match(failed.detail, /The disk is full\..*1 completed step/);
 });

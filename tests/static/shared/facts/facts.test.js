@@ -38,12 +38,12 @@ test("a head's sentence names what was measured, and knows itself and the first 
 test("a row is told by the keys it looks at most, as many as come near", () => {
   const run = animal();
   const of = (query, ...weights) => lookSentence(run, query, { weights: Float32Array.from(weights) });
-  assert.equal(of(0, 1), "“The” comes first and can look only at itself");
-  assert.equal(of(2, 0.3, 0.62, 0.08), "“it” looks back at “animal” and “The”");
-  assert.equal(of(2, 0.2, 0.7, 0.1), "“it” looks back at “animal”");
+  assert.equal(of(0, 1), "“The” is the first token and can look only at itself");
+  assert.equal(of(2, 0.3, 0.62, 0.08), "“it” looks at “animal” and “The”");
+  assert.equal(of(2, 0.2, 0.7, 0.1), "“it” looks at “animal”");
   assert.equal(of(2, 0.05, 0.05, 0.9), "“it” looks at itself");
   assert.equal(of(2, 0.1, 0.3, 0.6), "“it” looks at itself and “animal”");
-  assert.equal(of(2, 0.1, 0.14, 0.12), "“it” looks a little at many, most at “animal”");
+  assert.equal(of(2, 0.1, 0.14, 0.12), "“it” looks a little at many tokens, and most at “animal”");
   assert.equal(lookSentence(run, 2, null), "“it”");
 });
 
@@ -75,7 +75,7 @@ test("top keys come strongest first, the earlier one of equals", () => {
 test("where a key stands is said in words", () => {
   assert.equal(whereKeyStands(5, 5), "its own position");
   assert.equal(whereKeyStands(5, 0), "the first token");
-  assert.equal(whereKeyStands(5, 4), "the token just before");
+  assert.equal(whereKeyStands(5, 4), "the previous token");
   assert.equal(whereKeyStands(5, 2), "3 tokens back");
 });
 

@@ -399,5 +399,5 @@ test("a run that is taken out of the line says so", async () => {
   await settled();
   await client.remove("r");
   open();
-  await assert.rejects(started, { title: "Taken out of the line" });
+  await assert.rejects(started, { title: "Removed from the queue" });
 });

@@ -46,9 +46,9 @@ test("a note is pinned to layer and head only when that is asked for", () => {
 test("only a run that has ended and is not saved can be shared", () => {
   const run = { open: {}, close: {}, saved: null, steps: [{}] };
   assert.equal(shareRefusal(run), null);
-  assert.match(shareRefusal({ ...run, close: null }), /when the run has ended/);
+  assert.match(shareRefusal({ ...run, close: null }), /when it has ended/);
   assert.match(shareRefusal({ ...run, steps: [] }), /nothing to show/);
-  assert.match(shareRefusal(null), /when there is a run/);
+  assert.match(shareRefusal(null), /Run a prompt first/);
 });
 
 test("a refusal stands by the part of the form its field is in", () => {

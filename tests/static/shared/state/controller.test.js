@@ -511,7 +511,7 @@ test("a saved run asks its engine for nothing, even before its last frame is her
   await settled();
   assert.deepEqual(controls(), []);
   assert.equal(store.state().enginePaused, false);
-  assert.match(store.state().problem.detail, /cannot be branched: run its prompt again/);
+  assert.match(store.state().problem.detail, /cannot be branched\. Run its prompt again/);
 });
 
 test("a damaged saved run keeps the steps that could be read", async () => {
