@@ -1,18 +1,19 @@
-/** A run's answer as words: which of them may be seen, what each is at the step in sight, and what is told of it. Pure. */
+/** The tokens of a run's answer: type size, state at the shown step, time and tooltip. Pure. */
 
 import { milliseconds, percent, tokenText } from "../../shared/facts/format.js";
+import { msg } from "../../shared/words/msg.js";
 
-/** Characters that the answer will about have, per token that it may have. */
+/** Estimated characters of the answer per token that it may have. */
 const CHARS_PER_TOKEN = 5;
-/** Up to so many characters it is set in large type, and in middle type. */
+/** Most characters in large type and in middle type. */
 const LARGE_CHARS = 130;
 const MIDDLE_CHARS = 300;
-/** What a line that is broken off leaves empty. */
+/** Estimated empty space, in characters, after a line break. */
 const LINE_CHARS = 40;
 
 /**
  * @param {Object} run
- * @returns {"large"|"middle"|"small"} the type it is set in, the same from its first frame to its last
+ * @returns {"large"|"middle"|"small"} the type size, the same from the first frame to the last
  */
 export function typeOf({ open, tokens, promptLength, close }) {
   const prompt = open.chat ? open.prompt.length : charsOf(tokens.slice(0, promptLength));
@@ -24,29 +25,40 @@ export function typeOf({ open, tokens, promptLength, close }) {
 const charsOf = (tokens) =>
   tokens.reduce((sum, { text }) => sum + text.length + LINE_CHARS * (text.split("\n").length - 1), 0);
 
-/** @returns {"now"|"new"|"past"|"future"} what the token that step `index` chose is at step `step`: fed, chosen, earlier, later */
+/** @returns {"now"|"new"|"past"|"future"} of the token that step `index` chose, at step `step`: computed, chosen, earlier, later */
 export function kindOf(index, step) {
   if (index === step - 1) return "now";
   if (index === step) return "new";
   return index < step ? "past" : "future";
 }
 
-/** @returns {string} the time of the step that fed it; before there is one, what share the model gave it */
+/** @returns {string} the time of the step that computed it; before that step, its probability */
 export function timeOf(steps, index, known) {
   const { token } = steps[index].data;
-  if (token.forced) return "given";
+  if (token.forced) return msg`given`;
   const fedBy = index + 1 <= known ? steps[index + 1] : undefined;
   if (fedBy) return milliseconds(fedBy.data.ms.total);
   return token.prob === null ? "" : percent(token.prob, 0);
 }
 
-/** @returns {string} what is told of a word on demand */
-export function aboutWord(steps, index, known, noted) {
+/** @returns {string} the tooltip of the token that step `index` chose */
+export function titleOf(steps, index, known, noted) {
   const { token } = steps[index].data;
-  const chosen = token.forced
-    ? `given by this branch in step ${index}`
-    : `chosen in step ${index}${token.prob === null ? "" : ` with ${percent(token.prob, 0)}`}`;
-  const fedBy = index + 1 <= known ? steps[index + 1] : undefined;
-  const fed = fedBy ? `, fed in step ${index + 1}: ${milliseconds(fedBy.data.ms.total)}` : "";
-  return `${tokenText(token)} ${chosen}${fed}${noted ? ", has a note" : ""}`;
+  const text = tokenText(token);
+  const share = token.prob === null ? null : percent(token.prob, 0);
+  const next = index + 1;
+  const time = next <= known && steps[next] ? milliseconds(steps[next].data.ms.total) : null;
+  return [
+    chosenIn(text, index, token.forced, share),
+    time !== null && msg`Step ${next} computed its row in ${time}.`,
+    noted && msg`It has a note.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+function chosenIn(text, step, forced, share) {
+  if (forced) return msg`${text}: set by this branch in step ${step}.`;
+  if (share === null) return msg`${text}: chosen in step ${step}.`;
+  return msg`${text}: chosen in step ${step}, probability ${share}.`;
 }

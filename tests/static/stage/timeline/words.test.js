@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aboutWord, kindOf, timeOf, typeOf } from "../../../../static/stage/timeline/words.js";
+import { kindOf, timeOf, titleOf, typeOf } from "../../../../static/stage/timeline/words.js";
 import { token } from "../../support/wire.js";
 
 const plain = (text) => text.replace(/\u202f/g, " ");
@@ -24,10 +24,10 @@ test("its time is that of the step that fed it, once that is known", () => {
   assert.equal(plain(timeOf(steps, 3, all)), "25 %");
   assert.equal(timeOf(steps, 2, all), "given");
   assert.equal(
-    plain(aboutWord(steps, 0, all, true)),
-    "·far chosen in step 0 with 25 %, fed in step 1: 38 ms, has a note",
+    plain(titleOf(steps, 0, all, true)),
+    "·far: chosen in step 0, probability 25 %. Step 1 computed its row in 38 ms. It has a note.",
   );
-  assert.equal(plain(aboutWord(steps, 2, 2, false)), "·to given by this branch in step 2");
+  assert.equal(plain(titleOf(steps, 2, 2, false)), "·to: set by this branch in step 2.");
 });
 
 test("the type fits what the answer may become, and broken lines", () => {
