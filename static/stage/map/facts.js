@@ -28,7 +28,7 @@ function isComputedAgain(run, position, step) {
 }
 
 /**
- * The cell under the pointer: the strongest one where a pixel stands for several.
+ * The cell under the pointer: the strongest one where several share a pixel.
  *
  * @param {Object} hit from hitMap
  * @returns {{title: string, value: string, notes: string[], place: Object}}

@@ -19,7 +19,7 @@ import { MapLabels } from "./labels.js";
 import { MapLegend } from "./legend.js";
 import { Lens } from "./lens.js";
 import { hitLens, isInLens, lensGeometry } from "./lens-geometry.js";
-import { isThere, legsAt } from "./lens-way.js";
+import { isVisible, legsAt } from "./lens-way.js";
 import { hasQueries, mapView, normRanges, queryRange, waitingView } from "./scene.js";
 import { mapShades } from "./shades.js";
 
@@ -119,7 +119,7 @@ function Grid({ state, dispatch, size, ranges }) {
     if (!ranges) return null;
     if (lens && isInLens(lens.at, x, y)) {
       const hit = hitLens(lens.at, geometry, view, x, y);
-      return hit && isThere(hit, view, lens.legs) ? hit : null;
+      return hit && isVisible(hit, view, lens.legs) ? hit : null;
     }
     const hit = hitMap(geometry, view, x, y);
     return hit && layerShown(hit, view, reveal) ? hit : null;
