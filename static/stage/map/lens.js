@@ -61,9 +61,9 @@ export function Lens({ run, step, lens, legs, view, geometry, shades, range, the
     },
     [image, painted, lens, geometry, view, read, legs, marked.head, marked.query, marked.key, range, theme],
   );
-  const words = useMemo(
+  const labels = useMemo(
     () =>
-      html`<${Words} run=${run} step=${step} lens=${lens} view=${view} geometry=${geometry} most=${read.most} reader=${reader} />`,
+      html`<${Labels} run=${run} step=${step} lens=${lens} view=${view} geometry=${geometry} most=${read.most} reader=${reader} />`,
     [run, step, lens, view, geometry, read, reader],
   );
   const top = card.y0 + (row.y0 - card.y0) * (1 - legs.open);
@@ -76,7 +76,7 @@ export function Lens({ run, step, lens, legs, view, geometry, shades, range, the
     >
       <div class="map-lens-inside" style=${`top:${card.y0 - top}px;height:${card.y1 - card.y0}px`}>
         <${Surface} width=${width} height=${card.y1 - card.y0} ratio=${ratio} draw=${draw} />
-        ${words}
+        ${labels}
       </div>
     </div>`;
 }
@@ -110,7 +110,7 @@ function Above({ lens, geometry }) {
   </p>`;
 }
 
-function Words({ run, step, lens, view, geometry, most, reader }) {
+function Labels({ run, step, lens, view, geometry, most, reader }) {
   const { card, inside, compact, dots, weights, shelf, tick, mlp, column } = lens;
   const { x0: left, y0: top } = card;
   const title = 15;
@@ -122,7 +122,7 @@ function Words({ run, step, lens, view, geometry, most, reader }) {
   const cached = compact
     ? msg`K and V`
     : plural(view.positions, form`K and V of ${tokens} token`, form`K and V of ${tokens} tokens`);
-  return html`<svg class="map-labels over untouched lens-words" width=${card.x1 - left} height=${card.y1 - top} aria-hidden="true">
+  return html`<svg class="map-labels over untouched lens-labels" width=${card.x1 - left} height=${card.y1 - top} aria-hidden="true">
     ${
       compact
         ? html`<text class="lens-layer is-compact" x=${gutter} y=${middle + 5}>L${lens.layer}</text>`

@@ -10,7 +10,7 @@ import { useGradually } from "../../shared/painting/later.js";
 import { knownStep } from "../../shared/state/settled.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
-import { kindOf, timeOf, titleOf, typeOf } from "./words.js";
+import { kindOf, timeOf, titleOf, typeOf } from "./answer-tokens.js";
 
 /** Tokens of a prompt that are rendered in one frame. */
 const TOKENS_AT_ONCE = 80;
@@ -47,7 +47,7 @@ export function Answer({ state, dispatch, split }) {
       role="group" aria-label=${msg`Prompt and answer`} onClick=${onClick}
     >
       ${!hidesPrompt && html`<${Prompt} run=${run} split=${split} isNow=${step === 0} isSwept=${settled < 0} />`}
-      <${Words} state=${state} split=${split} />
+      <${AnswerTokens} state=${state} split=${split} />
     </div>
     ${
       (isCut || whole) &&
@@ -113,7 +113,7 @@ function PromptPart({ run, pieces, begin, split }) {
 }
 
 /** The tokens chosen so far. A click on one goes to the step that chose it. */
-function Words({ state, split }) {
+function AnswerTokens({ state, split }) {
   const { run, step } = state;
   const { steps } = run;
   const known = knownStep(state);
@@ -125,7 +125,7 @@ function Words({ state, split }) {
     >${shown.map(({ data: { token } }, index) => {
       const isNoted = noted.includes(index);
       return html`<${Memo}
-        of=${Word} key=${index} text=${split ? tokenLabel(token, NO_BREAK) : pieces[index]} kind=${kindOf(index, step)} split=${split}
+        of=${AnswerToken} key=${index} text=${split ? tokenLabel(token, NO_BREAK) : pieces[index]} kind=${kindOf(index, step)} split=${split}
         step=${index} forced=${Boolean(token.forced)} noted=${isNoted} title=${titleOf(steps, index, known, isNoted)}
         time=${split ? timeOf(steps, index, known) : null}
       />`;
@@ -133,7 +133,7 @@ function Words({ state, split }) {
   >${goesOn && html`<i class="caret" aria-hidden="true"></i>`}${!goesOn && html`${" "}<small class="badge answer-badge nowrap ending">${ending(run.close)}</small>`}`;
 }
 
-function Word({ text, kind, split, step, forced, noted, title, time }) {
+function AnswerToken({ text, kind, split, step, forced, noted, title, time }) {
   const classes = `word is-${kind}${forced ? " is-given" : ""}${noted ? " is-noted" : ""}`;
   if (!split) return html`<span class=${classes} data-step=${step} title=${title}>${text}</span>`;
   return html`<span class=${classes} data-step=${step} title=${title}><bdi class="token">${text}</bdi><small>${time}</small></span>`;

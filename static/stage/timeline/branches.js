@@ -17,7 +17,7 @@ export function Branches({ state, client, controller }) {
   const rows = useMemo(() => (family ? branchRows(family, run.promptLength) : []), [family, run]);
   if (!run?.open || (rows.length < 2 && !run.open.parent && !branching)) return null;
   return html`<section class="branches whole" aria-label=${msg`Branches`}>
-    <p class="branches-words" role="status">${branching ? starting(branching) : html`<${Words} run=${run} count=${rows.length} />`}</p>
+    <p class="branches-words" role="status">${branching ? starting(branching) : html`<${Explanation} run=${run} count=${rows.length} />`}</p>
     ${rows.length > 0 && html`<${Tree} rows=${rows} run=${run} controller=${controller} />`}
   </section>`;
 }
@@ -27,7 +27,7 @@ function starting(token) {
   return msg`Starting a branch with ${name}. What is still in the KV cache is not computed again.`;
 }
 
-function Words({ run, count }) {
+function Explanation({ run, count }) {
   const { parent } = run.open;
   if (!parent) {
     const branches = integer(count - 1);
@@ -41,7 +41,8 @@ function Words({ run, count }) {
   if (!token) return msg`This run is a branch.`;
   const shared = sharedBlocks(run);
   const name = quoted(token);
-  return html`${nodes`${html`<b>${msg`Branch:`}</b>`} ${name} replaces the model’s choice at position ${parent.position}.`}${" "}
+  const label = html`<b>${msg`Branch:`}</b>`;
+  return html`${nodes`${label} ${name} replaces the model’s choice at position ${parent.position}.`}${" "}
     ${shared ? html`${sharingInWords(shared)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`}`;
 }
 

@@ -36,8 +36,8 @@ export function kindOf(index, step) {
 export function timeOf(steps, index, known) {
   const { token } = steps[index].data;
   if (token.forced) return msg`given`;
-  const fedBy = index + 1 <= known ? steps[index + 1] : undefined;
-  if (fedBy) return milliseconds(fedBy.data.ms.total);
+  const computedBy = index + 1 <= known ? steps[index + 1] : undefined;
+  if (computedBy) return milliseconds(computedBy.data.ms.total);
   return token.prob === null ? "" : percent(token.prob, 0);
 }
 
