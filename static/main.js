@@ -1,4 +1,4 @@
-/** Puts the page together: store, client, player, address, keys; then mounts it. */
+/** Creates store, client, player, address and keys, then renders the page. */
 
 import { html } from "htm/preact";
 import { render } from "preact";
@@ -62,18 +62,21 @@ const controller = createController({
   delay,
 });
 
-/** What style sheets follow: it is there before anything is rendered. */
-function dress({ theme, present, printing }) {
+/** Attributes for the style sheets, set before anything is rendered. */
+function setStyleAttributes({ theme, present, printing }) {
   const shown = { present, printing, embed: embed !== null, compact: narrow.matches };
-  mirror({ theme, ...Object.fromEntries(Object.entries(shown).map(([name, on]) => [name, on ? "true" : undefined])) });
+  setAttributes({
+    theme,
+    ...Object.fromEntries(Object.entries(shown).map(([name, on]) => [name, on ? "true" : undefined])),
+  });
 }
 
-/** Tests and hosts read off the root element what the page shows: it says so once it does. */
-function announce({ phase, step, run }) {
-  mirror({ state: phase, step: String(step), run: run?.id });
+/** Attributes for tests and embedding pages, set once the page shows that state. */
+function setStateAttributes({ phase, step, run }) {
+  setAttributes({ state: phase, step: String(step), run: run?.id });
 }
 
-function mirror(values) {
+function setAttributes(values) {
   const { dataset } = document.documentElement;
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined) delete dataset[name];
@@ -81,9 +84,9 @@ function mirror(values) {
   }
 }
 
-dress(store.state());
-narrow.addEventListener("change", () => dress(store.state()));
-store.subscribe(dress);
+setStyleAttributes(store.state());
+narrow.addEventListener("change", () => setStyleAttributes(store.state()));
+store.subscribe(setStyleAttributes);
 let shownTheme = store.state().theme;
 store.subscribe(({ theme }) => {
   if (theme === shownTheme) return;
@@ -105,24 +108,24 @@ const requestFrame = window.requestAnimationFrame.bind(window);
 const cancelFrame = window.cancelAnimationFrame.bind(window);
 createPlayer({ store, next: nextPlayhead, isMoving: moves, requestFrame, cancelFrame });
 const later = createQueue({ requestFrame, now: () => performance.now() });
-followShown(store, later, announce);
+followShown(store, later, setStateAttributes);
 const parts = { dispatch: store.dispatch, controller, client };
-const asked = embed?.link ?? readAddress(window.location, saved).link;
-const view = asked.view ?? saved?.open?.view;
-/** Where one panel is shown at a time, what a link is about comes first. */
+const link = embed?.link ?? readAddress(window.location, saved).link;
+const view = link.view ?? saved?.open?.view;
+/** Where one panel is shown at a time, a link with a view starts with the inspector. */
 const opens = view && view !== "intro" ? "inspector" : "map";
 const host = embed && createEmbedHost({ window, store, controller });
 render(
   html`<${App} store=${store} later=${later} embed=${store.state().embed} host=${host} opens=${opens} ...${parts} />`,
   document.getElementById("page"),
 );
-announce(store.state());
+setStateAttributes(store.state());
 if (embed) {
-  // Its address stays what the page around wrote: no step through a run is one in that page's history.
+  // An embedded page never changes its address, so that it adds nothing to the history of the page around it.
   controller.beginEmbedded(embed.link, embed.autoplay && !stillness.matches);
 } else {
-  const { run, link } = beginOf(readAddress(window.location, saved), settings);
+  const { run, link: start } = beginOf(readAddress(window.location, saved), settings);
   rememberIntro(store, settings);
   followAddress({ window, store, controller, saved });
-  controller.begin(run ?? bootstrap.examples[0]?.id, link);
+  controller.begin(run ?? bootstrap.examples[0]?.id, start);
 }

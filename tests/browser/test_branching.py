@@ -49,16 +49,16 @@ def test_a_branch_shares_its_parents_blocks_and_the_tree_leads_back_and_forth(st
     fork, text = branch(stage, long_run, 2)
     stage.expect_step(2)
     words, position = stage.region("Branches"), len(stage.server.opened(long_run)["tokens"]) + 2
-    expect(words).to_contain_text(f"“{text}” was put at position {position}")
+    expect(words).to_contain_text(f"“{text}” replaces the model’s choice at position {position}")
     log = stage.server.log(fork)
     before, after = log.steps[2]["kv"]["block_table"], log.steps[3]["kv"]
     pairs = zip(before, after["block_table"], after["refcounts"], strict=False)
     shared = sum(old == new and count > 1 for old, new, count in pairs)
     assert shared >= 1
-    expect(words).to_contain_text(f"Shares {shared} of its {len(after['block_table'])} cache block")
-    expect(stage.words.nth(2)).to_have_attribute("title", re.compile("given by this branch"))
+    expect(words).to_contain_text(f"It shares {shared} of its {len(after['block_table'])} cache block")
+    expect(stage.words.nth(2)).to_have_attribute("title", re.compile("set by this branch"))
     stage.page.wait_for_url(f"**run={fork}*step=2&layer=13&head=8*")
-    expect(rows(stage).filter(has_text=f"given “{text}”").filter(has_text="shown now").first).to_be_visible()
+    expect(rows(stage).filter(has_text=f"“{text}” given").filter(has_text="shown now").first).to_be_visible()
     rows(stage).filter(has_text="the first run").press("Enter")
     expect(stage.page.locator(f"html[data-run='{long_run}']")).to_be_attached()
     stage.expect_step(2)
@@ -118,7 +118,7 @@ def test_a_branch_left_while_it_was_starting_is_in_the_tree(stage: Stage, long_r
     stage.rest()
     assert stage.run_id == short_run
     stage.open(long_run, "#step=4")
-    expect(rows(stage).filter(has_text=f"given “{text}”")).to_have_count(1)
+    expect(rows(stage).filter(has_text=f"“{text}” given")).to_have_count(1)
 
 
 def test_a_branch_of_a_recorded_run_stands_on_the_page_of_who_made_it_alone_also_on_a_phone(

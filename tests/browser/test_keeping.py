@@ -1,4 +1,4 @@
-"""A busy server tells where one stands in line, and who started a run can delete it."""
+"""A busy server queues a run and shows its place, and whoever started a run can delete it."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn_or_leave
 ) -> None:
     complaints.allow("status of 404")
     busy = ask_in_vain(stage)
-    line = stage.page.locator("#in-line")
-    expect(line).to_contain_text("your run is next in line")
+    line = stage.page.locator("#queued")
+    expect(line).to_contain_text("your run is next in the queue")
     expect(line).to_contain_text("(estimated)")
     line.get_by_role("button", name="Cancel").click()
     expect(stage.alert).to_contain_text("Removed from the queue")
@@ -59,7 +59,7 @@ def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn_or_leave
     stop(small, busy)
     small.wait_for_the_end(busy)
     busy = ask_in_vain(stage)
-    expect(line).to_contain_text("your run is next in line")
+    expect(line).to_contain_text("your run is next in the queue")
     stop(small, busy)
     expect(line).to_have_count(0)
     stage.expect_phase("done")

@@ -232,7 +232,7 @@ def test_odd_tokens_stay_text_and_keep_their_place(new_page: Callable[..., Page]
     assert [row[-1].strip() for row in fed] == [str(token["id"]) for token in prompt]
     family = [row[1].strip() for row in fed if row[1].strip().startswith("\\x")]
     assert bytes(int(name[2:], 16) for name in family).decode() == FAMILY
-    word = stage.page.get_by_title(re.compile("given by this branch"))
+    word = stage.page.get_by_title(re.compile("set by this branch"))
     expect(word).to_have_attribute("title", re.compile(f"^{LONG_WORD} "))
     box = word.bounding_box()
     assert box is not None

@@ -216,15 +216,15 @@ def test_a_cell_is_told_chosen_computed_locked_and_let_go(stage: Stage, short_ru
 
     stage.slider.fill("2")
     stage.expect_step(2)
-    expect(region).to_contain_text("locked on")
-    stage.button("let go").click()
+    expect(region).to_contain_text("Locked:")
+    stage.button("Unlock").click()
     heading = region.get_by_role("heading", level=2)
     for step in (2, 4):
         stage.slider.fill(str(step))
         stage.expect_step(step)
         newest = log.tokens[len(log.open["tokens"]) + step - 1]["text"].strip()
         expect(heading).to_contain_text(f"“{newest}” looks")
-    expect(region).not_to_contain_text("locked on")
+    expect(region).not_to_contain_text("Locked:")
 
 
 def test_heads_are_pictures_that_lead_there_and_a_locked_link_names_the_strongest(stage: Stage, short_run: str) -> None:

@@ -1,15 +1,15 @@
 /**
- * Which row and cell the inspector is about: what is locked, what follows the newest row, what is only hovered. Pure.
+ * The row and cell that the inspector shows: locked, following the newest row, or only hovered. Pure.
  */
 
 import { topKeys } from "../../shared/facts/attention.js";
 import { isAwaited } from "../../shared/state/settled.js";
 
 /**
- * @param {Object} state of the store, with a run that has a step or is awaited; `step` -1: its prefill is on its way
+ * @param {Object} state of the store, with a run that has a step or is awaited; `step` -1: its prefill is not complete
  * @returns {{layer: number, head: number, newest: number, query: number, key: number|null, locked: boolean, preview: boolean}}
- *   `locked`: a key was chosen by click; `preview`: another head is under the pointer, with one of its cells;
- *   `newest`: last row in sight; `key` is null while the run is awaited: nothing can be chosen yet
+ *   `locked`: a key was chosen by click; `preview`: the pointer is over a cell of another head;
+ *   `newest`: last row of the shown step; `key` is null while the run is awaited
  */
 export function headFocus({ run, step, selection, hover }) {
   const newest = run.lastQueryOfStep(Math.max(0, step));
@@ -29,7 +29,7 @@ export function headFocus({ run, step, selection, hover }) {
   const head = preview ? hover.head : selection.head;
   const query = Math.min((preview ? hover.query : null) ?? selection.query ?? newest, newest);
   const locked = selection.key !== null && selection.key <= query && !preview;
-  const meant = preview ? hover.key : locked ? selection.key : undefined;
-  const key = meant <= query ? meant : topKeys(run.row(layer, head, query), 1)[0].key;
+  const wanted = preview ? hover.key : locked ? selection.key : undefined;
+  const key = wanted <= query ? wanted : topKeys(run.row(layer, head, query), 1)[0].key;
   return { layer, head, newest, query, key, locked, preview };
 }

@@ -1,10 +1,11 @@
-/** The inspector: one of the zooms, or a panel opened large, under the path that leads to the others. */
+/** The inspector: one of the zooms or a panel opened large, under the navigation to the others. */
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { isAwaited, whenReached, whenSettled } from "../../shared/state/settled.js";
 import { ZOOMS } from "../../shared/state/views.js";
 import { Prefilling } from "../../shared/ui/prefilling.js";
+import { msg } from "../../shared/words/msg.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { headFocus } from "./focus.js";
 import { Lock } from "./lock.js";
@@ -17,19 +18,19 @@ const IN_LAYER = ["block", "head", "pair"];
 
 export function Inspector(props) {
   const { run } = props.state;
-  return html`<section class="inspector" aria-label="Inspector">
+  return html`<section class="inspector" aria-label=${msg`Inspector`}>
     ${
       run?.shows
         ? html`<${View} ...${props} />`
-        : html`<p class="empty muted centred">With the first step of a run, this shows where each head looks.</p>`
+        : html`<p class="empty muted centred">${msg`After the first step of a run, you see here where each head looks.`}</p>`
     }
   </section>`;
 }
 
 /**
- * A head's places stand before its first step; the other views are about values, and come with them. A zoom into a layer
- * shows a step once its sweep has reached that layer, what is about all of them once it is over. A walk through the layers
- * the model view shows as far as it has come.
+ * The head view has empty cells before the first step; the other views need values and come with them. A view of one layer
+ * shows a step once its animation has reached that layer, other views once it is over. In a walk through the layers the
+ * model view shows the layers reached so far.
  */
 function View({ state: now, ...parts }) {
   const ref = useRef(null);
@@ -37,14 +38,14 @@ function View({ state: now, ...parts }) {
   const state = inLayer ? whenReached(now) : whenSettled(now);
   const awaited = isAwaited(state);
   const { view, entered, Shown, failed } = useView({ view: state.selection.view, entered: state.entered });
-  // A whole page of arithmetic must not change under a pointer that only crosses the map.
+  // The pair view is a page of arithmetic: a pointer that only crosses the map must not change it.
   const focus = headFocus(view === "pair" ? { ...state, hover: null } : state);
   const exact = useHeadValues(state, focus, parts.client, view === "head" || view === "pair");
   useEntry(ref, view, entered);
   return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} dispatch=${parts.dispatch} />
     ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
-    ${failed && html`<p class="empty muted centred" role="alert">This view could not be loaded: the server does not answer.</p>`}
-    ${Shown && awaited && view !== "head" && html`<div class="empty muted centred"><p>This comes with the first step.</p>${state.run.awaited && html`<${Prefilling} run=${state.run} />`}</div>`}
+    ${failed && html`<p class="empty muted centred" role="alert">${msg`The view could not be loaded: the server does not answer.`}</p>`}
+    ${Shown && awaited && view !== "head" && html`<div class="empty muted centred"><p>${msg`You see this after the first step.`}</p>${state.run.awaited && html`<${Prefilling} run=${state.run} />`}</div>`}
     ${
       Shown &&
       (!awaited || view === "head") &&

@@ -1,26 +1,33 @@
-/** What is locked, in words. Pure. */
+/** The locked cell, in words. Pure. */
 
 import { quoted } from "../../shared/facts/format.js";
+import { msg } from "../../shared/words/msg.js";
 
 /** @returns {string} “it” → “animal”; of a query alone “it” */
 export function lockedInWords(run, { query, key }) {
   const name = (position) => quoted(run.tokens[position], 12);
-  if (query === null) return `the newest token → ${name(key)}`;
+  if (query === null) {
+    const token = name(key);
+    return msg`the newest token → ${token}`;
+  }
   return key === null ? name(query) : `${name(query)} → ${name(key)}`;
 }
 
 /**
  * @param {Object} run
  * @param {{query: number|null, key: number|null}} locked
- * @param {{newest: number, step: number}} sight the last row and the step in sight
- * @returns {string|null} where what is locked is not of that step
+ * @param {{newest: number, step: number}} sight the last row and the step that are shown
+ * @returns {string|null} of which step the locked cell is, if not of the shown one
  */
 export function noteOf(run, locked, sight) {
   const { query, key } = locked;
   const { newest, step } = sight;
   const last = Math.max(query ?? 0, key ?? 0);
-  if (last > newest) return `${quoted(run.tokens[last], 12)} comes in step ${run.stepOfQuery(last)}`;
-  const made = query === null ? step : run.stepOfQuery(query);
-  if (made === step) return null;
-  return `of step ${made}: only its K and V are read now`;
+  if (last > newest) {
+    const [token, later] = [quoted(run.tokens[last], 12), run.stepOfQuery(last)];
+    return msg`${token} is computed in step ${later}`;
+  }
+  const computedIn = query === null ? step : run.stepOfQuery(query);
+  if (computedIn === step) return null;
+  return msg`computed in step ${computedIn}; this step reads only its K and V`;
 }

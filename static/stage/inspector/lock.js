@@ -1,40 +1,48 @@
-/** What is locked, in words, and the way to let go of it. */
+/** The locked cell in words, and a button that unlocks it. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { counted, percent } from "../../shared/facts/format.js";
+import { integer, percent } from "../../shared/facts/format.js";
+import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { strongestOn } from "../look-here/heads-worth-seeing.js";
 import { lockedInWords, noteOf } from "./lock-words.js";
 
-/** Views that show what is locked. */
-const OF_A_CELL = ["block", "head", "pair"];
+/** Views that show the locked cell. */
+const CELL_VIEWS = ["block", "head", "pair"];
 
-/** @param {{state: Object, focus: Object, dispatch: Function}} props `focus` as `headFocus` gives it */
+/** @param {{state: Object, focus: Object, dispatch: Function}} props `focus` from `headFocus` */
 export function Lock({ state, focus, dispatch }) {
   const { run, selection, step } = state;
   const { query, key, view } = selection;
-  if ((query === null && key === null) || !OF_A_CELL.includes(view)) return null;
-  const letGo = () => dispatch({ type: "select", selection: { query: null, key: null } });
+  if ((query === null && key === null) || !CELL_VIEWS.includes(view)) return null;
+  const unlock = () => dispatch({ type: "select", selection: { query: null, key: null } });
+  const locked = lockedInWords(run, selection);
   const note = noteOf(run, selection, { newest: focus.newest, step });
   return html`<p class="lock line on-line small">
-    <span class="lock-what">locked on <b>${lockedInWords(run, selection)}</b></span>
-    <button class="button small" type="button" onClick=${letGo}>let go</button>
+    <span class="lock-what">${nodes`Locked: ${html`<b>${locked}</b>`}`}</span>
+    <button class="button small" type="button" onClick=${unlock}>${msg`Unlock`}</button>
     ${note && html`<span class="muted lock-when" title=${note}>${note}</span>`}
     ${view !== "block" && html`<${Strongest} run=${run} cell=${selection} focus=${focus} dispatch=${dispatch} />`}
   </p>`;
 }
 
-/** Which head of the whole model links the locked cell the most, and the way there. */
+/** The head with the largest weight on the locked cell, of the whole model, and a button to it. */
 function Strongest({ run, cell, focus, dispatch }) {
   const { query, key } = cell;
   const isThere = query !== null && key !== null && focus.key !== null && query <= focus.newest;
   const top = useMemo(() => (isThere ? strongestOn(run, query, key) : null), [run, isThere, query, key]);
   if (!top) return null;
   const { layer, head, share } = top;
-  const all = `Of all ${counted(run.layers * run.heads, "head")} of the model`;
+  const heads = integer(run.layers * run.heads);
+  const all = plural(
+    run.layers * run.heads,
+    form`Of all ${heads} head of the model`,
+    form`Of all ${heads} heads of the model`,
+  );
   if (layer === focus.layer && head === focus.head)
-    return html`<span class="muted" title=${all}>strongest head: this one</span>`;
-  return html`<span class="muted" title=${all}>
-    strongest head: <button class="button small" type="button" onClick=${() => dispatch({ type: "select", selection: { layer, head } })}>layer ${layer}, head ${head}</button>, ${percent(share, 0)}
-  </span>`;
+    return html`<span class="muted" title=${all}>${msg`strongest head: this one`}</span>`;
+  const weight = percent(share, 0);
+  const go = () => dispatch({ type: "select", selection: { layer, head } });
+  const button = html`<button class="button small" type="button" onClick=${go}>${msg`layer ${layer}, head ${head}`}</button>`;
+  return html`<span class="muted" title=${all}>${nodes`strongest head: ${button}, ${weight}`}</span>`;
 }

@@ -1,25 +1,25 @@
-/** The exact values of the head in sight, for the zooms that show them. */
+/** The exact values of the shown head, for the views that need them. */
 
 import { useModelValues } from "../../shared/loading/use-model-values.js";
 
 /**
- * Asked for when the choice has settled: not while another head is only pointed at, nor while a playing run takes the
- * choice along.
+ * Requested only for a settled selection: not while another head is only hovered, nor while a playing run changes the
+ * selection.
  *
  * @param {Object} state of the store
- * @param {Object} focus as `headFocus` gives it
+ * @param {Object} focus from `headFocus`
  * @param {Object} client
  * @param {boolean} wanted
  * @returns {{status: "idle"|"loading"|"ready"|"failed"|"none"|"damaged", values: Object|null, row: number,
- *   stored: boolean}} `row`: the query's row in them; "none": of a saved run, and not to be had on this server; `stored`,
- *   "damaged": as `useModelValues` gives them
+ *   stored: boolean}} `row`: the query's row in them; "none": of a saved session, not available on this server; `stored`,
+ *   "damaged": from `useModelValues`
  */
 export function useHeadValues({ run, playing, readiness, selection }, focus, client, wanted) {
   const { layer, head, query, key, locked, preview } = focus;
   const step = run.stepOfQuery(query);
   const settled = key !== null && !preview && (!playing || (locked && selection.query !== null));
-  const asked = wanted && settled ? { run: run.id, step, layer, head } : null;
-  const { status, values, stored } = useModelValues({ run, readiness }, client.ask("head"), asked, "head");
+  const request = wanted && settled ? { run: run.id, step, layer, head } : null;
+  const { status, values, stored } = useModelValues({ run, readiness }, client.ask("head"), request, "head");
   const row = key === null ? 0 : run.rowInStep(query);
   if (status !== "unavailable") return { status, values, row, stored };
   return { status: settled ? "failed" : "idle", values, row, stored };

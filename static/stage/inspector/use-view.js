@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** Code that could not be fetched is asked for again after this long, in ms. */
+/** Time before another try when code could not be fetched, in ms. */
 const RETRY_MS = 2000;
 
 const VIEWS = {
@@ -16,9 +16,9 @@ const VIEWS = {
 };
 
 /**
- * @param {{view: string, entered: number}} wanted what the store says
- * @returns {{view: string, entered: number, Shown: Function|null, failed: boolean}} the wanted view when its code is
- *   there; until then the one before, or `Shown` null when there was none. `failed`: the wanted one cannot be fetched
+ * @param {{view: string, entered: number}} wanted from the store
+ * @returns {{view: string, entered: number, Shown: Function|null, failed: boolean}} the wanted view once its code
+ *   is loaded; until then the previous one, or `Shown` null if there was none. `failed`: the wanted one cannot be fetched
  */
 export function useView({ view, entered }) {
   const [loaded, setLoaded] = useState({});

@@ -1,25 +1,26 @@
-/** Shares, sizes and times as bars on one scale: what was likely, what a head mixes, what the cache takes, what steps took. */
+/** Bars on one scale: probabilities, a head's weights, memory of the cache, times of steps. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import {
   bareLabel,
   bytesShort,
-  counted,
+  integer,
   milliseconds,
   percent,
   quoted,
   tokenLabel,
 } from "../../shared/facts/format.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 import { candidatesOf, memoryOf, mixOf, othersInWords, timesOf } from "./facts.js";
 
-/** More steps, or more pieces of a bar, have no room. */
+/** There is no room for more steps, or for more pieces of a bar. */
 const MOST_STEPS = 8;
 const MOST_CUTS = 48;
 
 /**
  * @param {{label: string, progress: number, rows: {name: string, share: number, value: string, mark?: string, cuts?: number}[], children: *}} props
- *   `mark`: a class; `cuts`: pieces of equal length; `children`: what stands below
+ *   `mark`: a class; `cuts`: pieces of equal length; `children`: the sentence below
  */
 function Bars({ label, progress, rows, children }) {
   const grown = Math.min(1, progress / 0.3);
@@ -35,64 +36,70 @@ function Bars({ label, progress, rows, children }) {
   </div>`;
 }
 
-/** @returns {string[]} what names each token: without its space, unless another is then named alike */
+/** @returns {string[]} a label for each token: without its leading space, unless two would then be the same */
 function namesOf(tokens) {
   const bare = tokens.map((token) => bareLabel(token));
   return bare.map((name, at) => (bare.filter((other) => other === name).length > 1 ? tokenLabel(tokens[at]) : name));
 }
 
-/** What was likely after the prompt, and which of it was taken. */
+function tokensInWords(count) {
+  const tokens = integer(count);
+  return plural(count, form`${tokens} token`, form`${tokens} tokens`);
+}
+
+/** The most probable tokens after the prompt, and the chosen one. */
 export function Candidates({ run, progress }) {
   const candidates = useMemo(() => candidatesOf(run), [run]);
   const names = namesOf(candidates.map(({ token }) => token));
   const rows = candidates.map(({ share, chosen }, at) => ({
     name: names[at],
     share: share ?? 0,
-    value: share === null ? "given" : percent(share, 0),
+    value: share === null ? msg`given` : percent(share, 0),
     mark: chosen && progress > 0.45 ? "is-chosen" : "",
   }));
-  return html`<${Bars} label="Likely next tokens" rows=${rows} progress=${progress}>${othersInWords(run, candidates)}<//>`;
+  return html`<${Bars} label=${msg`Likely next tokens`} rows=${rows} progress=${progress}>${othersInWords(run, candidates)}<//>`;
 }
 
-/** What one head takes from which token: 100 % in all. */
+/** One head's weights on each token, 100 % in all. */
 export function Mix({ run, look, progress }) {
   const mix = useMemo(() => mixOf(run, look), [run, look]);
+  const name = quoted(run.tokens[look.query]);
   const rows = mix.map(({ token, share, count }) => ({
-    name: token ? bareLabel(token) : counted(count, "other"),
+    name: token ? bareLabel(token) : plural(count, form`${count} other`, form`${count} others`),
     share,
     value: percent(share, 0),
     mark: token === run.tokens[look.key] ? "is-now" : "",
   }));
-  return html`<${Bars} label="Shares of the mix" rows=${rows} progress=${progress}>
-    the mix for ${quoted(run.tokens[look.query])}: 100 % in all
-  <//>`;
+  return html`<${Bars} label=${msg`Shares of the mix`} rows=${rows} progress=${progress}>${msg`The mix for ${name} adds up to 100\u202f%.`}<//>`;
 }
 
-/** What the cache takes now, and what it would take. */
+/** The size of the cache now, and what longer or more requests would need. */
 export function Memory({ run, progress }) {
   const { positions, used } = memoryOf(run);
   const rows = [
-    { name: counted(positions, "token"), times: 1, mark: "is-kept" },
-    { name: counted(2 * positions, "token"), times: 2 },
-    { name: "for 2 people", times: 4 },
+    { name: tokensInWords(positions), times: 1, mark: "is-cached" },
+    { name: tokensInWords(2 * positions), times: 2 },
+    { name: msg`2 requests`, times: 4 },
   ].map(({ times, ...row }) => ({ ...row, share: times / 4, value: bytesShort(used * times) }));
-  return html`<${Bars} label="Memory of the cache" rows=${rows} progress=${progress}>cache now, then calculated<//>`;
+  return html`<${Bars} label=${msg`Memory of the cache`} rows=${rows} progress=${progress}>${msg`The first bar is the cache now. The others are calculated.`}<//>`;
 }
 
-/** What the first steps took, as measured. A bar is cut into the tokens that its step computed. */
+/** Measured times of the first steps. A bar has one piece for each token that its step computed. */
 export function Pace({ run, progress }) {
   const times = timesOf(run).slice(0, MOST_STEPS);
   const longest = Math.max(...times.map(({ ms }) => ms));
   const rows = times.map(({ rows: count, ms, disturbed }) => ({
-    name: counted(count, "token"),
+    name: tokensInWords(count),
     share: ms / longest,
     value: milliseconds(ms),
     mark: disturbed ? "is-now is-disturbed" : "is-now",
     cuts: count > MOST_CUTS ? 1 : count,
   }));
-  const which = times.length < run.steps.length ? `the first ${counted(times.length, "step")}` : "every step";
-  const busy = times.some(({ disturbed }) => disturbed) && " Pale: disturbed by other work.";
-  return html`<${Bars} label="Times of steps" rows=${rows} progress=${progress}>
-    Measured: ${which}. Each piece is one token.${busy}
-  <//>`;
+  const count = times.length;
+  const text = [
+    count < run.steps.length ? msg`Measured: the first ${count} steps.` : msg`Measured: every step.`,
+    msg`Each piece is one token.`,
+    times.some(({ disturbed }) => disturbed) && msg`Pale bars: disturbed by other work.`,
+  ];
+  return html`<${Bars} label=${msg`Times of steps`} rows=${rows} progress=${progress}>${text.filter(Boolean).join(" ")}<//>`;
 }

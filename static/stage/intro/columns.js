@@ -1,4 +1,4 @@
-/** The columns as images, painted once and drawn often: what a token's column held, what is kept of it, what is not. */
+/** The columns as images, painted once and drawn often: a token's residual rows, its cached K and V, and what is dropped. */
 
 import { IN_MEMORY } from "../../shared/ui/surface.js";
 import { READ_SHADE } from "../map/cells.js";
@@ -7,10 +7,10 @@ const GAP_FROM_PX = 4;
 
 /**
  * @param {Object} run
- * @param {{residual: Function, k: Function, v: Function}} shades as `mapShades` gives them
- * @param {{geometry: Object, theme: Object, ratio: number, count: number}} how `count`: columns there are
- * @returns {Object<string, HTMLCanvasElement>} of the size of the picture: `tracks` for all layers to come, `residual` (of
- *   what a step computed) and `written` (K and V) as computed in this step, `shelf`: K and V as kept, `hollow`: what was not kept
+ * @param {{residual: Function, k: Function, v: Function}} shades from `mapShades`
+ * @param {{geometry: Object, theme: Object, ratio: number, count: number}} how `count`: columns of the run so far
+ * @returns {Object<string, HTMLCanvasElement>} of the size of the picture: `tracks`: layers not
+ *   computed yet; `residual` and `written` (K and V): computed in this step; `shelf`: cached K and V; `hollow`: dropped rows
  */
 export function paintColumns(run, shades, { geometry, theme, ratio, count }) {
   const image = (paint) => {
@@ -84,7 +84,7 @@ function shelves(context, run, shades, { geometry, count, k, v }) {
   }
 }
 
-/** What an earlier run left in the cache: there, but how long it is the log does not say. */
+/** K and V of an earlier run: they are in the cache, but this log does not have their lengths. */
 function outline(context, { left, top, width, height }, colour) {
   context.strokeStyle = colour;
   context.lineWidth = 1;

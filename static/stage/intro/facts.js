@@ -1,17 +1,18 @@
-/** The numbers that the intro shows, from the run alone. Pure. */
+/** The numbers of the intro, from the run alone. Pure. */
 
 import { disturbance } from "../../shared/facts/conditions.js";
 import { integer, percent, quoted } from "../../shared/facts/format.js";
 import { rowsComputed } from "../../shared/facts/twins.js";
+import { msg } from "../../shared/words/msg.js";
 import { distribution } from "../next-token/sampling.js";
 
 const CANDIDATES = 3;
-/** Where the first token gets less than this on average, nothing is said of it. */
+/** The intro explains the first token's share only where the mean is at least this. */
 const LEAST_FIRST = 0.3;
 
 /**
- * @returns {{token: Object, share: number|null, chosen: boolean}[]} the likeliest after prefill, and the one that was
- *   chosen; its share is null where it is not among the logits of the log
+ * @returns {{token: Object, share: number|null, chosen: boolean}[]} the most probable after prefill, and the chosen
+ *   one; its share is null where it is not among the logits of the log
  */
 export function candidatesOf(run) {
   const step = run.steps[0];
@@ -27,14 +28,14 @@ export function candidatesOf(run) {
   return rows.map((row) => ({ ...row, chosen: row.token.id === token.id }));
 }
 
-/** @returns {string} what the other tokens share, after the candidates shown */
+/** @returns {string} how many other tokens there are, and their probability together */
 export function othersInWords(run, candidates) {
-  const rest = Math.max(0, 1 - candidates.reduce((sum, { share }) => sum + (share ?? 0), 0));
-  const others = run.open.model.vocab - candidates.length;
-  return `${integer(others)} other tokens share the other ${percent(rest, 0)}`;
+  const share = percent(Math.max(0, 1 - candidates.reduce((sum, each) => sum + (each.share ?? 0), 0)), 0);
+  const others = integer(run.open.model.vocab - candidates.length);
+  return msg`${others} other tokens share the other ${share}`;
 }
 
-/** @returns {{token: Object|null, share: number, count: number}[]} what a head takes from which token: the three largest shares, then, without a token, all others */
+/** @returns {{token: Object|null, share: number, count: number}[]} a head's weights: the three largest, then, without a token, all others together */
 export function mixOf(run, { layer, head, query }) {
   const all = Array.from({ length: query + 1 }, (_, key) => ({
     token: run.tokens[key],
@@ -56,7 +57,7 @@ export function meanWeights(run, layer, query) {
   return Array.from(sums, (sum) => sum / run.heads);
 }
 
-/** @returns {number|null} what heads take from the first token in the first row of decode, the mean of all; null where that is not much */
+/** @returns {number|null} the weight on the first token in the first row of decode, the mean of all heads; null below `LEAST_FIRST` */
 export function firstTokensShare(run) {
   let sum = 0;
   for (let layer = 0; layer < run.layers; layer++) sum += meanWeights(run, layer, run.promptLength)[0];
@@ -70,7 +71,7 @@ export function memoryOf({ steps }) {
   return { perToken, positions, used };
 }
 
-/** @returns {{rows: number, ms: number, disturbed: boolean}[]} what each step computed and how long it took, as measured */
+/** @returns {{rows: number, ms: number, disturbed: boolean}[]} rows that each step computed, and its measured time */
 export function timesOf({ steps }) {
   return steps.map((step) => ({
     rows: rowsComputed(step),
@@ -79,41 +80,45 @@ export function timesOf({ steps }) {
   }));
 }
 
-/** @returns {{with: Object[], without: Object[]}} rows of each step as `drawStairs` takes them */
+/** @returns {{with: Object[], without: Object[]}} rows of each step, for `drawStairs` */
 export function stairsOf(run) {
   const lines = run.steps.map((step) => {
     const fresh = rowsComputed(step);
     const all = step.firstQuery + step.rows;
-    return { kept: all - fresh, fresh };
+    return { cached: all - fresh, fresh };
   });
   return {
-    with: lines.map(({ kept, fresh }) => ({ reused: kept, again: 0, fresh, done: true })),
-    without: lines.map(({ kept, fresh }) => ({ reused: 0, again: kept, fresh, done: true })),
+    with: lines.map(({ cached, fresh }) => ({ reused: cached, again: 0, fresh, done: true })),
+    without: lines.map(({ cached, fresh }) => ({ reused: 0, again: cached, fresh, done: true })),
   };
 }
 
-/** Where the intro leads.
- * @returns {{question: string, says: string, step: number, selection: Object}[]} */
+/**
+ * The links at the end of the intro.
+ *
+ * @returns {{question: string, answer: string, step: number, selection: Object}[]}
+ */
 export function waysOn({ run, look }) {
-  const chosen = run.tokens[run.promptLength];
+  const chosen = quoted(run.tokens[run.promptLength]);
   const ways = [
     {
-      question: "Why this token?",
-      says: `Everything that was likely in place of ${quoted(chosen)}.`,
+      question: msg`Why this token?`,
+      answer: msg`The tokens that were likely instead of ${chosen}.`,
       step: 0,
       selection: { view: "tokens" },
     },
     {
-      question: "Why a cache?",
-      says: "What it keeps, byte by byte, and what that saves.",
+      question: msg`Why a cache?`,
+      answer: msg`What the cache holds, byte by byte, and what it saves.`,
       step: run.steps.length - 1,
       selection: { view: "cache" },
     },
   ];
   if (look) {
+    const [token, other] = [look.query, look.key].map((position) => quoted(run.tokens[position]));
     ways.splice(1, 0, {
-      question: "What does it look at?",
-      says: `${quoted(run.tokens[look.query])} and ${quoted(run.tokens[look.key])}, and every other pair, in every head.`,
+      question: msg`What does it look at?`,
+      answer: msg`${token} and ${other}, and every other pair of tokens in every head.`,
       step: run.stepOfQuery(look.query),
       selection: { view: "head", ...look },
     });

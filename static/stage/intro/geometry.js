@@ -1,22 +1,22 @@
-/** Where the columns of the intro stand: one per token, layers from the bottom up. Pure; CSS pixels. */
+/** Positions of the intro's columns: one per token, layers from the bottom up. Pure; CSS pixels. */
 
 const WIDEST_PITCH = 106;
 const SIDE = 46;
 /** For the layer's name beside the newest column. */
 const END = 64;
 const NAMES = 64;
-/** For what rises above the columns, and stands there: of the height, and at least. */
+/** Room above the columns: share of the height, and least pixels. */
 const ABOVE = 0.26;
 const ABOVE_PX = 124;
-/** What is left of a low picture for the columns. */
+/** Least height of the columns. */
 const COLUMNS_PX = 60;
-/** Shares of a token's place: its residual column, then K and V. */
+/** Shares of a token's width: its residual column, then K and V. */
 const RESIDUAL = 0.5;
 const SHELF = 0.15;
 
 /**
  * @param {{width: number, height: number}} size
- * @param {{positions: number, layers: number}} count `positions`: those that are shown at most
+ * @param {{positions: number, layers: number}} count `positions`: most that are shown
  * @returns {Object} `x(position)`: left edge of its column; `center(position)`; `y(layer)`: upper edge of its cell;
  *   `residual`, `shelf`: widths; `cell`: height of a cell, its gap included
  */
@@ -46,7 +46,7 @@ export function introGeometry({ width, height }, { positions, layers }) {
   };
 }
 
-/** @returns {number} of so many names side by side every how many there is room for, where each takes `least` pixels */
+/** @returns {number} n, where there is room for every nth label and each takes `least` pixels */
 export function everyNth(pitch, least) {
   return Math.max(1, Math.ceil(least / pitch));
 }

@@ -1,12 +1,13 @@
-/** The picture of the moment in sight: columns of tokens, or the two stairs of rows. */
+/** The picture of a moment: columns of tokens, or the rows of each step with and without the cache. */
 
 import { html } from "htm/preact";
 import { useCallback, useLayoutEffect, useMemo, useState } from "preact/hooks";
-import { bareLabel, counted } from "../../shared/facts/format.js";
+import { bareLabel, integer } from "../../shared/facts/format.js";
 import { rowsWithoutCache } from "../../shared/facts/twins.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 import { normRanges } from "../map/scene.js";
 import { mapShades } from "../map/shades.js";
 import { drawStairs, stairsGeometry } from "../views/cache/stairs-lines.js";
@@ -21,18 +22,18 @@ const LINE_PX = 26;
 const DECODED = 2;
 
 /**
- * @param {{run: Object, look: Object|null, moment: string, progress: number, text: Object, said: string}} props of a run
+ * @param {{run: Object, look: Object|null, moment: string, progress: number, text: Object, label: string}} props of a run
  *   with its first step; `text`: a ref to the sentence
  */
-export function Columns({ text, said, ...shown }) {
+export function Columns({ text, label, ...shown }) {
   const [ref, size] = useSize();
   const anchors = useAnchors(ref, text, size, shown.run);
-  return html`<div class="intro-picture anchor" role="img" aria-label=${said} ref=${ref}>
+  return html`<div class="intro-picture anchor" role="img" aria-label=${label} ref=${ref}>
     ${size && html`<${Drawing} size=${size} anchors=${anchors} ...${shown} />`}
   </div>`;
 }
 
-/** @returns {number[]|null} where each token of the prompt stands above the picture; null where it takes more than two lines */
+/** @returns {number[]|null} x of each token of the prompt above the picture; null where the prompt takes more than two lines */
 function useAnchors(ref, text, size, run) {
   const [anchors, setAnchors] = useState(null);
   useLayoutEffect(() => {
@@ -69,7 +70,7 @@ function Drawing({ run, look, moment, progress, size, anchors }) {
   return html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`;
 }
 
-/** Each row's of each layer, worked out once. */
+/** The mean weights by layer and row, each computed once. */
 function layerWeights(run) {
   const known = new Map();
   return (layer, query) => {
@@ -85,12 +86,22 @@ export function Rows({ run, progress }) {
   const { cached, without } = rowsWithoutCache(run);
   const shown = Math.ceil(run.steps.length * Math.min(1, progress / 0.7));
   return html`<div class="intro-rows">
-    <${Stairs} title="With the cache" rows=${cached} lines=${stairs.with} shown=${shown} said="blue: read from the cache" />
-    <${Stairs} title="Without" rows=${without} lines=${stairs.without} shown=${shown} said="hatched: computed again" />
+    <${Stairs} title=${withInWords(cached)} lines=${stairs.with} shown=${shown} legend=${msg`blue: read from the cache`} />
+    <${Stairs} title=${withoutInWords(without)} lines=${stairs.without} shown=${shown} legend=${msg`hatched: computed again`} />
   </div>`;
 }
 
-function Stairs({ title, rows, lines, shown, said }) {
+function withInWords(count) {
+  const rows = integer(count);
+  return plural(count, form`With the cache: ${rows} row computed`, form`With the cache: ${rows} rows computed`);
+}
+
+function withoutInWords(count) {
+  const rows = integer(count);
+  return plural(count, form`Without the cache: ${rows} row computed`, form`Without the cache: ${rows} rows computed`);
+}
+
+function Stairs({ title, lines, shown, legend }) {
   const [ref, size] = useSize();
   const theme = useTheme();
   const ratio = useRatio();
@@ -104,7 +115,7 @@ function Stairs({ title, rows, lines, shown, said }) {
     [lines, shown, theme, geometry],
   );
   return html`<figure>
-    <figcaption><b>${title}: ${counted(rows, "column")} computed</b> <span>${said}</span></figcaption>
+    <figcaption><b>${title}</b> <span>${legend}</span></figcaption>
     <div ref=${ref}>${size && html`<${Surface} class="" width=${size.width} height=${geometry.height} ratio=${ratio} draw=${draw} />`}</div>
   </figure>`;
 }

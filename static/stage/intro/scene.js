@@ -1,18 +1,19 @@
-/** The picture of each moment, for any progress of it. Pure but for the context; CSS pixels. */
+/** The picture of each moment, at any progress. It draws on the context and changes nothing else; CSS pixels. */
 
 import { percent } from "../../shared/facts/format.js";
 import { revealAt, sweepShare } from "../../shared/state/easing.js";
+import { msg } from "../../shared/words/msg.js";
 import { everyNth } from "./geometry.js";
 
 const FONT = `500 13px "Inter Variable", system-ui, sans-serif`;
 const STRONG = `650 13px "Inter Variable", system-ui, sans-serif`;
 const LARGE = `700 20px "Inter Variable", system-ui, sans-serif`;
-/** Names that are wider than their column stand aslant. */
-const ASLANT = -Math.PI / 3.4;
+/** Angle of labels that are wider than their column. */
+const LABEL_ANGLE = -Math.PI / 3.4;
 const NAME_PX = 17;
-/** A look weaker than this has no thread. */
-const LEAST_LOOK = 0.004;
-/** Of the picture's height, for words that lie over it. */
+/** Weights below this are not drawn. */
+const LEAST_WEIGHT = 0.004;
+/** Height of the captions over the picture. */
 const WORDS_PX = 104;
 const DIM = 0.32;
 
@@ -20,8 +21,8 @@ const DIM = 0.32;
  * @param {CanvasRenderingContext2D} context
  * @param {import("../../shared/state/intro.js").Moment} moment
  * @param {number} progress 0…1 of the moment
- * @param {Object} scene {run, look, anchors, weights, names, geometry, images, theme}; `anchors`: where each token of the
- *   prompt stands above the picture, or null; `weights(layer, query)`: as `meanWeights`; `names`: a
+ * @param {Object} scene {run, look, anchors, weights, names, geometry, images, theme}; `anchors`: x of each token of the
+ *   prompt above the picture, or null; `weights(layer, query)`: as `meanWeights`; `names`: a
  *   label per position
  */
 export function drawMoment(context, moment, progress, scene) {
@@ -89,7 +90,7 @@ const MOMENTS = {
   },
 };
 
-/** One token's column rises beside what is kept of those before it, and reads that. */
+/** One token's column rises beside the cached K and V of the earlier tokens, and reads them. */
 function decodes(context, progress, scene, step) {
   const { run, geometry, images } = scene;
   const own = run.promptLength + step - 1;
@@ -107,7 +108,7 @@ function decodes(context, progress, scene, step) {
   besideColumn(context, scene, own, layers);
 }
 
-/** Each token falls to where its column begins, at the bottom. */
+/** A line from each token of the sentence to the bottom of its column. */
 function falls(context, { anchors, geometry, theme }, grown, gone) {
   if (!anchors || gone >= 1) return;
   const { top, bottom, center } = geometry;
@@ -128,18 +129,18 @@ function falls(context, { anchors, geometry, theme }, grown, gone) {
   context.restore();
 }
 
-/** @returns {number} how far a part of a moment, from one progress to another, has come: 0…1 */
+/** @returns {number} 0…1: how much of the part `from`…`to` of a moment is over */
 function part(progress, from, to) {
   return Math.min(1, Math.max(0, (progress - from) / (to - from)));
 }
 
-/** @returns {number} layers that are there, as they were measured to come up */
+/** @returns {number} layers computed so far, by their measured times */
 function sweep(run, step, shown) {
   const { ms } = run.steps[step].data;
   return revealAt(shown * sweepShare(ms, run.layers), run.layers, ms);
 }
 
-/** Columns of an image: whole ones, of some positions, up to some layers. */
+/** Draw the columns of some positions of an image, up to some layers. */
 function put(context, image, geometry, { positions, layers = geometry.layers, alpha = 1 }) {
   if (alpha <= 0 || layers <= 0 || positions[1] <= positions[0]) return;
   const { x, bottom, cell, pitch, width, height } = geometry;
@@ -160,12 +161,12 @@ function axis(context, { geometry, theme, run }) {
   context.textBaseline = "middle";
   context.fillStyle = theme.muted;
   context.globalAlpha = 1;
-  context.fillText("layer", left - 10, y(run.layers - 1) + cell / 2 - 15);
+  context.fillText(msg`layer`, left - 10, y(run.layers - 1) + cell / 2 - 15);
   context.fillText(String(run.layers - 1), left - 10, y(run.layers - 1) + cell / 2);
   context.fillText("0", left - 10, y(0) + cell / 2);
 }
 
-/** Under each column its token; where they would touch, aslant, and where even so, only some. */
+/** The token under each column; tilted where the labels would touch, and only some where even those would. */
 function names(context, { names: labels, geometry, theme, run }, { count, marked = [], alpha = 1 }) {
   const { pitch, bottom, center } = geometry;
   context.font = FONT;
@@ -183,7 +184,7 @@ function names(context, { names: labels, geometry, theme, run }, { count, marked
     context.translate(center(position), bottom + 12);
     context.textBaseline = "middle";
     context.textAlign = flat ? "center" : "right";
-    if (!flat) context.rotate(ASLANT);
+    if (!flat) context.rotate(LABEL_ANGLE);
     context.fillText(label, 0, flat ? 3 : 0);
     context.restore();
   });
@@ -195,7 +196,7 @@ function colourOf(position, isMarked, run, theme) {
   return position < run.promptLength ? theme.cachedInk : theme.outputInk;
 }
 
-/** What rises, and where it has come to. */
+/** The rising tips of the columns being computed. */
 function tips(context, { geometry, theme }, layers, from, to) {
   const { bottom, cell, center, residual } = geometry;
   const size = Math.min(5, residual / 2);
@@ -219,16 +220,16 @@ function besideColumn(context, { geometry, theme, run }, position, layers) {
   context.textAlign = "left";
   context.textBaseline = "middle";
   const right = x(position) + residual + (position >= run.promptLength ? 2 * shelf + 12 : 8);
-  context.fillText(`layer ${layer}`, right, bottom - Math.min(layers, run.layers - 0.5) * cell);
+  context.fillText(msg`layer ${layer}`, right, bottom - Math.min(layers, run.layers - 0.5) * cell);
 }
 
-/** @returns {number} what a thread rises by for each pixel it goes to the side: the longest not into the words above the picture */
+/** @returns {number} height of a thread per pixel of width, so that the longest stays below the captions */
 function slopeOf(most, at, least, longest) {
   const room = Math.max(least, (at - WORDS_PX) / 0.75);
   return longest > 0 ? Math.min(most, (room - least) / longest) : 0;
 }
 
-/** One head's row of attention: threads from the token that looks to those it looks at, as thick as the weight. */
+/** One head's row of attention: a thread from the query to each key, as thick as the weight. */
 function looks(context, { run, look, geometry, theme }, grown) {
   const { layer, head, query, key } = look;
   const { center, y, top } = geometry;
@@ -250,7 +251,7 @@ function looks(context, { run, look, geometry, theme }, grown) {
   context.setLineDash([]);
   for (let other = 0; other < query; other++) {
     const weight = run.weight(layer, head, query, other);
-    if (weight >= LEAST_LOOK) thread(other, weight);
+    if (weight >= LEAST_WEIGHT) thread(other, weight);
   }
   context.globalAlpha = grown;
   arrowDown(context, center(key), at, 7, theme.computed);
@@ -261,17 +262,17 @@ function looks(context, { run, look, geometry, theme }, grown) {
   context.textAlign = "left";
   context.textBaseline = "middle";
   context.fillStyle = theme.muted;
-  context.fillText(`layer ${layer}, head ${head}`, from + 26, Math.max(top, at - 18));
+  context.fillText(msg`layer ${layer}, head ${head}`, from + 26, Math.max(top, at - 18));
 }
 
-/** What the newest token reads of the shelf in one layer: a thread per token, the mean of the layer's heads. */
+/** What the newest token reads from the cache in one layer: a thread per token, the mean of the layer's heads. */
 function reads(context, { geometry, theme, weights }, own, layer) {
   const { center, shelfAt, shelf, y, cell, residual } = geometry;
   const at = y(layer) + cell / 2;
   const to = center(own) - residual / 2;
   const slope = slopeOf(0.16, at, 16, to - shelfAt(0));
   weights(layer, own).forEach((weight, key) => {
-    if (key === own || weight < LEAST_LOOK) return;
+    if (key === own || weight < LEAST_WEIGHT) return;
     const from = shelfAt(key) + shelf;
     const high = at - 16 - (to - from) * slope;
     context.strokeStyle = theme.cachedInk;

@@ -1,4 +1,4 @@
-/** The sentence, its answer as far as it has come, and the place of the next token. */
+/** The prompt, its answer so far, and a caret for the next token. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -6,8 +6,8 @@ import { ending } from "../../shared/facts/endings.js";
 import { sentenceOf } from "../../shared/facts/prose.js";
 import { useScroll } from "../../shared/ui/use-scroll.js";
 
-/** What a moment chooses comes in its course. */
-const FALLS_AT = 0.55;
+/** Progress of its moment at which the chosen token appears. */
+const APPEARS_AT = 0.55;
 
 /** @param {{run: Object, look: Object|null, moment: string, progress: number, text: Object}} props `text`: a ref to it */
 export function Sentence({ run, moment, progress, look, text }) {
@@ -26,11 +26,11 @@ export function Sentence({ run, moment, progress, look, text }) {
     }</p>${whole && html`<p class="muted">${ending(run.close)}</p>`}`;
 }
 
-/** Which piece of the answer a moment is about. */
+/** The token of the answer that a moment is about. */
 const NEW = { choice: 0, cache: 0, decode: 0, again: 1 };
 
 function answered(moment, progress, length) {
   if (moment === "pace" || moment === "without") return length;
-  if (moment === "choice") return progress >= FALLS_AT ? 1 : 0;
+  if (moment === "choice") return progress >= APPEARS_AT ? 1 : 0;
   return moment in NEW ? NEW[moment] + (moment !== "cache" && progress >= 1 ? 2 : 1) : 0;
 }

@@ -1,4 +1,4 @@
-/** Where the intro leads: three questions. */
+/** The links at the end of the intro: three questions. */
 
 import { html } from "htm/preact";
 import { waysOn } from "./facts.js";
@@ -10,6 +10,6 @@ export function WaysOn({ state, dispatch }) {
   };
   return html`<ul class="intro-ways grid">${waysOn(state).map(
     (way) =>
-      html`<li key=${way.question}><button class="box stack tight" type="button" onClick=${() => go(way)}><b>${way.question}</b> <span>${way.says}</span></button></li>`,
+      html`<li key=${way.question}><button class="box stack tight" type="button" onClick=${() => go(way)}><b>${way.question}</b> <span>${way.answer}</span></button></li>`,
   )}</ul>`;
 }

@@ -1,16 +1,16 @@
 /**
  * The map's cells. Pure: (data, scales, size) → pixels.
  *
- * A step is painted once, at rest, a layer or a part of one at a time; `drawMap` puts it on the canvas and leaves out what
- * has not been computed yet.
+ * A whole step is painted once, one layer or part of a layer at a time. `drawMap` draws it on the canvas without the layers
+ * that are not shown yet.
  */
 
 import { fill, paintHollow, paintLane, repeatLine } from "../../shared/draw/pixels.js";
 import { columnOf, halfOf, rowOf, stripOf } from "./geometry.js";
 
-/** The newest column is never thinner than this, or it would be lost among hundreds. */
+/** Least width of the newest column, so that it is visible among hundreds. */
 export const LEAST_NEW_PX = 3;
-/** Of 256, for the outline of what was read from the cache. */
+/** Shade of the outline of K and V from an earlier run, of 256. */
 export const READ_SHADE = 200;
 
 /** @returns {{width: number, height: number}} of the map in device pixels */
@@ -18,13 +18,13 @@ export function mapSize({ geometry, ratio }) {
   return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };
 }
 
-/** @returns {number} into how many parts a step is painted: layers, and in prefill of each its rows and each of its heads */
+/** @returns {number} number of parts of a step: one per layer; in prefill, per layer one for its rows and one per head */
 export function mapParts(view) {
   return view.prefill ? view.layers * (1 + view.heads) : view.layers;
 }
 
 /**
- * Paint one part over whatever was there.
+ * Paint one part over what the image shows.
  *
  * @param {{data: Uint32Array, width: number, height: number}} target of the map's size
  * @param {Object} view from mapView
@@ -55,7 +55,7 @@ export function paintMapPart(target, view, part, scales, { geometry, ratio }) {
   return residual;
 }
 
-/** Where a layer is, in device pixels. `upper` and `lower`: its shelf's K and its V. */
+/** The boxes of a layer, in device pixels. `upper` and `lower`: its cached K and V. */
 function boxesOf(geometry, ratio, layer) {
   const row = rowOf(geometry, layer);
   const half = halfOf(row);
@@ -75,7 +75,7 @@ function boxesOf(geometry, ratio, layer) {
   };
 }
 
-/** One query: nothing in a row changes from top to bottom but K to V. So one line of pixels is painted, and repeated. */
+/** With one query, all pixel lines of a layer are equal, except that V follows K. So one line is painted and repeated. */
 function paintDecodeLayer(target, view, scales, boxes) {
   const { residual, upper, lower, layer } = boxes;
   const { y0, y1 } = residual;
@@ -89,7 +89,7 @@ function paintDecodeLayer(target, view, scales, boxes) {
   }
   paintShelf(target, view, lineOf(upper), "k", scales, boxes);
   repeatLine(target, residual.x0, upper.x1, y0, y1);
-  // What was not kept has its outline all around; the newest cell, which may be wider than its place, stands over it.
+  // Dropped rows have a whole outline. The newest cell may be wider than its column and is painted over it.
   paintHollow(target, { ...residual, capacity: view.columns }, view.firstQuery, scales.theme.hollow);
   paintNewResidual(target, view, residual, scales, boxes);
   if (lower.y1 > lower.y0) {
@@ -100,7 +100,7 @@ function paintDecodeLayer(target, view, scales, boxes) {
   return residual;
 }
 
-/** Paint a layer of a step that is not complete yet: its places, with nothing in them. As `paintMapPart`. */
+/** Paint the empty cells of a layer, for a step that is not complete. As `paintMapPart`. */
 export function paintWaitingLayer(target, view, layer, { theme }, { geometry, ratio }) {
   const { residual, upper, lower, strip } = boxesOf(geometry, ratio, layer);
   const strips = Array.from({ length: view.heads }, (_, head) => strip(head));
@@ -157,7 +157,7 @@ function paintReadLanes(target, view, { upper, lower }, { theme }) {
   paintRead(target, { ...lower, capacity: view.columns }, count, theme.cachedV.packed);
 }
 
-/** Cells that an earlier run left in the cache: there, but how long what is in them is the log does not say. */
+/** K and V of an earlier run: they are in the cache, but this log does not have their lengths. */
 export function paintRead(target, lane, count, colours) {
   if (count) paintHollow(target, lane, count, colours[READ_SHADE]);
 }
@@ -182,7 +182,7 @@ export function paintNew(target, box, { capacity, shades, firstNew, group, theme
   );
 }
 
-/** Prefill: all rows, newest at the bottom, keys left to right; what is masked or was read stays unpainted. */
+/** Prefill: all rows, newest at the bottom, keys left to right; masked cells and rows of an earlier run stay empty. */
 export function paintTriangle(target, view, layer, head, box, theme) {
   const { positions, firstQuery } = view;
   const colours = theme.attentionNow.packed;
@@ -208,10 +208,10 @@ function largest(view, layer, head, first, last) {
 }
 
 /**
- * Put a painted step on a canvas as far as it has been computed; above that there are the places of what is to come.
+ * Draw the shown layers of a painted step, and empty cells for the layers above.
  *
  * @param {CanvasRenderingContext2D} context in CSS pixels
- * @param {CanvasImageSource} painted the step at rest
+ * @param {CanvasImageSource} painted the whole step
  * @param {{view: Object, reveal: number, theme: Object}} state `reveal`: layers of this step shown, 0…layers
  */
 export function drawMap(context, painted, { view, reveal, theme }, { geometry }) {
@@ -223,7 +223,7 @@ export function drawMap(context, painted, { view, reveal, theme }, { geometry })
     const last = columnOf(geometry, group, view.positions - 1).x1;
     const x = Math.min(columnOf(geometry, group, view.firstQuery).x0, last - LEAST_NEW_PX);
     context.clearRect(x, geometry.top, last - x, edge - geometry.top);
-    drawToCome(context, x, last, edge, theme, geometry);
+    drawPending(context, x, last, edge, theme, geometry);
   }
   const { x0, x1 } = geometry.attention;
   context.clearRect(x0, geometry.top, x1 - x0, edge - geometry.top);
@@ -232,8 +232,8 @@ export function drawMap(context, painted, { view, reveal, theme }, { geometry })
   context.fillRect(geometry.residual.x0, edge - 1, geometry.cache.x1 - geometry.residual.x0, 1.5);
 }
 
-/** Where this step's cells will be. */
-function drawToCome(context, x0, x1, edge, { computed }, { top }) {
+/** Outlines of this step's cells that are not shown yet. */
+function drawPending(context, x0, x1, edge, { computed }, { top }) {
   if (edge - top < 2) return;
   context.save();
   context.strokeStyle = computed;

@@ -1,24 +1,25 @@
 /**
- * What one place on the map says: which cell it is, its value, and where that value came from. Pure.
+ * The tooltip of a place on the map: which cell it is, its value, and where that value comes from. Pure.
  */
 
 import { readersOf, strongestCell } from "../../shared/facts/attention.js";
 import { fixed, quoted, significant } from "../../shared/facts/format.js";
+import { msg } from "../../shared/words/msg.js";
 
-/** Of a row of the residual stream only K and V, made from it, outlive its step. */
+/** A row of the residual stream is dropped after its step; only its K and V stay in the cache. */
 function rowWhen(run, position, step) {
-  if (isComputedAgain(run, position, step)) return "computed again in this step, and not kept after it";
-  if (position < run.reused) return "never computed in this run: its K and V were read from the cache";
-  if (run.stepOfQuery(position) === step) return "computed in this step, and not kept after it";
-  return `from the record: the model did not keep it after step ${run.stepOfQuery(position)}`;
+  if (isComputedAgain(run, position, step)) return msg`computed again in this step and dropped after it`;
+  if (position < run.reused) return msg`not computed in this run: its K and V were read from the cache`;
+  const computedIn = run.stepOfQuery(position);
+  if (computedIn === step) return msg`computed in this step and dropped after it`;
+  return msg`from the log: the model dropped it after step ${computedIn}`;
 }
 
 function cellWhen(run, position, step) {
-  if (isComputedAgain(run, position, step)) return "computed again in this step: there is no cache";
-  if (position < run.reused) return "read from the cache: an earlier run computed it";
-  return run.stepOfQuery(position) === step
-    ? "written in this step"
-    : `in the cache since step ${run.stepOfQuery(position)}`;
+  if (isComputedAgain(run, position, step)) return msg`computed again in this step: there is no cache`;
+  if (position < run.reused) return msg`read from the cache: an earlier run computed it`;
+  const writtenIn = run.stepOfQuery(position);
+  return writtenIn === step ? msg`written in this step` : msg`in the cache since step ${writtenIn}`;
 }
 
 /** Without a cache every step computes all rows. */
@@ -27,11 +28,11 @@ function isComputedAgain(run, position, step) {
 }
 
 /**
- * The cell under the pointer: the strongest one where a pixel stands for several.
+ * The cell under the pointer: the strongest one where several share a pixel.
  *
  * @param {Object} hit from hitMap
  * @returns {{title: string, value: string, notes: string[], place: Object}}
- *   `place`: {layer, head?, kvHead?, query?, key?} to light up everywhere
+ *   `place`: {layer, head?, kvHead?, query?, key?} to highlight on the whole page
  */
 export function factsAt(run, step, hit) {
   if (hit.group === "residual") return residualFacts(run, step, hit);
@@ -41,10 +42,11 @@ export function factsAt(run, step, hit) {
 function residualFacts(run, step, { layer, positions }) {
   const read = (position) => run.residualNorm(layer, position);
   const position = largestIn(positions, read);
+  const token = quoted(run.tokens[position]);
   return {
-    title: `Residual row of ${quoted(run.tokens[position])}, position ${position}, after layer ${layer}`,
+    title: msg`Residual row of ${token}, position ${position}, after layer ${layer}`,
     value: lengthInWords(read(position)),
-    notes: [rowWhen(run, position, step), ...gathered(positions, "positions")],
+    notes: [rowWhen(run, position, step), ...sharedPixel(positions, SHARED.positions)],
     place: { layer, query: position },
   };
 }
@@ -52,29 +54,31 @@ function residualFacts(run, step, { layer, positions }) {
 function attentionFacts(run, { layer, head, keys, queries }) {
   const { query, key, weight } = strongestCell(run, layer, head, queries, keys);
   const place = { layer, head, query, key };
+  const [token, other] = [query, key].map((position) => quoted(run.tokens[position]));
   if (query < run.reused) {
     return {
-      title: `Layer ${layer}, head ${head}: ${quoted(run.tokens[query])} was not computed`,
-      value: "read from the cache",
-      notes: ["an earlier run computed its K and V; this one did not ask where it looks"],
+      title: msg`Layer ${layer}, head ${head}: ${token} was not computed`,
+      value: msg`read from the cache`,
+      notes: [msg`An earlier run computed its K and V; this run has no weights of it.`],
       place: { layer, head },
     };
   }
   if (weight === null) {
     return {
-      title: `Layer ${layer}, head ${head}: masked`,
-      value: "no weight",
-      notes: [`${quoted(run.tokens[query])} may not look at tokens after it`],
+      title: msg`Layer ${layer}, head ${head}: masked`,
+      value: msg`no weight`,
+      notes: [msg`${token} cannot look at later tokens`],
       place: { layer, head },
     };
   }
+  const size = fixed(weight, 3);
   return {
-    title: `Layer ${layer}, head ${head}: ${quoted(run.tokens[query])} looks at ${quoted(run.tokens[key])}`,
-    value: `weight ${fixed(weight, 3)} ± 0.004`,
+    title: msg`Layer ${layer}, head ${head}: ${token} looks at ${other}`,
+    value: msg`weight ${size} ± 0.004`,
     notes: [
-      `query at position ${query}, key at position ${key}`,
-      ...gathered(keys, "keys"),
-      ...gathered(queries, "queries"),
+      msg`query at position ${query}, key at position ${key}`,
+      ...sharedPixel(keys, SHARED.keys),
+      ...sharedPixel(queries, SHARED.queries),
     ],
     place,
   };
@@ -83,24 +87,29 @@ function attentionFacts(run, { layer, head, keys, queries }) {
 function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
   const read = (position) => (kind === "K" ? run.kNorm : run.vNorm).call(run, layer, kvHead, position);
   const position = largestIn(positions, read);
-  const block = run.open.block_size;
-  const { block_table: table } = run.steps[step].data.kv;
+  const size = run.open.block_size;
+  const block = run.steps[step].data.kv.block_table[Math.floor(position / size)];
+  const slot = position % size;
   const [first, last] = readersOf(run, kvHead);
-  const readers = first === last ? `head ${first}` : `heads ${first}–${last}`;
+  const token = quoted(run.tokens[position]);
   return {
-    title: `${kind} of ${quoted(run.tokens[position])}, position ${position}, layer ${layer}, KV head ${kvHead}`,
+    title: msg`${kind} of ${token}, position ${position}, layer ${layer}, KV head ${kvHead}`,
     value: lengthInWords(read(position)),
     notes: [
       cellWhen(run, position, step),
-      `block ${table[Math.floor(position / block)]}, slot ${position % block}; read by ${readers}`,
-      ...gathered(positions, "positions"),
+      first === last
+        ? msg`block ${block}, slot ${slot}; read by head ${first}`
+        : msg`block ${block}, slot ${slot}; read by heads ${first}–${last}`,
+      ...sharedPixel(positions, SHARED.positions),
     ],
     place: { layer, kvHead, key: position },
   };
 }
 
 function lengthInWords(length) {
-  return length === null ? "its length is not in the log" : `length ${significant(length)}`;
+  if (length === null) return msg`The log does not have its length.`;
+  const size = significant(length);
+  return msg`length ${size}`;
 }
 
 function largestIn([first, last], read) {
@@ -109,6 +118,12 @@ function largestIn([first, last], read) {
   return best;
 }
 
-function gathered([first, last], noun) {
-  return last > first ? [`the largest of ${noun} ${first}–${last}, which share this pixel`] : [];
+const SHARED = {
+  positions: (first, last) => msg`the largest of positions ${first}–${last}, which share this pixel`,
+  keys: (first, last) => msg`the largest of keys ${first}–${last}, which share this pixel`,
+  queries: (first, last) => msg`the largest of queries ${first}–${last}, which share this pixel`,
+};
+
+function sharedPixel([first, last], sentence) {
+  return last > first ? [sentence(first, last)] : [];
 }

@@ -1,5 +1,5 @@
 /**
- * Where everything on the map is, in CSS pixels, and what is under a point. Pure.
+ * Positions on the map, in CSS pixels, and the cell under a point. Pure.
  *
  * Rows are layers, L0 at the bottom, shared by three groups of columns: residual stream, attention, KV cache.
  */
@@ -11,7 +11,7 @@ const HEAD_PX = 50;
 const COLUMN_LABELS_PX = 84;
 const GUTTER_PX = 40;
 const GAP_PX = 34;
-/** Right of the shelf: the names of its lanes in the lens. */
+/** Right of the cache: labels of its lanes in the lens. */
 const END_PX = 20;
 const COMPACT_GUTTER_PX = 32;
 const COMPACT_GAP_PX = 12;
@@ -19,12 +19,12 @@ const COMPACT_LEGEND_PX = 62;
 const COMPACT_BELOW_PX = 560;
 const MOST_ROW_PX = 40;
 const SHARES = { residual: 0.25, attention: 0.4, cache: 0.35 };
-/** Lowest height at which a row can still be told from its neighbours. */
+/** Least height of a layer, so that layers remain distinct. */
 const LEAST_ROW_PX = 5;
 
 /**
  * @param {{width: number, height: number, layers: number, heads: number, kvHeads: number, columns: number}} shape
- *   `columns`: positions there is room for
+ *   `columns`: positions that have room
  */
 export function mapGeometry({ width, height, layers, heads, kvHeads, columns }) {
   const compact = width < COMPACT_BELOW_PX;
@@ -83,15 +83,15 @@ export function halfOf({ y0, y1 }) {
 }
 
 /**
- * What is under a point.
+ * The cell under a point.
  *
  * @param {Object} geometry
- * @param {{positions: number, prefill: boolean}} shown positions in sight; whether a strip is a triangle
+ * @param {{positions: number, prefill: boolean}} shown `positions` shown; `prefill`: a strip is a triangle
  * @returns {null
  *   | {group: string, layer: number, positions: number[]}
  *   | {group: string, layer: number, head: number, keys: number[], queries: number[]}
  *   | {group: string, layer: number, kind: string, kvHead: number, positions: number[]}}
- *   `group`: "residual", "attention" or "cache"; `kind`: "K" or "V"; pairs are first and last, both inclusive: one pixel may stand for several cells
+ *   `group`: "residual", "attention" or "cache"; `kind`: "K" or "V"; pairs are first and last, both inclusive, because one pixel may have several cells
  */
 export function hitMap(geometry, shown, x, y) {
   const fromTop = Math.floor((y - geometry.top) / geometry.rowPitch);
@@ -123,7 +123,7 @@ function hitAttention(geometry, { positions, prefill }, layer, row, x, y) {
   );
 }
 
-/** The keys under x in a head's strip, and the queries under y in its triangle: the newest one where it has a row alone. */
+/** The keys under x in a head's strip, and the queries under y in its triangle: the newest one where there is only one row. */
 export function hitStrip({ positions, prefill }, { layer, head }, { x0, x1, y0, y1 }, x, y) {
   const newest = [positions - 1, positions - 1];
   const keys = cellsAt(x, x0, x1, positions, positions) ?? newest;

@@ -1,10 +1,11 @@
-/** Everything written or outlined on the map: titles, layers, heads, tokens, the selection. SVG over the canvas. */
+/** Text and outlines on the map: titles, layers, heads, tokens, the selection. SVG over the canvas. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { labelled } from "../../shared/draw/labels.js";
 import { kvHeadOf } from "../../shared/facts/attention.js";
-import { counted, percent, tokenLabel } from "../../shared/facts/format.js";
+import { integer, percent, tokenLabel } from "../../shared/facts/format.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
 import { columnOf, rowOf, stripOf } from "./geometry.js";
 
@@ -13,15 +14,16 @@ const LEAST_LAYER_PX = 13;
 const HEAD_NAME_PX = 14;
 const HALF_NAME_PX = 3;
 const TILT_DEGREES = 62;
-/** How far a tilted label reaches to the right with each character; one that would leave the map hangs straight down. */
+/** Width of a tilted label per character; a label that would leave the map is vertical. */
 const CHARACTER_REACH_PX = 3.4;
-/** Width of a character, to leave out a subtitle that has no room. */
+/** Width of a character, to leave out text that does not fit. */
 const SUBTITLE_CHARACTER_PX = 6;
+const TITLE_CHARACTER_PX = 8;
 
 /** @param {Object} props `covered`: {y0, y1} of a card over the map, or null */
 export function MapLabels({ geometry, run, step, view, selection, hover, complete, covered }) {
   const { prefill } = view;
-  // A step changes only what is written under the columns.
+  // Another step changes only the labels under the columns.
   const titles = useMemo(() => html`<${Titles} geometry=${geometry} prefill=${prefill} />`, [geometry, prefill]);
   const rows = useMemo(
     () => html`
@@ -45,30 +47,40 @@ export function MapLabels({ geometry, run, step, view, selection, hover, complet
   </svg>`;
 }
 
-/** HTML, not SVG: their terms open definitions. */
+/** HTML, not SVG, because a term opens its definition. */
 function Titles({ geometry, prefill }) {
-  const heads = counted(geometry.heads, "head");
+  const count = integer(geometry.heads);
+  const heads = plural(geometry.heads, form`${count} head`, form`${count} heads`);
+  const triangles = plural(
+    geometry.heads,
+    form`${count} head, one triangle each`,
+    form`${count} heads, one triangle each`,
+  );
+  const dropped = plural(
+    geometry.heads,
+    form`${count} head: dropped after the step`,
+    form`${count} heads: dropped after the step`,
+  );
   const titles = [
     {
       group: "residual",
       term: "residual-stream",
-      title: "Columns",
-      subtitle: "residual stream: not kept",
-      short: "not kept",
+      headings: [msg`Residual stream`, msg`Residual`],
+      lines: [msg`dropped after the step`, msg`dropped`],
     },
     {
       group: "attention",
       term: "attention",
-      title: "Attention",
-      subtitle: prefill ? `${heads} look back, a triangle each` : `${heads} look back: not kept`,
-      short: `${heads} look back`,
+      headings: [msg`Attention`],
+      lines: [prefill ? triangles : dropped, heads],
     },
-    { group: "cache", term: "kv-cache", title: "KV cache", subtitle: "kept: K above V", short: "K above V" },
+    { group: "cache", term: "kv-cache", headings: [msg`KV cache`], lines: [msg`K above V`] },
   ];
-  return titles.map(({ group, term, title, subtitle, short }) => {
+  return titles.map(({ group, term, headings, lines }) => {
     const { x0, x1 } = geometry[group];
-    const fits = (text) => x1 - x0 > text.length * SUBTITLE_CHARACTER_PX;
-    const line = [subtitle, short].find(fits);
+    const fits = (pitch) => (text) => x1 - x0 > text.length * pitch;
+    const title = headings.find(fits(TITLE_CHARACTER_PX)) ?? headings.at(-1);
+    const line = lines.find(fits(SUBTITLE_CHARACTER_PX));
     return html`<div key=${group} class="map-head-words nowrap" style=${`left:${x0}px;width:${x1 - x0}px`}>
       <h2 class="map-title strong"><${Term} id=${term}>${title}<//></h2>
       ${line && html`<p class="map-subtitle muted small">${line}</p>`}
@@ -139,7 +151,7 @@ function ColumnNames({ group, geometry, run, view, marked }) {
   });
 }
 
-/** The selected head, what it reads, and whatever is hovered anywhere on the page. */
+/** Outlines of the selected head and cells, and of whatever is hovered on the page. */
 function Marks({ geometry, run, view, selection, hover }) {
   const places = [
     ...(selection.layer === null ? [] : [{ place: selection, kind: "is-selected" }]),
@@ -189,7 +201,7 @@ function Outline({ box, grow, class: kind }) {
   />`;
 }
 
-/** What leaves the top of the newest column: the token this step chose. */
+/** The token that this step chose, above the newest column. */
 function Output({ geometry, view, token }) {
   const { x0, x1 } = columnOf(geometry, "residual", view.positions - 1);
   const bare = geometry.compact || token.prob === null;

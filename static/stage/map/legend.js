@@ -1,10 +1,11 @@
-/** What the map's colours mean: four words; the scales of the cells while the legend is pointed at or focused. */
+/** The map's colours: four labels, and the scales of the cells while the legend is hovered or focused. */
 
 import { html } from "htm/preact";
 import { gradient } from "../../shared/draw/theme.js";
+import { msg } from "../../shared/words/msg.js";
 
 /**
- * There is room for four words. The model's weights are only marks in the lens, so their word gives way.
+ * There is room for four labels. The label of the model's weights is left out first: they are only small marks in the lens.
  *
  * @param {{geometry: Object, ranges: Object|null, theme: Object, reused: number}} props `reused`: rows that were read from the cache
  */
@@ -12,19 +13,19 @@ export function MapLegend({ geometry, ranges, theme, reused }) {
   const { x0, x1 } = geometry.attention;
   const place = geometry.compact ? "" : `left:${x0}px;top:${geometry.bottom + 24}px;width:${x1 - x0 + 24}px`;
   return html`<div class=${`map-legend untouched muted small ${geometry.compact ? "is-below" : ""}`} style=${place}>
-    <span><i class="swatch is-cached"></i>cached or input</span>
-    <span><i class="swatch is-hollow"></i>not kept</span>
-    <span><i class="swatch is-computed"></i>computed now</span>
+    <span><i class="swatch is-cached"></i>${msg`cached or input`}</span>
+    <span><i class="swatch is-hollow"></i>${msg`dropped`}</span>
+    <span><i class="swatch is-computed"></i>${msg`computed now`}</span>
     ${
       reused > 0
-        ? html`<span><i class="swatch is-hollow is-cached"></i>from an earlier run</span>`
-        : html`<span><i class="swatch is-weights"></i>model weights</span>`
+        ? html`<span><i class="swatch is-hollow is-cached"></i>${msg`from an earlier run`}</span>`
+        : html`<span><i class="swatch is-weights"></i>${msg`model weights`}</span>`
     }
     <div class="legend-scales anchor whole">
-      <span class="scale"><i style=${`background:${gradient(theme.attentionNow.css)}`}></i>weight 0 → 1 (√)</span>
+      <span class="scale"><i style=${`background:${gradient(theme.attentionNow.css)}`}></i>${msg`weight 0 → 1 (√)`}</span>
       <div class="legend-more popover nowrap" role="presentation">
-        <p>Lengths of vectors, on logarithmic scales</p>
-        <${Norm} name="column" range=${ranges?.residual} colours=${theme.computedCell.css} />
+        <p>${msg`Lengths of vectors, on logarithmic scales`}</p>
+        <${Norm} name=${msg`row`} range=${ranges?.residual} colours=${theme.computedCell.css} />
         <${Norm} name="k" range=${ranges?.k} colours=${theme.cachedK.css} />
         <${Norm} name="v" range=${ranges?.v} colours=${theme.cachedV.css} />
       </div>
@@ -38,7 +39,7 @@ function Norm({ name, range, colours }) {
   </span>`;
 }
 
-/** Ends of a scale have two significant digits already. */
+/** `robustRange` has rounded the ends of a scale to two significant digits. */
 function brief(value) {
   return value >= 1000 ? `${value / 1000}k` : String(value);
 }

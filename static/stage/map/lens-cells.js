@@ -1,6 +1,6 @@
 /**
- * The lens's cells as they are once its layer has run: columns, weights and the shelf's keys and values. Pure: (data,
- * scales, size) → pixels. What of it is there yet is for `drawLens` to say.
+ * The lens's cells after its layer has run: columns, weights and cached K and V. Pure: (data, scales, size) → pixels.
+ * `drawLens` decides which of them are visible.
  */
 
 import { fill, paintHollow, paintLane } from "../../shared/draw/pixels.js";
@@ -11,18 +11,18 @@ export function lensSize({ card }, ratio) {
   return { width: Math.round((card.x1 - card.x0) * ratio), height: Math.round((card.y1 - card.y0) * ratio) };
 }
 
-/** @returns {number} into how many parts it is painted: columns and shelf, then each head's weights */
+/** @returns {number} number of parts: columns and cache, then one per head */
 export function lensParts(view) {
   return 1 + view.heads;
 }
 
 /**
- * Paint one part over whatever was there.
+ * Paint one part over what the image shows.
  *
- * @param {{data: Uint32Array, width: number, height: number}} target of the size that `lensSize` says
+ * @param {{data: Uint32Array, width: number, height: number}} target of the size `lensSize`
  * @param {Object} view from mapView
  * @param {number} part below `lensParts(view)`
- * @param {{shades: Object, theme: Object}} scales as `paintMapPart` takes them
+ * @param {{shades: Object, theme: Object}} scales as for `paintMapPart`
  * @param {{lens: Object, geometry: Object, ratio: number}} size `lens` from lensGeometry
  * @returns {{y0: number, y1: number}} the device pixel rows that hold it
  */
@@ -48,7 +48,7 @@ export function paintLensPart(target, view, part, scales, { lens, geometry, rati
   return strip;
 }
 
-/** Up to where attention adds its part a column has the shade it came with, above it the one it leaves with. */
+/** Below the point where attention adds its output, a column has the shade of its input; above it, of its output. */
 function paintColumns(target, view, { shades, theme }, { lens, geometry, ratio, box }) {
   const { positions, firstQuery, columns } = view;
   const whole = box(geometry.residual, lens.inside);
@@ -57,7 +57,7 @@ function paintColumns(target, view, { shades, theme }, { lens, geometry, ratio, 
   fill(target, Math.round(whole.x0 + positions * pitch), whole.y0, whole.x1, whole.y1, theme.track);
   paintHollow(target, { ...whole, capacity: columns }, firstQuery, theme.hollow);
   const lane = { capacity: columns, firstNew: firstQuery, group: 1, theme, ratio };
-  // Shades of one layer are valid until the next are asked for, so each is painted before.
+  // Shades are valid only until those of another layer are read, so each is painted first.
   if (lens.layer > 0)
     paintNew(target, { ...whole, y0: split }, { ...lane, shades: shades.residual(lens.layer - 1, positions) });
   const leaves = shades.residual(lens.layer, positions);

@@ -1,8 +1,8 @@
 /**
- * Where everything in the lens is, in CSS pixels of the map, and what is under a point of it. Pure.
+ * Positions in the lens, in CSS pixels of the map, and the cell under a point. Pure.
  *
- * The lens is a card over some rows of the map. Its columns and its cached cells stand under each other as on the map, only
- * taller; each head has a line of its own for its weights, each KV head one for its keys and one for its values.
+ * The lens is a card over some rows of the map. Its columns and its cached cells have the same x as on the map, but
+ * are taller; each head has a line of its own for its weights, each KV head one for its keys and one for its values.
  */
 
 import { cellsAt } from "../../shared/draw/pixels.js";
@@ -11,21 +11,21 @@ import { columnOf, hitStrip, rowOf } from "./geometry.js";
 const HEAD_LINE_PX = 12;
 const LEAST_INNER_PX = 84;
 const MOST_INNER_PX = 118;
-/** Of a card, and of one that has little room. */
+/** For a large and for a small card. */
 const TITLES_PX = { roomy: 30, compact: 25 };
 const FOOT_PX = { roomy: 12, compact: 9 };
-/** Of the height of all rows: what is above and below stays in sight. */
+/** Largest share of the map's height, so that layers above and below stay visible. */
 const MOST_SHARE = 0.48;
 const EDGE_PX = 3;
 /** Shares of the attention group: where the dots of Q are, and where the weights end. */
 const DOTS = 0.14;
 const WEIGHTS_FROM = 0.2;
 const WEIGHTS_TO = 0.5;
-/** Shares of the height inside: where the column gives, where attention's result and the MLP's are added. */
+/** Shares of the height inside: where the column is read, where the outputs of attention and MLP are added. */
 const TAP = 0.64;
 const BACK = 0.3;
 const MLP = 0.12;
-/** Between K and V of one KV head run its threads. */
+/** Room for the lines between K and V of a KV head. */
 const THREADS_SHARE = 0.16;
 const LANES_GAP_SHARE = 0.12;
 
@@ -92,12 +92,12 @@ export function middleOf({ y0, y1 }) {
   return (y0 + y1) / 2;
 }
 
-/** @returns {boolean} whether a point is on the card: then nothing under it can be meant */
+/** @returns {boolean} whether a point is on the card, which covers the map */
 export function isInLens({ card }, x, y) {
   return x >= card.x0 && x < card.x1 && y >= card.y0 && y < card.y1;
 }
 
-/** What is under a point of the lens, as `hitMap` says it of the map. */
+/** The cell under a point of the lens, as `hitMap`. */
 export function hitLens(lens, geometry, { positions, prefill }, x, y) {
   const { layer, inside, weights, shelf } = lens;
   if (y < inside.y0 || y >= inside.y1) return null;

@@ -1,6 +1,6 @@
 /**
- * The way of the data through one layer, for any part of it: column → Q → threads from the shelf → weights → back into the
- * column; K and V slide onto the shelf. Pure but for the context; CSS pixels of the map.
+ * The data flow through one layer, at any time of its animation: column → Q → lines from the cache → weights → back into
+ * the column; K and V move into the cache. It draws on the context and changes nothing else; CSS pixels of the map.
  */
 
 import { logScale, shade } from "../../shared/draw/scales.js";
@@ -8,10 +8,10 @@ import { LEAST_NEW_PX } from "./cells.js";
 import { columnOf } from "./geometry.js";
 import { middleOf } from "./lens-geometry.js";
 
-/** When each leg of the way begins and ends, in parts of the time that the lens is shown. */
+/** Begin and end of each part of the animation, as shares of its time. */
 const LEGS = {
   opened: [0, 0.1],
-  asked: [0.1, 0.26],
+  queried: [0.1, 0.26],
   written: [0.14, 0.38],
   weighed: [0.28, 0.44],
   read: [0.4, 0.64],
@@ -24,7 +24,7 @@ const THREAD_PX = 6.5;
 const LEAST_THREAD_PX = 0.8;
 const OUTLINE_PX = 2;
 
-/** @returns {Object<string, number>} of each leg how much of it is done, 0…1; and `open`: of the card */
+/** @returns {Object<string, number>} progress of each part, 0…1; `open`: of the card */
 export function legsAt({ part, stands }) {
   const done = (/** @type {number[]} */ [from, to]) => Math.min(1, Math.max(0, (part - from) / (to - from)));
   const legs = Object.fromEntries(Object.entries(LEGS).map(([name, leg]) => [name, done(leg)]));
@@ -35,10 +35,10 @@ export function legsAt({ part, stands }) {
 const smooth = (share) => share * share * (3 - 2 * share);
 
 /**
- * @param {{group: string, positions?: number[]}} hit as `hitLens` says it
- * @returns {boolean} whether it is there already
+ * @param {{group: string, positions?: number[]}} hit from `hitLens`
+ * @returns {boolean} whether the cell is visible already
  */
-export function isThere({ group, positions }, { firstQuery }, legs) {
+export function isVisible({ group, positions }, { firstQuery }, legs) {
   if (group === "attention") return legs.weighed === 1;
   return positions[1] < firstQuery || (group === "residual" ? legs.left : legs.written) === 1;
 }
@@ -46,9 +46,8 @@ export function isThere({ group, positions }, { firstQuery }, legs) {
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {CanvasImageSource} image the cells, from `paintLensPart`
- * @param {Object} scene {lens, geometry, view, threads, legs, marked, lengthOfQ, range, theme}; `threads` as `threadsOf`
- *   gives them, `marked`: {head, query, key} to make out; `lengthOfQ(head)`, and `range`: their scale, null where the log
- *   has none
+ * @param {Object} scene {lens, geometry, view, threads, legs, marked, lengthOfQ, range, theme}; `threads` from `threadsOf`,
+ *   `marked`: {head, query, key} to highlight; `lengthOfQ(head)`, and `range`: their scale, null where the log has none
  */
 export function drawLens(context, image, scene) {
   const { lens, geometry, view, legs } = scene;
@@ -67,16 +66,16 @@ export function drawLens(context, image, scene) {
   put(lens.weights.x1, shelf);
   put(columnOf(geometry, "cache", view.positions - 1).x1, card.x1);
 
-  toCome(context, scene, columns, shelf);
+  drawPending(context, scene, columns, shelf);
   put(columns, column.x1, risenTo(lens, legs));
-  asks(context, scene, columns);
-  writes(context, scene, shelf, put);
+  drawQueries(context, scene, columns);
+  drawWrites(context, scene, shelf, put);
   const { x0, x1 } = lens.weights;
   put(x0, x0 + (x1 - x0) * legs.weighed);
-  reads(context, scene);
-  adds(context, scene);
-  mlp(context, scene, columns);
-  outlines(context, scene);
+  drawReads(context, scene);
+  drawOutput(context, scene);
+  drawMlp(context, scene, columns);
+  drawOutlines(context, scene);
 }
 
 function clipped(context, { x0, x1, y0, y1 }, draw) {
@@ -88,22 +87,22 @@ function clipped(context, { x0, x1, y0, y1 }, draw) {
   context.restore();
 }
 
-/** @returns {number} x from where a group's cells are of this step; the newest cell is never lost among hundreds */
+/** @returns {number} x of a group's first cell of this step; the newest cell has a least width */
 function newFrom(geometry, group, { firstQuery, positions }) {
   const { x1 } = columnOf(geometry, group, positions - 1);
   return Math.min(columnOf(geometry, group, firstQuery).x0, x1 - LEAST_NEW_PX);
 }
 
-/** Where the column's data has come to: up to where attention adds, then past the MLP to the top. */
+/** @returns {number} y that the column's data has reached: where attention adds its output, then above the MLP */
 function risenTo({ inside, back, tap }, { added, left }) {
-  const gives = tap - 10;
+  const start = tap - 10;
   const after = back - 8;
   if (left > 0) return after + (inside.y0 - after) * left;
-  return gives + (after - gives) * Math.max(0, (added - 0.8) / 0.2);
+  return start + (after - start) * Math.max(0, (added - 0.8) / 0.2);
 }
 
-/** The places of what this layer has yet to make. */
-function toCome(context, { lens, view, geometry, theme, legs }, columns, shelf) {
+/** Outlines of cells that this layer has not computed yet. */
+function drawPending(context, { lens, view, geometry, theme, legs }, columns, shelf) {
   const dashed = (x0, x1, { y0, y1 }) =>
     context.strokeRect(x0 + 0.5, y0 + 0.5, Math.max(1, x1 - x0 - 2), Math.max(1, y1 - y0 - 1));
   context.save();
@@ -128,12 +127,12 @@ function toCome(context, { lens, view, geometry, theme, legs }, columns, shelf) 
 }
 
 /** From the column through the weights of Q to a dot per head, as dark as that head's q is long. */
-function asks(context, { lens, view, lengthOfQ, range, theme, legs, marked }, columns) {
+function drawQueries(context, { lens, view, lengthOfQ, range, theme, legs, marked }, columns) {
   const { tick, tap, dots, column } = lens;
-  if (legs.asked <= 0) return;
+  if (legs.queried <= 0) return;
   const end = dots.x + dots.r + 2;
   const from = view.positions - view.firstQuery > 1 ? columns : column.x1;
-  clipped(context, { ...lens.inside, x0: from - 1, x1: from + (end - from) * legs.asked }, () => {
+  clipped(context, { ...lens.inside, x0: from - 1, x1: from + (end - from) * legs.queried }, () => {
     context.strokeStyle = theme.computed;
     context.lineWidth = 2;
     line(context, [from, tap], [tick, tap]);
@@ -157,11 +156,11 @@ function asks(context, { lens, view, lengthOfQ, range, theme, legs, marked }, co
       );
     }
   });
-  weightsTick(context, theme, tick, tap, Math.min(1, legs.asked * 3));
+  weightsTick(context, theme, tick, tap, Math.min(1, legs.queried * 3));
 }
 
-/** K and V of this step slide from the column, under the heads, onto the shelf. */
-function writes(context, { lens, view, geometry, theme, legs }, shelf, put) {
+/** K and V of this step move from the column, below the heads, into the cache. */
+function drawWrites(context, { lens, view, geometry, theme, legs }, shelf, put) {
   const { written } = legs;
   if (written <= 0) return;
   const { tick, tap, under } = lens;
@@ -197,8 +196,8 @@ function writes(context, { lens, view, geometry, theme, legs }, shelf, put) {
   }
 }
 
-/** A thread per key that a head reads, as thick as its weight, from the shelf to that head's line. */
-function reads(context, { lens, geometry, threads, theme, legs, marked }) {
+/** A line per key that a head reads, as thick as its weight, from the cache to that head. */
+function drawReads(context, { lens, geometry, threads, theme, legs, marked }) {
   if (legs.read <= 0) return;
   const { weights, shelf } = lens;
   const left = weights.x1 + 2;
@@ -222,8 +221,8 @@ function reads(context, { lens, geometry, threads, theme, legs, marked }) {
   context.globalAlpha = 1;
 }
 
-/** What the heads have read goes through the weights of the output and is added to the column. */
-function adds(context, { lens, theme, legs }) {
+/** The heads' output goes through the output weights and is added to the column. */
+function drawOutput(context, { lens, theme, legs }) {
   if (legs.added <= 0) return;
   const { weights, over, back, tick, column, inside } = lens;
   const start = weights.x1 + 1;
@@ -243,8 +242,8 @@ function adds(context, { lens, theme, legs }) {
   if (legs.added > 0.5) weightsTick(context, theme, tick + 12, over, (legs.added - 0.5) * 2);
 }
 
-/** The layer's other half: the column goes through the weights of the MLP. */
-function mlp(context, { lens, theme, legs }, columns) {
+/** The second half of the layer: the column goes through the weights of the MLP. */
+function drawMlp(context, { lens, theme, legs }, columns) {
   if (legs.left <= 0) return;
   context.fillStyle = theme.weights;
   context.globalAlpha = Math.min(1, legs.left * 2);
@@ -252,8 +251,8 @@ function mlp(context, { lens, theme, legs }, columns) {
   context.globalAlpha = 1;
 }
 
-/** The selected head's weights; the column and the key that are selected or pointed at. */
-function outlines(context, { lens, geometry, view, theme, marked, legs }) {
+/** The selected head's weights; the column and the key that are selected or hovered. */
+function drawOutlines(context, { lens, geometry, view, theme, marked, legs }) {
   context.strokeStyle = theme.ink;
   context.lineWidth = OUTLINE_PX;
   const strip = lens.stripOf(marked.head);
@@ -278,7 +277,7 @@ function line(context, [x0, y0], [x1, y1]) {
   context.stroke();
 }
 
-/** Level at both ends; on to `end`, if there is one, in a straight line. */
+/** A curve, horizontal at both ends, and a straight line on to `end` if given. */
 function curve(context, [x0, y0], [x1, y1], end = null) {
   const middle = (x0 + x1) / 2;
   context.beginPath();

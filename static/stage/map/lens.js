@@ -1,20 +1,21 @@
-/** The lens over the map: a card that opens at the layer that is being followed, what is written on it, and its drawing. */
+/** The lens over the map: a card that opens at one layer, with its drawing and its labels. */
 
 import { html } from "htm/preact";
 import { useCallback, useMemo } from "preact/hooks";
 import { timed } from "../../shared/facts/conditions.js";
-import { counted, quoted } from "../../shared/facts/format.js";
+import { integer, quoted } from "../../shared/facts/format.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { usePainting } from "../../shared/ui/use-painting.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 import { lensParts, lensSize, paintLensPart } from "./lens-cells.js";
 import { drawLens } from "./lens-way.js";
 import { threadsOf } from "./threads.js";
 
-/** What two whole headings between the dots and the shelf need. */
+/** Width of two whole headings between the dots and the cache. */
 const BOTH_PX = 260;
-/** Lower lanes than this have no room for a name. */
+/** Lanes lower than this have no label. */
 const LEAST_LANE_PX = 9;
-/** Between the column and the weights that follow it there is room for "MLP". */
+/** Least room for the label "MLP" beside the column. */
 const MLP_PX = 44;
 const LEAST_ABOVE_PX = 26;
 const ABOVE_BESIDE_PX = 10;
@@ -60,9 +61,9 @@ export function Lens({ run, step, lens, legs, view, geometry, shades, range, the
     },
     [image, painted, lens, geometry, view, read, legs, marked.head, marked.query, marked.key, range, theme],
   );
-  const words = useMemo(
+  const labels = useMemo(
     () =>
-      html`<${Words} run=${run} step=${step} lens=${lens} view=${view} geometry=${geometry} most=${read.most} reader=${reader} />`,
+      html`<${Labels} run=${run} step=${step} lens=${lens} view=${view} geometry=${geometry} most=${read.most} reader=${reader} />`,
     [run, step, lens, view, geometry, read, reader],
   );
   const top = card.y0 + (row.y0 - card.y0) * (1 - legs.open);
@@ -75,71 +76,84 @@ export function Lens({ run, step, lens, legs, view, geometry, shades, range, the
     >
       <div class="map-lens-inside" style=${`top:${card.y0 - top}px;height:${card.y1 - card.y0}px`}>
         <${Surface} width=${width} height=${card.y1 - card.y0} ratio=${ratio} draw=${draw} />
-        ${words}
+        ${labels}
       </div>
     </div>`;
 }
 
-/** @returns {string} what the lens shows, in words */
+/** @returns {string} the lens in a sentence */
 function sentence(run, view, { layer }) {
-  const who =
-    view.positions - view.firstQuery > 1
-      ? `${view.firstQuery === 0 ? "all " : ""}${counted(view.positions - view.firstQuery, "token")}`
-      : quoted(run.tokens[view.positions - 1]);
-  return `Layer ${layer} opened: ${counted(view.heads, "head")} of ${who} read K and V of ${counted(view.positions, "token")}`;
+  const rows = view.positions - view.firstQuery;
+  const tokens = integer(view.positions);
+  if (rows > 1) return msg`Layer ${layer} opened: ${rows} rows read K and V of ${tokens} tokens in each head`;
+  const token = quoted(run.tokens[view.positions - 1]);
+  return plural(
+    view.positions,
+    form`Layer ${layer} opened: the row of ${token} reads K and V of ${tokens} token in each head`,
+    form`Layer ${layer} opened: the row of ${token} reads K and V of ${tokens} tokens in each head`,
+  );
 }
 
 function Above({ lens, geometry }) {
   const { layers, top, attention, compact } = geometry;
   const [first, last] = [lens.layer + 1, layers - 1];
   if (first > last || lens.card.y0 - top < LEAST_ABOVE_PX) return null;
-  const which = first === last ? `layer ${last}` : `layers ${first} to ${last}`;
+  const text = compact
+    ? msg`not computed yet`
+    : first === last
+      ? msg`layer ${last}: not computed yet`
+      : msg`layers ${first} to ${last}: not computed yet`;
   const [from, to] = [attention.x0 - ABOVE_BESIDE_PX, attention.x1 + ABOVE_BESIDE_PX].map(Math.round);
   const middle = Math.round((top + lens.card.y0) / 2);
   return html`<p class="map-lens-above centred untouched muted small nowrap" style=${`left:${from}px;width:${to - from}px;top:${middle - 9}px`}>
-    <span>${compact ? "not computed yet" : `${which}: not computed yet`}</span>
+    <span>${text}</span>
   </p>`;
 }
 
-function Words({ run, step, lens, view, geometry, most, reader }) {
+function Labels({ run, step, lens, view, geometry, most, reader }) {
   const { card, inside, compact, dots, weights, shelf, tick, mlp, column } = lens;
   const { x0: left, y0: top } = card;
   const title = 15;
   const gutter = (geometry.residual.x0 - left) / 2;
   const middle = (inside.y0 + inside.y1) / 2 - top;
   const ms = run.steps[step].data.ms.layers?.[lens.layer];
-  return html`<svg class="map-labels over untouched lens-words" width=${card.x1 - left} height=${card.y1 - top} aria-hidden="true">
+  const time = ms > 0 ? timed(ms, run.steps[step].data) : null;
+  const tokens = integer(view.positions);
+  const cached = compact
+    ? msg`K and V`
+    : plural(view.positions, form`K and V of ${tokens} token`, form`K and V of ${tokens} tokens`);
+  return html`<svg class="map-labels over untouched lens-labels" width=${card.x1 - left} height=${card.y1 - top} aria-hidden="true">
     ${
       compact
         ? html`<text class="lens-layer is-compact" x=${gutter} y=${middle + 5}>L${lens.layer}</text>`
-        : html`<text class="lens-muted is-middle" x=${gutter} y=${middle - 6}>Layer</text>
+        : html`<text class="lens-muted is-middle" x=${gutter} y=${middle - 6}>${msg`Layer`}</text>
           <text class="lens-layer" x=${gutter} y=${middle + 13}>${lens.layer}</text>`
     }
     ${
       !compact &&
-      ms > 0 &&
-      html`<text class="lens-muted" x=${geometry.residual.x0 - left} y=${title}>took ${timed(ms, run.steps[step].data)}</text>`
+      time !== null &&
+      html`<text class="lens-muted" x=${geometry.residual.x0 - left} y=${title}>${msg`took ${time}`}</text>`
     }
     ${
       tick - column.x1 >= MLP_PX &&
-      html`<text class="lens-muted" x=${column.x1 - left + 5} y=${mlp - top + 4}>MLP</text>`
+      html`<text class="lens-muted" x=${column.x1 - left + 5} y=${mlp - top + 4}>${msg`MLP`}</text>`
     }
-    <text class="lens-asks strong" x=${tick - left + 5} y=${inside.y1 - top - 1}>${compact ? "Q" : "Q asks"}</text>
-    <text class="lens-asks strong" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact || shelf.x0 - dots.x < BOTH_PX ? "weights" : "attention weights"}</text>
-    <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${whichThreads(run, { view, most, reader, compact })}</text>
-    <text class=${view.firstQuery === 0 ? "lens-asks strong" : "lens-kept strong"} x=${shelf.x0 - left} y=${title}>
-      K and V${compact ? "" : ` of ${counted(view.positions, "token")}`}
+    <text class="lens-query strong" x=${tick - left + 5} y=${inside.y1 - top - 1}>${compact ? "Q" : msg`queries`}</text>
+    <text class="lens-query strong" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact || shelf.x0 - dots.x < BOTH_PX ? msg`weights` : msg`attention weights`}</text>
+    <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${aboutLines(run, { view, most, reader, compact })}</text>
+    <text class=${view.firstQuery === 0 ? "lens-query strong" : "lens-cached strong"} x=${shelf.x0 - left} y=${title}>
+      ${cached}
     </text>
     <${LaneNames} lens=${lens} view=${view} />
   </svg>`;
 }
 
-/** Of which row, where several are computed at once; and how many, where not all have room. */
-function whichThreads(run, { view, most, reader, compact }) {
-  if (compact) return most === null ? "" : `top ${most}`;
-  const of = view.positions - view.firstQuery > 1 ? ` of ${quoted(run.tokens[reader])}` : "";
-  const which = most === null ? "" : `: strongest ${most}`;
-  return of || which ? `threads${of}${which}` : "";
+/** Which row's lines are drawn, where several rows are computed; and how many lines, where there is no room for all. */
+function aboutLines(run, { view, most, reader, compact }) {
+  if (compact) return most === null ? "" : msg`top ${most}`;
+  const token = view.positions - view.firstQuery > 1 ? quoted(run.tokens[reader]) : null;
+  if (most === null) return token === null ? "" : msg`lines of ${token}`;
+  return token === null ? msg`lines: the strongest ${most}` : msg`lines of ${token}: the strongest ${most}`;
 }
 
 function LaneNames({ lens, view }) {

@@ -11,6 +11,7 @@ import { Tooltip } from "../../shared/ui/tooltip.js";
 import { usePainting } from "../../shared/ui/use-painting.js";
 import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
+import { msg } from "../../shared/words/msg.js";
 import { drawMap, mapParts, mapSize, paintMapPart, paintWaitingLayer } from "./cells.js";
 import { factsAt } from "./facts.js";
 import { hitMap, mapGeometry } from "./geometry.js";
@@ -18,7 +19,7 @@ import { MapLabels } from "./labels.js";
 import { MapLegend } from "./legend.js";
 import { Lens } from "./lens.js";
 import { hitLens, isInLens, lensGeometry } from "./lens-geometry.js";
-import { isThere, legsAt } from "./lens-way.js";
+import { isVisible, legsAt } from "./lens-way.js";
 import { hasQueries, mapView, normRanges, queryRange, waitingView } from "./scene.js";
 import { mapShades } from "./shades.js";
 
@@ -27,7 +28,7 @@ export function ModelMap({ state, dispatch }) {
   const { run } = state;
   const begun = Boolean(run?.steps.length);
   const ranges = useRanges(run, begun);
-  return html`<section class="map" aria-label="Model map">
+  return html`<section class="map" aria-label=${msg`Model map`}>
     <div class="map-box scrolls anchor grow" ref=${ref}>
       ${
         run?.shows && size
@@ -41,29 +42,29 @@ export function ModelMap({ state, dispatch }) {
   </section>`;
 }
 
-/** @returns {Object|null} the scales of a run that has begun, made in a later frame */
+/** @returns {Object|null} the scales of a run that has begun, computed in a later frame */
 function useRanges(run, begun) {
-  const [made, setMade] = useState({ run: null, ranges: null });
+  const [known, setKnown] = useState({ run: null, ranges: null });
   const later = useLater();
   useEffect(() => {
     if (!begun) return undefined;
-    return later(() => setMade({ run, ranges: normRanges(run) }));
+    return later(() => setKnown({ run, ranges: normRanges(run) }));
   }, [run, begun, later]);
-  return made.run === run ? made.ranges : null;
+  return known.run === run ? known.ranges : null;
 }
 
 function Empty({ phase }) {
   const text =
     phase === "loading"
-      ? "The model is loading."
-      : "Run a prompt: every layer, every head and every cached key and value appears here.";
+      ? msg`The model is loading.`
+      : msg`Run a prompt to see every layer, every head and every cached key and value here.`;
   return html`<p class="empty muted centred">${text}</p>`;
 }
 
-/** What is selected where there is nothing to select yet. */
+/** The selection before the first step. */
 const NOTHING = { layer: null, head: null, query: null, key: null };
 
-/** @param {{state: Object, dispatch: Function, size: Object, ranges: Object|null}} props `ranges` null: the places are there, and nothing is in them yet */
+/** @param {{state: Object, dispatch: Function, size: Object, ranges: Object|null}} props `ranges` null: empty cells are shown */
 function Grid({ state, dispatch, size, ranges }) {
   const { run, step, reveal, layerStop, selection, hover } = state;
   const theme = useTheme();
@@ -73,7 +74,7 @@ function Grid({ state, dispatch, size, ranges }) {
   const pressed = useRef(null);
 
   const view = useMemo(() => (ranges ? mapView(run, step) : waitingView(run)), [run, step, ranges]);
-  const rangeOfQueries = useMemo(() => onceAsked(() => (hasQueries(run) ? queryRange(run) : null)), [run]);
+  const rangeOfQueries = useMemo(() => lazily(() => (hasQueries(run) ? queryRange(run) : null)), [run]);
   const shades = useMemo(() => ranges && mapShades(run, ranges), [run, ranges]);
   const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, run, view.columns]);
   const picture = useMemo(
@@ -118,7 +119,7 @@ function Grid({ state, dispatch, size, ranges }) {
     if (!ranges) return null;
     if (lens && isInLens(lens.at, x, y)) {
       const hit = hitLens(lens.at, geometry, view, x, y);
-      return hit && isThere(hit, view, lens.legs) ? hit : null;
+      return hit && isVisible(hit, view, lens.legs) ? hit : null;
     }
     const hit = hitMap(geometry, view, x, y);
     return hit && layerShown(hit, view, reveal) ? hit : null;
@@ -138,7 +139,7 @@ function Grid({ state, dispatch, size, ranges }) {
     setPointer(null);
     if (hover) dispatch({ type: "hover", hover: null });
   };
-  // A press hurries the step on, and with it the lens away: what was meant is what was there then.
+  // A press also skips the animation and closes the lens, so the click uses what was under the pointer at the press.
   const onPointerDown = (event) => {
     pressed.current = under(pointInside(event));
   };
@@ -154,7 +155,7 @@ function Grid({ state, dispatch, size, ranges }) {
     [run, view, selection],
   );
   const pointed = pointer && under(pointer).facts;
-  // Under a pointer that rests, another step has another place.
+  // Another step can have another cell under a pointer that does not move.
   useEffect(() => {
     if (pointed && !samePlace(pointed.place, hover)) dispatch({ type: "hover", hover: pointed.place });
   });
@@ -163,8 +164,8 @@ function Grid({ state, dispatch, size, ranges }) {
       id="map-grid"
       role="application"
       tabindex="0"
-      aria-roledescription="map of layers and heads"
-      aria-label="Arrow keys choose layer and head"
+      aria-roledescription=${msg`map of layers and heads`}
+      aria-label=${msg`The arrow keys select layer and head`}
       aria-describedby="map-selected"
       style=${`height:${geometry.height}px`}
       onPointerMove=${onPointerMove}
@@ -190,14 +191,14 @@ function Grid({ state, dispatch, size, ranges }) {
     <p id="map-selected" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${sentence}</p>`;
 }
 
-/** @returns {{at: Object, legs: Object, stands: boolean}|null} where the lens is and how far its way has come */
+/** @returns {{at: Object, legs: Object, stands: boolean}|null} where the lens is and how far its animation is */
 function useLens(shown, { geometry, view }) {
   const layer = shown?.layer ?? null;
   const at = useMemo(() => (layer === null ? null : lensGeometry(geometry, view, layer)), [geometry, view, layer]);
   return at && { at, legs: legsAt(shown), stands: shown.stands };
 }
 
-/** What is made out in the lens: whatever of its layer is pointed at, else what is selected. */
+/** The highlighted cells of the lens: what is hovered in its layer, or else the selection. */
 function markedIn({ layer }, run, selection, hover) {
   const { head, query, key } = selection;
   if (hover?.layer !== layer) return { head, query, key };
@@ -210,12 +211,12 @@ function markedIn({ layer }, run, selection, hover) {
   };
 }
 
-function onceAsked(make) {
-  let made;
-  return () => (made ??= make());
+function lazily(compute) {
+  let value;
+  return () => (value ??= compute());
 }
 
-/** Rows above the edge of a step that is still rising hold nothing of this step yet. */
+/** While a step is being shown, the layers above its edge have no cells of this step yet. */
 function layerShown(hit, view, reveal) {
   if (hit.layer < reveal) return true;
   return hit.group !== "attention" && hit.positions[1] < view.firstQuery;
@@ -225,7 +226,7 @@ function samePlace(a, b) {
   return b !== null && ["layer", "head", "kvHead", "query", "key"].every((name) => a[name] === b[name]);
 }
 
-/** A click locks what it names: the newest query stays "newest" unless another row was meant. */
+/** A click locks its cell. A click on the newest query keeps following the newest row. */
 function selectionFrom(run, view, selection, hit, place) {
   if (hit.group === "residual") return { layer: place.layer, query: place.query, key: null };
   if (hit.group === "attention")

@@ -1,14 +1,14 @@
 /**
- * What the map shows of one step of a run. Pure: reads the run, changes nothing.
+ * The map's data of one step of a run. Pure: reads the run and changes nothing.
  */
 
 import { robustRange } from "../../shared/draw/scales.js";
 
 /**
- * How many columns the map has room for: 1, 2, 3, 4, 6, 8, 12, 16, … blocks of the paged cache. So the layout stands
- * still from one step to the next but for a few times in a run, and is the same live and in replay.
+ * How many columns the map has room for: 1, 2, 3, 4, 6, 8, 12, 16, … blocks of the paged cache. So the layout changes
+ * only a few times in a run, and is the same live and in replay.
  *
- * @param {number} positions in sight
+ * @param {number} positions shown
  * @param {number} blockSize positions per block
  */
 export function columnsFor(positions, blockSize) {
@@ -17,7 +17,7 @@ export function columnsFor(positions, blockSize) {
   return blocks * blockSize;
 }
 
-/** @returns {Object} as `mapView` of the first step will be, as far as that is known before it is complete; nothing to read */
+/** @returns {Object} the known part of the first step's `mapView` before that step is complete; without readers */
 export function waitingView(run) {
   return {
     layers: run.layers,
@@ -36,7 +36,7 @@ export function waitingView(run) {
  * @param {Object} run
  * @param {number} step index of a complete step
  * @returns {Object} shape, and readers of the step's values. `firstQuery`: the first row that this step computed; without a
- *   cache that is the first of all, at every step. `reused`: rows that no step of the run computed
+ *   cache it is 0 at every step. `reused`: rows that no step of the run computed
  */
 export function mapView(run, step) {
   const { data, firstQuery, rows } = run.steps[step];
@@ -54,11 +54,11 @@ export function mapView(run, step) {
   };
 }
 
-/** So many of a long prompt's rows, evenly spread, are enough for a scale. */
+/** Number of a prompt's rows, evenly spread, from which a scale is computed. */
 const ROWS_FOR_A_SCALE = 16;
 
 /**
- * Scales of the lengths that stay, from the prompt's rows alone, so that they stand still while the run grows.
+ * Scales of the lengths, from the prompt's rows alone, so that they do not change while the run grows.
  *
  * @returns {{residual: {low, high}, k: {low, high}, v: {low, high}}}
  */
@@ -75,7 +75,7 @@ export function hasQueries(run) {
   return run.qNorm(0, 0, run.reused) !== null;
 }
 
-/** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; apart, because Q is only seen in the lens */
+/** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; separate, because only the lens shows Q */
 export function queryRange(run) {
   return robustRange(promptValues(run, run.heads, (layer, head, row) => run.qNorm(layer, head, row)));
 }

@@ -1,6 +1,6 @@
 /**
- * The map's lengths as shades, each worked out once: what a step shows of older positions is what the step before
- * showed, and a logarithm for every cell of a long run at every step is what painting would mostly consist of.
+ * The map's lengths as shades, each computed once: shades of older positions do not change from step to step, and a
+ * logarithm for every cell at every step would take most of the painting time of a long run.
  */
 
 import { gatherOnce } from "../../shared/draw/pixels.js";
@@ -11,7 +11,7 @@ import { logScale, shade } from "../../shared/draw/scales.js";
  * @param {{residual: {low, high}, k: {low, high}, v: {low, high}}} ranges
  * @returns {{residual: Function, k: Function, v: Function, gathers: Object}} each (layer, positions) → Uint8Array of the
  *   first `positions` positions; K and V have a shade per K/V head, all those of one position together. Valid until the next
- *   call with the same layer. `gathers`: of `k` and `v`, by layer, what gathers the shades of a thin lane
+ *   call with the same layer. `gathers`: of `k` and `v`, by layer: gathers the shades of a thin lane
  */
 export function mapShades(run, ranges) {
   const { layers, kvHeads } = run;
@@ -29,7 +29,7 @@ export function residualShades(run, range) {
   return grown(run.layers, 1, range, (layer, _, position) => run.residualNorm(layer, position));
 }
 
-/** Shades by layer, worked out as far as they have been asked for. */
+/** Shades by layer, computed up to the largest position that was requested. */
 function grown(layers, heads, range, read) {
   const scale = logScale(range);
   const lines = Array.from({ length: layers }, () => ({ shades: new Uint8Array(64 * heads), known: 0 }));

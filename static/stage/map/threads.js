@@ -1,20 +1,20 @@
-/** Which keys the heads of one layer read, and how much of each: the threads of the lens. Pure. */
+/** Which keys the heads of one layer read, with their weights: the lines (threads) of the lens. Pure. */
 
 import { kvHeadOf, topKeys } from "../../shared/facts/attention.js";
 import { weightOf } from "../../shared/log/companding.js";
 
-/** Narrower cells than this have no thread each, in CSS pixels: then only the strongest of each head have. */
+/** Below this cell width, in CSS pixels, only the strongest keys of each head have a line. */
 const LEAST_CELL_PX = 3;
 export const STRONGEST = 8;
-/** A weight below it has no thread. It is as exact as the log is. */
+/** Smaller weights have no line: the log's error is about as large. */
 const LEAST_WEIGHT = 0.004;
 
 /**
  * @param {Object} run
  * @param {{layer: number, query: number, firstQuery: number, pitch: number}} of `query`: the row that reads; `firstQuery`:
- *   keys from there on are of this step; `pitch`: width of a key's cell, in CSS pixels
- * @returns {{threads: {head: number, kvHead: number, key: number, weight: number, isNew: boolean}[], most: number|null}} of
- *   each head the weakest first; `most`: only so many of each head, or all of them
+ *   first key of this step; `pitch`: width of a key's cell, in CSS pixels
+ * @returns {{threads: {head: number, kvHead: number, key: number, weight: number, isNew: boolean}[], most: number|null}} by
+ *   head, weakest first; `most`: largest number per head, null for all
  */
 export function threadsOf(run, { layer, query, firstQuery, pitch }) {
   const most = pitch < LEAST_CELL_PX && query >= STRONGEST ? STRONGEST : null;

@@ -1,4 +1,4 @@
-/** The whole page: the first thirty seconds, or everything; and what both stand in. */
+/** The whole page: the intro or everything else, with what both need. */
 
 import { html } from "htm/preact";
 import { useContext, useRef } from "preact/hooks";
@@ -16,11 +16,11 @@ import { Messages } from "./messages.js";
 /**
  * @param {Object} props
  * @param {Object} props.store
- * @param {Function} props.later as `createQueue` gives it
+ * @param {Function} props.later from `createQueue`
  * @param {Object} props.client
- * @param {Object|null} props.embed of the store, for a page inside another one; it stays what it is
- * @param {string|null} props.opens the panel to begin with where one is shown at a time
- * @param {Object|null} props.host the page around, as `createEmbedHost` gives it
+ * @param {Object|null} props.embed of the store, for a page inside another one; it never changes
+ * @param {string|null} props.opens the first panel, where one is shown at a time
+ * @param {Object|null} props.host the surrounding page, from `createEmbedHost`
  */
 export function App({ store, later, ...props }) {
   return html`<${Store.Provider} value=${store}><${Later.Provider} value=${later}><${Definitions} client=${props.client}><${Colours}>
@@ -33,7 +33,7 @@ export function App({ store, later, ...props }) {
 
 const INTRO = async () => (await import("../intro/intro.js")).Intro;
 
-/** Most come to the stage: they load nothing of it. */
+/** Most visitors see no intro, so its code is loaded on demand. */
 function Intro(props) {
   return html`<${Fetched} of=${INTRO} ...${props} />`;
 }
@@ -50,7 +50,7 @@ function Shown({ embed = null, host = null, opens = null, ...parts }) {
   return html`<${Part} of=${Messages} ...${parts} /><${Part} of=${Intro} moving urgent ...${parts} />`;
 }
 
-/** Whoever leaves by one of its questions sees what answers it first. */
+/** Who leaves the intro by one of its questions sees the panel with the answer first. */
 function panelAfterIntro({ selection: { view, key } }) {
   return view === "head" && key === null ? "map" : "inspector";
 }

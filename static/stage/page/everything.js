@@ -1,4 +1,4 @@
-/** All of the page but the intro: header, messages, prompt, timeline, and the five regions of the stage. */
+/** The page without the intro: header, messages, prompt, timeline, and the five regions of the stage. */
 
 import { html } from "htm/preact";
 import { useContext, useRef } from "preact/hooks";
@@ -8,6 +8,7 @@ import { WheelHint } from "../../embed/wheel-hint.js";
 import { Part, Store, useChoice } from "../../shared/painting/part.js";
 import { ShareDialog } from "../../shared/share/share-dialog.js";
 import { isWide, PANEL_NAMES } from "../../shared/state/views.js";
+import { msg } from "../../shared/words/msg.js";
 import { Inspector } from "../inspector/inspector.js";
 import { KvCache } from "../kv-cache/kv-cache.js";
 import { Shelf } from "../kv-cache/shelf.js";
@@ -24,14 +25,14 @@ import { Messages } from "./messages.js";
 import { Tabs } from "./tabs.js";
 
 const PANELS = [
-  { id: "map", tab: "Map" },
-  { id: "inspector", tab: "Inspector" },
+  { id: "map", tab: msg`Map` },
+  { id: "inspector", tab: msg`Inspector` },
   { id: "next-token", tab: PANEL_NAMES.tokens },
   { id: "kv-cache", tab: PANEL_NAMES.cache },
   { id: "time", tab: PANEL_NAMES.time },
 ];
 
-/** It has no state of its own, so it is rendered once: each part of the page is rendered again by itself. Props as `App`. */
+/** It has no state, so it is rendered once; each part of the page renders itself again. Props as `App`. */
 export function Everything({ embed, host, opens, ...parts }) {
   const stage = useRef(null);
   // Whether the page is a file does not change.
@@ -39,11 +40,11 @@ export function Everything({ embed, host, opens, ...parts }) {
   const starts = !embed && !file;
   const part = (Shown, how = {}) => html`<${Part} of=${Shown} ...${how} ...${parts} />`;
   const saver = (panel) => part(PanelSaver, { panel });
-  /** A part of a part that the clock moves in every frame. It may see a state before the part around it does. */
+  /** A part inside another that is rendered in every animation frame, maybe with a newer state than the part around it. */
   const moving = (Shown) => part(Shown, { moving: true });
   useFrameHeight(stage, host);
 
-  // What is typed stands with what is urgent: a field that comes when all else has been shown misses letters.
+  // The prompt is urgent: a field that is rendered after everything else would miss typed letters.
   return html`
       ${embed && html`<${SkipToEnd} />`}
       ${part(embed ? EmbedHeader : Header)}
@@ -55,13 +56,13 @@ export function Everything({ embed, host, opens, ...parts }) {
         <div class="panel panel-map" id="panel-map">
           ${part(LookHere)}
           ${part(ModelMap, { moving: true, urgent: true })}
-          ${saver("Model map")}
+          ${saver("map")}
         </div>
-        <div class="panel panel-inspector" id="panel-inspector">${part(Inspector)}${saver("Inspector")}</div>
+        <div class="panel panel-inspector" id="panel-inspector">${part(Inspector)}${saver("inspector")}</div>
         <div class="strip">
-          <div class="panel panel-next-token" id="panel-next-token">${part(NextToken, { layersToGo: moving(LayersToGo) })}${saver("Next token")}</div>
-          <div class="panel panel-kv-cache" id="panel-kv-cache">${part(KvCache, { shelf: moving(Shelf) })}${saver("KV cache")}</div>
-          <div class="panel panel-time" id="panel-time">${part(Time)}${saver("Time")}</div>
+          <div class="panel panel-next-token" id="panel-next-token">${part(NextToken, { layersToGo: moving(LayersToGo) })}${saver("next-token")}</div>
+          <div class="panel panel-kv-cache" id="panel-kv-cache">${part(KvCache, { shelf: moving(Shelf) })}${saver("kv-cache")}</div>
+          <div class="panel panel-time" id="panel-time">${part(Time)}${saver("time")}</div>
         </div>
       <//>
       ${embed && html`<${WheelHint} /><${SkipToStart} />`}
@@ -73,7 +74,7 @@ function ViewTabs(props) {
   return html`<${Tabs} panels=${PANELS} view=${useChoice(viewOf)} ...${props} />`;
 }
 
-/** A wide view leaves the map a rail. */
+/** Beside a wide view the map is narrow. */
 function Stage({ element, children }) {
   const view = useChoice(viewOf);
   return html`<main class="stage" data-wide=${isWide(view)} ref=${element}>${children}</main>`;

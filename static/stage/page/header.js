@@ -1,4 +1,4 @@
-/** Name, recorded runs or the title of a saved one, the model and how far its loading is, theme, large type, help. */
+/** The header: name, recorded runs or the title of a saved session, the model and its loading state, theme, large type, help. */
 
 import { html } from "htm/preact";
 import { EmbedButton } from "../../embed/button.js";
@@ -12,6 +12,7 @@ import { Icon } from "../../shared/ui/icons.js";
 import { ModelOfRun, ModelPill } from "../../shared/ui/model-pill.js";
 import { Places } from "../../shared/ui/places.js";
 import { ThemeButton } from "../../shared/ui/theme-button.js";
+import { msg } from "../../shared/words/msg.js";
 
 const GALLERY = "/gallery";
 const TOUR = "tour";
@@ -25,7 +26,7 @@ export function Header({ state, dispatch, controller, client }) {
           ? html`${!state.sandboxed && !state.file && html`<${Places} here=${null} folded />`}
               <${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
           : html`<${Places} here="stage" alone=${state.file} run=${state.run?.id}>
-                ${state.run && html`<button type="button" onClick=${() => toIntro(dispatch)}>Tour</button>`}
+                ${state.run && html`<button type="button" onClick=${() => toIntro(dispatch)}>${msg`Tour`}</button>`}
               <//>
               <div class="openers line wide">
                 <${Recorded} state=${state} dispatch=${dispatch} controller=${controller} />
@@ -38,15 +39,15 @@ export function Header({ state, dispatch, controller, client }) {
         <button
           class="icon-button muted still present-button"
           type="button"
-          aria-label="Large type"
-          title="Large type, for a projector"
+          aria-label=${msg`Large type`}
+          title=${msg`Large type, for a projector`}
           aria-pressed=${state.present}
           onClick=${() => dispatch({ type: "present", present: !state.present })}
         >
           <${Icon} name="present" />
         </button>
         <button
-          class="icon-button muted still" type="button" aria-label="Help" title="Keys and glossary"
+          class="icon-button muted still" type="button" aria-label=${msg`Help`} title=${msg`Keys and glossary`}
           onClick=${() => openHelp(dispatch)}
         >?</button>
       </div>
@@ -54,18 +55,18 @@ export function Header({ state, dispatch, controller, client }) {
   `;
 }
 
-/** The first thirty seconds, of the run in sight. */
+/** Start the intro of the shown run. */
 function toIntro(dispatch) {
   dispatch({ type: "select", selection: { view: "intro" } });
   dispatch({ type: "moment", moment: 0 });
 }
 
-/** What somebody called the run they shared, and the way to the rest; inside another page there may be none. */
+/** The title of a saved session, with its buttons where the page may have them. */
 function Saved({ saved, moment, alone, client }) {
   const { id, title, shipped } = saved;
   return html`
-    <div class="saved line on-line" role="group" aria-label="Shared run">
-      <h2 class="cut" title=${title || null}>${title ? html`<bdi>${title}</bdi>` : "A shared run"}</h2>
+    <div class="saved line on-line" role="group" aria-label=${msg`Shared run`}>
+      <h2 class="cut" title=${title || null}>${title ? html`<bdi>${title}</bdi>` : msg`A shared run`}</h2>
       ${
         alone &&
         html`<${EmbedButton} class="button" id=${id} title=${title} moment=${moment} />
@@ -86,13 +87,13 @@ function Recorded({ state, dispatch, controller }) {
   };
   return html`
     <label class="recorded line muted nowrap">
-      <span>Recorded runs</span>
+      <span>${msg`Recorded runs`}</span>
       <${Icon} name="list" />
       <select onChange=${onChange} value=${shown ? state.run.id : ""}>
-        <option value="" disabled hidden>choose one</option>
+        <option value="" disabled hidden>${msg`choose one`}</option>
         ${state.examples.map(({ id, title }) => html`<option key=${id} value=${id}>${title}</option>`)}
-        ${state.run && html`<option value=${TOUR}>Tour: thirty seconds of this run</option>`}
-        <option value=${GALLERY}>More, in the gallery…</option>
+        ${state.run && html`<option value=${TOUR}>${msg`Tour: this run in thirty seconds`}</option>`}
+        <option value=${GALLERY}>${msg`More, in the gallery…`}</option>
       </select>
     </label>
   `;

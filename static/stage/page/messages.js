@@ -1,18 +1,19 @@
-/** What went wrong, what is being waited for, and what to do about it. */
+/** Messages above the page: problems, waiting, and what the reader can do. */
 
 import { html } from "htm/preact";
 import { ending } from "../../shared/facts/endings.js";
-import { counted } from "../../shared/facts/format.js";
+import { integer } from "../../shared/facts/format.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 
 export function Messages({ state, dispatch, client }) {
   const { problem, held, waits, connected, readiness, run, embed } = state;
-  // Nobody can do anything about the model from inside another page, and what is shown there needs none.
+  // A page inside another one needs no model, and its reader cannot do anything about it.
   const failed = readiness.state === "failed" && !embed;
   return html`
     <div class="messages">
       ${failed && !problem && html`<${ModelFailed} message=${readiness.message} />`}
       ${held && html`<${Held} onCancel=${() => dispatch({ type: "hold", held: false })} />`}
-      ${waits && html`<${InLine} waits=${waits} onCancel=${() => client.remove(waits.id)} />`}
+      ${waits && html`<${Queued} waits=${waits} onCancel=${() => client.remove(waits.id)} />`}
       ${!connected && !ending(run?.close) && html`<${Lost} />`}
       ${problem && html`<${ProblemMessage} problem=${problem} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}
     </div>
@@ -22,7 +23,7 @@ export function Messages({ state, dispatch, client }) {
 function ModelFailed({ message }) {
   return html`
     <p class="message line on-line" data-tone="bad" role="alert">
-      <strong>The model could not be loaded.</strong> <span>${message} Recorded runs still play.</span>
+      <strong>${msg`The model could not be loaded.`}</strong> <span>${message} ${msg`Recorded runs still play.`}</span>
     </p>
   `;
 }
@@ -30,20 +31,30 @@ function ModelFailed({ message }) {
 function Held({ onCancel }) {
   return html`
     <p class="message line on-line" role="status">
-      <span>Your prompt will start as soon as the model is ready.</span>
-      <button class="button push" type="button" onClick=${onCancel}>Cancel</button>
+      <span>${msg`Your run starts as soon as the model is ready.`}</span>
+      <button class="button push" type="button" onClick=${onCancel}>${msg`Cancel`}</button>
     </p>
   `;
 }
 
-function InLine({ waits, onCancel }) {
-  const { place, estimate_s } = waits;
-  const when = estimate_s === null ? "" : ` It begins in about ${counted(estimate_s, "second")} (estimated).`;
-  const where = place === 1 ? "is next in line" : `stands in line, at place ${place}`;
+function Queued({ waits, onCancel }) {
+  const { place, estimate_s: estimate } = waits;
+  const seconds = integer(estimate ?? 0);
+  const text = [
+    place === 1
+      ? msg`The server is busy: your run is next in the queue.`
+      : msg`The server is busy: your run is number ${place} in the queue.`,
+    estimate !== null &&
+      plural(
+        estimate,
+        form`It starts in about ${seconds} second (estimated).`,
+        form`It starts in about ${seconds} seconds (estimated).`,
+      ),
+  ];
   return html`
-    <p class="message line on-line" role="status" id="in-line">
-      <span>The server is busy: your run ${where}.${when}</span>
-      <button class="button push" type="button" onClick=${onCancel}>Cancel</button>
+    <p class="message line on-line" role="status" id="queued">
+      <span>${text.filter(Boolean).join(" ")}</span>
+      <button class="button push" type="button" onClick=${onCancel}>${msg`Cancel`}</button>
     </p>
   `;
 }
@@ -51,23 +62,29 @@ function InLine({ waits, onCancel }) {
 function Lost() {
   return html`
     <p class="message line on-line" role="status">
-      <span>The connection is lost; trying again. Whatever the run adds meanwhile will be fetched.</span>
+      <span>${msg`The connection is lost; trying again. Steps that you miss are fetched afterwards.`}</span>
     </p>
   `;
 }
 
 function ProblemMessage({ problem, onDismiss }) {
   const { title, detail, field, limit, retryAfter } = problem;
-  const bound =
-    limit === null || limit === undefined ? "" : `limit ${Array.isArray(limit) ? limit.join(" to ") : limit}`;
-  const named = [field, bound].filter(Boolean).join(", ");
+  const named = [field, limitInWords(limit)].filter(Boolean).join(", ");
   return html`
     <p class="message line on-line" data-tone="bad" role="alert" id="problem">
       <strong>${title}.</strong>
       <span>
-        ${detail}${named && ` (${named})`}${retryAfter ? ` Try again in ${retryAfter} s.` : ""}
+        ${detail}${named && ` (${named})`}${retryAfter ? ` ${msg`Try again in ${retryAfter} s.`}` : ""}
       </span>
-      <button class="button push" type="button" onClick=${onDismiss}>Dismiss</button>
+      <button class="button push" type="button" onClick=${onDismiss}>${msg`Dismiss`}</button>
     </p>
   `;
+}
+
+/** @param {null|undefined|number|number[]} limit a largest value, or the least and the largest */
+function limitInWords(limit) {
+  if (limit === null || limit === undefined) return "";
+  if (!Array.isArray(limit)) return msg`limit ${limit}`;
+  const [low, high] = limit;
+  return msg`limit ${low} to ${high}`;
 }

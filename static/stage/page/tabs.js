@@ -1,11 +1,12 @@
-/** On a phone one panel is shown at a time: a tab goes to it, a swipe changes the tab, and a new view brings its panel. */
+/** The tabs of the compact layout, which shows one panel at a time. A swipe changes the tab, and a new view its panel. */
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bringIntoSight } from "../../shared/ui/in-sight.js";
+import { msg } from "../../shared/words/msg.js";
 
-/** @param {{panels: Object[], stage: Object, view: string, opens?: string|null}} props `view`: what the inspector shows; `opens`: the
- *   id of the panel to begin with, the first where there is none */
+/** @param {{panels: Object[], stage: Object, view: string, opens?: string|null}} props `view`: of the inspector; `opens`: id of the
+ *   first panel to show, if it is not the first of the list */
 export function Tabs({ panels, stage, view, opens }) {
   const [current, setCurrent] = useState(0);
   const place = useRef(current);
@@ -21,7 +22,7 @@ export function Tabs({ panels, stage, view, opens }) {
   useEffect(() => {
     const element = stage.current;
     let width = element.clientWidth;
-    // A window of another size keeps the panel, whose place is elsewhere then.
+    // After a resize the same panel is shown at its new position.
     const onScroll = () => {
       if (element.clientWidth === width) setCurrent(Math.round(element.scrollLeft / width));
     };
@@ -48,7 +49,7 @@ export function Tabs({ panels, stage, view, opens }) {
   const show = (index) => stage.current.scrollTo({ left: index * stage.current.clientWidth });
 
   return html`
-    <nav class="tabs" aria-label="Panels">
+    <nav class="tabs" aria-label=${msg`Panels`}>
       ${panels.map(
         ({ id, tab }, index) => html`
           <button key=${id} type="button" aria-current=${index === current} onClick=${() => show(index)}>${tab}</button>

@@ -1,4 +1,4 @@
-/** A prompt of one's own, and the settings of its run in one place. It lies over the stage, which stays as it is. */
+/** The form for the reader's prompt and the settings of its run. It covers the stage, which does not change. */
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -7,6 +7,7 @@ import { NUMBERS } from "../../shared/log/run-request.js";
 import { isAsking } from "../../shared/state/asking.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Icon } from "../../shared/ui/icons.js";
+import { msg } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
 import { PromptField } from "./prompt-field.js";
 
@@ -30,17 +31,17 @@ function Sheet({ state, dispatch, controller, client }) {
 
 /**
  * @param {{state: Object, dispatch: Function, controller: Object, client: Object, onClose: null|(() => void), children?: *}} props `onClose`:
- *   null where there is nothing to go back to; `children`: what stands between the prompt and the buttons
+ *   null where there is no run to return to; `children`: between the prompt and the buttons
  */
 export function PromptForm({ state, dispatch, controller, client, onClose, children = null }) {
   const field = useRef(null);
   const opened = useRef(state.prompt);
-  // At once: whoever asks by a key types on.
+  // Before the first paint, because a reader who opened the form by key goes on typing.
   useLayoutEffect(() => {
     field.current.focus();
     field.current.select();
   }, []);
-  // What is typed takes the place of the old prompt, but not of one's own. A press sets the caret after it has set the focus.
+  // Typing replaces the old prompt but not text typed here. The browser sets the caret only after the focus event.
   const onFocus = () => requestAnimationFrame(() => field.current?.value === opened.current && field.current.select());
   const submit = (event) => {
     event.preventDefault();
@@ -52,16 +53,16 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
     onClose();
   };
   const { held, opening } = state;
-  return html`<form aria-label="New run" onSubmit=${submit} onKeyDown=${onKeyDown} novalidate>
+  return html`<form aria-label=${msg`New run`} onSubmit=${submit} onKeyDown=${onKeyDown} novalidate>
     <${PromptField}
       state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
-      placeholder="Begin a sentence, and the model goes on with it" field=${field} onFocus=${onFocus}
+      placeholder=${msg`Begin a sentence; the model continues it`} field=${field} onFocus=${onFocus}
     />
     <${Fetched} of=${AS_TYPED} state=${state} client=${client} />
     ${children}
     <div class="own-prompt-actions">
-      <button class="run-button strong nowrap still" type="submit"><${Icon} name="play" />${held || opening ? "Waiting…" : "Run"}</button>
-      ${onClose && html`<button class="button is-large strong nowrap still" type="button" onClick=${onClose}>Cancel</button>`}
+      <button class="run-button strong nowrap still" type="submit"><${Icon} name="play" />${held || opening ? msg`Waiting…` : msg`Run`}</button>
+      ${onClose && html`<button class="button is-large strong nowrap still" type="button" onClick=${onClose}>${msg`Cancel`}</button>`}
     </div>
   </form>`;
 }
@@ -71,7 +72,7 @@ export function Settings({ state, dispatch }) {
   const greedy = sampling.strategy === "greedy";
   const values = { ...sampling, max_new_tokens: state.maxNewTokens };
   const onSampling = (patch) => dispatch({ type: "sampling", patch });
-  // Whoever gives a temperature wants the token drawn with it.
+  // Setting a sampling parameter also turns sampling on.
   const onNumber = ({ name, drawn }, value) =>
     name === "max_new_tokens"
       ? dispatch({ type: "settings", patch: { maxNewTokens: value } })
@@ -84,21 +85,21 @@ export function Settings({ state, dispatch }) {
           checked=${state.chat}
           onChange=${(event) => dispatch({ type: "settings", patch: { chat: event.target.checked } })}
         />
-        <${Term} id="chat-template" stop=${false}>chat<//>
+        <${Term} id="chat-template" stop=${false}>${msg`chat`}<//>
       </label>
-      <label class="line muted nowrap" title="Tokens that an earlier run of yours began with are read from its KV cache, and only the rest is computed">
+      <label class="line muted nowrap" title=${msg`Tokens that one of your earlier runs began with are read from its KV cache. Only the others are computed.`}>
         <input
           type="checkbox"
           checked=${state.reuse}
           onChange=${(event) => dispatch({ type: "settings", patch: { reuse: event.target.checked } })}
         />
-        reuse the cache
+        ${msg`reuse the cache`}
       </label>
       <label class="line muted nowrap">
-        <${Term} id="greedy" stop=${false}>choose<//>
+        <${Term} id="greedy" stop=${false}>${msg`choose`}<//>
         <select value=${sampling.strategy} onChange=${(event) => onSampling({ strategy: event.target.value })}>
-          <option value="greedy">greedy</option>
-          <option value="sample">sample</option>
+          <option value="greedy">${msg`greedy`}</option>
+          <option value="sample">${msg`sample`}</option>
         </select>
       </label>
       ${NUMBERS.map((setting) => {
@@ -109,7 +110,7 @@ export function Settings({ state, dispatch }) {
             key=${name}
             label=${label}
             term=${term}
-            title=${drawn && greedy ? "Greedy choice does not use it; a change of it has the token drawn instead" : title}
+            title=${drawn && greedy ? msg`Greedy choice ignores it. If you change it, tokens are sampled instead.` : title}
             idle=${drawn && greedy}
             min=${low}
             max=${high}
@@ -126,13 +127,13 @@ export function Settings({ state, dispatch }) {
 }
 
 /**
- * A number that is taken when the field is left or Enter is pressed; text that is no number changes nothing. What is being
- * typed is kept until then, whatever else on the page is rendered meanwhile.
+ * A number that applies when the field loses focus or Enter is pressed; text that is not a number changes nothing. Until
+ * then the field keeps the typed text, even when the page is rendered again.
  */
 function NumberSetting({ label, term, title, min, max, step, width, value, idle, bad, onChange }) {
   const [typed, setTyped] = useState(null);
   useEffect(() => setTyped(null), [value]);
-  const take = (event) => {
+  const apply = (event) => {
     const number = event.target.valueAsNumber;
     if (Number.isFinite(number)) onChange(number);
     else setTyped(null);
@@ -149,7 +150,7 @@ function NumberSetting({ label, term, title, min, max, step, width, value, idle,
         value=${typed ?? value}
         aria-invalid=${bad}
         onInput=${(event) => setTyped(event.target.value)}
-        onChange=${take}
+        onChange=${apply}
       />
     </label>
   `;

@@ -1,6 +1,7 @@
-/** Where a prompt is typed. Enter starts its run, with Shift it is a new line. */
+/** The text field of a prompt. Enter starts its run; Shift+Enter is a new line. */
 
 import { html } from "htm/preact";
+import { msg } from "../../shared/words/msg.js";
 
 /**
  * @param {{state: Object, dispatch: Function, onSubmit: () => void, rows: string, placeholder: string, field?: Object, onFocus?: () => void}} props
@@ -14,7 +15,7 @@ export function PromptField({ state, dispatch, onSubmit, rows, placeholder, fiel
     onSubmit();
   };
   return html`<textarea
-    id="prompt" rows=${rows} aria-label="Prompt" aria-invalid=${isBad} aria-describedby=${isBad ? "problem" : undefined}
+    id="prompt" rows=${rows} aria-label=${msg`Prompt`} aria-invalid=${isBad} aria-describedby=${isBad ? "problem" : undefined}
     placeholder=${placeholder} spellcheck=${false} ref=${field} value=${state.prompt}
     onInput=${(event) => dispatch({ type: "prompt", prompt: event.target.value })} onKeyDown=${onKeyDown} onFocus=${onFocus}
   ></textarea>`;

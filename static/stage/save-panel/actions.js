@@ -1,19 +1,20 @@
-/** What a panel can be saved as. Fetched when its menu is opened. */
+/** The entries of a panel's menu. Fetched when the menu is first opened. */
 
+import { msg } from "../../shared/words/msg.js";
 import { toCsv } from "./csv.js";
 import { copyPicture, download, pngOf, svgOf } from "./picture.js";
 
 /**
  * @param {{element: () => Element, wanted: (node: Element) => boolean, file: string, table: () => Object|Promise<Object>}} what
- *   `wanted`: false of what is left out of pictures; the rest as in PanelMenu
- * @returns {{text: string, done: string, run: () => Promise<void>}[]}
+ *   `wanted`: false for elements left out of pictures; the rest as in PanelMenu
+ * @returns {{label: string, done: string, run: () => Promise<void>}[]}
  */
 export function actionsOf({ element, wanted, file, table }) {
   return [
-    { text: "Copy picture", done: "Copied", run: () => copyPicture(pngOf(element(), wanted)) },
-    { text: "PNG", done: "Saved", run: async () => download(await pngOf(element(), wanted), `${file}.png`) },
-    { text: "SVG", done: "Saved", run: async () => download(await svgOf(element(), wanted), `${file}.svg`) },
-    { text: "CSV", done: "Saved", run: async () => download(csvBlob(await table()), `${file}.csv`) },
+    { label: msg`Copy picture`, done: msg`Copied`, run: () => copyPicture(pngOf(element(), wanted)) },
+    { label: "PNG", done: msg`Saved`, run: async () => download(await pngOf(element(), wanted), `${file}.png`) },
+    { label: "SVG", done: msg`Saved`, run: async () => download(await svgOf(element(), wanted), `${file}.svg`) },
+    { label: "CSV", done: msg`Saved`, run: async () => download(csvBlob(await table()), `${file}.csv`) },
   ];
 }
 

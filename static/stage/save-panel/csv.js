@@ -1,6 +1,6 @@
 /** Tables as comma-separated values (RFC 4180). Pure. */
 
-/** A spreadsheet takes text that starts with one of these for a formula; tokens can be anything. */
+/** A spreadsheet reads text that starts with one of these as a formula, and a token may start with any. */
 const FORMULA = /^[=+\-@\t\r]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 

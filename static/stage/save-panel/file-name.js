@@ -1,10 +1,9 @@
-/** What a saved picture or table is called. Pure. */
+/** The file name of a saved picture or table. Pure. */
 
 const MOST_CHARACTERS = 40;
 
 /**
- * The run is named by the first words of its prompt: its id leads to the run, and whoever is given a picture must not be
- * able to stop or branch that.
+ * It has the first words of the prompt instead of the run's id, because whoever knows the id can stop or branch the run.
  *
  * @param {{run: import("../../shared/log/run.js").Run, step: number, selection: {layer: number, head: number}}} state
  * @param {string} panel

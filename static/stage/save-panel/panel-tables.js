@@ -1,4 +1,4 @@
-/** Which values each panel saves as a table. Fetched when somebody saves one. */
+/** The values that each panel saves as a table. Fetched when a table is first saved. */
 
 import { headFocus } from "../inspector/focus.js";
 import {
@@ -14,7 +14,7 @@ import {
 
 const nextToken = ({ run, step, whatIf }) => candidatesTable(run, step, whatIf ?? run.open.sampling);
 
-/** The inspector's table is about what its view shows; some of that has to be asked for. */
+/** The inspector's table has the values of its view; some are requested from the server. */
 const VIEW_TABLES = {
   model: async ({ run, step }, client) => lensTable(await client.ask("lens")({ run: run.id, step })),
   block: async (state, client) => {
@@ -37,11 +37,11 @@ const VIEW_TABLES = {
 };
 
 const TABLES = {
-  "Model map": ({ run, step }) => mapTable(run, step),
-  Inspector: (state, client) => VIEW_TABLES[state.selection.view](state, client),
-  "Next token": nextToken,
-  "KV cache": VIEW_TABLES.cache,
-  Time: VIEW_TABLES.time,
+  map: ({ run, step }) => mapTable(run, step),
+  inspector: (state, client) => VIEW_TABLES[state.selection.view](state, client),
+  "next-token": nextToken,
+  "kv-cache": VIEW_TABLES.cache,
+  time: VIEW_TABLES.time,
 };
 
 /** @returns {Object|Promise<Object>} the values of a panel, {header, rows} */

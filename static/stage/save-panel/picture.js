@@ -1,14 +1,14 @@
-/** Pictures and tables of a panel as files: what the browser has to do for it. */
+/** Pictures of a panel, and downloads. */
 
 import { rangesCover } from "./unicode-range.js";
 
 const IMAGE_SCALE = 2;
-/** Leave a started download time to take hold of the data, in ms. */
-const HOLD_MS = 10_000;
+/** Time for a started download to open its data, in ms. */
+const REVOKE_MS = 10_000;
 
 /**
  * @param {Element} panel
- * @param {(element: Element) => boolean} wanted elements left out of the picture give false
+ * @param {(element: Element) => boolean} wanted false for elements left out of the picture
  * @returns {Promise<Blob>} PNG, at twice the panel's size
  */
 export async function pngOf(panel, wanted) {
@@ -23,7 +23,7 @@ export async function svgOf(panel, wanted) {
   return new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
 }
 
-/** The whole panel, also what is scrolled out of sight, on the page's own background. */
+/** The whole panel, including what is scrolled out of view, on the page's background. */
 async function options(panel, wanted) {
   const { backgroundColor } = getComputedStyle(document.documentElement);
   return {
@@ -33,12 +33,12 @@ async function options(panel, wanted) {
     style: { overflow: "visible", margin: "0" },
     onCloneEachNode: withoutScrollbars,
     filter: (node) => !(node instanceof Element) || wanted(node),
-    // Left to itself the library reads fonts by means of a style element, which the page's security policy forbids.
+    // The library would read fonts through a style element, which the page's security policy forbids.
     font: { cssText: await fontsFor(panel.textContent) },
   };
 }
 
-/** A picture cannot be scrolled, and the bars would take room that the page gives to what they scroll. */
+/** Scrollbars are useless in a picture and would take room from the content. */
 function withoutScrollbars(clone) {
   if (clone instanceof HTMLElement) clone.style.overflow &&= "hidden";
 }
@@ -75,10 +75,10 @@ function dataUrl(blob) {
 export function download(blob, name) {
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), HOLD_MS);
+  setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_MS);
 }
 
-/** @param {Promise<Blob>} picture PNG in the making: browsers only let a click wait when it hands over the promise */
+/** @param {Promise<Blob>} picture PNG; a promise, because browsers allow the copy only directly after the click */
 export function copyPicture(picture) {
   return navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
 }

@@ -1,4 +1,4 @@
-/** What each panel shows, as a table of plain numbers. Pure: reads the run, or tensors fetched from it. */
+/** The values of each panel as a table of plain numbers. Pure: reads the run, or tensors fetched for it. */
 
 import { tokenText } from "../../shared/facts/format.js";
 import { readAs } from "../../shared/facts/weights.js";
@@ -114,7 +114,7 @@ export function pairTable({ q, k }, row, key) {
   };
 }
 
-/** What the model would say after each layer. */
+/** The most probable tokens after each layer, by the logit lens. */
 export function lensTable({ layers }) {
   return {
     header: ["layer", "rank", "token", "probability"],
@@ -122,7 +122,7 @@ export function lensTable({ layers }) {
   };
 }
 
-/** Prefill is fed the whole prompt. */
+/** @returns {string|null} the token that a step computes; null for prefill, which computes the whole prompt */
 function fedIn(run, step) {
   return step === 0 ? null : tokenText(run.tokens[run.steps[step].firstQuery]);
 }

@@ -1,26 +1,27 @@
-/** The prompt and its answer as one reads them, with what is being computed marked; or, on demand, token by token with times. */
+/** The prompt and its answer as running text, with the tokens being computed marked; or, on demand, token by token with times. */
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ending } from "../../shared/facts/endings.js";
-import { counted, integer, tokenLabel } from "../../shared/facts/format.js";
+import { integer, tokenLabel } from "../../shared/facts/format.js";
 import { sentenceOf } from "../../shared/facts/prose.js";
 import { notedSteps } from "../../shared/facts/saved-session.js";
 import { useGradually } from "../../shared/painting/later.js";
 import { knownStep } from "../../shared/state/settled.js";
 import { Memo } from "../../shared/ui/memo.js";
-import { aboutWord, kindOf, timeOf, typeOf } from "./words.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
+import { kindOf, timeOf, titleOf, typeOf } from "./answer-tokens.js";
 
 /** Tokens of a prompt that are rendered in one frame. */
 const TOKENS_AT_ONCE = 80;
 const NO_BREAK = 24;
-/** The text has whole lines; a part of a pixel more is no line. */
+/** A difference below this is rounding, not another line. */
 const ROUNDING_PX = 2;
-/** What stands under the tokens. */
+/** What the numbers under the tokens mean. */
 const KEY = [
-  ["number", "position"],
-  ["ms", "step that read it"],
-  ["%", "how likely it was"],
+  [msg`number`, msg`position`],
+  ["ms", msg`time of the step that computed it`],
+  ["%", msg`probability`],
 ];
 
 export function Answer({ state, dispatch, split }) {
@@ -33,25 +34,25 @@ export function Answer({ state, dispatch, split }) {
     if (text.current) keepInSight(text.current);
   }, [step, settled, run?.steps.length, split, whole]);
   if (!run?.open)
-    return html`<p class="answer" data-type="large">${state.opening ? "Waiting for the first frame…" : ""}</p>`;
+    return html`<p class="answer" data-type="large">${state.opening ? msg`Waiting for the run to start…` : ""}</p>`;
   const hidesPrompt = state.embed?.hide.includes("prompt") ?? false;
   const onClick = ({ target }) => {
-    // A click that ends the selecting of text is no wish to go there.
+    // A click that ends a text selection must not change the step.
     const at = window.getSelection()?.isCollapsed ? target.closest("[data-step]")?.dataset.step : undefined;
     if (at !== undefined) dispatch({ type: "seek", step: Number(at) });
   };
   return html`<div class="anchor">
     <div
       class=${`answer${split ? " is-split" : ""}${whole ? " is-whole" : ""}`} data-type=${typeOf(run)} dir="auto" tabindex="0" ref=${text}
-      role="group" aria-label="Prompt and answer" onClick=${onClick}
+      role="group" aria-label=${msg`Prompt and answer`} onClick=${onClick}
     >
       ${!hidesPrompt && html`<${Prompt} run=${run} split=${split} isNow=${step === 0} isSwept=${settled < 0} />`}
-      <${Words} state=${state} split=${split} />
+      <${AnswerTokens} state=${state} split=${split} />
     </div>
     ${
       (isCut || whole) &&
       html`<button
-        class="answer-more" type="button" aria-label="All of the text" title=${whole ? "Show two lines" : "Show all of the text"} aria-expanded=${whole}
+        class="answer-more" type="button" aria-label=${msg`All of the text`} title=${whole ? msg`Show two lines` : msg`Show all of the text`} aria-expanded=${whole}
         onClick=${() => setWhole(!whole)}
       >${whole ? "▴" : "▾"}</button>`
     }
@@ -59,7 +60,7 @@ export function Answer({ state, dispatch, split }) {
   </div>`;
 }
 
-/** @returns {boolean} whether a text has more lines than are shown of it */
+/** @returns {boolean} whether some lines of the text are hidden */
 function useCut(text, changes) {
   const [isCut, setCut] = useState(false);
   useLayoutEffect(() => {
@@ -74,7 +75,7 @@ function useCut(text, changes) {
   return isCut;
 }
 
-/** Hundreds of tokens that never change, so they are rendered once per run, and not in one frame. */
+/** A prompt can have hundreds of tokens, which never change: they are rendered once per run, spread over several frames. */
 function Prompt({ run, split, isNow, isSwept }) {
   const count = useGradually(run.promptLength, { first: TOKENS_AT_ONCE, more: TOKENS_AT_ONCE, of: run });
   const { prompt } = useMemo(() => sentenceOf(run), [run]);
@@ -85,10 +86,17 @@ function Prompt({ run, split, isNow, isSwept }) {
     (_, part) =>
       html`<${Memo} of=${PromptPart} key=${part} run=${run} pieces=${pieces} begin=${part * TOKENS_AT_ONCE} split=${split} />`,
   );
-  const rows = run.awaited ? `${integer(run.partialRows)} of ${integer(run.prefillRows)} rows computed` : null;
+  const [computed, all, length] = [run.partialRows, run.prefillRows, run.promptLength].map(integer);
+  const rows = run.awaited ? msg`${computed} of ${all} rows computed` : null;
+  const label = plural(run.promptLength, form`Prompt, ${length} token`, form`Prompt, ${length} tokens`);
+  const withTemplate = plural(
+    run.promptLength,
+    form`${length} token with the chat template`,
+    form`${length} tokens with the chat template`,
+  );
   return html`<span
-    class=${`prompt${isNow ? " is-now" : ""}${isSwept ? " is-swept" : ""}`} role="group" aria-label=${`Prompt, ${counted(run.promptLength, "token")}`} title=${rows}
-    >${parts}${template && html`${" "}<small class="badge answer-aside nowrap">with the chat template ${counted(run.promptLength, "token")}</small>${" "}`}</span
+    class=${`prompt${isNow ? " is-now" : ""}${isSwept ? " is-swept" : ""}`} role="group" aria-label=${label} title=${rows}
+    >${parts}${template && html`${" "}<small class="badge answer-badge nowrap">${withTemplate}</small>${" "}`}</span
   >`;
 }
 
@@ -98,14 +106,14 @@ function PromptPart({ run, pieces, begin, split }) {
     const read = (split ? position : (piece.position ?? run.reused)) < run.reused;
     if (!split) return html`<span key=${position} class=${read ? "is-read" : ""} data-step="0">${piece.text}</span>`;
     const token = run.tokens[position];
-    return html`<span key=${position} class=${`word${token.special ? " is-special" : ""}${read ? " is-read" : ""}`} data-step="0" title=${`position ${position}, id ${token.id}`}
+    return html`<span key=${position} class=${`word${token.special ? " is-special" : ""}${read ? " is-read" : ""}`} data-step="0" title=${msg`position ${position}, token id ${token.id}`}
       ><bdi class="token">${tokenLabel(token, NO_BREAK)}</bdi><small>${position}</small></span
     >`;
   });
 }
 
-/** A word per token chosen. One that has not come yet is not there. A click leads to the step that chose it. */
-function Words({ state, split }) {
+/** The tokens chosen so far. A click on one goes to the step that chose it. */
+function AnswerTokens({ state, split }) {
   const { run, step } = state;
   const { steps } = run;
   const known = knownStep(state);
@@ -113,25 +121,25 @@ function Words({ state, split }) {
   const pieces = useMemo(() => sentenceOf(run).answer, [run, run.tokens.length]);
   const shown = steps.slice(0, known + 1);
   const goesOn = shown.length < steps.length || !run.close;
-  return html`<span class="words" role="group" aria-label="Answer"
+  return html`<span class="words" role="group" aria-label=${msg`Answer`}
     >${shown.map(({ data: { token } }, index) => {
       const isNoted = noted.includes(index);
       return html`<${Memo}
-        of=${Word} key=${index} text=${split ? tokenLabel(token, NO_BREAK) : pieces[index]} kind=${kindOf(index, step)} split=${split}
-        step=${index} forced=${Boolean(token.forced)} noted=${isNoted} about=${aboutWord(steps, index, known, isNoted)}
+        of=${AnswerToken} key=${index} text=${split ? tokenLabel(token, NO_BREAK) : pieces[index]} kind=${kindOf(index, step)} split=${split}
+        step=${index} forced=${Boolean(token.forced)} noted=${isNoted} title=${titleOf(steps, index, known, isNoted)}
         time=${split ? timeOf(steps, index, known) : null}
       />`;
     })}</span
-  >${goesOn && html`<i class="caret" aria-hidden="true"></i>`}${!goesOn && html`${" "}<small class="badge answer-aside nowrap ending">${ending(run.close)}</small>`}`;
+  >${goesOn && html`<i class="caret" aria-hidden="true"></i>`}${!goesOn && html`${" "}<small class="badge answer-badge nowrap ending">${ending(run.close)}</small>`}`;
 }
 
-function Word({ text, kind, split, step, forced, noted, about, time }) {
+function AnswerToken({ text, kind, split, step, forced, noted, title, time }) {
   const classes = `word is-${kind}${forced ? " is-given" : ""}${noted ? " is-noted" : ""}`;
-  if (!split) return html`<span class=${classes} data-step=${step} title=${about}>${text}</span>`;
-  return html`<span class=${classes} data-step=${step} title=${about}><bdi class="token">${text}</bdi><small>${time}</small></span>`;
+  if (!split) return html`<span class=${classes} data-step=${step} title=${title}>${text}</span>`;
+  return html`<span class=${classes} data-step=${step} title=${title}><bdi class="token">${text}</bdi><small>${time}</small></span>`;
 }
 
-/** Scrolls the text itself, never the page, so that what is computed now, or else its end, can be seen. */
+/** Scrolls the text, never the page, so that the newest marked token is visible. */
 function keepInSight(text) {
   const words = text.querySelectorAll(".is-now, .is-new");
   const word = words[words.length - 1];

@@ -1,11 +1,11 @@
-/** A family of runs as a tree: a row per run, token positions across, what two runs share drawn once. Pure. */
+/** A run and its branches as a tree: one row per run, positions across, shared tokens drawn once. Pure. */
 
 /**
- * @param {{runs: Object[]}} family as the server lists it; studies, such as twins, are no branches
- * @param {number} promptLength tokens of the prompt, the same for every run of a family
+ * @param {{runs: Object[]}} family as the server lists it; runs with a `study`, such as one without a cache, are not branches
+ * @param {number} promptLength tokens of the prompt, the same in every run of the tree
  * @returns {{id: string, depth: number, row: number, parentRow: number|null, from: number, to: number,
  *   token: Object|null, position: number|null, parent: string|null, status: string, reason: string|null}[]}
- *   every run under its parent, siblings in the order in which they were made; `from`…`to`: the positions it has of its own
+ *   every run under its parent, siblings oldest first; `from`…`to`: the positions that it does not share with its parent
  */
 export function branchRows(family, promptLength) {
   const runs = family.runs.filter((run) => !run.study);
@@ -34,7 +34,7 @@ export function branchRows(family, promptLength) {
   return rows;
 }
 
-/** The family names tokens by id and text only. */
+/** The server's list has only id and text of a token. */
 function asToken({ id, text }) {
   const bytes = [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return { id, text, bytes, special: false };
@@ -45,12 +45,12 @@ function byAge(a, b) {
 }
 
 /**
- * Where to look when one goes from a run to another of its family: at the token that one of them was given.
+ * Where two related runs begin to differ: at the token that one of them was given.
  *
  * @param {Object[]} rows of `branchRows`
- * @returns {number} a position: where `to` left its parent, or where `from` left `to`
+ * @returns {number} the position of that token
  */
-export function partingPosition(rows, from, to) {
+export function divergingPosition(rows, from, to) {
   const byId = new Map(rows.map((row) => [row.id, row]));
   let below = byId.get(from);
   while (below && below.parent !== to) below = byId.get(below.parent);

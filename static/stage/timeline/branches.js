@@ -1,51 +1,86 @@
-/** The tree of branches beside the timeline: a row per run, with the shared part drawn once, and what this branch shares. */
+/** The tree of branches beside the timeline, and what the shown branch shares with others. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { branchStep, sharedBlocks } from "../../shared/facts/branching.js";
 import { ending } from "../../shared/facts/endings.js";
-import { counted, quoted } from "../../shared/facts/format.js";
+import { integer, quoted } from "../../shared/facts/format.js";
 import { useFamily } from "../../shared/loading/use-family.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Token } from "../../shared/ui/token.js";
-import { branchRows, partingPosition } from "./branch-rows.js";
+import { form, msg, nodes, plural } from "../../shared/words/msg.js";
+import { branchRows, divergingPosition } from "./branch-rows.js";
 
 export function Branches({ state, client, controller }) {
   const { run, branching } = state;
   const family = useFamily(client, run);
   const rows = useMemo(() => (family ? branchRows(family, run.promptLength) : []), [family, run]);
   if (!run?.open || (rows.length < 2 && !run.open.parent && !branching)) return null;
-  return html`<section class="branches whole" aria-label="Branches">
-    <p class="branches-words" role="status">${branching ? starting(branching) : html`<${Words} run=${run} count=${rows.length} />`}</p>
+  return html`<section class="branches whole" aria-label=${msg`Branches`}>
+    <p class="branches-words" role="status">${branching ? starting(branching) : html`<${Explanation} run=${run} count=${rows.length} />`}</p>
     ${rows.length > 0 && html`<${Tree} rows=${rows} run=${run} controller=${controller} />`}
   </section>`;
 }
 
 function starting(token) {
-  return `Starting a branch with ${quoted(token)}: the prompt is not computed again where its cache is still held…`;
+  const name = quoted(token);
+  return msg`Starting a branch with ${name}. What is still in the KV cache is not computed again.`;
 }
 
-function Words({ run, count }) {
+function Explanation({ run, count }) {
   const { parent } = run.open;
-  if (!parent) return `${counted(count - 1, "branch", "branches")} of this run. Choose a row to see it.`;
+  if (!parent) {
+    const branches = integer(count - 1);
+    return plural(
+      count - 1,
+      form`This run has ${branches} branch. Select a row to open it.`,
+      form`This run has ${branches} branches. Select a row to open it.`,
+    );
+  }
   const token = run.steps[branchStep(run)]?.data.token;
-  if (!token) return "This run is a branch.";
+  if (!token) return msg`This run is a branch.`;
   const shared = sharedBlocks(run);
-  return html`<b>A branch:</b> ${quoted(token)} was put at position ${parent.position} in place of the model’s choice.${" "}
-    ${shared ? html`${sharingSentence(shared)} <${Badge} origin="measured" />` : "Its first step is being computed."}`;
+  const name = quoted(token);
+  const label = html`<b>${msg`Branch:`}</b>`;
+  return html`${nodes`${label} ${name} replaces the model’s choice at position ${parent.position}.`}${" "}
+    ${shared ? html`${sharingInWords(shared)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`}`;
 }
 
-/** @param {Object} shared as `sharedBlocks` gives it */
-function sharingSentence({ shared, elsewhere, blocks, positions, whole, blockSize }) {
-  const some = `Shares ${shared || elsewhere} of its ${counted(blocks, "cache block")}`;
-  const rest = positions - shared * blockSize;
-  const copied = `K and V of the other ${counted(rest, "token")} were copied into a block of its own, to write on behind them.`;
-  if (shared && rest > 0)
-    return `${some} (${shared * blockSize} tokens) with its parent: the same memory. ${copied} No token before it was computed again.`;
-  if (shared) return `${some} with its parent: the same memory. No token before it was computed again.`;
-  if (elsewhere) return `${some} with another branch: the same memory, not a copy.`;
-  if (whole) return `The cache of the ${positions} tokens before it was gone, so they were computed again.`;
-  return `The ${positions} tokens before it fill no whole block of ${blockSize}: their K and V were copied, nothing was computed again.`;
+/** @param {Object} shared from `sharedBlocks` */
+function sharingInWords({ shared, elsewhere, blocks, positions, whole, blockSize }) {
+  const tokens = integer(positions);
+  if (shared) {
+    const held = integer(shared * blockSize);
+    const rest = positions - shared * blockSize;
+    return [
+      plural(
+        blocks,
+        form`It shares ${shared} of its ${blocks} cache block (${held} tokens) with its parent: the same memory.`,
+        form`It shares ${shared} of its ${blocks} cache blocks (${held} tokens) with its parent: the same memory.`,
+      ),
+      rest > 0 &&
+        plural(
+          rest,
+          form`K and V of the other ${rest} token were copied into a new block, because the branch writes there.`,
+          form`K and V of the other ${rest} tokens were copied into a new block, because the branch writes there.`,
+        ),
+      msg`No earlier token was computed again.`,
+    ]
+      .filter(Boolean)
+      .join(" ");
+  }
+  if (elsewhere)
+    return plural(
+      blocks,
+      form`It shares ${elsewhere} of its ${blocks} cache block with another branch: the same memory, not a copy.`,
+      form`It shares ${elsewhere} of its ${blocks} cache blocks with another branch: the same memory, not a copy.`,
+    );
+  if (whole) return msg`The cache no longer held the ${tokens} earlier tokens, so they were computed again.`;
+  return plural(
+    positions,
+    form`The ${tokens} earlier token does not fill a block of ${blockSize}. Its K and V were copied, not computed again.`,
+    form`The ${tokens} earlier tokens do not fill a block of ${blockSize}. Their K and V were copied, not computed again.`,
+  );
 }
 
 function Tree({ rows, run, controller }) {
@@ -59,7 +94,7 @@ function Row({ row, rows, run, end, controller }) {
   const current = row.id === run.id;
   const visit = () => {
     if (current) return;
-    const position = partingPosition(rows, run.id, row.id);
+    const position = divergingPosition(rows, run.id, row.id);
     controller.visitRelative(row.id, Math.max(0, position - run.promptLength));
   };
   const at = (position) => `${((position / end) * 100).toFixed(2)}%`;
@@ -71,21 +106,32 @@ function Row({ row, rows, run, end, controller }) {
     `--up:${row.parentRow === null ? 0 : row.row - row.parentRow}`,
   ].join(";");
   return html`<li>
-    <button type="button" aria-current=${current ? "true" : undefined} onClick=${visit} title=${wordsOf(row, current)}>
+    <button type="button" aria-current=${current ? "true" : undefined} onClick=${visit} title=${titleOf(row, current)}>
       <span class="tree-name cut small" style=${`--depth:${row.depth}`}>
-        ${row.token ? html`<${Token} token=${row.token} limit=${14} />` : "first run"}
+        ${row.token ? html`<${Token} token=${row.token} limit=${14} />` : msg`first run`}
       </span>
       <span class="tree-line anchor" style=${style}>
         ${row.parentRow !== null && html`<i class="tree-elbow"></i>`}<i class="tree-bar"></i>
       </span>
-      <span class="visually-hidden">${wordsOf(row, current)}</span>
+      <span class="visually-hidden">${titleOf(row, current)}</span>
     </button>
   </li>`;
 }
 
-function wordsOf({ token, position, from, to, status, reason }, current) {
-  const what = token ? `given ${quoted(token)} at position ${position}` : "the first run";
-  const long = counted(to - from, "token");
-  const how = status === "closed" ? ending({ reason }) : status;
-  return `${what}, ${long}${token ? " of its own" : ""}, ${how}${current ? ", shown now" : ""}`;
+const STATUSES = { running: msg`running`, paused: msg`paused`, queued: msg`queued` };
+
+/** @returns {string} the tooltip of a row */
+function titleOf({ token, position, from, to, status, reason }, current) {
+  const name = token && quoted(token);
+  const tokens = integer(to - from);
+  return [
+    token ? msg`${name} given at position ${position}` : msg`the first run`,
+    token
+      ? plural(to - from, form`${tokens} token after its parent`, form`${tokens} tokens after its parent`)
+      : plural(to - from, form`${tokens} token`, form`${tokens} tokens`),
+    status === "closed" ? ending({ reason }) : (STATUSES[status] ?? status),
+    current && msg`shown now`,
+  ]
+    .filter(Boolean)
+    .join(", ");
 }

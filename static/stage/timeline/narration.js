@@ -1,65 +1,107 @@
-/** One plain sentence about a step, built from the run's own numbers. */
+/** A step in a few short sentences, built from the run's own numbers. */
 
 import { timed } from "../../shared/facts/conditions.js";
 import { bytes, integer, percent, quoted } from "../../shared/facts/format.js";
-import { passesInWords } from "../../shared/facts/passes.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 
-/** Characters of a token before it is cut, so that a sentence keeps to a line or two. */
+/** Characters of a token before it is cut, so that the sentences fit in a line or two. */
 const TOKEN_CHARS = 16;
 
 /**
  * @param {import("../../shared/log/run.js").Run} run
  * @param {number} step
- * @param {boolean} sweeping the step is on its way: what it chooses and how long it takes is not known yet
- * @returns {string} what was computed, what the cache gave and took, what was chosen; "" when the step is not complete
+ * @param {boolean} sweeping the step is still being shown: what it chooses and how long it takes is left out
+ * @returns {string} what is computed, what is read from and written to the cache, what was chosen; "" while the step is not complete
  */
 export function narrate(run, step, sweeping = false) {
   const shown = run.steps[step];
   if (!shown) return "";
-  const { ms } = shown.data;
-  const work = shown.data.phase === "prefill" ? prefillWork(run, sweeping) : decodeWork(run, step, sweeping);
-  if (sweeping) return `Step ${step}, ${work}.`;
-  return [`Step ${step}, ${work} (${timed(ms.total, shown.data)}).`, choice(shown.data), outcome(run, step)]
-    .filter(Boolean)
-    .join(" ");
+  const { data } = shown;
+  const work = data.phase === "prefill" ? prefillWork(run) : decodeWork(run, step);
+  if (sweeping) return work.join(" ");
+  const time = timed(data.ms.total, data);
+  return [...work, msg`Time: ${time}.`, choice(data), outcome(run, step)].filter(Boolean).join(" ");
 }
 
-function prefillWork(run, sweeping) {
+/** @returns {string[]} sentences */
+function prefillWork(run) {
   const { rows, data } = run.steps[0];
   const written = bytes(data.kv.bytes_written);
+  const tokens = integer(rows);
   if (run.reused) {
-    const read = `${integer(run.reused)} of ${integer(run.promptLength)} prompt tokens ${sweeping ? "are" : "were"} read from the cache, where an earlier run had left them`;
-    return `prefill: ${read}; ${integer(rows)} ${sweeping ? (rows === 1 ? "is" : "are") : rows === 1 ? "was" : "were"} computed, which ${sweeping ? "will add" : "added"} ${written} to it`;
+    const [reused, all] = [integer(run.reused), integer(run.promptLength)];
+    return [
+      msg`Step 0, prefill: K and V of ${reused} of the ${all} prompt tokens come from the cache of an earlier run.`,
+      plural(
+        rows,
+        form`The model computes ${tokens} token and writes ${written} to the cache.`,
+        form`The model computes ${tokens} tokens and writes ${written} to the cache.`,
+      ),
+    ];
   }
-  const all = rows === 1 ? "the only prompt token goes" : `all ${integer(rows)} prompt tokens go`;
-  return `prefill: ${all} through the model ${passesInWords(run)}, and ${written} of keys and values ${sweeping ? "will go" : "go"} into the cache`;
+  const passes = run.prefillPasses;
+  return [
+    passes > 1
+      ? msg`Step 0, prefill: the model computes all ${tokens} prompt tokens in ${passes} passes.`
+      : plural(
+          rows,
+          form`Step 0, prefill: the model computes the ${tokens} prompt token in one pass.`,
+          form`Step 0, prefill: the model computes all ${tokens} prompt tokens in one pass.`,
+        ),
+    msg`It writes ${written} of K and V to the cache.`,
+  ];
 }
 
-function decodeWork(run, step, sweeping) {
+/** @returns {string[]} sentences */
+function decodeWork(run, step) {
   const { data, firstQuery } = run.steps[step];
-  const fed = quoted(run.tokens[firstQuery], TOKEN_CHARS);
-  const before = firstQuery === 1 ? "the token before it" : `the ${integer(firstQuery)} tokens before it`;
+  const token = quoted(run.tokens[firstQuery], TOKEN_CHARS);
+  const earlier = integer(firstQuery);
   const cache = run.open.study?.cache;
-  if (cache === "none") return `without a cache: ${fed} and ${before} are all computed again`;
-  if (cache === "forgotten") return `cache forgotten: only ${fed} is computed, and ${before} cannot be seen`;
-  const read = firstQuery === 1 ? "is read" : "are read";
-  return `decode: only ${fed} is computed and ${sweeping ? "will add" : "adds"} ${bytes(data.kv.bytes_written)} to the cache; ${before} ${read} from it`;
+  if (cache === "none")
+    return [
+      msg`Step ${step}, without a cache: the model computes ${token}.`,
+      plural(
+        firstQuery,
+        form`It also computes ${earlier} earlier token again.`,
+        form`It also computes all ${earlier} earlier tokens again.`,
+      ),
+    ];
+  if (cache === "forgotten")
+    return [
+      msg`Step ${step}, cache forgotten: the model computes only ${token}.`,
+      plural(
+        firstQuery,
+        form`It cannot read K and V of ${earlier} earlier token.`,
+        form`It cannot read K and V of the ${earlier} earlier tokens.`,
+      ),
+    ];
+  const written = bytes(data.kv.bytes_written);
+  return [
+    msg`Step ${step}, decode: the model computes only ${token}.`,
+    plural(
+      firstQuery,
+      form`It reads K and V of ${earlier} token from the cache and adds ${written}.`,
+      form`It reads K and V of ${earlier} tokens from the cache and adds ${written}.`,
+    ),
+  ];
 }
 
 function choice({ token }) {
   const name = quoted(token, TOKEN_CHARS);
-  // Past the listed candidates the log does not know what the model gave a token.
+  // The log has the probability only of the listed candidates.
   const share = token.prob === null ? null : percent(token.prob, 0);
-  if (!token.forced) return `Next: ${name} (${share}).`;
-  return share === null ? `The branch put ${name} next.` : `The branch put ${name} next (the model: ${share}).`;
+  if (!token.forced) return share === null ? msg`Next: ${name}.` : msg`Next: ${name} (${share}).`;
+  if (share === null) return msg`This branch sets the next token to ${name}.`;
+  return msg`This branch sets the next token to ${name}; the model gave it ${share}.`;
 }
 
 const OUTCOMES = {
-  eos: "With it the answer ends.",
-  length: "Token limit reached.",
-  stopped: "Here it was stopped.",
-  failed: "Here the run failed.",
-  interrupted: "Here it was interrupted.",
+  eos: msg`This token ends the answer.`,
+  length: msg`The token limit is reached.`,
+  stopped: msg`The run was stopped here.`,
+  failed: msg`The run failed here.`,
+  interrupted: msg`The run was interrupted here.`,
 };
 
 function outcome(run, step) {

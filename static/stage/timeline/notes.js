@@ -1,9 +1,10 @@
-/** What the sharer of a saved run wrote about the step in sight, and the way to the next note. Plain text only. */
+/** The notes of a saved session on the shown step, and buttons to the others. Plain text only. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { counted, listed } from "../../shared/facts/format.js";
+import { listed } from "../../shared/facts/format.js";
 import { notedSteps, noteInSight, notesAround, notesOf, placeOf, sightOf } from "../../shared/facts/saved-session.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 
 export function Notes({ state, dispatch }) {
   const { run, step, selection } = state;
@@ -14,15 +15,15 @@ export function Notes({ state, dispatch }) {
   const read = noteInSight(notes, state, wanted);
   const here = firstOf(notesOf(notes, step), read);
   const { before, after, number } = notesAround(notes, state, wanted);
-  const count = `${number} of ${notes.length}`;
+  const count = msg`${number} of ${notes.length}`;
   const show = (note) => () => {
     setWanted(note);
     dispatch({ type: "seek", step: note.step });
     dispatch({ type: "select", selection: sightOf(note, run.saved.open, selection.view) });
   };
-  return html`<section class="notes whole" aria-label="Notes">
-    <${Arrow} name="Previous note" to=${before} show=${show}>◂<//>
-    <ul class="notes-text stack tight" aria-live="polite" tabindex=${here.length ? "0" : undefined} aria-label="Notes on this step">
+  return html`<section class="notes whole" aria-label=${msg`Notes`}>
+    <${Arrow} name=${msg`Previous note`} none=${msg`No previous note`} to=${before} show=${show}>◂<//>
+    <ul class="notes-text stack tight" aria-live="polite" tabindex=${here.length ? "0" : undefined} aria-label=${msg`Notes on this step`}>
       ${
         here.length
           ? here.map(
@@ -32,38 +33,43 @@ export function Notes({ state, dispatch }) {
           : html`<li class="notes-none muted">${elsewhere(notes.length, steps)}</li>`
       }
     </ul>
-    <${Arrow} name="Next note" to=${after} show=${show}>▸<//>
+    <${Arrow} name=${msg`Next note`} none=${msg`No next note`} to=${after} show=${show}>▸<//>
   </section>`;
 }
 
-/** Where there is room for one note, it is the one that is read. */
+/** The selected note comes first: it is the only one shown where there is room for one. */
 function firstOf(notes, read) {
   return read ? [read, ...notes.filter((note) => note !== read)] : notes;
 }
 
 function elsewhere(count, steps) {
-  const where = `${steps.length === 1 ? "step" : "steps"} ${listed(steps)}`;
-  return `No note on this step. ${counted(count, "note")} on ${where}.`;
+  const where = listed(steps);
+  if (steps.length > 1) return msg`No note on this step. ${count} notes on steps ${where}.`;
+  return plural(
+    count,
+    form`No note on this step. ${count} note on step ${where}.`,
+    form`No note on this step. ${count} notes on step ${where}.`,
+  );
 }
 
-function Arrow({ name, to, show, children }) {
+function Arrow({ name, none, to, show, children }) {
   return html`<button
-    class="icon-button muted still" type="button" aria-label=${name} title=${to === undefined ? `No ${name.toLowerCase()}` : `${name}: ${placeOf(to)}`}
+    class="icon-button muted still" type="button" aria-label=${name} title=${to === undefined ? none : `${name}: ${placeOf(to)}`}
     aria-disabled=${to === undefined} onClick=${to === undefined ? null : show(to)}
   >${children}</button>`;
 }
 
-/** @param {{note: Object, count: string|false, onShow: () => void}} props `count`: the place among all of the note that is read */
+/** @param {{note: Object, count: string|false, onShow: () => void}} props `count`: number of the selected note among all */
 function Note({ note, count, onShow }) {
   const { layer, head, text } = note;
-  const words = [layer !== null && `layer ${layer}`, head !== null && `head ${head}`].filter(Boolean).join(", ");
+  const place = [layer !== null && msg`layer ${layer}`, head !== null && msg`head ${head}`].filter(Boolean).join(", ");
   return html`<li>
     ${
-      words
+      place
         ? html`<button
-            type="button" class="button small" aria-pressed=${Boolean(count)} title="Show it" onClick=${onShow}
-          >${words}</button>`
-        : html`<span class="muted small">step ${note.step}</span>`
+            type="button" class="button small" aria-pressed=${Boolean(count)} title=${msg`Show it in the model`} onClick=${onShow}
+          >${place}</button>`
+        : html`<span class="muted small">${msg`step ${note.step}`}</span>`
     }
     <bdi class="note-text breaks" dir="auto">${text}</bdi>
     ${count && html`<small class="note-count">${count}</small>`}

@@ -1,25 +1,37 @@
-/** How a run was asked to choose, and how fast it is shown, in words. Pure. */
+/** The sampling settings of a run, and how much slower or faster it is shown than it ran. Pure. */
 
-import { counted, fixed } from "../../shared/facts/format.js";
+import { fixed, integer } from "../../shared/facts/format.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 import { settingsInWords } from "../next-token/sampling.js";
 
-/** @returns {string} such as "always the likeliest token · at most 16 new tokens" */
+/** @returns {string} such as "Always the likeliest token · at most 16 new tokens" */
 export function settingsOfRun({ sampling, limits, study }) {
-  const choice = sampling.strategy === "greedy" ? "Always the likeliest token" : `Drawn: ${settingsInWords(sampling)}`;
-  const cache =
-    study?.cache === "none" ? " · no KV cache" : study?.cache === "forgotten" ? " · KV cache forgotten" : "";
-  return `${choice} · at most ${counted(limits.max_new_tokens, "new token")}${cache}`;
+  const settings = settingsInWords(sampling);
+  const most = integer(limits.max_new_tokens);
+  return [
+    sampling.strategy === "greedy" ? msg`Always the likeliest token` : msg`Sampled: ${settings}`,
+    plural(limits.max_new_tokens, form`at most ${most} new token`, form`at most ${most} new tokens`),
+    study?.cache === "none" && msg`no KV cache`,
+    study?.cache === "forgotten" && msg`KV cache forgotten`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /**
  * @param {number} factor how many times longer than measured a step is shown
  * @param {boolean} [opens] one of its layers opens, and is shown longer than the others
- * @returns {string} "" where it is shown as fast as it was
+ * @returns {string}
  */
 export function paceInWords(factor, opens = false) {
-  const times = factor >= 1 ? factor : 1 / factor;
-  const rounded = fixed(times, times < 9.95 ? 1 : 0).replace(/\.0$/, "");
-  if (rounded === "1") return `shown as fast as it ran${opens ? ", but for the open layer" : ""}`;
-  if (factor < 1) return `sped up ${rounded}×${opens ? ", but for the open layer" : ""}`;
-  return `slowed down ${rounded}× to be seen${opens ? ", more in the open layer" : ""}`;
+  const ratio = factor >= 1 ? factor : 1 / factor;
+  const times = fixed(ratio, ratio < 9.95 ? 1 : 0).replace(/\.0$/, "");
+  if (times === "1") return opens ? msg`shown at measured speed, the open layer slower` : msg`shown at measured speed`;
+  if (factor < 1)
+    return opens
+      ? msg`shown ${times}× faster than measured, the open layer slower`
+      : msg`shown ${times}× faster than measured`;
+  return opens
+    ? msg`shown ${times}× slower than measured, the open layer slower still`
+    : msg`shown ${times}× slower than measured`;
 }

@@ -1,17 +1,17 @@
-/** The steps of a run as a row of segments, prefill first, and where each is. Pure; CSS pixels. */
+/** The steps of a run as a row of segments, prefill first. Pure; CSS pixels. */
 
 const PREFILL_SHARE = 0.16;
 const PREFILL_MOST_PX = 132;
 const STEP_MOST_PX = 62;
 const GAP_PX = 2;
-/** Below this pitch segments have neither gaps nor outlines. */
+/** Segments narrower than this have neither gaps nor outlines. */
 const LEAST_PITCH_PX = 5;
-/** From this pitch on each has its number. */
+/** Segments at least this wide have a number. */
 const NUMBERED_PX = 24;
 const FONT = `620 12px "Inter Variable", system-ui, sans-serif`;
 
 /**
- * @param {number} count steps that there are, or will be at most
+ * @param {number} count steps of the run, or the most that it may have
  * @param {number} width
  * @returns {{count: number, prefill: number, pitch: number, end: number}} `prefill`: width of the first segment with its gap,
  *   `pitch`: of each other
@@ -38,8 +38,8 @@ export function stepAt({ count, prefill, pitch }, x) {
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {{step: number, share: number, recorded: number, noted: number[], label: string}} data `share`: of the step in sight
- *   that has been computed; `recorded`: steps that are there
+ * @param {{step: number, share: number, recorded: number, noted: number[], label: string}} data `share`: computed part
+ *   of the shown step; `recorded`: steps in the log
  * @param {{geometry: Object, theme: Object}} scales
  * @param {{width: number, height: number}} size
  */
@@ -86,7 +86,7 @@ export function drawSegments(context, { step, share, recorded, noted, label }, {
   }
 }
 
-/** What is still to come, where its segments are too narrow to be told apart. */
+/** One outline for all later steps, where their segments are too narrow for one each. */
 function drawTrack(context, { step, recorded, theme, geometry, top, tall }) {
   const from = segmentOf(geometry, Math.max(1, step + 1)).x;
   const to = segmentOf(geometry, Math.max(0, recorded - 1));

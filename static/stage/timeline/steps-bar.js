@@ -1,12 +1,13 @@
-/** The run's steps as a slider whose segments they are, and how far the one in sight has come. */
+/** The run's steps as a slider of segments, with the progress of the shown step. */
 
 import { html } from "htm/preact";
 import { useCallback, useMemo } from "preact/hooks";
-import { counted } from "../../shared/facts/format.js";
+import { integer } from "../../shared/facts/format.js";
 import { notedSteps } from "../../shared/facts/saved-session.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 import { drawSegments, segmentsGeometry, stepAt } from "./segments.js";
 
 const HEIGHT_PX = 28;
@@ -23,7 +24,10 @@ export function StepsBar({ state, dispatch }) {
   const geometry = useMemo(() => segmentsGeometry(count, width), [count, width]);
   const noted = useMemo(() => notedSteps(run?.saved?.notes ?? []), [run]);
   const share = shareOf(run, reveal);
-  const label = run?.open ? `prefill · ${counted(run.prefillRows, "token")}` : "";
+  const tokens = integer(run?.prefillRows ?? 0);
+  const label = run?.open
+    ? plural(run.prefillRows, form`prefill · ${tokens} token`, form`prefill · ${tokens} tokens`)
+    : "";
   const draw = useCallback(
     (context) =>
       drawSegments(context, { step, share, recorded, noted, label }, { geometry, theme }, { width, height: HEIGHT_PX }),
@@ -38,15 +42,15 @@ export function StepsBar({ state, dispatch }) {
   };
   return html`<div class="steps-bar anchor" ref=${ref} onPointerDown=${onPointer} onPointerMove=${onPointer}>
       <input
-        type="range" aria-label="Step" aria-valuetext=${`Step ${step} of ${last}`} min="0" max=${last} step="1" value=${step}
+        type="range" aria-label=${msg`Step`} aria-valuetext=${msg`Step ${step} of ${last}`} min="0" max=${last} step="1" value=${step}
         onInput=${({ target }) => seek(target.valueAsNumber)}
       />
       ${width > 0 && html`<${Surface} width=${width} height=${HEIGHT_PX} ratio=${ratio} draw=${draw} />`}
     </div>
-    <output class="steps-place strong nowrap still" aria-label="Step and layer" aria-live=${state.layerStop ? "polite" : "off"}>${placeOf(state)}</output>`;
+    <output class="steps-place strong nowrap still" aria-label=${msg`Step and layer`} aria-live=${state.layerStop ? "polite" : "off"}>${placeOf(state)}</output>`;
 }
 
-/** Of the layers of the step in sight; while the first is awaited, of the prompt's rows. */
+/** The computed part of the shown step, by layers; of a prefill that is not complete, by rows. */
 function shareOf(run, reveal) {
   if (!run?.steps.length) return run?.promptLength ? run.partialRows / run.prefillRows : 0;
   return run.layers ? Math.min(1, reveal / run.layers) : 1;
@@ -55,5 +59,5 @@ function shareOf(run, reveal) {
 function placeOf({ run, step, reveal, layerStop }) {
   if (!run?.steps.length) return "";
   const layer = layerStop ? layerStop - 1 : reveal < run.layers ? Math.floor(reveal) : null;
-  return layer === null ? `Step ${step}` : `Step ${step}, layer ${layer}`;
+  return layer === null ? msg`Step ${step}` : msg`Step ${step}, layer ${layer}`;
 }

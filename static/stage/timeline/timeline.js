@@ -1,4 +1,4 @@
-/** A run as one reads and plays it: the answer, the transport with its steps, the step in a sentence, branches, notes. */
+/** The run as text and as steps: the answer, playback controls, sentences about the step, branches, notes. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
@@ -7,6 +7,7 @@ import { ShareButton } from "../../shared/share/share-button.js";
 import { canAsk } from "../../shared/state/asking.js";
 import { lensMs } from "../../shared/state/lens.js";
 import { slowdownOf } from "../../shared/state/player.js";
+import { msg } from "../../shared/words/msg.js";
 import { Answer } from "./answer.js";
 import { Branches } from "./branches.js";
 import { narrate } from "./narration.js";
@@ -14,16 +15,16 @@ import { Notes } from "./notes.js";
 import { paceInWords, settingsOfRun } from "./pace.js";
 import { LayerWalk, Live, Speed, Transport } from "./transport.js";
 
-/** A sentence is read out once it has stood this long, so that a fast run does not flood a screen reader, in ms. */
-const SENTENCE_MS = 120;
+/** A screen reader gets a sentence only after it was shown this long, in ms, so that a fast run does not flood it. */
+const SPOKEN_AFTER_MS = 120;
 
-/** @param {Object} props as of every part; `stepsBar`: the slider, which moves with the clock */
+/** @param {Object} props as every part; `stepsBar`: the slider, rendered in every animation frame */
 export function Timeline({ state, dispatch, controller, client, stepsBar }) {
   const [split, setSplit] = useState(false);
   const hides = (part) => state.embed?.hide.includes(part) ?? false;
   const controls = !hides("controls");
   return html`
-    <section class="timeline" aria-label="Timeline">
+    <section class="timeline" aria-label=${msg`Timeline`}>
       <${Answer} state=${state} dispatch=${dispatch} split=${split} />
       ${controls && html`<${AnswerActions} state=${state} dispatch=${dispatch} client=${client} split=${split} onSplit=${() => setSplit(!split)} />`}
       ${
@@ -47,53 +48,52 @@ function AnswerActions({ state, dispatch, client, split, onSplit }) {
   const { run, embed, file, sandboxed } = state;
   return html`<div class="answer-actions row">
     <button
-      class="button is-large strong nowrap still is-quiet" type="button" disabled=${!run?.open} aria-pressed=${split} title="Token by token, with times" onClick=${onSplit}
-    >Tokens</button>
+      class="button is-large strong nowrap still is-quiet" type="button" disabled=${!run?.open} aria-pressed=${split} title=${msg`Token by token, with times`} onClick=${onSplit}
+    >${msg`Tokens`}</button>
     ${canAsk(state) && html`<${DeleteRun} state=${state} client=${client} />`}
     ${
       !embed &&
       !file &&
       html`<button
-        class="button is-large strong nowrap still" id="ask" type="button" disabled=${sandboxed} title=${sandboxed ? SANDBOXED : "A prompt of your own, and all settings"}
+        class="button is-large strong nowrap still" id="ask" type="button" disabled=${sandboxed} title=${sandboxed ? SANDBOXED : msg`Run your own prompt, with all settings`}
         onClick=${() => dispatch({ type: "ask", asking: true })}
-      >Try your own</button>`
+      >${msg`Try your own`}</button>`
     }
     ${!embed && !file && !run?.saved && html`<${ShareButton} state=${state} dispatch=${dispatch} />`}
     <${Pace} state=${state} />
   </div>`;
 }
 
-const SLOWED =
-  "Each step is shown for its measured time, times one factor for the whole run; a layer that opens takes longer";
-const SANDBOXED = "The page around this one does not let it start runs: open the link by itself";
+const PACE_TITLE = msg`Each step is shown for its measured time multiplied by one factor for the whole run. An open layer takes longer.`;
+const SANDBOXED = msg`The page around this one does not allow runs here. Open the link in its own tab.`;
 
-/** `seen` at once, while a step sweeps what it will do; `heard` once it has. */
+/** `shown`: about the shown step, complete or not; `complete`: about the last step that is shown to its end. */
 function sentencesOf({ run, step, settled }) {
-  if (!run) return { seen: "", heard: "" };
-  return { seen: narrate(run, step, settled < step), heard: settled < 0 ? "" : narrate(run, settled) };
+  if (!run) return { shown: "", complete: "" };
+  return { shown: narrate(run, step, settled < step), complete: settled < 0 ? "" : narrate(run, settled) };
 }
 
-/** Seen at once, or a fast run would be told by the sentence of another step. */
-function Narration({ seen, heard }) {
-  const [said, setSaid] = useState(heard);
+/** Only the text for screen readers is delayed: delayed text on the screen would belong to another step of a fast run. */
+function Narration({ shown, complete }) {
+  const [spoken, setSpoken] = useState(complete);
   useEffect(() => {
-    const timer = setTimeout(() => setSaid(heard), SENTENCE_MS);
+    const timer = setTimeout(() => setSpoken(complete), SPOKEN_AFTER_MS);
     return () => clearTimeout(timer);
-  }, [heard]);
+  }, [complete]);
   return html`
-    <p class="narration whole cut" aria-hidden="true" title=${seen}>${seen}</p>
-    <p class="visually-hidden" aria-live="polite">${said}</p>
+    <p class="narration whole cut" aria-hidden="true" title=${shown}>${shown}</p>
+    <p class="visually-hidden" aria-live="polite">${spoken}</p>
   `;
 }
 
-/** What the run was asked for, and how much slower than it was it is shown. */
+/** The run's settings, and how much slower or faster than measured it is shown. */
 function Pace({ state }) {
   const { run, step, speed, following } = state;
-  // Its line is there from the start, or all below it would move when the run comes.
+  // An empty line before the run opens, so that nothing below moves.
   if (!run?.open) return html`<div class="pace muted nowrap">${"\u00a0"}</div>`;
   const settings = settingsOfRun(run.open);
   return html`<div class="pace muted nowrap">
     <span>${settings}</span>
-    <span class="slowdown" title=${SLOWED}>${following ? "live" : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed), lensMs(state, step) > 0) : ""}</span>
+    <span class="slowdown" title=${PACE_TITLE}>${following ? msg`live` : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed), lensMs(state, step) > 0) : ""}</span>
   </div>`;
 }

@@ -12,9 +12,9 @@ test("what is locked is named: a cell, a row, or a key of whichever row is newes
   assert.equal(lockedInWords(run, at(null, 1)), "the newest token → “animal”");
 });
 
-test("a locked row of another step is told to be of that step", () => {
+test("a locked row of another step has that step in its note", () => {
   assert.equal(noteOf(run, at(2, 1), { newest: 2, step: 0 }), null);
-  assert.equal(noteOf(run, at(2, 1), { newest: 3, step: 1 }), "of step 0: only its K and V are read now");
-  assert.equal(noteOf(run, at(3, 1), { newest: 2, step: 0 }), "“was” comes in step 1");
+  assert.equal(noteOf(run, at(2, 1), { newest: 3, step: 1 }), "computed in step 0; this step reads only its K and V");
+  assert.equal(noteOf(run, at(3, 1), { newest: 2, step: 0 }), "“was” is computed in step 1");
   assert.equal(noteOf(run, at(null, 1), { newest: 3, step: 1 }), null);
 });

@@ -15,7 +15,7 @@ import {
 } from "../../../../static/stage/intro/facts.js";
 import { everyNth, introGeometry } from "../../../../static/stage/intro/geometry.js";
 import { cell, token } from "../../support/wire.js";
-import { LOOK, runOf } from "./told.js";
+import { LOOK, runOf } from "./intro-run.js";
 
 test("the sentence is its tokens' text, in a chat what was typed", () => {
   const run = runOf();
@@ -84,7 +84,7 @@ test("what a head mixes adds up to all of it, and no token is counted twice", ()
   );
 });
 
-test("the first token is told of only where heads take much from it", () => {
+test("the first token has a share only where heads take much from it", () => {
   const run = runOf();
   assert.equal(firstTokensShare(run), null);
   run.weight = (_layer, _head, _query, key) => (key === 0 ? 0.55 : 0.15);
@@ -102,7 +102,7 @@ test("memory and times are those of the log, with what disturbed them where it s
   ]);
 });
 
-test("three ways lead on, to the step and cell that were told", () => {
+test("three links lead to the steps and the cell of the captions", () => {
   const run = runOf();
   assert.deepEqual(
     waysOn({ run, look: LOOK }).map(({ step, selection }) => [step, selection]),

@@ -5,7 +5,7 @@ import { weightOf } from "../../../../static/shared/log/companding.js";
 import { columnOf, mapGeometry, rowOf } from "../../../../static/stage/map/geometry.js";
 import { lensParts, lensSize, paintLensPart } from "../../../../static/stage/map/lens-cells.js";
 import { hitLens, isInLens, lensGeometry, middleOf } from "../../../../static/stage/map/lens-geometry.js";
-import { isThere, legsAt } from "../../../../static/stage/map/lens-way.js";
+import { isVisible, legsAt } from "../../../../static/stage/map/lens-way.js";
 import { mapView } from "../../../../static/stage/map/scene.js";
 import { mapShades } from "../../../../static/stage/map/shades.js";
 import { STRONGEST, threadsOf } from "../../../../static/stage/map/threads.js";
@@ -76,7 +76,7 @@ test("in prefill a head's line is a triangle with a query for every height", () 
 });
 
 test("the legs of the way come one after another, each whole before the lens closes, all while it stands", () => {
-  const order = ["opened", "asked", "weighed", "read", "added", "left"];
+  const order = ["opened", "queried", "weighed", "read", "added", "left"];
   for (let part = 0; part <= 1; part += 0.01) {
     const legs = legsAt({ part, stands: false });
     for (let leg = 1; leg < order.length; leg++) assert.ok(legs[order[leg]] <= legs[order[leg - 1]]);
@@ -88,14 +88,14 @@ test("the legs of the way come one after another, each whole before the lens clo
   assert.ok(Object.values(standing).every((done) => done === 1));
 });
 
-test("what its layer has not made yet is not there to be hit, what was kept is", () => {
+test("cells that the layer has not computed cannot be hit, cached cells can", () => {
   const early = legsAt({ part: 0.2, stands: false });
-  assert.equal(isThere({ group: "attention" }, DECODE, early), false);
-  assert.equal(isThere({ group: "cache", positions: [13, 13] }, DECODE, early), false);
-  assert.equal(isThere({ group: "cache", positions: [12, 12] }, DECODE, early), true);
+  assert.equal(isVisible({ group: "attention" }, DECODE, early), false);
+  assert.equal(isVisible({ group: "cache", positions: [13, 13] }, DECODE, early), false);
+  assert.equal(isVisible({ group: "cache", positions: [12, 12] }, DECODE, early), true);
   const late = legsAt({ part: 0.93, stands: false });
   for (const group of ["attention", "residual", "cache"])
-    assert.equal(isThere({ group, positions: [13, 13] }, DECODE, late), true);
+    assert.equal(isVisible({ group, positions: [13, 13] }, DECODE, late), true);
 });
 
 const codes = (layer, head, query) =>
@@ -124,7 +124,7 @@ test("a thread per key with the weight of the log, from the head's own KV head, 
   }
 });
 
-test("where cells are too thin for a thread each, a head's strongest have one, and how many is told", () => {
+test("where cells are too thin for a thread each, a head's strongest have one, and their number is returned", () => {
   const { threads, most } = threadsOf(run, { layer: 1, query: 52, firstQuery: 52, pitch: 2 });
   assert.equal(most, STRONGEST);
   for (let head = 0; head < 4; head++) {

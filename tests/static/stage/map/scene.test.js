@@ -4,7 +4,7 @@ import { factsAt } from "../../../../static/stage/map/facts.js";
 import { mapView } from "../../../../static/stage/map/scene.js";
 import { madeRun } from "../../support/made-run.js";
 
-const made = (study) => {
+const runWith = (study) => {
   const run = madeRun({
     words: ["a", "b", "c", "d", "e"],
     promptLength: 3,
@@ -15,15 +15,15 @@ const made = (study) => {
 const notesOf = (run, group) =>
   factsAt(run, 2, { group, layer: 0, kind: "K", kvHead: 0, positions: [1, 1] }).notes.join("; ");
 
-test("a step of decode computes one row, and the map tells the others as kept or not kept", () => {
-  const run = made(null);
+test("a step of decode computes one row, and the notes of the others say whether they are cached or dropped", () => {
+  const run = runWith(null);
   assert.deepEqual([mapView(run, 0).firstQuery, mapView(run, 2).firstQuery], [0, 4]);
   assert.match(notesOf(run, "cache"), /in the cache since step 0/);
-  assert.match(notesOf(run, "residual"), /did not keep it after step 0/);
+  assert.match(notesOf(run, "residual"), /dropped it after step 0/);
 });
 
-test("without a cache every row is of this step, and nothing is said to have been kept", () => {
-  const run = made({ kind: "twin", of: "other", cache: "none" });
+test("without a cache every row is of this step, and no note says that it is cached", () => {
+  const run = runWith({ kind: "twin", of: "other", cache: "none" });
   assert.deepEqual([mapView(run, 0).firstQuery, mapView(run, 2).firstQuery], [0, 0]);
   assert.equal(mapView(run, 2).prefill, false);
   assert.match(notesOf(run, "cache"), /computed again in this step: there is no cache/);

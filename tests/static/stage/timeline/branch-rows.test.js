@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { branchRows, partingPosition } from "../../../../static/stage/timeline/branch-rows.js";
+import { branchRows, divergingPosition } from "../../../../static/stage/timeline/branch-rows.js";
 
 const run = (id, created, parent, position, extra = {}) => ({
   id,
@@ -63,8 +63,8 @@ test("a run whose parent is not known is a root of its own", () => {
 
 test("one comes to a relative where the two part", () => {
   const rows = branchRows(FAMILY, 4);
-  assert.equal(partingPosition(rows, "a", "d"), 9, "down: where it was branched");
-  assert.equal(partingPosition(rows, "d", "a"), 6, "up: where one's own line left it");
-  assert.equal(partingPosition(rows, "d", "b"), 9);
-  assert.equal(partingPosition(rows, "d", "c"), 8);
+  assert.equal(divergingPosition(rows, "a", "d"), 9, "down: where it was branched");
+  assert.equal(divergingPosition(rows, "d", "a"), 6, "up: where one's own line left it");
+  assert.equal(divergingPosition(rows, "d", "b"), 9);
+  assert.equal(divergingPosition(rows, "d", "c"), 8);
 });

@@ -8,7 +8,10 @@ const LONGEST = 210;
 
 const plain = (text) => text.replace(/[\u202f\u00a0]/g, " ");
 
-function told(step, { words = ["The", " cat", " sat", " on", " it"], promptLength = 3, chosen = " on", ...rest } = {}) {
+function sentencesOf(
+  step,
+  { words = ["The", " cat", " sat", " on", " it"], promptLength = 3, chosen = " on", ...rest } = {},
+) {
   const next = { token: { ...token(chosen), prob: 0.42, ...rest.token } };
   const run = madeRun({
     words,
@@ -22,33 +25,38 @@ function told(step, { words = ["The", " cat", " sat", " on", " it"], promptLengt
 }
 
 test("a token that a branch put there was not chosen", () => {
-  assert.match(told(1, { token: { forced: true } }), /The branch put “on” next \(the model: 42 %\)\.$/);
-  assert.match(told(1, { token: { forced: true, prob: null } }), /The branch put “on” next\.$/);
-});
-
-test("the last step tells why it is the last, the others do not", () => {
-  const close = { reason: "length", error: null };
-  assert.match(told(2, { close }), /Token limit reached\.$/);
-  assert.doesNotMatch(told(1, { close }), /limit/);
-  assert.match(told(2, { close: { reason: "eos" } }), /With it the answer ends\.$/);
-});
-
-test("runs without a cache say so", () => {
   assert.match(
-    told(2, { study: { kind: "twin", cache: "none" } }),
-    /“it” and the 4 tokens before it are all computed again/,
+    sentencesOf(1, { token: { forced: true } }),
+    /This branch sets the next token to “on”; the model gave it 42 %\.$/,
+  );
+  assert.match(sentencesOf(1, { token: { forced: true, prob: null } }), /This branch sets the next token to “on”\.$/);
+});
+
+test("only the last step has the reason why the run ended", () => {
+  const close = { reason: "length", error: null };
+  assert.match(sentencesOf(2, { close }), /token limit is reached\.$/);
+  assert.doesNotMatch(sentencesOf(1, { close }), /limit/);
+  assert.match(sentencesOf(2, { close: { reason: "eos" } }), /This token ends the answer\.$/);
+});
+
+test("runs without a cache compute or lose the earlier tokens", () => {
+  assert.match(
+    sentencesOf(2, { study: { kind: "twin", cache: "none" } }),
+    /computes “it”\. It also computes all 4 earlier tokens again/,
   );
   assert.match(
-    told(2, { study: { kind: "twin", cache: "forgotten" } }),
-    /only “it” is computed, and .* cannot be seen/,
+    sentencesOf(2, { study: { kind: "twin", cache: "forgotten" } }),
+    /computes only “it”\. It cannot read K and V of the 4 earlier tokens/,
   );
 });
 
 test("long tokens are cut, so that a sentence keeps its length", () => {
   const long = "x".repeat(200);
-  assert.ok(told(1, { words: [long, long, long, long], chosen: long, close: { reason: "length" } }).length <= LONGEST);
+  assert.ok(
+    sentencesOf(1, { words: [long, long, long, long], chosen: long, close: { reason: "length" } }).length <= LONGEST,
+  );
 });
 
 test("there is no sentence for a step that is not there", () => {
-  assert.equal(told(9), "");
+  assert.equal(sentencesOf(9), "");
 });

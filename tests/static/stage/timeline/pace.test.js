@@ -4,17 +4,17 @@ import { paceInWords, settingsOfRun } from "../../../../static/stage/timeline/pa
 
 const open = (sampling, study = null) => ({ sampling, study, limits: { max_new_tokens: 16 } });
 
-test("the pace says what is slowed down, and why", () => {
-  assert.equal(paceInWords(18.2), "slowed down 18× to be seen");
-  assert.equal(paceInWords(1.52), "slowed down 1.5× to be seen");
+test("the pace compares the shown time with the measured time", () => {
+  assert.equal(paceInWords(18.2), "shown 18× slower than measured");
+  assert.equal(paceInWords(1.52), "shown 1.5× slower than measured");
   assert.match(paceInWords(18.2, true), /18×.*open layer/);
-  assert.equal(paceInWords(0.5), "sped up 2×");
-  assert.equal(paceInWords(1.01), "shown as fast as it ran");
+  assert.equal(paceInWords(0.5), "shown 2× faster than measured");
+  assert.equal(paceInWords(1.01), "shown at measured speed");
 });
 
-test("the settings of a run are told in words", () => {
+test("the settings of a run as labels", () => {
   assert.equal(settingsOfRun(open({ strategy: "greedy" })), "Always the likeliest token · at most 16 new tokens");
   const drawn = settingsOfRun(open({ strategy: "sample", temperature: 0.8, top_k: 3, top_p: 1 }));
-  assert.equal(drawn, "Drawn: temperature 0.8, top-k 3, top-p off · at most 16 new tokens");
+  assert.equal(drawn, "Sampled: temperature 0.8, top-k 3, top-p off · at most 16 new tokens");
   assert.match(settingsOfRun(open({ strategy: "greedy" }, { cache: "none" })), /no KV cache$/);
 });

@@ -1,4 +1,4 @@
-/** A run for the intro to tell. */
+/** A run for the tests of the intro. */
 
 import { decodeFrame } from "../../../../static/shared/log/frames.js";
 import { Run } from "../../../../static/shared/log/run.js";
