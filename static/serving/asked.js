@@ -1,10 +1,11 @@
 /**
- * What is asked of a workload: each field as it was typed, and what that comes to. Wrong text stays where it was typed, and
- * is told there. Pure.
+ * The form of a workload: each field as it was typed, and the workload that follows from them. Invalid text stays in its field,
+ * with an error there. Pure.
  */
 
-import { counted, integer } from "../shared/facts/format.js";
+import { integer } from "../shared/facts/format.js";
 import { limitOf } from "../shared/log/limits.js";
+import { msg } from "../shared/words/msg.js";
 import { letterOf } from "./owners.js";
 import { arrivalOf, lengthsOf, newTokensOf, promptOf, SYSTEM } from "./prompts.js";
 import { SETTINGS, USUAL } from "./settings.js";
@@ -15,14 +16,14 @@ import { SETTINGS, USUAL } from "./settings.js";
  * @property {string} newTokens
  * @property {string} arrives ms
  * @property {string} cancel ms, "" for never
- * @property {string} retry the place of the request that is asked again, "" for none
+ * @property {string} retry the place of the request that is sent again, "" for none
  *
  * @typedef {Object} Asked
  * @property {string} people
  * @property {string} every ms
- * @property {import("./prompts.js").Lengths} lengths "own": somebody typed them
+ * @property {import("./prompts.js").Lengths} lengths "own": a prompt was edited
  * @property {boolean} sameSystem
- * @property {string} system kept also while it is not used
+ * @property {string} system also while it is not used
  * @property {Object<string, string>} settings by field (settings.js)
  * @property {AskedRequest[]} requests
  *
@@ -58,55 +59,56 @@ function made({ people, every, lengths, sameSystem = true, change = (requests) =
   };
 }
 
-/** Whoever gives up does so long before the answer is there, and asks the same again at the end. */
-function givesUp(requests) {
-  const [quitter, again] = [2, requests.length - 1];
-  const quits = Number(requests[quitter].arrives) + 700;
+/** One request is cancelled long before its answer is complete, and the last request is its retry. */
+function withRetry(requests) {
+  const [cancelled, retry] = [2, requests.length - 1];
+  const cancel = Number(requests[cancelled].arrives) + 700;
   return requests.map((request, at) => {
-    if (at === quitter) return { ...request, newTokens: "24", cancel: String(quits) };
-    if (at !== again) return request;
-    const { prompt } = requests[quitter];
-    return { ...request, prompt, newTokens: "24", arrives: String(quits + 900), retry: String(quitter) };
+    if (at === cancelled) return { ...request, newTokens: "24", cancel: String(cancel) };
+    if (at !== retry) return request;
+    const { prompt } = requests[cancelled];
+    return { ...request, prompt, newTokens: "24", arrives: String(cancel + 900), retry: String(cancelled) };
   });
 }
 
-/** What can be asked with one press. */
+/** Workloads that fill the form with one press. */
 export const PRESETS = [
   {
     id: "nine",
-    name: "Nine people ask",
+    name: msg`Nine requests`,
     asked: () => made({ people: 9, every: 300, lengths: "mixed", at_once: 6, chunk: 128, blocks: 96 }),
   },
   {
     id: "long",
-    name: "A long prompt in between",
+    name: msg`One long prompt`,
     asked: () => made({ people: 6, every: 250, lengths: "long", at_once: 6, chunk: 512, blocks: 96 }),
   },
   {
     id: "gives-up",
-    name: "Someone gives up and asks again",
-    asked: () => made({ people: 6, every: 250, lengths: "short", at_once: 6, chunk: 128, blocks: 96, change: givesUp }),
+    name: msg`A cancelled request and its retry`,
+    asked: () =>
+      made({ people: 6, every: 250, lengths: "short", at_once: 6, chunk: 128, blocks: 96, change: withRetry }),
   },
   {
     id: "little",
-    name: "Little memory",
+    name: msg`Little memory`,
     asked: () =>
       made({ people: 7, every: 150, lengths: "mixed", at_once: 8, chunk: 128, blocks: 20, change: withLongAnswers }),
   },
 ];
 
-/** So that those who are let in outgrow the memory that there is. */
+/** So that the requests in the batch outgrow the memory. */
 function withLongAnswers(requests) {
   return requests.map((request) => ({ ...request, newTokens: "24" }));
 }
 
 export const FIRST = PRESETS[0].asked();
 
-/** Whole numbers of the sentence: what each is called, and the member of what is posted whose bounds it has. */
+/** Whole numbers of the form: the label of each, and the member of the posted body whose bounds it has. */
 const NUMBERS = [
-  { field: "people", name: "people", member: "requests" },
-  { field: "every", name: "the time between two", member: "arrives_ms" },
-  ...SETTINGS.map(({ field, name }) => ({ field, name, member: field })),
+  { field: "people", label: msg`Requests`, member: "requests" },
+  { field: "every", label: msg`Milliseconds between requests`, member: "arrives_ms" },
+  ...SETTINGS.map(({ field, label }) => ({ field, label, member: field })),
 ];
 
 /** @returns {{least: number, most: number}} */
@@ -116,7 +118,7 @@ export function boundsOf(field, limits) {
   return { least, most };
 }
 
-/** @returns {string} a field of the sentence as it was typed */
+/** @returns {string} a number of the form as it was typed */
 export function typedIn(asked, field) {
   return asked.settings[field] ?? asked[field];
 }
@@ -129,10 +131,10 @@ function numberOf(text, least, most) {
 
 /**
  * @param {Asked} asked
- * @param {string} field of the sentence
+ * @param {string} field of the form
  * @param {*} value as typed
  * @param {Limits} limits
- * @returns {Asked} with it, and the requests that follow from it; where it cannot be used they stay as they were
+ * @returns {Asked} with it, and the requests that follow from it; where it is invalid they stay as they were
  */
 export function withField(asked, field, value, limits) {
   if (field in asked.settings) return { ...asked, settings: { ...asked.settings, [field]: value } };
@@ -167,18 +169,18 @@ export function withRequest(asked, at, name, text) {
  * @param {Asked} asked
  * @param {Limits} limits
  * @returns {{system: string, requests: Object[], settings: import("../shared/log/workload.js").Settings}|{problem: Problem}} what is
- *   posted, but for its rounds; or what is wrong with the first that cannot be
+ *   posted, without its rounds; or the first problem
  */
 export function understood(asked, limits) {
   const numbers = {};
-  for (const { field, name } of NUMBERS) {
+  for (const { field, label } of NUMBERS) {
     const { least, most } = boundsOf(field, limits);
     numbers[field] = numberOf(typedIn(asked, field), least, most);
-    if (numbers[field] === null) return wrong(field, `${name}: ${outside(typedIn(asked, field), least, most)}`);
+    if (numbers[field] === null) return wrong(field, outside(label, typedIn(asked, field), least, most));
   }
   const system = asked.sameSystem ? asked.system : "";
   const [, longest] = limitOf(limits, "workload", "system");
-  if (system.length > longest) return wrong("system", `the system prompt: at most ${integer(longest)} characters.`);
+  if (system.length > longest) return wrong("system", tooLong(msg`The system prompt`, system, longest));
   const requests = [];
   for (const [at, request] of asked.requests.entries()) {
     const read = readRequest(request, at, asked.requests, limits);
@@ -194,9 +196,17 @@ function wrong(field, text) {
   return { problem: { field, text } };
 }
 
-function outside(text, least, most) {
-  const shown = text.trim() === "" ? "nothing" : `“${text.trim().slice(0, 20)}”`;
-  return `${shown} cannot be used, only whole numbers from ${integer(least)} to ${integer(most)}.`;
+function outside(label, text, least, most) {
+  const typed = text.trim().slice(0, 20);
+  const lowest = integer(least);
+  const highest = integer(most);
+  return typed
+    ? msg`${label}: “${typed}” is not a whole number from ${lowest} to ${highest}.`
+    : msg`${label}: enter a whole number from ${lowest} to ${highest}.`;
+}
+
+function tooLong(label, { length }, longest) {
+  return msg`${label} has ${integer(length)} characters; the limit is ${integer(longest)}.`;
 }
 
 function readRequest({ prompt, newTokens, arrives, cancel, retry }, at, all, limits) {
@@ -205,27 +215,27 @@ function readRequest({ prompt, newTokens, arrives, cancel, retry }, at, all, lim
   const [, most] = limitOf(limits, "workload", "arrives_ms");
   const [, longest] = limitOf(limits, "workload", "prompt");
   const [, tokens] = limitOf(limits, "workload", "max_new_tokens");
-  if (prompt.trim() === "") return wrong(field("prompt"), `${letter} asks nothing: type at least one character.`);
-  if (prompt.length > longest)
-    return wrong(field("prompt"), `${letter} asks too much: at most ${counted(longest, "character")}.`);
+  if (prompt.trim() === "")
+    return wrong(field("prompt"), msg`${letter}’s prompt is empty. Type at least one character.`);
+  if (prompt.length > longest) return wrong(field("prompt"), tooLong(msg`${letter}’s prompt`, prompt, longest));
   const max_new_tokens = numberOf(newTokens, 1, tokens);
   if (max_new_tokens === null)
-    return wrong(field("newTokens"), `${letter}’s new tokens: ${outside(newTokens, 1, tokens)}`);
+    return wrong(field("newTokens"), outside(msg`${letter}’s longest answer`, newTokens, 1, tokens));
   const arrives_ms = numberOf(arrives, 0, most);
-  if (arrives_ms === null) return wrong(field("arrives"), `when ${letter} asks: ${outside(arrives, 0, most)}`);
+  if (arrives_ms === null) return wrong(field("arrives"), outside(msg`${letter}’s arrival`, arrives, 0, most));
   const cancel_ms = cancel.trim() === "" ? null : numberOf(cancel, arrives_ms + 1, most);
   if (cancel.trim() !== "" && cancel_ms === null)
-    return wrong(field("cancel"), `when ${letter} gives up: ${outside(cancel, arrives_ms + 1, most)}`);
+    return wrong(field("cancel"), outside(msg`${letter}’s cancellation`, cancel, arrives_ms + 1, most));
   const retry_of = retry === "" ? null : Number(retry);
   if (retry_of !== null && (!(retry_of < at) || all[retry_of].cancel.trim() === ""))
-    return wrong(field("retry"), `${letter} can only ask again what somebody before it gave up.`);
+    return wrong(field("retry"), msg`${letter} can be a retry only of an earlier request that is cancelled.`);
   return { prompt, max_new_tokens, arrives_ms, cancel_ms, retry_of };
 }
 
 /**
  * @param {{system: string, requests: Object[], rounds: Object[]}} study of a log
- * @param {Asked} before what no log says is kept of it
- * @returns {Asked} the same to be asked once more
+ * @param {Asked} before has what a log does not
+ * @returns {Asked} the form that would run the same again
  */
 export function askedOf({ system, requests, rounds: [first] }, before) {
   const text = (value) => (value === null || value === undefined ? "" : String(value));
@@ -250,7 +260,7 @@ export function askedOf({ system, requests, rounds: [first] }, before) {
 
 /**
  * @param {{field: string|null, detail?: string, message?: string}} refusal of the server
- * @returns {Problem} at the field of the page that it is about; field "" where it is about none
+ * @returns {Problem} at the field of the form that it is about; field "" where it is about none
  */
 export function problemOf({ field, detail, message }) {
   const text = detail || message;

@@ -132,12 +132,12 @@ function waste(held, filled, blockSize) {
   return { held, room, filled, share: 1 - filled / room };
 }
 
-/** @returns {{ids: number[], people: number}|null} the blocks that most of those who are being answered share */
+/** @returns {{ids: number[], requests: number}|null} the blocks that most running requests share */
 export function sharedBlocks(cells) {
   const shared = [...cells.values()].filter(({ owners }) => owners.length > 1);
   if (!shared.length) return null;
-  const people = Math.max(...shared.map(({ owners }) => owners.length));
-  return { ids: shared.filter(({ owners }) => owners.length === people).map(({ id }) => id), people };
+  const requests = Math.max(...shared.map(({ owners }) => owners.length));
+  return { ids: shared.filter(({ owners }) => owners.length === requests).map(({ id }) => id), requests };
 }
 
 /**

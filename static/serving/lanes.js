@@ -1,5 +1,6 @@
 /** A round as lanes over time: pieces in milliseconds, and where they stand. Pure. */
 
+import { rowCount } from "./counts.js";
 import { endOf } from "./measures.js";
 
 /** The end of the axis is one of these, times a power of ten: while a round grows, what is drawn seldom moves. */
@@ -67,12 +68,11 @@ export function barOf({ members, others }) {
   return { prefill: of("prefill"), decode: of("decode") - guessed, guessed, others: others.rows };
 }
 
-/** @returns {string} "1+1+16 = 18 rows": what each brought to a pass */
-export function rowsWords({ members, others }) {
+/** @returns {string} "1+1+16 = 18 rows": the rows of each request in a pass, and their sum */
+export function rowsLabel({ members, others }) {
   const parts = [...members.map(({ rows }) => rows), ...(others.rows ? [others.rows] : [])];
-  const sum = parts.reduce((total, rows) => total + rows, 0);
-  const said = `${sum} ${sum === 1 ? "row" : "rows"}`;
-  return parts.length > 1 && parts.length <= 9 ? `${parts.join("+")} = ${said}` : said;
+  const sum = rowCount(parts.reduce((total, rows) => total + rows, 0));
+  return parts.length > 1 && parts.length <= 9 ? `${parts.join("+")} = ${sum}` : sum;
 }
 
 /** @returns {number} where the axis ends that shows so many ms: the same for all rounds, so that they can be compared */

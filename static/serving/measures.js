@@ -210,22 +210,22 @@ export function sameText(before, after) {
 const FEWEST_PASSES = 3;
 
 /**
- * How busy the engine was with the fewest and with the most people in its passes, and what came out.
+ * How busy the engine was with the fewest and with the most requests in its passes, and how many tokens it produced.
  *
  * @param {Map<number, {passes: number, ms: number, between: number, tokens: number}>} byMembers as a tally counts them
- * @returns {{people: number, busy: number, perSecond: number}[]|null} `busy`: the share of the time that a pass ran; null where
+ * @returns {{requests: number, busy: number, perSecond: number}[]|null} `busy`: the share of the time that a pass ran; null where
  *   there were not enough passes to tell
  */
 export function busyOf(byMembers) {
-  const told = [...byMembers]
+  const measured = [...byMembers]
     .filter(([, { passes }]) => passes >= FEWEST_PASSES)
     .sort(([one], [other]) => one - other)
-    .map(([people, { ms, between, tokens }]) => ({
-      people,
+    .map(([requests, { ms, between, tokens }]) => ({
+      requests,
       busy: ms / (ms + between),
       perSecond: tokens / ((ms + between) / 1000),
     }));
-  return told.length > 1 ? [told[0], told.at(-1)] : null;
+  return measured.length > 1 ? [measured[0], measured.at(-1)] : null;
 }
 
 /** @returns {number|null} the share of the time until all were done in which a pass ran */

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { integer } from "../../shared/facts/format.js";
+import { msg } from "../../shared/words/msg.js";
 import { ownerClass } from "../owners.js";
 
 const CHARACTER_PX = 7;
@@ -9,9 +10,9 @@ const BLOCK_PX = 20;
 const TICK_PX = 18;
 const BESIDE_PX = 3;
 const WAIT_PX = 16;
-/** The end's name stands beside its mark where there is so much room. */
+/** The end has its name beside its mark where there is so much room. */
 const ROOM_PX = 76;
-const NAMES = { done: "done", cancelled: "gave up", refused: "refused" };
+const NAMES = { done: msg`done`, cancelled: msg`cancelled`, refused: msg`refused` };
 
 /** @param {{lane: import("../lanes.js").Lane, y: number, frame: Object, looked: boolean}} props */
 export function Lane({ lane, y, frame, looked }) {
@@ -20,7 +21,7 @@ export function Lane({ lane, y, frame, looked }) {
   const { words, end, reads } = lane;
   const first = reads[0]?.from ?? words[0];
   const last = words.at(-1) ?? reads.at(-1)?.to;
-  // Words of one pass came out at the same moment: side by side they can be counted.
+  // Tokens of one pass have the same time: side by side, each can be seen.
   const beside = (ms, at) => x(ms) - BESIDE_PX * (words.lastIndexOf(ms) - at);
   const ticks = words.map((ms, at) => `M${beside(ms, at).toFixed(1)},${middle - TICK_PX / 2}v${TICK_PX}`).join("");
   return html`<g class=${`lane ${ownerClass(lane.request)} ${looked ? "is-looked" : ""}`}>

@@ -1,8 +1,8 @@
-/** The requests themselves, folded away: who asks what and when, and who gives up. */
+/** The requests, folded: prompt, longest answer, arrival, cancellation and retry of each. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
-import { counted } from "../../shared/facts/format.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 import { letterOf } from "../owners.js";
 import { fault } from "./ask-fault.js";
 import { Owner } from "./owner.js";
@@ -11,12 +11,13 @@ import { Owner } from "./owner.js";
 export function RequestList({ state }) {
   const { asked, problem, actions } = state;
   const [open, setOpen] = useState(false);
+  const count = asked.requests.length;
   const inside = problem?.field === "system" || problem?.field.startsWith("requests.");
   useEffect(() => {
     if (inside) setOpen(true);
   }, [inside]);
   return html`<details class="requests" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
-    <summary>The ${counted(asked.requests.length, "prompt")}, to read and change</summary>
+    <summary>${plural(count, form`Edit the ${count} prompt`, form`Edit the ${count} prompts`)}</summary>
     ${open && html`<${Rows} asked=${asked} problem=${problem} actions=${actions} />`}
   </details>`;
 }
@@ -24,7 +25,7 @@ export function RequestList({ state }) {
 function Rows({ asked, problem, actions }) {
   return html`
     <label class="requests-system stack tight muted">
-      <span>The system prompt, before each of them${asked.sameSystem ? "" : " (not used now)"}</span>
+      <span>${asked.sameSystem ? msg`The system prompt, before each prompt` : msg`The system prompt (not used now)`}</span>
       <textarea rows="3" value=${asked.system} ...${fault("system", problem)}
         onInput=${(event) => actions.put("system", event.currentTarget.value)}></textarea>
     </label>
@@ -38,20 +39,20 @@ function Row({ request, at, asked, problem, put }) {
   const letter = letterOf(at);
   const field = (name, label, unit) => html`<label class="line tight">
     <span>${label}</span>
-    <span class="request-number"><input type="text" inputmode="numeric" autocomplete="off" aria-label=${`${letter}: ${label}, ${unit}`} value=${request[name]}
+    <span class="request-number"><input type="text" inputmode="numeric" autocomplete="off" aria-label=${msg`${letter}: ${label}, ${unit}`} value=${request[name]}
       ...${fault(`requests.${at}.${name}`, problem)} onInput=${(event) => put(at, name, event.currentTarget.value)} /> ${unit}</span>
   </label>`;
-  const given = asked.requests.flatMap(({ cancel }, place) => (cancel.trim() && place < at ? [place] : []));
+  const cancelled = asked.requests.flatMap(({ cancel }, place) => (cancel.trim() && place < at ? [place] : []));
   return html`<li class="request-row">
     <${Owner} request=${at} />
-    <textarea rows="2" aria-label=${`${letter}’s prompt`} value=${request.prompt} ...${fault(`requests.${at}.prompt`, problem)}
+    <textarea rows="2" aria-label=${msg`${letter}’s prompt`} value=${request.prompt} ...${fault(`requests.${at}.prompt`, problem)}
       onInput=${(event) => put(at, "prompt", event.currentTarget.value)}></textarea>
     <div class="request-fields row muted small">
-      ${field("newTokens", "answer", "tokens")} ${field("arrives", "asks at", "ms")} ${field("cancel", "gives up at", "ms")}
-      <label class="line tight"><span>asks again</span><select aria-label=${`${letter} asks again what was given up by`} value=${request.retry} ...${fault(`requests.${at}.retry`, problem)}
+      ${field("newTokens", msg`answer at most`, msg`tokens`)} ${field("arrives", msg`arrives at`, "ms")} ${field("cancel", msg`cancelled at`, "ms")}
+      <label class="line tight"><span>${msg`retry of`}</span><select aria-label=${msg`${letter} is a retry of`} value=${request.retry} ...${fault(`requests.${at}.retry`, problem)}
         onChange=${(event) => put(at, "retry", event.currentTarget.value)}>
-        <option value="">nobody</option>
-        ${given.map((place) => html`<option key=${place} value=${String(place)}>${letterOf(place)}</option>`)}
+        <option value="">${msg`none`}</option>
+        ${cancelled.map((place) => html`<option key=${place} value=${String(place)}>${letterOf(place)}</option>`)}
       </select></label>
     </div>
   </li>`;

@@ -1,4 +1,4 @@
-/** A workload as its log tells it, at the pass that is shown. Live and replay are the same. */
+/** A workload, read from its log, at the pass in sight. Live and replay are the same. */
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -6,9 +6,11 @@ import { originOfTimes } from "../../shared/facts/conditions.js";
 import { integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Memo } from "../../shared/ui/memo.js";
+import { msg, nodes } from "../../shared/words/msg.js";
+import { wholeMs } from "../counts.js";
 import { endOf, placeOf, runningOf } from "../measures.js";
 import { otherSettings } from "../other-settings.js";
-import { howItWent, setBackBefore, whatItDid } from "../sentences.js";
+import { howItWent, preemptedBefore, whatItDid } from "../sentences.js";
 import { Tally } from "../tally.js";
 import { Happened } from "./happened.js";
 import { Join } from "./join.js";
@@ -45,11 +47,11 @@ export function Watched({ playing, state, limits, framed }) {
   `;
 }
 
-/** The picture is of a run that the line at the top does not describe. */
+/** The settings at the top need not be those of the workload in sight. */
 function OtherSettings({ asked, log, round }) {
-  const told = useMemo(() => otherSettings(asked, log, round), [asked, log, round]);
-  if (!told.length) return null;
-  return html`<p class="notice-line" role="status"><b>This run was asked otherwise than the line at the top says:</b> ${listed(told)}.</p>`;
+  const settings = useMemo(() => listed(otherSettings(asked, log, round)), [asked, log, round]);
+  if (!settings) return null;
+  return html`<p class="notice-line" role="status">${nodes`${html`<b>${msg`This workload has other settings than the form above:`}</b>`} ${settings}.`}</p>`;
 }
 
 /** @returns {{cancel: Function, askAgain: Function}|null} what can be done with one request; null where nothing can */
@@ -62,12 +64,12 @@ function useActs(actions, allowed) {
   }, [allowed]);
 }
 
-/** @returns {number|null} the request by which whoever watches has joined last, once the log tells of it */
+/** @returns {number|null} the newest request of the viewer, once the log has it */
 function ownOf({ joined }, log) {
   return joined?.run === log.id && joined.request < log.study.requests.length ? joined.request : null;
 }
 
-/** Whoever is pointed at or was picked, or else somebody who is being answered. Who has just joined, `own`, is picked. */
+/** The request that is hovered or picked, or else one that is running. The viewer’s newest one, `own`, is picked. */
 function useLook(pass, own) {
   const [hovered, hover] = useState(null);
   const [picked, setPicked] = useState(null);
@@ -80,9 +82,12 @@ function useLook(pass, own) {
 }
 
 function JustNow({ round, pass, requests, tally, now, quiet }) {
-  const did = whatItDid(pass, placeOf(round, pass), setBackBefore(tally, pass.number));
+  const place = integer(placeOf(round, pass));
+  const took = html`<b class="number">${wholeMs(pass.ms)}</b>`;
+  const end = wholeMs(endOf(pass));
+  const did = whatItDid(pass, preemptedBefore(tally, pass.number)).join(" ");
   const over = round.end && pass === round.passes.at(-1);
   return html`<p class="just-now" aria-live=${quiet ? "off" : "polite"}>
-    <b>${now ? "Just now" : `At ${integer(endOf(pass))} ms`}:</b> ${did} <b class="number">${integer(pass.ms)} ms</b>. ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOfTimes([pass])} />
+    ${now ? nodes`Pass ${place} just ended after ${took}.` : nodes`Pass ${place} took ${took} and ended at ${end}.`} ${did} ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOfTimes([pass])} />
   </p>`;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsWords } from "../../../static/serving/lanes.js";
+import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsLabel } from "../../../static/serving/lanes.js";
 import { letterOf, lettersOf, ownerClass } from "../../../static/serving/owners.js";
 import { answersOf } from "../../../static/serving/tally.js";
 import { folded, framesOf, REQUESTS } from "./made.js";
@@ -50,8 +50,8 @@ test("while a round goes on, who waits does so until now, and who has not come i
 
 test("rows of a pass are counted by what they are for", () => {
   assert.deepEqual(barOf(round.passes[1]), { prefill: 2, decode: 1, guessed: 0, others: 3 });
-  assert.equal(rowsWords(round.passes[1]), "1+2+3 = 6 rows");
-  assert.equal(rowsWords(round.passes[0]), "5 rows");
+  assert.equal(rowsLabel(round.passes[1]), "1+2+3 = 6 rows");
+  assert.equal(rowsLabel(round.passes[0]), "5 rows");
 });
 
 test("the axis ends at a round number, and its ticks have room", () => {

@@ -82,8 +82,8 @@ test("how busy it was is told of the fewest and the most in a pass, with what ca
   const passes = [0, 1, 2, 3, 4, 5].map((at) => pass(at, at * 12.5, at < 3 ? [a] : [a, b]));
   const { byMembers } = tallyOf({ ...rounds[0], passes, end: null }, REQUESTS);
   assert.deepEqual(busyOf(byMembers), [
-    { people: 1, busy: 30 / 37.5, perSecond: 3 / 0.0375 },
-    { people: 2, busy: 30 / 35, perSecond: 6 / 0.035 },
+    { requests: 1, busy: 30 / 37.5, perSecond: 3 / 0.0375 },
+    { requests: 2, busy: 30 / 35, perSecond: 6 / 0.035 },
   ]);
   assert.equal(busyOf(tallyOf(rounds[0], REQUESTS).byMembers), null, "one pass says nothing");
 });
