@@ -24,7 +24,7 @@ function sumOf(values) {
 /** @returns {{times: number, rows: number}} preemptions, and rows that were computed again after them */
 function preemptionsIn({ answers }) {
   const again = answers.flatMap(({ reads }) => reads.filter((read) => read.again).map(({ rows }) => rows));
-  return { times: sumOf(answers.map(({ setBack }) => setBack.length)), rows: sumOf(again) };
+  return { times: sumOf(answers.map(({ preemptions }) => preemptions.length)), rows: sumOf(again) };
 }
 
 /** @returns {number} the most blocks at one time that were in the tables of several running requests */

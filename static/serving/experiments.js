@@ -19,7 +19,7 @@ import { wholeMs } from "./counts.js";
 import {
   busyShare,
   doneMs,
-  firstWordMs,
+  firstTokenMs,
   fullTokensPerSecond,
   longestPrompt,
   longestWait,
@@ -144,7 +144,7 @@ export const EXPERIMENTS = [
       },
       {
         name: (requests) => msg`first token of ${letterOf(longestPrompt(requests))}`,
-        of: ({ answers, requests }) => firstWordMs(answers[longestPrompt(requests)]),
+        of: ({ answers, requests }) => firstTokenMs(answers[longestPrompt(requests)]),
         format: wholeMs,
         better: "less",
         timed: true,
@@ -251,7 +251,7 @@ function oneDecimal(value) {
 }
 
 function meanFirstToken({ answers }) {
-  return mean(answers.map(firstWordMs));
+  return mean(answers.map(firstTokenMs));
 }
 
 function meanWaste({ round, blockSize }) {

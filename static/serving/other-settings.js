@@ -1,37 +1,37 @@
 /** In what the workload in sight differs from the form. Pure. */
 
 import { form, msg, plural } from "../shared/words/msg.js";
-import { askedOf, typedIn } from "./asked.js";
 import { requestCount } from "./counts.js";
 import { SETTINGS } from "./settings.js";
+import { fieldsOf, typedIn } from "./workload-form.js";
 
 /**
- * @param {import("./asked.js").Asked} asked the form as it is now
+ * @param {import("./workload-form.js").Fields} fields the form as it is now
  * @param {import("../shared/log/workload.js").Workload} log
  * @param {import("../shared/log/workload.js").Round} round of it
  * @returns {string[]} what differs, as it is in the round: "4 requests", "at most 1 at once"; requests that joined do not count
  */
-export function otherSettings(asked, { study, begunWith }, { settings }) {
+export function otherSettings(fields, { study, begunWith }, { settings }) {
   const requests = study.requests.slice(0, begunWith);
-  const was = askedOf({ ...study, requests, rounds: [settings] }, asked);
-  const differs = (field) => typedIn(was, field).trim() !== typedIn(asked, field).trim();
+  const was = fieldsOf({ ...study, requests, rounds: [settings] }, fields);
+  const differs = (field) => typedIn(was, field).trim() !== typedIn(fields, field).trim();
   const differences = [];
-  if (differs("people")) differences.push(requestCount(requests.length));
-  if (othersIn(was, asked, "arrives")) differences.push(arrivals(requests));
-  if (othersIn(was, asked, "prompt")) differences.push(msg`other prompts`);
-  if (was.sameSystem !== asked.sameSystem)
+  if (differs("count")) differences.push(requestCount(requests.length));
+  if (othersIn(was, fields, "arrives")) differences.push(arrivals(requests));
+  if (othersIn(was, fields, "prompt")) differences.push(msg`other prompts`);
+  if (was.sameSystem !== fields.sameSystem)
     differences.push(was.sameSystem ? msg`a system prompt` : msg`no system prompt`);
-  else if (was.sameSystem && was.system !== asked.system) differences.push(msg`another system prompt`);
-  if (othersIn(was, asked, "newTokens")) differences.push(answerLimits(requests));
-  if (othersIn(was, asked, "cancel") || othersIn(was, asked, "retry")) differences.push(cancellations(requests));
+  else if (was.sameSystem && was.system !== fields.system) differences.push(msg`another system prompt`);
+  if (othersIn(was, fields, "newTokens")) differences.push(answerLimits(requests));
+  if (othersIn(was, fields, "cancel") || othersIn(was, fields, "retry")) differences.push(cancellations(requests));
   for (const { field, text } of SETTINGS) if (differs(field)) differences.push(text(typedIn(was, field)));
   return differences;
 }
 
 /** Of the requests in both; their number is compared apart. */
-function othersIn(was, asked, name) {
-  const both = Math.min(was.requests.length, asked.requests.length);
-  return asked.requests.slice(0, both).some((request, at) => request[name].trim() !== was.requests[at][name].trim());
+function othersIn(was, fields, name) {
+  const both = Math.min(was.requests.length, fields.requests.length);
+  return fields.requests.slice(0, both).some((request, at) => request[name].trim() !== was.requests[at][name].trim());
 }
 
 function arrivals(requests) {

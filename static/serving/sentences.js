@@ -52,7 +52,7 @@ function prefillSentences({ request, first, rows, token }, preempted) {
 export function howItWent(round, requests, answers) {
   const done = integer(answers.filter(({ end }) => end?.what === "done").length);
   const all = integer(requests.length);
-  const tokens = tokenCount(answers.reduce((sum, answer) => sum + answer.words.length, 0));
+  const tokens = tokenCount(answers.reduce((sum, answer) => sum + answer.outputs.length, 0));
   const took = wholeMs(doneMs(round));
   const rate = fixed(tokensPerSecond(round), 1);
   if (done !== all) return msg`Done: ${done} of ${all} requests, with ${tokens} in ${took}, ${rate} per second.`;
@@ -197,7 +197,7 @@ function preempted({ request, count }) {
 }
 
 function cancelled({ request, pass, ms: at }, { round, answers, events }) {
-  const { words, rows, arrived } = answers[request];
+  const { outputs, rows, arrived } = answers[request];
   const lead = msg`${letterOf(request)} is cancelled.`;
   if (!rows) {
     const since = wholeMs(at - arrived);
@@ -214,7 +214,7 @@ function cancelled({ request, pass, ms: at }, { round, answers, events }) {
   const number = integer(held);
   return [
     lead,
-    msg`It had ${tokenCount(words.length)}.`,
+    msg`It had ${tokenCount(outputs.length)}.`,
     msg`The work for ${rowCount(rows)} is lost.`,
     held
       ? plural(held, form`It releases its ${number} block.`, form`It releases its ${number} blocks.`)
@@ -223,12 +223,12 @@ function cancelled({ request, pass, ms: at }, { round, answers, events }) {
 }
 
 function done({ request, ms: at }, { answers }) {
-  const { words, arrived } = answers[request];
+  const { outputs, arrived } = answers[request];
   const took = wholeMs(at - arrived);
-  const firstAfter = words.length > 1 && wholeMs(words[0].ms - arrived);
+  const firstAfter = outputs.length > 1 && wholeMs(outputs[0].ms - arrived);
   return [
     msg`${letterOf(request)} is done.`,
-    msg`It got ${tokenCount(words.length)} in ${took}.`,
+    msg`It got ${tokenCount(outputs.length)} in ${took}.`,
     firstAfter && msg`Its first token came after ${firstAfter}.`,
     msg`Its place in the batch is free.`,
   ];
@@ -264,8 +264,8 @@ export function stateOf(pass, request) {
 }
 
 /** @returns {string} the state of a request after a pass */
-export function statusText({ state, positions }, { words }, pass) {
-  const count = words.filter((word) => word.pass <= pass.number).length;
+export function statusText({ state, positions }, { outputs }, pass) {
+  const count = outputs.filter((output) => output.pass <= pass.number).length;
   const tokens = tokenCount(count);
   switch (state) {
     case "coming":

@@ -1,6 +1,6 @@
 /**
  * Settings of a round that are in the page's form, by their names in the log (docs/frames.md, Serving). A further one needs an
- * entry here and a value in each preset (asked.js); its field, its check and its text follow.
+ * entry here and a value in each preset (workload-form.js); its field, its check and its text follow.
  */
 
 import { msg, nodes } from "../shared/words/msg.js";

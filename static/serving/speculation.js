@@ -148,7 +148,7 @@ function wrongOf({ guessed, right }) {
 function msPerToken({ passes }, answers) {
   const { tokens } = afterFirst(answers);
   if (!tokens) return null;
-  const later = new Set(answers.flatMap(({ words }) => words.slice(1).map(({ pass }) => pass)));
+  const later = new Set(answers.flatMap(({ outputs }) => outputs.slice(1).map(({ pass }) => pass)));
   const [guessed, plain] = [true, false].map((wanted) =>
     passes
       .filter(({ number, members }) => later.has(number) && members.some((member) => member.guessed > 0) === wanted)

@@ -177,7 +177,7 @@ def test_it_opens_at_the_fullest_pass_and_the_selected_request_shows_its_table_a
     expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
     numbers = page.locator(".block-number").all_text_contents()
     assert set(map(str, state["table"])) <= set(numbers), "a block that is named is to be found"
-    expect(page.locator(".answer.is-looked")).to_contain_text("B joins")
+    expect(page.locator(".answer.is-selected")).to_contain_text("B joins")
     region(page, "Time").get_by_text("All answers so far").click()
     answers = region(page, "Time").locator("details").get_by_role("listitem")
     expect(answers.filter(has_text=PROMPTS[2])).to_contain_text(re.compile("waiting|not arrived yet"))
@@ -285,7 +285,7 @@ def test_a_prompt_of_the_viewer_joins_and_a_request_is_cancelled_and_retried(
     expect(mine).to_contain_text("What is a map?")
     expect(mine).to_have_attribute("aria-pressed", "true")
     expect(question).to_have_value("")
-    expect(page.locator(".answer.is-looked .answer-text")).not_to_be_empty()
+    expect(page.locator(".answer.is-selected .answer-text")).not_to_be_empty()
     page.get_by_role("button", name=re.compile("^Cancel ")).last.click()
     again = page.get_by_role("button", name=re.compile("^Send .+ again$"))
     again.click()
@@ -310,7 +310,7 @@ def test_a_prompt_of_the_viewer_waits_for_the_model_and_joins_then(serving: Call
     field(page, "Milliseconds between requests").fill("20000")  # so that it goes on until it is stopped
     question = field(page, "Your prompt")
     question.fill("What is a map?")
-    page.get_by_role("button", name="Run with it").click()
+    page.get_by_role("button", name="Run with your prompt").click()
     expect(page.get_by_text("with your prompt “What is a map?”")).to_be_visible()
     expect(question).to_have_value("What is a map?")
     page.unroute("**/readyz")

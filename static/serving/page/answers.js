@@ -14,19 +14,19 @@ const JOINING = ["arrived", "joined"];
 /** @param {Object} props as `Watched` gives them to all its parts */
 export function Answers({ round, pass, requests, tally, version, look }) {
   const { answers } = tally;
-  const { looked } = look;
+  const { selected } = look;
   const joining = useMemo(
     () =>
       whatHappened(round, requests, tally, pass.number)
-        .filter(({ request, what }) => request === looked && JOINING.includes(what))
+        .filter(({ request, what }) => request === selected && JOINING.includes(what))
         .reverse(),
-    [round, version, pass, looked],
+    [round, version, pass, selected],
   );
   const of = (request) =>
     html`<${Answer} prompt=${requests[request].prompt} answer=${answers[request]} state=${stateOf(pass, request)} pass=${pass} />`;
   const [open, setOpen] = useState(false);
   return html`<div class="answers">
-    <div class="answer is-looked">${look.looked === null ? html`<p class="muted">${msg`Point at a lane to see the request’s prompt and answer.`}</p>` : of(look.looked)}${joining.map(({ ms, lead, rest }, at) => html`<p key=${at} class="answer-joining muted"><span class="number">${wholeMs(ms)}</span> ${lead} ${rest}</p>`)}</div>
+    <div class="answer is-selected">${look.selected === null ? html`<p class="muted">${msg`Point at a lane to see the request’s prompt and answer.`}</p>` : of(look.selected)}${joining.map(({ ms, lead, rest }, at) => html`<p key=${at} class="answer-joining muted"><span class="number">${wholeMs(ms)}</span> ${lead} ${rest}</p>`)}</div>
     <details onToggle=${(event) => setOpen(event.currentTarget.open)}>
       <summary>${msg`All answers so far`}</summary>
       <ol>${open && requests.map((_, request) => html`<li key=${request} class="answer">${of(request)}</li>`)}</ol>
@@ -35,8 +35,8 @@ export function Answers({ round, pass, requests, tally, version, look }) {
 }
 
 function Answer({ prompt, answer, state, pass }) {
-  const tokens = answer.words.filter((word) => word.pass <= pass.number).map(({ token }) => token);
+  const tokens = answer.outputs.filter((output) => output.pass <= pass.number).map(({ token }) => token);
   const text = proseOf(tokens).map(readable).join("").trim();
   return html`<${Owner} request=${answer.request} />
-    <p><bdi class="answer-asked strong">${prompt}</bdi> ${text && html`<bdi class="answer-text word-output">${text}</bdi> `}<span class="muted">${statusText(state, answer, pass)}</span></p>`;
+    <p><bdi class="answer-prompt strong">${prompt}</bdi> ${text && html`<bdi class="answer-text word-output">${text}</bdi> `}<span class="muted">${statusText(state, answer, pass)}</span></p>`;
 }

@@ -18,14 +18,14 @@ export function Recorded({ state }) {
 
 /** @param {{state: Object, framed: boolean}} props `framed`: nothing can be started */
 export function Empty({ state, framed }) {
-  const { run, log, missing, asked, starting, held, waits, actions } = state;
+  const { run, log, missing, fields, starting, held, waits, actions } = state;
   if (missing) return null;
   if (log?.foreign)
     return html`<p class="own-wrong word-bad breaks" role="alert">${msg`This is a run, not a workload.`} <a href=${under(`/?run=${run}`)} target=${framed ? "_blank" : null}>${msg`Open it on the Stage`}</a></p>`;
   if (run || starting)
     return html`<p class="empty muted centred" role="status">${log?.close ? msg`This workload ended before its first pass.` : msg`Waiting for the first pass…`}</p>`;
   if (framed) return html`<p class="empty muted centred">${msg`This address names no workload.`}</p>`;
-  const count = asked.people;
+  const count = fields.count;
   const requests = plural(Number(count), form`Run ${count} request`, form`Run ${count} requests`);
   return html`<section class="serving-empty" aria-label=${msg`What this page shows`}>
     <p class="row"><button type="button" class="button is-main is-large" disabled=${Boolean(held || waits)} onClick=${actions.run}>${requests}</button>
@@ -56,7 +56,7 @@ const SHOWS = [
       ${LANES.map(
         ([x, width], at) => html`<g key=${at} class=${`owner-${at + 1}`}>
           <rect class="sketch-life" x=${x} y=${12 + at * 22} width=${width} height="6" /><rect class="sketch-read" x=${x} y=${7 + at * 22} width="18" height="16" rx="3" />
-          ${[1, 2, 3, 4, 5].map((tick) => x + 18 + tick * 20 < x + width && html`<rect key=${tick} class="sketch-word" x=${x + 18 + tick * 20} y=${6 + at * 22} width="2" height="18" />`)}
+          ${[1, 2, 3, 4, 5].map((tick) => x + 18 + tick * 20 < x + width && html`<rect key=${tick} class="sketch-token" x=${x + 18 + tick * 20} y=${6 + at * 22} width="2" height="18" />`)}
         </g>`,
       )}
     </g>`,

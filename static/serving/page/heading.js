@@ -8,7 +8,7 @@ import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
 import { msg } from "../../shared/words/msg.js";
 import { passLabel } from "../pass-place.js";
 import { hashOf } from "../state.js";
-import { KeepButton } from "./keep.js";
+import { ShareButton } from "./share-button.js";
 
 const ABOUT = msg`One model serves several requests at once. Each pass computes rows of all of them. Each block of memory holds 16 tokens.`;
 const TITLE = msg`Several requests at once`;
@@ -31,7 +31,7 @@ export function Heading({ state, playing, client, limits, framed, saved }) {
           !framed &&
           !saved &&
           run &&
-          html`<${KeepButton} key=${log?.id} log=${log} pass=${playing.shown} limits=${limits} client=${client} />
+          html`<${ShareButton} key=${log?.id} log=${log} pass=${playing.shown} limits=${limits} client=${client} />
             <${ShareAddress} class="button" name=${msg`Embed, print`} path=${`${pathOf(run, null)}${hash}`} title=${TITLE} prints=${PRINTS}
               heading=${msg`Temporary link`} say=${msg`The link opens this workload at this pass while the server stores it. For a permanent link, use Share.`} />`
         }

@@ -23,7 +23,7 @@ import { letterOf, ownerClass } from "../owners.js";
 import { cellsOf, NUMBER_PX, tableOf } from "../pool-geometry.js";
 import { stateOf } from "../sentences.js";
 
-/** Hues of this many owners stand side by side in a block that they share. */
+/** A shared block shows the hues of at most so many owners. */
 const STRIPES = 4;
 /** A smaller block has room only for the number of its owners. */
 const TIMES_PX = 22;
@@ -39,7 +39,7 @@ export function Pool({ log, round, pass, tally, look }) {
   const cells = useMemo(() => blocksOf(pass, blockSize), [pass]);
   const { touched, longest: most } = tally;
   const drawn = useMemo(() => drawnBlocks(round, pass, touched), [round, touched.size, pass]);
-  const table = look.looked === null ? [] : stateOf(pass, look.looked).table;
+  const table = look.selected === null ? [] : stateOf(pass, look.selected).table;
   const width = size?.width ?? 0;
   const { blocks } = round.settings;
   const bytesOfRow = rowBytes(log.open.model);
@@ -102,10 +102,10 @@ function reservedText({ share, held }) {
 }
 
 function TableText({ look, pass }) {
-  if (look.looked === null)
+  if (look.selected === null)
     return html`<p class="table-text muted">${msg`Point at a request to see its block table.`}</p>`;
-  const { positions, table } = stateOf(pass, look.looked);
-  const letter = html`<b class=${`owner-ink ${ownerClass(look.looked)}`}>${letterOf(look.looked)}</b>`;
+  const { positions, table } = stateOf(pass, look.selected);
+  const letter = html`<b class=${`owner-ink ${ownerClass(look.selected)}`}>${letterOf(look.selected)}</b>`;
   if (!table.length) return html`<p class="table-text">${nodes`${letter} holds no blocks now.`}</p>`;
   const blockTable = html`<${Term} id="block-table">${msg`Block table`}<//>`;
   return html`<p class="table-text"><b>${nodes`${blockTable} of ${letter}:`}</b> ${msg`${tokenCount(positions)} in ${blockCount(table.length)}, in any order`}</p>`;
@@ -115,11 +115,11 @@ function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
   const chips = tableOf(most, width);
   const grid = cellsOf(drawn.length, width);
   const places = new Map(drawn.map((id, at) => [id, grid.at(at)]));
-  const hue = look.looked === null ? "" : ownerClass(look.looked);
+  const hue = look.selected === null ? "" : ownerClass(look.selected);
   const height = chips.height + grid.height;
   return html`<svg width=${width} height=${height} role="img" aria-label=${inWords(cells, drawn.length)}>
     <defs>
-      <pattern id="kept" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="kept-line" x1="0" x2="0" y2="5" /></pattern>
+      <pattern id="cached" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="cached-line" x1="0" x2="0" y2="5" /></pattern>
     </defs>
     <g class=${hue}>
       ${table.map((id, at) => {
@@ -152,7 +152,7 @@ function inWords(cells, drawn) {
   const all = [...cells.values()];
   const [used, cached] = [
     all.filter(({ owners }) => owners.length),
-    all.filter(({ owners, keptOf }) => !owners.length && keptOf.length),
+    all.filter(({ owners, cachedOf }) => !owners.length && cachedOf.length),
   ];
   const shared = used.filter(({ owners }) => owners.length > 1);
   return msg`Blocks: ${drawn}, in use: ${used.length}, shared: ${shared.length}, cached from ended requests: ${cached.length}`;
@@ -161,17 +161,17 @@ function inWords(cells, drawn) {
 /** Of a cell, with lists as text, so that a block is drawn again only when it has changed. */
 function cellProps(cell) {
   if (!cell) return { held: false };
-  const { owners, keptOf, ...rest } = cell;
-  return { held: true, ...rest, owners: owners.join(), keptOf: keptOf.join() };
+  const { owners, cachedOf, ...rest } = cell;
+  return { held: true, ...rest, owners: owners.join(), cachedOf: cachedOf.join() };
 }
 
 const numbersOf = (text) => (text ? text.split(",").map(Number) : []);
 
 function Block({ id, x, y, size, numbered, ringed, hover, blockSize, held, others, filled, written, ...lists }) {
   const cell = held
-    ? { others, filled, written, owners: numbersOf(lists.owners), keptOf: numbersOf(lists.keptOf) }
+    ? { others, filled, written, owners: numbersOf(lists.owners), cachedOf: numbersOf(lists.cachedOf) }
     : null;
-  const owner = cell?.owners[0] ?? cell?.keptOf[0] ?? null;
+  const owner = cell?.owners[0] ?? cell?.cachedOf[0] ?? null;
   const pointed = owner === null ? {} : { onPointerEnter: () => hover(owner), onPointerLeave: () => hover(null) };
   return html`<g transform=${`translate(${x},${y})`} class=${`block ${owner === null ? "" : ownerClass(owner)}`} ...${pointed}>
     <title>${titleOf(id, cell, blockSize)}</title>
@@ -184,11 +184,11 @@ function Block({ id, x, y, size, numbered, ringed, hover, blockSize, held, other
 
 /** From below: the rows that were there before, and on top of them, amber, those that this pass wrote. */
 function Filled({ cell, size, blockSize }) {
-  const { owners, keptOf, filled, written } = cell;
+  const { owners, cachedOf, filled, written } = cell;
   const middle = { x: size / 2, y: size / 2, dy: "0.36em" };
   if (!owners.length) {
-    return html`<rect class="block-kept" width=${size} height=${size} rx="4" /><rect fill="url(#kept)" width=${size} height=${size} rx="4" />
-      <text class="block-letter is-kept" ...${middle}>${letterOf(keptOf[0])}</text>`;
+    return html`<rect class="block-cached" width=${size} height=${size} rx="4" /><rect fill="url(#cached)" width=${size} height=${size} rx="4" />
+      <text class="block-letter is-cached" ...${middle}>${letterOf(cachedOf[0])}</text>`;
   }
   const level = (rows) => (size * rows) / blockSize;
   const [full, fresh] = [level(filled), level(written)];
@@ -221,8 +221,8 @@ function ground(full, before, size) {
 function titleOf(id, cell, blockSize) {
   if (!cell) return msg`Block ${id}: free`;
   if (cell.others) return msg`Block ${id}: of another run`;
-  const { owners, keptOf, filled, written } = cell;
-  const letters = (owners.length ? owners : keptOf).map(letterOf).join(", ");
+  const { owners, cachedOf, filled, written } = cell;
+  const letters = (owners.length ? owners : cachedOf).map(letterOf).join(", ");
   if (!owners.length) return msg`Block ${id}: ${letters}, ended; ${filled} of ${blockSize} rows filled, still cached`;
   if (written) return msg`Block ${id}: ${letters}; ${filled} of ${blockSize} rows filled, ${written} in this pass`;
   return msg`Block ${id}: ${letters}; ${filled} of ${blockSize} rows filled`;
@@ -234,7 +234,7 @@ function Legend({ drawn, pass, most }) {
   const free = Math.max(0, blocks - drawn - others.length);
   return html`<ul class="row">
       <li class="key line muted small is-used">${msg`in use, to its fill level`}</li><li class="key line muted small is-written">${msg`written in this pass`}</li>
-      <li class="key line muted small is-kept">${msg`ended, cached`}</li><li class="key line muted small is-free">${msg`free`}</li>
+      <li class="key line muted small is-cached">${msg`ended, cached`}</li><li class="key line muted small is-free">${msg`free`}</li>
     </ul>
     ${
       others.length > 0 &&

@@ -33,8 +33,8 @@ export function ThisPass({ log, pass }) {
         ${others.rows > 0 && html`<li class="is-others"><b class="owner small still">+</b><${RowBars} rows=${others.rows} /><span>${plural(others.rows, form`${foreign} row of other runs`, form`${foreign} rows of other runs`)}</span></li>`}
       </ul>
       <p class="pass-weights word-weights centred"><b>${plural(layers, form`${layers} layer`, form`${layers} layers`)}</b><${WeightsRead} pass=${pass} /></p>
-      <ul class="pass-words" aria-label=${msg`Tokens out`}>
-        ${members.map((member) => html`<${WordsOut} key=${member.request} member=${member} tokens=${requests[member.request].tokens} />`)}
+      <ul class="pass-tokens" aria-label=${msg`Tokens out`}>
+        ${members.map((member) => html`<${TokensOut} key=${member.request} member=${member} tokens=${requests[member.request].tokens} />`)}
         ${others.rows > 0 && html`<li class="muted">${msg`not shown`}</li>`}
       </ul>
     </div>
@@ -64,7 +64,7 @@ function RowsIn({ request, phase, rows, guessed = 0 }) {
   </li>`;
 }
 
-function WordsOut({ member, tokens }) {
+function TokensOut({ member, tokens }) {
   const { request, first, rows, guessed = 0, more = [] } = member;
   const chosen = chosenOf(member);
   const right = more.length;

@@ -71,7 +71,7 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
           <${Memo} of=${Bands} round=${round} count=${round.passes.length} frame=${frame} />
           <${Memo} of=${Bars} round=${round} count=${round.passes.length} most=${Math.max(1, tally.mostRows)} frame=${frame} />
           <${RowsShown} pass=${pass} frame=${frame} />
-          ${lanes.map((lane) => html`<${Memo} of=${Lane} key=${lane.request} lane=${lane} y=${TOP_PX + high * lane.request} frame=${frame} looked=${look.looked === lane.request} />`)}
+          ${lanes.map((lane) => html`<${Memo} of=${Lane} key=${lane.request} lane=${lane} y=${TOP_PX + high * lane.request} frame=${frame} selected=${look.selected === lane.request} />`)}
           ${stall && html`<${Stall} stall=${stall} frame=${frame} />`}
           <${Shown} round=${round} pass=${pass} frame=${frame} />
           <${OtherRounds} others=${others} frame=${frame} />
@@ -218,12 +218,12 @@ function Axis({ frame: { x, end, height, left, right } }) {
 
 function Names({ requests, answers, newest, begunWith, pass, frame: { high, narrow }, look, acts }) {
   return html`<ol aria-label=${msg`Requests`} class=${narrow ? "lane-names is-narrow" : "lane-names"} style=${`top:${TOP_PX}px`}>
-    ${requests.map((asked, request) => html`<${Memo} key=${request} of=${Name} asked=${asked} request=${request} high=${high} picked=${look.picked === request} shared=${answers[request].shared} status=${statusText(stateOf(pass, request), answers[request], pass)} hover=${look.hover} pick=${look.pick} joined=${request >= begunWith} now=${acts && stateOf(newest, request).state} acts=${acts} />`)}
+    ${requests.map((sent, request) => html`<${Memo} key=${request} of=${Name} sent=${sent} request=${request} high=${high} picked=${look.picked === request} shared=${answers[request].shared} status=${statusText(stateOf(pass, request), answers[request], pass)} hover=${look.hover} pick=${look.pick} joined=${request >= begunWith} now=${acts && stateOf(newest, request).state} acts=${acts} />`)}
   </ol>`;
 }
 
 function Name({
-  asked: { prompt, tokens, retry_of },
+  sent: { prompt, tokens, retry_of },
   request,
   high,
   picked,
@@ -252,7 +252,7 @@ function Name({
       <small>${retried && html`${msg`retry of ${retried}`}, `}${tokenCount(tokens)}${shared > 0 && html`, <b class="is-cached">${msg`${integer(shared)} shared`}</b>`}<span class="visually-hidden">, ${status}</span></small>
     </button>
     ${cancellable && html`<button type="button" class="lane-act muted" aria-label=${cancel} title=${msg`Cancel ${letter} and release its blocks`} onClick=${() => acts.cancel(request)}>×</button>`}
-    ${now === "cancelled" && html`<button type="button" class="lane-act muted" aria-label=${retry} title=${msg`Send the prompt of ${letter} again now`} onClick=${() => acts.askAgain(request)}>↻</button>`}
+    ${now === "cancelled" && html`<button type="button" class="lane-act muted" aria-label=${retry} title=${msg`Send the prompt of ${letter} again now`} onClick=${() => acts.retry(request)}>↻</button>`}
   </li>`;
 }
 
@@ -260,10 +260,10 @@ function Legend({ others, names }) {
   return html`<ul class="row">
     <li class="key line muted small is-waiting">${msg`waiting`}</li>
     <li class="key line muted small is-reading">${msg`reading the prompt (rows)`}</li>
-    <li class="key line muted small is-word">${msg`new token`}</li>
+    <li class="key line muted small is-new-token">${msg`new token`}</li>
     <li class="key line muted small is-done">${msg`done`}</li>
     <li class="key line muted small is-cancelled">${msg`cancelled`}</li>
-    <li class="key line muted small is-back">${msg`preempted`}</li>
+    <li class="key line muted small is-preempted">${msg`preempted`}</li>
     ${others.map((round, at) => {
       const name = names[at];
       const time = wholeMs(doneMs(round));

@@ -38,7 +38,7 @@ export function Watched({ playing, state, limits, framed }) {
   const now = live && mode === "following";
   return html`
     <div class="watched-head stack tight">
-      ${!framed && html`<${OtherSettings} asked=${state.asked} log=${log} round=${round} />`}
+      ${!framed && html`<${OtherSettings} fields=${state.fields} log=${log} round=${round} />`}
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} state=${state} pass=${pass} playing=${playing} />
@@ -48,19 +48,19 @@ export function Watched({ playing, state, limits, framed }) {
 }
 
 /** The settings at the top need not be those of the workload in sight. */
-function OtherSettings({ asked, log, round }) {
-  const settings = useMemo(() => listed(otherSettings(asked, log, round)), [asked, log, round]);
+function OtherSettings({ fields, log, round }) {
+  const settings = useMemo(() => listed(otherSettings(fields, log, round)), [fields, log, round]);
   if (!settings) return null;
   return html`<p class="notice-line" role="status">${nodes`${html`<b>${msg`This workload has other settings than the form above:`}</b>`} ${settings}.`}</p>`;
 }
 
-/** @returns {{cancel: Function, askAgain: Function}|null} what can be done with one request; null where nothing can */
+/** @returns {{cancel: Function, retry: Function}|null} what can be done with one request; null where nothing can */
 function useActs(actions, allowed) {
   const newest = useRef(actions);
   newest.current = actions;
   return useMemo(() => {
     const act = (name) => (request) => newest.current[name](request);
-    return allowed ? { cancel: act("cancel"), askAgain: act("askAgain") } : null;
+    return allowed ? { cancel: act("cancel"), retry: act("retry") } : null;
   }, [allowed]);
 }
 
@@ -77,8 +77,8 @@ function useLook(pass, own) {
   useEffect(() => {
     if (own !== null) setPicked(own);
   }, [own]);
-  const looked = hovered ?? picked ?? runningOf(pass)[0]?.request ?? null;
-  return useMemo(() => ({ looked, picked, hover, pick }), [looked, picked]);
+  const selected = hovered ?? picked ?? runningOf(pass)[0]?.request ?? null;
+  return useMemo(() => ({ selected, picked, hover, pick }), [selected, picked]);
 }
 
 function JustNow({ round, pass, requests, tally, now, quiet }) {

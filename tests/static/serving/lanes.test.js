@@ -8,11 +8,11 @@ import { folded, framesOf, REQUESTS } from "./made.js";
 const round = folded().rounds[0];
 const lanes = lanesOf(round, answersOf(round, REQUESTS));
 
-test("a lane has its waiting, its reading, its words and its end", () => {
+test("a lane has its waiting, its reading, its outputs and its end", () => {
   const [a, b, c] = lanes;
   assert.deepEqual(a.waits, []);
   assert.deepEqual(a.reads, [{ from: 0, to: 10, rows: 5, pass: 0, again: false }]);
-  assert.deepEqual(a.words, [10, 30, 40]);
+  assert.deepEqual(a.outputs, [10, 30, 40]);
   assert.deepEqual(b.waits, [{ from: 8, to: 10 }]);
   assert.deepEqual(c.waits, [{ from: 15, to: 28 }], "until it gave up");
   assert.deepEqual([c.reads.length, c.end], [0, { what: "cancelled", ms: 28 }]);
@@ -37,7 +37,7 @@ test("who was set back waits again and is computed again", () => {
       [6, true],
     ],
   );
-  assert.deepEqual(lane.setBack, [30]);
+  assert.deepEqual(lane.preemptions, [30]);
 });
 
 test("while a round goes on, who waits does so until now, and who has not come is not there", () => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askedOf, FIRST } from "../../../static/serving/asked.js";
 import { otherSettings } from "../../../static/serving/other-settings.js";
+import { FIRST, fieldsOf } from "../../../static/serving/workload-form.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 const log = folded(framesOf([SETTINGS, { ...SETTINGS, chunk: 2 }]));
-const same = askedOf(log.study, FIRST);
+const same = fieldsOf(log.study, FIRST);
 
 test("a workload with the values of the form has no differences, also after a request joined", () => {
   assert.deepEqual(otherSettings(same, log, log.rounds[0]), []);

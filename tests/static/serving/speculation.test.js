@@ -44,7 +44,7 @@ test("the conclusion does not depend on times", () => {
 test("tokens, passes and tokens per pass count the same tokens", () => {
   const facts = factsOf(folded().rounds[0], [0]);
   const value = (name) => figures.find((figure) => figure.name === name).of(facts);
-  const later = facts.answers[0].words.length - 1;
+  const later = facts.answers[0].outputs.length - 1;
   assert.equal(value("passes") * value("tokens per pass"), later);
 });
 

@@ -3,9 +3,9 @@
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
-import { boundsOf, PRESETS, typedIn } from "../asked.js";
 import { SETTINGS } from "../settings.js";
-import { fault } from "./ask-fault.js";
+import { boundsOf, PRESETS, typedIn } from "../workload-form.js";
+import { errorProps } from "./field-error.js";
 import { RequestList } from "./request-list.js";
 
 const LENGTHS = [
@@ -31,39 +31,39 @@ function useNarrow() {
 }
 
 /** @param {{state: Object, limits: import("../../shared/log/limits.js").Limits, live: boolean}} props */
-export function Ask({ state, limits, live }) {
-  const { asked, problem, actions, mine, starting } = state;
+export function WorkloadForm({ state, limits, live }) {
+  const { fields, problem, actions, mine, starting } = state;
   const narrow = useNarrow();
   const whole = (field, label) =>
-    html`<${Whole} field=${field} label=${label} text=${typedIn(asked, field)} bounds=${boundsOf(field, limits)} problem=${problem} put=${actions.put} />`;
-  const requests = whole("people", msg`Requests`);
+    html`<${Whole} field=${field} label=${label} text=${typedIn(fields, field)} bounds=${boundsOf(field, limits)} problem=${problem} put=${actions.put} />`;
+  const requests = whole("count", msg`Requests`);
   const gap = whole("every", msg`Milliseconds between requests`);
-  const prompts = html`<${Lengths} value=${asked.lengths} put=${actions.put} />`;
+  const prompts = html`<${Lengths} value=${fields.lengths} put=${actions.put} />`;
   const submit = (event) => {
     event.preventDefault();
     actions.run();
   };
-  const buttons = html`<span class="ask-buttons line push">
+  const buttons = html`<span class="form-buttons line push">
     <button class="button is-main" disabled=${starting}>${state.run ? msg`Run again` : msg`Run`}</button>
     ${live && mine && html`<button type="button" class="button" onClick=${actions.stop}>${msg`Stop`}</button>`}
   </span>`;
-  const fields = html`
-    <p class="ask-sentence row">
+  const inputs = html`
+    <p class="form-sentence row">
       <span>${nodes`${requests} requests,`}</span>
       <span>${nodes`one about every ${gap} ms,`}</span>
       <span>${nodes`prompts: ${prompts},`}</span>
-      <label class="line tight"><input type="checkbox" checked=${asked.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> ${msg`same system prompt,`}</label>
+      <label class="line tight"><input type="checkbox" checked=${fields.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> ${msg`same system prompt,`}</label>
       ${SETTINGS.map(({ field, label, inForm }) => html`<span key=${field}>${inForm(whole(field, label))}</span>`)}
       ${!narrow && buttons}
     </p>
-    <div class="ask-more row on-line">
+    <div class="form-more row on-line">
       <p class="row" role="group" aria-label=${msg`Presets`}>
         ${PRESETS.map((preset) => html`<button key=${preset.id} type="button" class="link-button" onClick=${() => actions.take(preset)}>${preset.name}</button>`)}
       </p>
       <${RequestList} state=${state} />
     </div>`;
-  return html`<form class=${narrow ? "ask stack tight is-folded" : "ask stack tight"} aria-label=${msg`Workload`} onSubmit=${submit}>
-    ${narrow ? html`<${Folded} count=${asked.requests.length} wrong=${Boolean(problem?.field)}>${fields}<//>${buttons}` : fields}
+  return html`<form class=${narrow ? "workload-form stack tight is-folded" : "workload-form stack tight"} aria-label=${msg`Workload`} onSubmit=${submit}>
+    ${narrow ? html`<${Folded} count=${fields.requests.length} wrong=${Boolean(problem?.field)}>${inputs}<//>${buttons}` : inputs}
     ${problem && html`<p class="own-wrong word-bad breaks" id="serving-wrong" role="alert">${problem.text}</p>`}
   </form>`;
 }
@@ -74,7 +74,7 @@ function Folded({ count, wrong, children }) {
   useEffect(() => {
     if (wrong) setOpen(true);
   }, [wrong]);
-  return html`<details class="ask-fold" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+  return html`<details class="form-fold" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary>${plural(count, form`Edit the workload: ${count} request`, form`Edit the workload: ${count} requests`)}</summary>
     ${children}
   </details>`;
@@ -90,7 +90,7 @@ function Whole({ field, label, text, bounds: { least, most }, problem, put }) {
   };
   return html`<input
     type="text" inputmode="numeric" autocomplete="off" spellcheck=${false} aria-label=${label} title=${msg`${least} to ${most}`}
-    value=${text} style=${{ width: `calc(${Math.max(2, text.length)}ch + 18px)` }} ...${fault(field, problem)}
+    value=${text} style=${{ width: `calc(${Math.max(2, text.length)}ch + 18px)` }} ...${errorProps(field, problem)}
     onInput=${(event) => put(field, event.currentTarget.value)} onKeyDown=${step} />`;
 }
 

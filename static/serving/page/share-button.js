@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { msg } from "../../shared/words/msg.js";
 
-const DIALOG = async () => (await import("./keep-dialog.js")).KeepDialog;
+const DIALOG = async () => (await import("./share-dialog.js")).ShareDialog;
 
 /** @returns {string|null} why a workload cannot be saved; null when it can */
 function refusalOf(log) {
@@ -14,7 +14,7 @@ function refusalOf(log) {
 }
 
 /** @param {{log: import("../../shared/log/workload.js").Workload, pass: number, limits: Object, client: Object}} props `pass`: in sight */
-export function KeepButton({ log, pass, limits, client }) {
+export function ShareButton({ log, pass, limits, client }) {
   const [opened, setOpened] = useState(0);
   const refusal = refusalOf(log);
   return html`<button

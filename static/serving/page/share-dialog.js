@@ -15,13 +15,13 @@ import { FrameText } from "./frame-text.js";
  * @param {{log: import("../../shared/log/workload.js").Workload, pass: number, opened: number, limits: Object, client: Object}} props `opened`: how
  *   often the button was pressed
  */
-export function KeepDialog({ log, pass, opened, limits, client }) {
+export function ShareDialog({ log, pass, opened, limits, client }) {
   const dialog = useRef(null);
   useLayoutEffect(() => dialog.current.showModal(), [opened]);
   const { requests } = log.study;
-  return html`<dialog class="share popover" aria-labelledby="keep-title" ref=${dialog}>
+  return html`<dialog class="share popover" aria-labelledby="serving-share-title" ref=${dialog}>
     <div class="share-head line between">
-      <h2 id="keep-title">${msg`Share this workload`}</h2>
+      <h2 id="serving-share-title">${msg`Share this workload`}</h2>
       <form method="dialog"><button class="button">${msg`Close`}</button></form>
     </div>
     <${Sharing}

@@ -11,21 +11,21 @@ import { arrivalOf, lengthsOf, newTokensOf, promptOf, SYSTEM } from "./prompts.j
 import { SETTINGS, USUAL } from "./settings.js";
 
 /**
- * @typedef {Object} AskedRequest texts, as typed
+ * @typedef {Object} RequestFields texts, as typed
  * @property {string} prompt
  * @property {string} newTokens
  * @property {string} arrives ms
  * @property {string} cancel ms, "" for never
  * @property {string} retry the place of the request that is sent again, "" for none
  *
- * @typedef {Object} Asked
- * @property {string} people
+ * @typedef {Object} Fields
+ * @property {string} count
  * @property {string} every ms
  * @property {import("./prompts.js").Lengths} lengths "own": a prompt was edited
  * @property {boolean} sameSystem
  * @property {string} system also while it is not used
  * @property {Object<string, string>} settings by field (settings.js)
- * @property {AskedRequest[]} requests
+ * @property {RequestFields[]} requests
  *
  * @typedef {{field: string, text: string}} Problem
  * @typedef {import("../shared/log/limits.js").Limits} Limits
@@ -35,12 +35,12 @@ const WHOLE = /^\d{1,9}$/;
 
 /**
  * @param {number} at
- * @param {{lengths: import("./prompts.js").Lengths, every: number, people: number}} how
- * @returns {AskedRequest}
+ * @param {{lengths: import("./prompts.js").Lengths, every: number, count: number}} how
+ * @returns {RequestFields}
  */
-function nameless(at, { lengths, every, people }) {
+function defaultRequest(at, { lengths, every, count }) {
   return {
-    ...{ prompt: promptOf(lengths, at, people), newTokens: String(newTokensOf(at)) },
+    ...{ prompt: promptOf(lengths, at, count), newTokens: String(newTokensOf(at)) },
     ...{ arrives: String(arrivalOf(at, every)), cancel: "", retry: "" },
   };
 }
@@ -50,11 +50,11 @@ function asTyped(settings) {
   return Object.fromEntries(SETTINGS.map(({ field }) => [field, String(settings[field])]));
 }
 
-/** @returns {Asked} */
-function made({ people, every, lengths, sameSystem = true, change = (requests) => requests, ...settings }) {
-  const requests = Array.from({ length: people }, (_, at) => nameless(at, { lengths, every, people }));
+/** @returns {Fields} */
+function preset({ count, every, lengths, sameSystem = true, change = (requests) => requests, ...settings }) {
+  const requests = Array.from({ length: count }, (_, at) => defaultRequest(at, { lengths, every, count }));
   return {
-    ...{ people: String(people), every: String(every), lengths, sameSystem, system: SYSTEM },
+    ...{ count: String(count), every: String(every), lengths, sameSystem, system: SYSTEM },
     ...{ settings: asTyped(settings), requests: change(requests) },
   };
 }
@@ -76,24 +76,24 @@ export const PRESETS = [
   {
     id: "nine",
     name: msg`Nine requests`,
-    asked: () => made({ people: 9, every: 300, lengths: "mixed", at_once: 6, chunk: 128, blocks: 96 }),
+    fields: () => preset({ count: 9, every: 300, lengths: "mixed", at_once: 6, chunk: 128, blocks: 96 }),
   },
   {
     id: "long",
     name: msg`One long prompt`,
-    asked: () => made({ people: 6, every: 250, lengths: "long", at_once: 6, chunk: 512, blocks: 96 }),
+    fields: () => preset({ count: 6, every: 250, lengths: "long", at_once: 6, chunk: 512, blocks: 96 }),
   },
   {
     id: "gives-up",
     name: msg`A cancelled request and its retry`,
-    asked: () =>
-      made({ people: 6, every: 250, lengths: "short", at_once: 6, chunk: 128, blocks: 96, change: withRetry }),
+    fields: () =>
+      preset({ count: 6, every: 250, lengths: "short", at_once: 6, chunk: 128, blocks: 96, change: withRetry }),
   },
   {
     id: "little",
     name: msg`Little memory`,
-    asked: () =>
-      made({ people: 7, every: 150, lengths: "mixed", at_once: 8, chunk: 128, blocks: 20, change: withLongAnswers }),
+    fields: () =>
+      preset({ count: 7, every: 150, lengths: "mixed", at_once: 8, chunk: 128, blocks: 20, change: withLongAnswers }),
   },
 ];
 
@@ -102,11 +102,11 @@ function withLongAnswers(requests) {
   return requests.map((request) => ({ ...request, newTokens: "24" }));
 }
 
-export const FIRST = PRESETS[0].asked();
+export const FIRST = PRESETS[0].fields();
 
 /** Whole numbers of the form: the label of each, and the member of the posted body whose bounds it has. */
 const NUMBERS = [
-  { field: "people", label: msg`Requests`, member: "requests" },
+  { field: "count", label: msg`Requests`, member: "requests" },
   { field: "every", label: msg`Milliseconds between requests`, member: "arrives_ms" },
   ...SETTINGS.map(({ field, label }) => ({ field, label, member: field })),
 ];
@@ -119,8 +119,8 @@ export function boundsOf(field, limits) {
 }
 
 /** @returns {string} a number of the form as it was typed */
-export function typedIn(asked, field) {
-  return asked.settings[field] ?? asked[field];
+export function typedIn(fields, field) {
+  return fields.settings[field] ?? fields[field];
 }
 
 /** @returns {number|null} null: no whole number within the bounds */
@@ -130,60 +130,60 @@ function numberOf(text, least, most) {
 }
 
 /**
- * @param {Asked} asked
+ * @param {Fields} fields
  * @param {string} field of the form
  * @param {*} value as typed
  * @param {Limits} limits
- * @returns {Asked} with it, and the requests that follow from it; where it is invalid they stay as they were
+ * @returns {Fields} with it, and the requests that follow from it; where it is invalid they stay as they were
  */
-export function withField(asked, field, value, limits) {
-  if (field in asked.settings) return { ...asked, settings: { ...asked.settings, [field]: value } };
-  const next = { ...asked, [field]: value };
-  if (!["people", "every", "lengths"].includes(field)) return next;
+export function withField(fields, field, value, limits) {
+  if (field in fields.settings) return { ...fields, settings: { ...fields.settings, [field]: value } };
+  const next = { ...fields, [field]: value };
+  if (!["count", "every", "lengths"].includes(field)) return next;
   const numbers = Object.fromEntries(
-    ["people", "every"].map((name) => {
+    ["count", "every"].map((name) => {
       const { least, most } = boundsOf(name, limits);
       return [name, numberOf(next[name], least, most)];
     }),
   );
-  if (numbers.people === null || numbers.every === null) return next;
-  const { people, every } = numbers;
-  return { ...next, requests: followed(next.requests, field, { people, every, lengths: next.lengths }) };
+  if (numbers.count === null || numbers.every === null) return next;
+  const { count, every } = numbers;
+  return { ...next, requests: followed(next.requests, field, { count, every, lengths: next.lengths }) };
 }
 
-function followed(requests, field, { people, every, lengths }) {
-  const fresh = Array.from({ length: people }, (_, at) => nameless(at, { lengths, every, people }));
+function followed(requests, field, { count, every, lengths }) {
+  const defaults = Array.from({ length: count }, (_, at) => defaultRequest(at, { lengths, every, count }));
   if (field === "lengths")
-    return fresh.map((made, at) => ({ ...(requests[at] ?? made), prompt: made.prompt, retry: "" }));
-  if (field === "every") return fresh.map((made, at) => ({ ...(requests[at] ?? made), arrives: made.arrives }));
-  return fresh.map((made, at) => requests[at] ?? made);
+    return defaults.map((fresh, at) => ({ ...(requests[at] ?? fresh), prompt: fresh.prompt, retry: "" }));
+  if (field === "every") return defaults.map((fresh, at) => ({ ...(requests[at] ?? fresh), arrives: fresh.arrives }));
+  return defaults.map((fresh, at) => requests[at] ?? fresh);
 }
 
-/** @returns {Asked} with one thing of one request as typed */
-export function withRequest(asked, at, name, text) {
-  const requests = asked.requests.map((request, place) => (place === at ? { ...request, [name]: text } : request));
-  return { ...asked, lengths: name === "prompt" ? "own" : asked.lengths, requests };
+/** @returns {Fields} with one thing of one request as typed */
+export function withRequest(fields, at, name, text) {
+  const requests = fields.requests.map((request, place) => (place === at ? { ...request, [name]: text } : request));
+  return { ...fields, lengths: name === "prompt" ? "own" : fields.lengths, requests };
 }
 
 /**
- * @param {Asked} asked
+ * @param {Fields} fields
  * @param {Limits} limits
  * @returns {{system: string, requests: Object[], settings: import("../shared/log/workload.js").Settings}|{problem: Problem}} what is
  *   posted, without its rounds; or the first problem
  */
-export function understood(asked, limits) {
+export function parsed(fields, limits) {
   const numbers = {};
   for (const { field, label } of NUMBERS) {
     const { least, most } = boundsOf(field, limits);
-    numbers[field] = numberOf(typedIn(asked, field), least, most);
-    if (numbers[field] === null) return wrong(field, outside(label, typedIn(asked, field), least, most));
+    numbers[field] = numberOf(typedIn(fields, field), least, most);
+    if (numbers[field] === null) return wrong(field, outside(label, typedIn(fields, field), least, most));
   }
-  const system = asked.sameSystem ? asked.system : "";
+  const system = fields.sameSystem ? fields.system : "";
   const [, longest] = limitOf(limits, "workload", "system");
   if (system.length > longest) return wrong("system", tooLong(msg`The system prompt`, system, longest));
   const requests = [];
-  for (const [at, request] of asked.requests.entries()) {
-    const read = readRequest(request, at, asked.requests, limits);
+  for (const [at, request] of fields.requests.entries()) {
+    const read = readRequest(request, at, fields.requests, limits);
     if ("problem" in read) return read;
     requests.push(read);
   }
@@ -234,17 +234,17 @@ function readRequest({ prompt, newTokens, arrives, cancel, retry }, at, all, lim
 
 /**
  * @param {{system: string, requests: Object[], rounds: Object[]}} study of a log
- * @param {Asked} before has what a log does not
- * @returns {Asked} the form that would run the same again
+ * @param {Fields} before has what a log does not
+ * @returns {Fields} the form that would run the same again
  */
-export function askedOf({ system, requests, rounds: [first] }, before) {
+export function fieldsOf({ system, requests, rounds: [first] }, before) {
   const text = (value) => (value === null || value === undefined ? "" : String(value));
   const gap =
     requests.length > 1 ? Math.round(requests.at(-1).arrives_ms / (requests.length - 1)) : Number(before.every);
   return {
     ...before,
     ...{
-      people: String(requests.length),
+      count: String(requests.length),
       every: String(gap),
       sameSystem: system !== "",
       system: system || before.system,
@@ -267,7 +267,7 @@ export function problemOf({ field, detail, message }) {
   const [root, at, name] = (field ?? "").replaceAll("[", ".").replaceAll("]", "").split(".").filter(Boolean);
   const names = { max_new_tokens: "newTokens", arrives_ms: "arrives", cancel_ms: "cancel", retry_of: "retry" };
   if (root === "requests" && at !== undefined) return { field: `requests.${at}.${names[name] ?? "prompt"}`, text };
-  if (root === "requests") return { field: "people", text };
+  if (root === "requests") return { field: "count", text };
   if (root === "system") return { field: "system", text };
   if (root === "rounds") return { field: SETTINGS.some(({ field }) => field === name) ? name : "blocks", text };
   return { field: "", text };
