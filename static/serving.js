@@ -1,4 +1,4 @@
-/** The engine while it answers several requests at once: `/serving`, a saved workload, and both inside other pages or in a file. */
+/** One engine serves several requests at once: `/serving`, a saved workload, and both inside other pages or in a file. */
 
 import { mountOwnPage } from "./embed/own-page.js";
 import { createServing } from "./serving/controller.js";
@@ -29,7 +29,7 @@ const controller = createServing({ store, client, delay, example, still, now });
 
 const runOfAddress = () => saved?.run ?? runOfSearch(window.location.search);
 
-/** Of the saved one's page, or of the workload in sight; the recorded one is that of no workload. */
+/** The address of the saved session or of the workload in sight; the recorded workload has none of its own. */
 function addressOf(state) {
   const { pathname, search } = window.location;
   const named = state.run && !saved ? `?run=${encodeURIComponent(state.run)}` : search;

@@ -1,31 +1,31 @@
-/** The block pool after a pass: whose each block is, how full, what the pass wrote, and what is wasted. Pure. */
+/** The block pool after a pass: the requests of each block, its filled rows, the rows the pass wrote, and the waste. Pure. */
 
 import { listed } from "../shared/facts/format.js";
 import { chosenOf, runningOf } from "./measures.js";
 
-const KEPT_STATES = ["done", "cancelled"];
-/** Free blocks beyond so many drawn ones say nothing more. */
+const ENDED_STATES = ["done", "cancelled"];
+/** More free blocks would add nothing to the drawing. */
 const MOST_DRAWN = 144;
 
 /**
  * @typedef {Object} Cell a block
  * @property {number} id
- * @property {number[]} owners requests that are being answered and hold it
- * @property {number[]} keptOf requests that have ended, and in whose table it still is
- * @property {boolean} others whether it is other people's
- * @property {number} filled rows of it that hold something
- * @property {number} written rows of it that this pass wrote
+ * @property {number[]} owners running requests that hold it
+ * @property {number[]} cachedOf ended requests in whose table it still is
+ * @property {boolean} others whether another run holds it
+ * @property {number} filled filled rows
+ * @property {number} written rows that this pass wrote
  */
 
 /**
  * @param {Object} pass
  * @param {number} blockSize
- * @returns {Map<number, Cell>} by id, all that somebody holds
+ * @returns {Map<number, Cell>} by id, all blocks that are held
  */
 export function blocksOf(pass, blockSize) {
   const cells = new Map();
   const cellOf = (id) => {
-    if (!cells.has(id)) cells.set(id, { id, owners: [], keptOf: [], others: false, filled: 0, written: 0 });
+    if (!cells.has(id)) cells.set(id, { id, owners: [], cachedOf: [], others: false, filled: 0, written: 0 });
     return cells.get(id);
   };
   pass.requests.forEach(({ state, positions, table }, request) => {
@@ -33,7 +33,7 @@ export function blocksOf(pass, blockSize) {
     table.forEach((id, at) => {
       const cell = cellOf(id);
       if (state === "running") cell.owners.push(request);
-      else if (KEPT_STATES.includes(state)) cell.keptOf.push(request);
+      else if (ENDED_STATES.includes(state)) cell.cachedOf.push(request);
       cell.filled = Math.max(cell.filled, within(at, blockSize, 0, positions));
       if (member && state === "running") {
         cell.written = Math.max(cell.written, within(at, blockSize, positions - stayed(member), positions));
@@ -44,7 +44,7 @@ export function blocksOf(pass, blockSize) {
   return cells;
 }
 
-/** @returns {number} rows of a pass that were put into the cache to stay: the newest of it. What was guessed wrong is not. */
+/** @returns {number} rows of a pass that stay in the cache, its newest ones; rows of wrong guesses do not */
 function stayed(member) {
   return member.phase === "prefill" ? member.rows : chosenOf(member).length;
 }
@@ -55,13 +55,13 @@ function within(at, blockSize, first, end) {
 }
 
 /**
- * Which blocks are drawn: all that the workload has touched so far, and free ones after them, as many as it may hold in
- * all. Those of other people are counted.
+ * The blocks of the drawing: all that the workload has held so far, then free ones, as many as it may hold in all. Blocks
+ * of other runs are only counted.
  *
  * @param {import("../shared/log/workload.js").Round} round
  * @param {Object} pass
  * @param {Set<number>} everTouched by any pass of the round
- * @returns {number[]} their ids in order; it only grows with the round, so that no cell moves
+ * @returns {number[]} their ids in order; the list only grows during a round, so that no cell moves
  */
 export function drawnBlocks(round, pass, everTouched) {
   const touched = new Set(everTouched);
@@ -74,13 +74,13 @@ export function drawnBlocks(round, pass, everTouched) {
 
 /**
  * @typedef {Object} Waste
- * @property {number} held blocks that those who are being answered hold, each counted once
- * @property {number} room rows that these have room for
+ * @property {number} held blocks that running requests hold, each counted once
+ * @property {number} room rows that fit into these
  * @property {number} filled of these
  * @property {number} share of the room that is not filled
  */
 
-/** @returns {Waste|null} of what requests hold that are being answered; null where none are */
+/** @returns {Waste|null} of the blocks of running requests; null where none are running */
 export function wasteOf(pass, blockSize) {
   const held = [...blocksOf(pass, blockSize).values()].filter(({ owners }) => owners.length);
   if (!held.length) return null;
@@ -89,7 +89,7 @@ export function wasteOf(pass, blockSize) {
 }
 
 /**
- * Of all passes of a round after which somebody is being answered, each as long as it took.
+ * The mean over all passes of a round after which a request is running, weighted by their time.
  *
  * @returns {{share: number, unfilled: number, worst: Waste}|null} `unfilled`: rows, on average; null where there are none
  */
@@ -108,7 +108,7 @@ export function wasteOver({ passes }, blockSize) {
 }
 
 /**
- * By formula: what would be wasted if each request that is being answered had blocks for its greatest length to itself.
+ * By formula: the waste if each running request had its own blocks for its greatest length.
  *
  * @param {Object} pass
  * @param {{tokens: number, max_new_tokens: number}[]} requests
@@ -122,7 +122,7 @@ export function reservedWaste(pass, requests, blockSize) {
   return waste(held, filled, blockSize);
 }
 
-/** @returns {number} blocks for a request at its greatest length; its last token is never fed */
+/** @returns {number} blocks for a request at its greatest length; the model never reads its last token */
 export function blocksForAll({ tokens, max_new_tokens }, blockSize) {
   return Math.ceil((tokens + max_new_tokens - 1) / blockSize);
 }
@@ -132,16 +132,16 @@ function waste(held, filled, blockSize) {
   return { held, room, filled, share: 1 - filled / room };
 }
 
-/** @returns {{ids: number[], people: number}|null} the blocks that most of those who are being answered share */
+/** @returns {{ids: number[], requests: number}|null} the blocks that most running requests share */
 export function sharedBlocks(cells) {
   const shared = [...cells.values()].filter(({ owners }) => owners.length > 1);
   if (!shared.length) return null;
-  const people = Math.max(...shared.map(({ owners }) => owners.length));
-  return { ids: shared.filter(({ owners }) => owners.length === people).map(({ id }) => id), people };
+  const requests = Math.max(...shared.map(({ owners }) => owners.length));
+  return { ids: shared.filter(({ owners }) => owners.length === requests).map(({ id }) => id), requests };
 }
 
 /**
- * The newest copy of a block up to a pass: somebody was to write to a block that was not theirs alone.
+ * The newest copy of a shared block up to a pass, made because a request had to write to it.
  *
  * @param {import("../shared/log/workload.js").Round} round
  * @param {{what: string, request: number, pass: number|null}[]} events of it
@@ -160,7 +160,7 @@ export function lastCopy({ passes }, events, number, blockSize) {
   return place < 0 ? null : { request, from: before[place], to: table[place] };
 }
 
-/** Of who has just joined: what it was given of another's table. */
+/** For a request that has just joined: the entries that it shares with another table. */
 function tableBefore(pass, last, request, blockSize) {
   const shared = pass.events.find(({ what, request: who }) => what === "shared" && who === request);
   if (!shared) return last?.requests[request].table ?? [];

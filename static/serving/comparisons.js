@@ -1,15 +1,17 @@
 /**
- * What two rounds of an experiment came to, in sentences. Passes, rows and blocks are counted in the log and are the same on any
- * machine; a time is told beside them, and no cause is given for it that was not counted. Pure.
+ * The result of two rounds of an experiment, in sentences. Passes, rows and blocks are counted in the log and are the same on any
+ * machine. Times depend on the machine, and a cause of theirs is stated only where it was counted. Pure.
  */
 
 import { disturbanceOfAll } from "../shared/facts/conditions.js";
-import { counted, integer, listed } from "../shared/facts/format.js";
+import { integer, listed } from "../shared/facts/format.js";
 import { formatOf } from "../shared/facts/weights.js";
+import { form, msg, plural } from "../shared/words/msg.js";
+import { blockCount, passCount, rowCount, wholeMs } from "./counts.js";
 import { doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
 
-/** @typedef {{round: import("../shared/log/workload.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round, and what it is called */
+/** @typedef {{round: import("../shared/log/workload.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round and its name */
 
 /** Passes with rows of the workload. */
 const served = ({ round }) => round.passes.filter(({ members }) => members.length);
@@ -19,13 +21,13 @@ function sumOf(values) {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** @returns {{times: number, rows: number}} how often somebody was set back, and rows that were computed again for it */
-function setBackIn({ answers }) {
+/** @returns {{times: number, rows: number}} preemptions, and rows that were computed again after them */
+function preemptionsIn({ answers }) {
   const again = answers.flatMap(({ reads }) => reads.filter((read) => read.again).map(({ rows }) => rows));
-  return { times: sumOf(answers.map(({ setBack }) => setBack.length)), rows: sumOf(again) };
+  return { times: sumOf(answers.map(({ preemptions }) => preemptions.length)), rows: sumOf(again) };
 }
 
-/** @returns {number} the most blocks at one time that stood in the tables of several who were being answered */
+/** @returns {number} the most blocks at one time that were in the tables of several running requests */
 function mostShared({ round }) {
   const of = (pass) => {
     const times = new Map();
@@ -45,87 +47,120 @@ function droppedIn({ round }) {
 
 const meanMs = (side) => doneMs(side.round) / passesOf(side);
 
-/** What the time until all were done is made of, where it went against what the setting is for. */
+const sentences = (...each) => each.flat().filter(Boolean).join(" ");
+
+/** @returns {string[]} why a round took longer although its setting should save time; empty where it did not */
 function tookLonger(before, after) {
-  if (!(doneMs(after.round) > doneMs(before.round)) || disturbedSays([before, after])) return "";
-  const of = (side) =>
-    `${counted(passesOf(side), "pass", "passes")} with ${integer(meanMs(side))} ms from one to the next`;
-  return ` It took longer all the same: ${after.name} ${of(after)}, ${before.name} ${of(before)}.`;
+  if (!(doneMs(after.round) > doneMs(before.round)) || disturbedText([before, after])) return [];
+  const of = (side) => {
+    const { name } = side;
+    const interval = wholeMs(meanMs(side));
+    return msg`Round “${name}”: ${passCount(passesOf(side))}, ${interval} from one to the next.`;
+  };
+  return [msg`Round “${after.name}” still took longer.`, of(after), of(before)];
 }
 
 /** @param {Side} before @param {Side} after */
-export function batchingSays(before, after) {
-  const of = (side) => `${counted(passesOf(side), "pass", "passes")} for ${counted(rowsComputed(side.round), "row")}`;
-  return `${capitalised(before.name)}: ${of(before)}; ${after.name}: ${of(after)}.${tookLonger(before, after)}`;
+export function batchingResult(before, after) {
+  const of = (side) => {
+    const { name, round } = side;
+    return msg`Round “${name}”: ${passCount(passesOf(side))} for ${rowCount(rowsComputed(round))}.`;
+  };
+  return sentences(of(before), of(after), tookLonger(before, after));
 }
 
 /** @param {Side} before @param {Side} after */
-export function chunkSays(before, after) {
+export function chunkResult(before, after) {
   const reader = longestPrompt(after.requests);
   const [whole, parts] = [before, after].map(({ answers }) => answers[reader].reads.length);
   if (!whole || !parts) return null;
-  return `${letterOf(reader)}’s prompt was read in ${counted(whole, "pass", "passes")}, then in ${integer(parts)}: others get a token after each of these, and ${letterOf(reader)} its own first token only after the last.`;
+  const letter = letterOf(reader);
+  return sentences(
+    msg`Reading ${letter}’s prompt took ${passCount(whole)} without chunks and ${passCount(parts)} with them.`,
+    msg`Other requests get a token in each of these passes, and ${letter} gets its first token only in the last.`,
+  );
 }
 
 /** @param {Side} before @param {Side} after */
-export function sharingSays(before, after) {
+export function sharingResult(before, after) {
   const sharers = after.answers.filter(({ shared }) => shared > 0);
   if (!sharers.length)
-    return "Nothing was shared: when each person joined, nobody who was in the pool had the same beginning. What happened, below, says why for each.";
-  const rows = sumOf(sharers.map(({ shared }) => shared));
-  return `${counted(sharers.length, "person", "people")} found ${counted(rows, "row")} of their beginnings in the pool, and these were not computed again.${tookLonger(before, after)}`;
+    return sentences(
+      msg`Nothing was shared: when each request joined, no request in the pool began with the same tokens.`,
+      msg`The list “What happened” has the reason for each.`,
+    );
+  const rows = rowCount(sumOf(sharers.map(({ shared }) => shared)));
+  const found = plural(
+    sharers.length,
+    form`${sharers.length} request found ${rows} of its beginning in the pool, so the engine did not compute these again.`,
+    form`${sharers.length} requests found ${rows} of their beginnings in the pool, so the engine did not compute these again.`,
+  );
+  return sentences(found, tookLonger(before, after));
 }
 
 /** @param {Side} before @param {Side} after */
-export function reserveSays(before, after) {
-  const { times, rows } = setBackIn(after);
-  const said = times
-    ? `Paged memory ran out: ${counted(times, "time")} somebody had to make room, and ${counted(rows, "row")} had to be computed again.`
-    : "Paged memory was enough: nobody had to make room.";
-  return `${said}${tookLonger(before, after)}`;
+export function reserveResult(before, after) {
+  const { times, rows } = preemptionsIn(after);
+  const memory = times
+    ? msg`Paged memory ran out. Preemptions: ${times}. Computed again: ${rowCount(rows)}.`
+    : msg`Paged memory was enough: no request was preempted.`;
+  return sentences(memory, tookLonger(before, after));
 }
 
 /** @param {Side} before @param {Side} after */
-export function keepSays(before, after) {
+export function evictionResult(before, after) {
   const dropped = droppedIn(after);
-  const kept = sumOf(Object.values(after.round.settings.keep ?? {}));
-  if (!dropped) return `Nobody had more than ${integer(kept)} rows between two tokens, so nothing was dropped.`;
+  const limit = sumOf(Object.values(after.round.settings.keep ?? {}));
+  if (!dropped) return msg`No request had more than ${rowCount(limit)} between two tokens, so nothing was dropped.`;
   const [all, some] = [before, after].map(({ round }) => mostBlocks(round));
   const [shared, still] = [before, after].map(mostShared);
-  const said = [`${counted(dropped, "row was", "rows were")} dropped, and no later token could look at them.`];
-  if (some < all) said.push(`At most ${counted(some, "block was", "blocks were")} held in place of ${integer(all)}.`);
-  else if (shared > still)
-    said.push(
-      `That saved no blocks: with all rows kept, up to ${counted(shared, "block was", "blocks were")} held once for several people. Rows with gaps are not shared, so each person held blocks of their own.`,
-    );
-  else said.push(`That saved no blocks: ${integer(some)} were held at most, ${integer(all)} with all rows kept.`);
-  return said.join(" ");
+  const number = integer(dropped);
+  return sentences(
+    plural(
+      dropped,
+      form`${number} row was dropped, and later tokens could not attend to it.`,
+      form`${number} rows were dropped, and later tokens could not attend to them.`,
+    ),
+    blocksSaved(all, some, shared > still ? shared : 0),
+  );
+}
+
+/** @returns {string[]} */
+function blocksSaved(all, some, shared) {
+  if (some < all) return [msg`Requests held at most ${blockCount(some)} instead of ${integer(all)}.`];
+  if (shared)
+    return [
+      msg`This saved no blocks.`,
+      msg`With all rows, several requests shared up to ${blockCount(shared)}. Rows with gaps cannot be shared, so each request held its own.`,
+    ];
+  return [msg`This saved no blocks: requests held at most ${blockCount(some)}, and ${integer(all)} with all rows.`];
 }
 
 /**
- * What disturbed the passes of some rounds: then their times are not compared.
+ * What disturbed the passes of some rounds, so that their times are not compared.
  *
  * @param {{round: Object, name: string}[]} sides
- * @returns {string|null} null where nothing did, as far as the log says
+ * @returns {string|null} null where the log has no disturbance
  */
-export function disturbedSays(sides) {
+export function disturbedText(sides) {
   const each = sides
     .map((side) => ({ name: side.name, what: disturbanceOfAll(served(side)) }))
     .filter(({ what }) => what);
   if (!each.length) return null;
-  return `Times are disturbed and not compared: ${listed(each.map(({ name, what }) => `${what} of “${name}”`))}.`;
+  const causes = listed(each.map(({ name, what }) => msg`“${name}”: ${what}`));
+  return msg`These times are not compared, because they were disturbed. ${causes}.`;
 }
 
-/** Rounds of whose passes so much more read another format are not told apart by their setting alone. */
+/** When the shares of passes in a format differ by so much, the rounds differ by more than their setting. */
 const OTHER_SHARE = 0.1;
 
 /**
- * What the passes of some rounds read the weights in, where that is not alike: then a time is also one of the format.
+ * The formats of the weights that the passes read, where the rounds differ in them: then times also depend on the format.
  *
  * @param {{round: Object, name: string}[]} sides
- * @returns {string|null} null where it is alike, or where the log does not say it
+ * @returns {string|null} null where they do not differ, or the log has no formats
  */
-export function formatsSay(sides) {
+export function formatsText(sides) {
   const read = sides.map((side) => served(side).filter((pass) => pass.weights_read));
   const formats = [...new Set(read.flat().map((pass) => formatOf(pass.weights_read)))].sort();
   if (formats.length < 2) return null;
@@ -136,11 +171,12 @@ export function formatsSay(sides) {
   if (Math.max(...shares) - Math.min(...shares) < OTHER_SHARE) return null;
   const each = sides.map(({ name }, at) => {
     const count = Math.round(shares[at] * read[at].length);
-    return `${integer(count)} of ${counted(read[at].length, "pass", "passes")} with “${name}”`;
+    return msg`${integer(count)} of ${passCount(read[at].length)} of “${name}”`;
   });
-  return `Weights as read: ${usual} in ${listed(each)}, and ${listed(others)} in the others. A pass of one row can run other code, so these times are not compared: they differ by more than the setting.`;
-}
-
-function capitalised(text) {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
+  const passes = listed(each);
+  const formatsOfOthers = listed(others);
+  return sentences(
+    msg`Format of the weights: ${usual} in ${passes}; ${formatsOfOthers} in the other passes.`,
+    msg`A pass of one row can run other code, so the times differ by more than the setting and are not compared.`,
+  );
 }

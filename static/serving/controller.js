@@ -1,10 +1,10 @@
-/** What the page of serving does by itself: watches the log that is to be seen, opens it at a pass, asks how far the model is. */
+/** Watches the log in sight, opens it at a pass, and polls whether the model is ready. */
 
 import { Workload } from "../shared/log/workload.js";
 import { createReadiness } from "../shared/state/readiness.js";
 import { openingPass } from "./state.js";
 
-/** What already stood in the log comes in less of the time that it took to be made. */
+/** A log that arrives in less than this share of its own time existed before the page opened it. */
 const READ_SHARE = 0.6;
 
 /**
@@ -12,8 +12,8 @@ const READ_SHARE = 0.6;
  * @param {Object} parts.store
  * @param {Object} parts.client
  * @param {(ms: number) => Promise<void>} parts.delay
- * @param {string|null} parts.example the recorded workload that is in sight where the address names none
- * @param {boolean} parts.still somebody wants things to stand still
+ * @param {string|null} parts.example the recorded workload, in sight when the address names none
+ * @param {boolean} parts.still the viewer prefers reduced motion
  * @param {() => number} parts.now ms
  */
 export function createServing({ store, client, delay, example, still, now }) {
@@ -21,7 +21,7 @@ export function createServing({ store, client, delay, example, still, now }) {
   const readiness = createReadiness({ store, client, delay, onReady() {} });
   let stopWatching = () => {};
 
-  /** Where a log that nobody has moved in yet opens once it is over. */
+  /** The first position in a finished log, unless the viewer has moved already. */
   const settle = (log, began) => {
     if (state().mode !== "following" || !log.passes.length) return;
     if (!state().run && !still) {
@@ -36,7 +36,7 @@ export function createServing({ store, client, delay, example, still, now }) {
     pollReadiness: readiness.poll,
 
     /**
-     * @param {string|null} run the workload to be seen; null: the recorded one
+     * @param {string|null} run the workload; null: the recorded one
      * @param {number|null} [pass] that a link names
      */
     show(run, pass = null) {

@@ -1,23 +1,25 @@
 /**
- * Experiments: the same requests once per value of one setting, and what that changed. Another setting is another entry of
- * the list. Pure.
+ * Experiments: the same requests once for each value of one setting, and what that changed. A further setting needs an entry
+ * in the list. Pure.
  */
 
 import { fixed, integer, percent } from "../shared/facts/format.js";
+import { msg } from "../shared/words/msg.js";
 import { wasteOver } from "./blocks.js";
 import {
-  batchingSays,
-  chunkSays,
-  disturbedSays,
-  formatsSay,
-  keepSays,
-  reserveSays,
-  sharingSays,
+  batchingResult,
+  chunkResult,
+  disturbedText,
+  evictionResult,
+  formatsText,
+  reserveResult,
+  sharingResult,
 } from "./comparisons.js";
+import { wholeMs } from "./counts.js";
 import {
   busyShare,
   doneMs,
-  firstWordMs,
+  firstTokenMs,
   fullTokensPerSecond,
   longestPrompt,
   longestWait,
@@ -37,14 +39,13 @@ import { answersOf } from "./tally.js";
 /** Every prompt is read in one pass. */
 const WHOLE = 512;
 const SMALL = 16;
-/** For a guess at how many tokens a text has, which decides nothing but how little memory is little. */
+/** An estimate, which decides only how many blocks count as little memory. */
 const CHARACTERS_PER_TOKEN = 4.2;
 const TEMPLATE_TOKENS = 14;
 const BLOCK = 16;
-/** Most answers end by themselves long before. */
+/** Most answers end long before. */
 const OPEN_TOKENS = 64;
 
-const ms = (value) => `${integer(value)} ms`;
 const inPercent = (value) => percent(value, 0);
 
 /**
@@ -56,43 +57,43 @@ const inPercent = (value) => percent(value, 0);
  *
  * @typedef {Object} Figure
  * @property {string|((requests: Object[]) => string)} name
- * @property {string} [group] what it is counted of, where the figures of a name stand side by side
+ * @property {string} [group] what it is counted of, where figures of the same name are side by side
  * @property {(facts: Facts) => number|null} of
  * @property {(value: number) => string} format
  * @property {"more"|"less"} better
- * @property {boolean} [timed] it depends on measured times, so it says nothing where they are disturbed
- * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [against] what is said with it where it goes against the
+ * @property {boolean} [timed] it depends on measured times, so it is not judged where they are disturbed
+ * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [against] a text beside it where it contradicts the
  *   other figures, out of a value per figure
  *
  * @typedef {Object} Experiment
  * @property {string} id
  * @property {string} name
- * @property {string} about what is tried, in one sentence
+ * @property {string} about what is compared
  * @property {string} setting the one that differs between the rounds
  * @property {{value: *, name: string}[]} values one per round
  * @property {(posted: Posted) => Posted} prepare what else it needs, the same in all rounds
  * @property {Figure[]} figures the first is drawn
- * @property {string} [leftOut] what its figures do not count
- * @property {(before: Side, after: Side) => string|null} [says] what it comes to
+ * @property {string} [method] how its figures are counted
+ * @property {(before: Side, after: Side) => string|null} [conclusion]
  *
- * @typedef {Facts & {name: string, values: (number|null)[]}} Side a round, what it is called, and a value per figure
+ * @typedef {Facts & {name: string, values: (number|null)[]}} Side a round, its name, and a value per figure
  *
  * @typedef {{system: string, requests: Object[], settings: import("../shared/log/workload.js").Settings}} Posted
  */
 
 /** @type {Figure} */
 const UNTIL_DONE = {
-  name: "until all are done",
+  name: msg`until all are done`,
   of: ({ round }) => doneMs(round),
-  format: ms,
+  format: wholeMs,
   better: "less",
   timed: true,
 };
 /** @type {Figure} */
 const TO_FIRST_TOKEN = {
-  name: "to the first token, on average",
-  of: meanFirstWord,
-  format: ms,
+  name: msg`to the first token, on average`,
+  of: meanFirstToken,
+  format: wholeMs,
   better: "less",
   timed: true,
 };
@@ -101,19 +102,18 @@ const TO_FIRST_TOKEN = {
 export const EXPERIMENTS = [
   {
     id: "batching",
-    name: "Continuous batching",
-    about:
-      "Static: nobody joins until all that are being answered are done. Continuous: people join between two passes.",
+    name: msg`Continuous batching`,
+    about: msg`Static: no request joins until the whole batch is done. Continuous: requests join between two passes.`,
     setting: "batching",
     values: [
-      { value: "static", name: "static" },
-      { value: "continuous", name: "continuous" },
+      { value: "static", name: msg`static` },
+      { value: "continuous", name: msg`continuous` },
     ],
     prepare: (posted) => posted,
-    says: batchingSays,
+    conclusion: batchingResult,
     figures: [
       {
-        name: "tokens per second",
+        name: msg`tokens per second`,
         of: ({ round }) => tokensPerSecond(round),
         format: oneDecimal,
         better: "more",
@@ -125,27 +125,27 @@ export const EXPERIMENTS = [
   },
   {
     id: "chunk",
-    name: "Chunked prefill",
-    about: "A long prompt read in one pass, or 16 tokens of it in each, so that others get their tokens in between.",
+    name: msg`Chunked prefill`,
+    about: msg`Whole: one pass reads a long prompt. Chunked: each pass reads 16 tokens of it, and other requests get tokens in between.`,
     setting: "chunk",
     values: [
-      { value: WHOLE, name: "whole" },
-      { value: SMALL, name: "16 a pass" },
+      { value: WHOLE, name: msg`whole` },
+      { value: SMALL, name: msg`16 per pass` },
     ],
     prepare: withLongPrompt,
-    says: chunkSays,
+    conclusion: chunkResult,
     figures: [
       {
-        name: "longest wait of others for a token while it is read",
+        name: msg`longest wait of other requests for a token while it is read`,
         of: ({ answers, round, requests }) => longestWait(answers, round, longestPrompt(requests))?.ms ?? null,
-        format: ms,
+        format: wholeMs,
         better: "less",
         timed: true,
       },
       {
-        name: (requests) => `${letterOf(longestPrompt(requests))}’s own first token`,
-        of: ({ answers, requests }) => firstWordMs(answers[longestPrompt(requests)]),
-        format: ms,
+        name: (requests) => msg`first token of ${letterOf(longestPrompt(requests))}`,
+        of: ({ answers, requests }) => firstTokenMs(answers[longestPrompt(requests)]),
+        format: wholeMs,
         better: "less",
         timed: true,
       },
@@ -153,79 +153,82 @@ export const EXPERIMENTS = [
   },
   {
     id: "sharing",
-    name: "Prefix sharing",
-    about: "Whether blocks with the same beginning, such as the system prompt, are computed once and held once.",
+    name: msg`Prefix sharing`,
+    about: msg`On: the engine computes and stores a common beginning, such as the system prompt, only once.`,
     setting: "sharing",
     values: [
-      { value: false, name: "off" },
-      { value: true, name: "on" },
+      { value: false, name: msg`off` },
+      { value: true, name: msg`on` },
     ],
     prepare: (posted) => posted,
-    says: sharingSays,
+    conclusion: sharingResult,
     figures: [
       TO_FIRST_TOKEN,
-      { name: "rows computed", of: ({ round }) => rowsComputed(round), format: integer, better: "less" },
-      { name: "blocks held at most", of: ({ round }) => mostBlocks(round), format: integer, better: "less" },
+      { name: msg`rows computed`, of: ({ round }) => rowsComputed(round), format: integer, better: "less" },
+      { name: msg`blocks held at most`, of: ({ round }) => mostBlocks(round), format: integer, better: "less" },
     ],
   },
   {
     id: "reserve",
-    name: "Paged memory",
-    about:
-      "Little memory, and nobody knows how long an answer gets. Reserved: blocks for 64 tokens from the start. Paged: a block whenever one is needed.",
+    name: msg`Paged memory`,
+    about: msg`Little memory, and answers of unknown length. Reserved: blocks for 64 new tokens from the start. Paged: a new block when one is needed.`,
     setting: "reserve",
     values: [
-      { value: true, name: "reserved" },
-      { value: false, name: "paged" },
+      { value: true, name: msg`reserved` },
+      { value: false, name: msg`paged` },
     ],
     prepare: withLittleMemory,
-    says: reserveSays,
+    conclusion: reserveResult,
     figures: [
-      { name: "waste of what is held, on average over the round", of: meanWaste, format: inPercent, better: "less" },
-      { name: "answered at once, at most", of: ({ round }) => mostAtOnce(round), format: integer, better: "more" },
+      {
+        name: msg`waste in the held blocks, on average over the round`,
+        of: meanWaste,
+        format: inPercent,
+        better: "less",
+      },
+      { name: msg`requests at once, at most`, of: ({ round }) => mostAtOnce(round), format: integer, better: "more" },
       UNTIL_DONE,
     ],
   },
   SPECULATION,
   {
     id: "keep",
-    name: "Eviction",
-    about:
-      "All rows are kept, or after each token only the first 4 and the newest 60: the rest is forgotten. Nobody shares blocks here, for rows with gaps cannot be shared.",
+    name: msg`Eviction`,
+    about: msg`All: the cache holds every row. 4 + 60: it holds the first 4 and the newest 60 rows. Sharing is off, because rows with gaps cannot be shared.`,
     setting: "keep",
     values: [
-      { value: null, name: "all" },
+      { value: null, name: msg`all` },
       { value: { sinks: 4, heavy: 0, recent: 60 }, name: "4 + 60" },
     ],
     prepare: withoutSharing,
-    says: keepSays,
+    conclusion: evictionResult,
     figures: [
       {
-        name: "rows one person holds between two tokens, at most",
+        name: msg`rows that one request holds between two tokens, at most`,
         of: ({ round }) => mostPositions(round),
         format: integer,
         better: "less",
       },
-      { name: "blocks held at most", of: ({ round }) => mostBlocks(round), format: integer, better: "less" },
+      { name: msg`blocks held at most`, of: ({ round }) => mostBlocks(round), format: integer, better: "less" },
     ],
   },
   {
     id: "at-once",
-    name: "More people at once",
-    about: "All ask at the same moment, and 1, 2, 4 or 8 are answered together.",
+    name: msg`More requests at once`,
+    about: msg`All requests arrive at the same time. The engine serves 1, 2, 4 or 8 of them together.`,
     setting: "at_once",
     values: [1, 2, 4, 8].map((value) => ({ value, name: String(value) })),
     prepare: (posted) => ({ ...posted, requests: posted.requests.map(asksAtOnce) }),
     figures: [
       {
-        name: "tokens per second while all places are taken",
+        name: msg`tokens per second while the batch is full`,
         of: ({ round }) => fullTokensPerSecond(round),
         format: oneDecimal,
         better: "more",
         timed: true,
       },
       {
-        name: "tokens per second in all, prompts read as well",
+        name: msg`tokens per second over the round, with reading of prompts`,
         of: ({ round }) => tokensPerSecond(round),
         format: oneDecimal,
         better: "more",
@@ -233,7 +236,7 @@ export const EXPERIMENTS = [
       },
       UNTIL_DONE,
       {
-        name: "busy: share of the time that a pass ran",
+        name: msg`busy: share of the time in which a pass ran`,
         of: ({ round }) => busyShare(round),
         format: inPercent,
         better: "more",
@@ -247,15 +250,15 @@ function oneDecimal(value) {
   return fixed(value, value < 100 ? 1 : 0);
 }
 
-function meanFirstWord({ answers }) {
-  return mean(answers.map(firstWordMs));
+function meanFirstToken({ answers }) {
+  return mean(answers.map(firstTokenMs));
 }
 
 function meanWaste({ round, blockSize }) {
   return wasteOver(round, blockSize)?.share ?? null;
 }
 
-/** Rows with gaps are not shared: beside a round that shares, two things would differ and not one. */
+/** Rows with gaps are not shared, so with sharing on, the rounds would differ in two things. */
 function withoutSharing(posted) {
   return { ...posted, settings: { ...posted.settings, sharing: false } };
 }
@@ -264,7 +267,7 @@ function asksAtOnce(request) {
   return { ...request, arrives_ms: 0, cancel_ms: null, retry_of: null };
 }
 
-/** One of the prompts is made long where none is. */
+/** With a long prompt in place of one, where none is long. */
 function withLongPrompt(posted) {
   const { requests } = posted;
   if (requests.some(({ prompt }) => prompt.length >= LONG.length)) return posted;
@@ -272,7 +275,7 @@ function withLongPrompt(posted) {
   return { ...posted, requests: requests.map((each, at) => (at === middle ? { ...each, prompt: LONG } : each)) };
 }
 
-/** Answers may become long, and there are so few blocks that not all have room who ask: enough for the three longest. */
+/** Answers may become long, and the blocks suffice only for the three longest. */
 function withLittleMemory({ system, requests, settings }) {
   const open = requests.map((request) => ({ ...request, max_new_tokens: OPEN_TOKENS }));
   const needs = open
@@ -295,7 +298,7 @@ export function bodyOf(experiment, posted) {
   };
 }
 
-/** @returns {boolean} of two settings, which may be objects; what an older log lacks is null */
+/** @returns {boolean} of two settings, which may be objects; null stands for one that an older log lacks */
 function isSame(one, other) {
   return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 }
@@ -311,14 +314,14 @@ export function experimentOf(rounds) {
   return names.length === 1 ? (EXPERIMENTS.find(({ setting }) => setting === names[0]) ?? null) : null;
 }
 
-/** @returns {string} what a round is called beside the others of its log */
+/** @returns {string} the name of a round among those of its log */
 export function roundName(rounds, number) {
   const named = experimentOf(rounds);
   const settings = rounds[number];
   const value = named?.values.find(({ value }) => isSame(value, settings[named.setting]));
-  if (value) return named.id === "at-once" ? `${value.name} at once` : value.name;
-  const says = differing(rounds).map((name) => `${name.replace("_", " ")} ${JSON.stringify(settings[name])}`);
-  return says.length ? says.join(", ") : `round ${number + 1}`;
+  if (value) return named.id === "at-once" ? msg`${value.name} at once` : value.name;
+  const values = differing(rounds).map((name) => `${name.replace("_", " ")} ${JSON.stringify(settings[name])}`);
+  return values.length ? values.join(", ") : msg`round ${number + 1}`;
 }
 
 /**
@@ -326,40 +329,40 @@ export function roundName(rounds, number) {
  * @property {Experiment} experiment
  * @property {string} run whose log it is of
  * @property {{name: string, value: *, values: (number|null)[], others: number}[]} rounds those that are over; `values`: one per figure
- * @property {string[]} figures what they are called
+ * @property {string[]} figures their names
  * @property {{same: number, of: number, first: {request: number, token: number}|null}|null} text how many requests got the same text
  *   in all rounds; null before all are over
- * @property {string|null} says what it comes to; null where nothing is said, or before all are over
+ * @property {string|null} conclusion null where there is none, or before all are over
  * @property {string|null} disturbed what disturbed the times; null where nothing did, or before all are over
  * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
- * @property {number} of how many rounds there are to be
+ * @property {number} of how many rounds there will be
  *
  * @param {import("../shared/log/workload.js").Workload} log
  * @returns {Result|null} null where the log is no experiment
  */
 export function resultOf(log) {
-  const { rounds: asked, requests } = log.study;
-  const experiment = experimentOf(asked);
+  const { rounds: planned, requests } = log.study;
+  const experiment = experimentOf(planned);
   if (!experiment) return null;
   const blockSize = log.open.block_size;
   const over = log.rounds.filter(({ end }) => end);
   const facts = over.map((round) => ({ round, requests, blockSize, answers: answersOf(round, requests) }));
-  const complete = over.length === asked.length;
+  const complete = over.length === planned.length;
   const sides = facts.map((each) => ({
     ...each,
-    name: roundName(asked, each.round.number),
+    name: roundName(planned, each.round.number),
     values: experiment.figures.map(({ of }) => of(each)),
   }));
   return {
-    ...{ experiment, run: log.id, of: asked.length },
+    ...{ experiment, run: log.id, of: planned.length },
     rounds: sides.map(({ name, values, round }) => ({
       ...{ name, values, value: round.settings[experiment.setting], others: round.end.others },
     })),
     figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
     text: complete ? sameInAll(facts.map(({ answers }) => answers)) : null,
-    disturbed: complete ? disturbedSays(sides) : null,
-    formats: complete ? formatsSay(sides) : null,
-    says: complete && experiment.says ? experiment.says(sides[0], sides[1]) : null,
+    disturbed: complete ? disturbedText(sides) : null,
+    formats: complete ? formatsText(sides) : null,
+    conclusion: complete && experiment.conclusion ? experiment.conclusion(sides[0], sides[1]) : null,
   };
 }
 

@@ -1,6 +1,8 @@
-/** Why somebody waits, and why somebody shares nothing: from what the log says of the passes, no guesses. Pure. */
+/** Why a request waits, and why it shares nothing: from what the log has of the passes. Pure. */
 
-import { counted, integer } from "../shared/facts/format.js";
+import { integer } from "../shared/facts/format.js";
+import { form, msg, plural } from "../shared/words/msg.js";
+import { tokenCount } from "./counts.js";
 import { runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
 
@@ -8,16 +10,31 @@ import { letterOf } from "./owners.js";
  * @param {Object|undefined} event `waits` of a request, which older logs lack
  * @param {import("../shared/log/workload.js").Settings} settings of the round
  * @param {Object} pass the one that the request did not join
- * @returns {string} the reason, after a colon; "" where nothing in the log tells it
+ * @returns {string} the reason, a sentence; "" where the log has none
  */
 export function whyWaits(event, settings, pass) {
   const why = event?.why ?? whyByRule(settings, pass);
-  const answered = counted(event?.count ?? pass.members.length, "person is", "people are");
-  if (why === "static") return ": nobody joins until all who are being answered are done";
-  if (why === "places") return `: ${answered} being answered already, the most at once`;
-  if (why === "order") return `: ${letterOf(event.other)} stands before it and waits too`;
-  if (why === "blocks")
-    return `: ${counted(event.count, "more block is", "more blocks are")} needed to read its prompt and what else is being read, and ${integer(event.free)} of ${integer(settings.blocks)} are free`;
+  if (why === "static") return msg`No request joins until all requests in the batch are done.`;
+  if (why === "places") {
+    const count = event?.count ?? pass.members.length;
+    const number = integer(count);
+    return plural(
+      count,
+      form`The batch is full: at most ${number} request is served at once.`,
+      form`The batch is full: at most ${number} requests are served at once.`,
+    );
+  }
+  if (why === "order") return msg`${letterOf(event.other)} is before it in the queue and waits too.`;
+  if (why === "blocks") {
+    const needed = integer(event.count);
+    const free = integer(event.free);
+    const all = integer(settings.blocks);
+    return plural(
+      event.count,
+      form`The prompts to be read need ${needed} more block; ${free} of ${all} are free.`,
+      form`The prompts to be read need ${needed} more blocks; ${free} of ${all} are free.`,
+    );
+  }
   return "";
 }
 
@@ -31,36 +48,39 @@ function whyByRule({ batching, at_once }, { members }) {
  * @param {import("../shared/log/workload.js").Round} round
  * @param {number} number of the pass that a request joined with nothing shared
  * @param {number} request
- * @returns {string} why not
+ * @returns {string} why not, a sentence
  */
 export function whyNothingShared({ passes, settings }, number, request) {
-  if (!settings.sharing) return "sharing is off in this round";
+  if (!settings.sharing) return msg`It shares nothing: sharing is off in this round.`;
   const at = number - passes[0].number;
   const others = (passes[at - 1]?.requests ?? []).filter((state, who) => who !== request && state.positions > 0);
   const evicted = passes[at].events.filter(({ what }) => what === "evicted").map(({ request: who }) => who);
   const holders = others.filter(({ table }) => table.length > 0);
-  if (!holders.length) return "nobody’s beginning was in the pool yet";
+  if (!holders.length) return msg`It shares nothing: the pool held no other request yet.`;
   if (holders.every(({ dropped = 0 }) => dropped > 0))
-    return "those in the pool have dropped rows, and what has gaps is not shared";
-  if (evicted.length >= holders.length) return "what was kept in the pool had to make room for it";
-  return "its first token is another than theirs";
+    return msg`It shares nothing: the requests in the pool have dropped rows, and rows with gaps are not shared.`;
+  if (evicted.length >= holders.length)
+    return msg`It shares nothing: the cached blocks were evicted to make space for it.`;
+  return msg`It shares nothing: its first token differs from theirs.`;
 }
 
 /**
  * @param {import("../shared/log/workload.js").Round} round
- * @param {Object} pass after which no block stands in the tables of two who are being answered
+ * @param {Object} pass after which no two running requests have a block in common
  * @param {import("./measures.js").Answer[]} answers
  * @param {number} blockSize
- * @returns {string|null} why; null where nobody could share
+ * @returns {string|null} why, a sentence; null where no two requests could share
  */
 export function whyNoBlockShared({ settings }, pass, answers, blockSize) {
   const running = runningOf(pass);
-  if (!settings.sharing) return "sharing is off in this round.";
+  if (!settings.sharing) return msg`No block is shared: sharing is off in this round.`;
   if (running.length < 2) return null;
-  if (running.some(({ dropped = 0 }) => dropped > 0)) return "rows were dropped, and what has gaps is not shared.";
+  if (running.some(({ dropped = 0 }) => dropped > 0))
+    return msg`No block is shared: rows were dropped, and rows with gaps are not shared.`;
   const most = Math.max(...running.map(({ request }) => answers[request].shared));
-  if (most === 0) return "when each of them joined, nobody who was in the pool had the same beginning.";
+  if (most === 0)
+    return msg`No block is shared: when each request joined, no request in the pool began with the same tokens.`;
   if (most < blockSize)
-    return `the same beginning is ${counted(most, "token")} long, less than a block of ${blockSize}.`;
-  return "whose beginning they share is not being answered any more.";
+    return msg`No block is shared: the common beginning has ${tokenCount(most)}, and a block has ${blockSize}.`;
+  return msg`No block is shared: the request with the same beginning has ended.`;
 }

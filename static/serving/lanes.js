@@ -1,11 +1,12 @@
-/** A round as lanes over time: pieces in milliseconds, and where they stand. Pure. */
+/** A round as lanes over time, in milliseconds. Pure. */
 
+import { rowCount } from "./counts.js";
 import { endOf } from "./measures.js";
 
-/** The end of the axis is one of these, times a power of ten: while a round grows, what is drawn seldom moves. */
+/** The end of the axis is one of these times a power of ten, so that the drawing seldom moves while a round grows. */
 const ROUND_NUMBERS = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
 const STEPS = [1, 2, 5];
-/** What no log has yet is drawn over this long. */
+/** The shortest axis. */
 const SHORTEST_MS = 500;
 
 /**
@@ -13,14 +14,14 @@ const SHORTEST_MS = 500;
  *
  * @typedef {Object} Lane
  * @property {number} request
- * @property {Span[]} waits from asking, or from being set back, until it is taken into a pass
+ * @property {Span[]} waits from its arrival, or from a preemption, until it joins a pass
  * @property {import("./measures.js").Answer["reads"]} reads
- * @property {number[]} words when each was out
- * @property {number[]} setBack when it was
+ * @property {number[]} outputs the time of each
+ * @property {number[]} preemptions the time of each
  * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
  */
 
-/** @returns {number} up to when the round is known */
+/** @returns {number} the time up to which the round is known */
 export function nowOf(round) {
   const last = round.passes.at(-1);
   return Math.max(round.end?.ms ?? 0, last ? endOf(last) : 0);
@@ -33,17 +34,17 @@ export function nowOf(round) {
  */
 export function lanesOf(round, answers) {
   const now = nowOf(round);
-  return answers.map(({ request, waits: since, waited, reads, words, setBack, end }) => {
+  return answers.map(({ request, waits: since, waited, reads, outputs, preemptions, end }) => {
     const to = end?.ms ?? now;
     const still = since !== null && since < to ? [{ from: since, to }] : [];
     return {
       ...{ request, waits: [...waited, ...still], reads: [...reads] },
-      ...{ words: words.map(({ ms }) => ms), setBack: [...setBack], end },
+      ...{ outputs: outputs.map(({ ms }) => ms), preemptions: [...preemptions], end },
     };
   });
 }
 
-/** @returns {Lane[]} `next`; a lane that is as it was in `before`, of the same round, is that one, and need not be drawn again */
+/** @returns {Lane[]} `next`, with the objects of `before` for lanes that have not changed, so that they are not drawn again */
 export function steadyLanes(before, next) {
   return next.map((lane, at) => (before[at] && isSame(before[at], lane) ? before[at] : lane));
 }
@@ -51,10 +52,10 @@ export function steadyLanes(before, next) {
 function isSame(one, other) {
   return (
     one.end?.what === other.end?.what &&
-    one.words.length === other.words.length &&
-    one.words[0] === other.words[0] &&
+    one.outputs.length === other.outputs.length &&
+    one.outputs[0] === other.outputs[0] &&
     one.reads.length === other.reads.length &&
-    one.setBack.length === other.setBack.length &&
+    one.preemptions.length === other.preemptions.length &&
     one.waits.length === other.waits.length &&
     one.waits.every(({ from, to }, at) => from === other.waits[at].from && to === other.waits[at].to)
   );
@@ -67,15 +68,14 @@ export function barOf({ members, others }) {
   return { prefill: of("prefill"), decode: of("decode") - guessed, guessed, others: others.rows };
 }
 
-/** @returns {string} "1+1+16 = 18 rows": what each brought to a pass */
-export function rowsWords({ members, others }) {
+/** @returns {string} "1+1+16 = 18 rows": the rows of each request in a pass, and their sum */
+export function rowsLabel({ members, others }) {
   const parts = [...members.map(({ rows }) => rows), ...(others.rows ? [others.rows] : [])];
-  const sum = parts.reduce((total, rows) => total + rows, 0);
-  const said = `${sum} ${sum === 1 ? "row" : "rows"}`;
-  return parts.length > 1 && parts.length <= 9 ? `${parts.join("+")} = ${said}` : said;
+  const sum = rowCount(parts.reduce((total, rows) => total + rows, 0));
+  return parts.length > 1 && parts.length <= 9 ? `${parts.join("+")} = ${sum}` : sum;
 }
 
-/** @returns {number} where the axis ends that shows so many ms: the same for all rounds, so that they can be compared */
+/** @returns {number} the end of an axis that shows so many ms; the same for all rounds, so that they can be compared */
 export function axisEnd(ms) {
   const wanted = Math.max(ms, SHORTEST_MS);
   const power = 10 ** Math.floor(Math.log10(wanted));
@@ -92,7 +92,7 @@ export function axisTicks(end, most) {
   }
 }
 
-/** @returns {number|null} the pass of these that went on at `ms`, or the last that began before; null before the first */
+/** @returns {number|null} the pass that ran at `ms`, or the last that began before; null before the first */
 export function passAt(passes, ms) {
   return passes.findLast(({ start_ms }) => start_ms <= ms)?.number ?? null;
 }

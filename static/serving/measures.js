@@ -1,22 +1,22 @@
-/** What a round came out at, all of it counted from its passes. Pure. */
+/** Measures of a round, counted from its passes. Pure. */
 
 /**
- * @typedef {{token: Object, ms: number, pass: number}} Word when it was out, and of which pass
+ * @typedef {{token: Object, ms: number, pass: number}} Output a token, the time it was there, and its pass
  *
  * @typedef {{from: number, to: number}} Span in ms
  *
- * @typedef {Object} Answer what became of one request in one round
+ * @typedef {Object} Answer one request in one round
  * @property {number} request
- * @property {number} arrived ms, as is every time here since the round began
+ * @property {number} arrived ms, like every time here since the start of the round
  * @property {number|null} began when the first pass with rows of it began
- * @property {Word[]} words
+ * @property {Output[]} outputs
  * @property {number} rows computed in all for it
- * @property {number} shared rows of its beginning that were there already
- * @property {(Span & {rows: number, pass: number, again: boolean})[]} reads passes that read of its prompt; `again`: once
- *   more, after it was set back
- * @property {number[]} setBack when it was
- * @property {Span[]} waited from asking, or from being set back, until it was taken into a pass
- * @property {number|null} waits since when it waits, where it was not taken yet
+ * @property {number} shared rows of its beginning that were in the pool
+ * @property {(Span & {rows: number, pass: number, again: boolean})[]} reads passes that read part of its prompt; `again`: after
+ *   a preemption
+ * @property {number[]} preemptions the time of each
+ * @property {Span[]} waited from its arrival, or from a preemption, until it joined a pass
+ * @property {number|null} waits since when it waits; null while it is in the batch
  * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
  */
 
@@ -25,7 +25,7 @@ export function chosenOf({ token, more = [] }) {
   return token ? [token, ...more] : [];
 }
 
-/** @returns {number} tokens that came out of a pass */
+/** @returns {number} tokens that a pass produced */
 export function tokensOut({ members }) {
   return members.reduce((sum, member) => sum + chosenOf(member).length, 0);
 }
@@ -33,22 +33,22 @@ export function tokensOut({ members }) {
 /** @returns {number} */
 export const endOf = (pass) => pass.start_ms + pass.ms;
 
-/** @returns {number|null} ms from asking to the first token */
-export function firstWordMs({ words, arrived }) {
-  return words.length ? words[0].ms - arrived : null;
+/** @returns {number|null} ms from its arrival to the first token */
+export function firstTokenMs({ outputs, arrived }) {
+  return outputs.length ? outputs[0].ms - arrived : null;
 }
 
 /** @returns {{ms: number, from: number, to: number}[]} the waits between each token and the next */
-export function waitsOf({ words }) {
-  return words.slice(1).map(({ ms }, at) => ({ ms: ms - words[at].ms, from: words[at].ms, to: ms }));
+export function waitsOf({ outputs }) {
+  return outputs.slice(1).map(({ ms }, at) => ({ ms: ms - outputs[at].ms, from: outputs[at].ms, to: ms }));
 }
 
-/** @returns {number} which pass of its round it is, from 1: a log numbers its passes from 0 through all rounds */
+/** @returns {number} the place of a pass in its round, from 1; a log numbers its passes from 0 through all rounds */
 export function placeOf({ passes }, { number }) {
   return number - passes[0].number + 1;
 }
 
-/** @returns {number} rows of a prompt that were read in passes which went on between two times; what was shared is not read */
+/** @returns {number} rows of a prompt that passes read between two times; shared rows are not read */
 export function rowsReadIn({ reads }, { from, to }) {
   return sumOf(
     reads.filter((read) => read.from < to && read.to > from),
@@ -62,14 +62,14 @@ export function doneMs(round) {
   return last ? endOf(last) : null;
 }
 
-/** @returns {number|null} tokens that came out, by the seconds until all were done */
+/** @returns {number|null} tokens of the round per second until all were done */
 export function tokensPerSecond(round) {
   const ms = doneMs(round);
   if (!ms) return null;
   return sumOf(round.passes, tokensOut) / (ms / 1000);
 }
 
-/** @returns {number|null} the same of the passes alone in which as many got a token as may be answered at once */
+/** @returns {number|null} the same for the passes in which the batch was full and every request got a token */
 export function fullTokensPerSecond({ passes, settings }) {
   const full = passes.filter(
     ({ members }) => members.length === settings.at_once && members.every(({ phase }) => phase === "decode"),
@@ -91,7 +91,7 @@ function sumOf(values, of) {
   return values.reduce((sum, value) => sum + of(value), 0);
 }
 
-/** @returns {{guessed: number, right: number}} tokens guessed for these requests, and those that the model would have chosen too */
+/** @returns {{guessed: number, right: number}} tokens guessed for these requests, and those that the model chose too */
 export function guesses({ passes }, isOf = (_request) => true) {
   const members = passes.flatMap((pass) => pass.members).filter(({ request }) => isOf(request));
   return {
@@ -101,15 +101,15 @@ export function guesses({ passes }, isOf = (_request) => true) {
 }
 
 /**
- * What followed the first token of each answer, which comes of reading the prompt.
+ * Counts after the first token of each answer, because reading the prompt produces that one.
  *
  * @returns {{tokens: number, passes: number}} `passes`: those that gave these tokens, counted for each answer
  */
 export function afterFirst(answers) {
-  const later = answers.map(({ words }) => words.slice(1));
+  const later = answers.map(({ outputs }) => outputs.slice(1));
   return {
     tokens: sumOf(later, ({ length }) => length),
-    passes: sumOf(later, (words) => new Set(words.map(({ pass }) => pass)).size),
+    passes: sumOf(later, (outputs) => new Set(outputs.map(({ pass }) => pass)).size),
   };
 }
 
@@ -119,7 +119,7 @@ export function tokensPerPass(answers) {
   return passes ? tokens / passes : null;
 }
 
-/** @returns {number} the most rows that anybody held between two of their words */
+/** @returns {number} the most rows that one request held between two of its tokens */
 export function mostPositions({ passes }) {
   const held = passes.flatMap(({ members, requests }) =>
     members
@@ -134,12 +134,12 @@ export function mostAtOnce(round) {
   return Math.max(0, ...round.passes.map((pass) => runningOf(pass).length));
 }
 
-/** @returns {number} the most different blocks that requests held which were being answered */
+/** @returns {number} the most distinct blocks that running requests held */
 export function mostBlocks(round) {
   return Math.max(0, ...round.passes.map((pass) => new Set(runningOf(pass).flatMap(({ table }) => table)).size));
 }
 
-/** @returns {{request: number, positions: number, table: number[], dropped?: number}[]} the requests that are being answered after a pass */
+/** @returns {{request: number, positions: number, table: number[], dropped?: number}[]} the requests that are running after a pass */
 export function runningOf({ requests }) {
   return requests.map((each, request) => ({ ...each, request })).filter(({ state }) => state === "running");
 }
@@ -157,13 +157,13 @@ export function longestPrompt(requests) {
 }
 
 /**
- * The longest that anybody else waited for their next token while a prompt was being read.
+ * The longest wait of another request for its next token while a prompt was read.
  *
  * @param {Answer[]} answers
  * @param {import("../shared/log/workload.js").Round} round
  * @param {number} reader whose prompt
- * @returns {{ms: number, from: number, to: number, requests: number[]}|null} `requests`: who waited over that stretch; null
- *   where nobody did
+ * @returns {{ms: number, from: number, to: number, requests: number[]}|null} `requests`: those that waited over that time; null
+ *   where none did
  */
 export function longestWait(answers, round, reader) {
   const reading = round.passes.filter(({ members }) =>
@@ -182,50 +182,49 @@ export function longestWait(answers, round, reader) {
 }
 
 /**
- * Whether two rounds gave the same answers, token by token. Of a request that was cancelled in either, what both have counts.
+ * Compares the answers of two rounds token by token. Of a request that was cancelled in either, only the common length counts.
  *
  * @param {Answer[]} before
  * @param {Answer[]} after
- * @returns {{same: number, of: number, first: {request: number, token: number}|null}} `first`: where the first answer that
- *   differs does
+ * @returns {{same: number, of: number, first: {request: number, token: number}|null}} `first`: the first difference
  */
 export function sameText(before, after) {
   let [same, of] = [0, 0];
   let first = null;
   before.forEach((one, request) => {
     const other = after[request];
-    const both = Math.min(one.words.length, other.words.length);
+    const both = Math.min(one.outputs.length, other.outputs.length);
     const whole = one.end?.what === "done" && other.end?.what === "done";
     if (!both) return;
     of += 1;
-    const at = one.words.slice(0, both).findIndex(({ token }, place) => token.id !== other.words[place].token.id);
-    const differs = at >= 0 ? at : whole && one.words.length !== other.words.length ? both : -1;
+    const at = one.outputs.slice(0, both).findIndex(({ token }, place) => token.id !== other.outputs[place].token.id);
+    const differs = at >= 0 ? at : whole && one.outputs.length !== other.outputs.length ? both : -1;
     if (differs < 0) same += 1;
     else first ??= { request, token: differs };
   });
   return { same, of, first };
 }
 
-/** So few passes say nothing. */
+/** Fewer passes are too few to compare. */
 const FEWEST_PASSES = 3;
 
 /**
- * How busy the engine was with the fewest and with the most people in its passes, and what came out.
+ * How busy the engine was with the fewest and with the most requests in its passes, and how many tokens it produced.
  *
  * @param {Map<number, {passes: number, ms: number, between: number, tokens: number}>} byMembers as a tally counts them
- * @returns {{people: number, busy: number, perSecond: number}[]|null} `busy`: the share of the time that a pass ran; null where
- *   there were not enough passes to tell
+ * @returns {{requests: number, busy: number, perSecond: number}[]|null} `busy`: the share of the time that a pass ran; null where
+ *   there were too few passes
  */
 export function busyOf(byMembers) {
-  const told = [...byMembers]
+  const measured = [...byMembers]
     .filter(([, { passes }]) => passes >= FEWEST_PASSES)
     .sort(([one], [other]) => one - other)
-    .map(([people, { ms, between, tokens }]) => ({
-      people,
+    .map(([requests, { ms, between, tokens }]) => ({
+      requests,
       busy: ms / (ms + between),
       perSecond: tokens / ((ms + between) / 1000),
     }));
-  return told.length > 1 ? [told[0], told.at(-1)] : null;
+  return measured.length > 1 ? [measured[0], measured.at(-1)] : null;
 }
 
 /** @returns {number|null} the share of the time until all were done in which a pass ran */

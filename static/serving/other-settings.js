@@ -1,48 +1,52 @@
-/** How what is in sight was asked otherwise than the page's fields say now. Pure. */
+/** In what the workload in sight differs from the form. Pure. */
 
-import { counted } from "../shared/facts/format.js";
-import { askedOf, typedIn } from "./asked.js";
+import { form, msg, plural } from "../shared/words/msg.js";
+import { requestCount } from "./counts.js";
 import { SETTINGS } from "./settings.js";
+import { fieldsOf, typedIn } from "./workload-form.js";
 
 /**
- * @param {import("./asked.js").Asked} asked as the fields stand
+ * @param {import("./workload-form.js").Fields} fields the form as it is now
  * @param {import("../shared/log/workload.js").Workload} log
  * @param {import("../shared/log/workload.js").Round} round of it
- * @returns {string[]} what differs, as it is in the round: "4 people", "at most 1 at once"; whoever joined is no difference
+ * @returns {string[]} what differs, as it is in the round: "4 requests", "at most 1 at once"; requests that joined do not count
  */
-export function otherSettings(asked, { study, begunWith }, { settings }) {
+export function otherSettings(fields, { study, begunWith }, { settings }) {
   const requests = study.requests.slice(0, begunWith);
-  const was = askedOf({ ...study, requests, rounds: [settings] }, asked);
-  const differs = (field) => typedIn(was, field).trim() !== typedIn(asked, field).trim();
-  const told = [];
-  if (differs("people")) told.push(counted(requests.length, "person", "people"));
-  if (othersIn(was, asked, "arrives")) told.push(arriving(requests));
-  if (othersIn(was, asked, "prompt")) told.push("other prompts");
-  if (was.sameSystem !== asked.sameSystem) told.push(was.sameSystem ? "a system prompt" : "no system prompt");
-  else if (was.sameSystem && was.system !== asked.system) told.push("another system prompt");
-  if (othersIn(was, asked, "newTokens")) told.push(lengths(requests));
-  if (othersIn(was, asked, "cancel") || othersIn(was, asked, "retry")) told.push(givingUp(requests));
-  for (const { field, said } of SETTINGS) if (differs(field)) told.push(said(typedIn(was, field)));
-  return told;
+  const was = fieldsOf({ ...study, requests, rounds: [settings] }, fields);
+  const differs = (field) => typedIn(was, field).trim() !== typedIn(fields, field).trim();
+  const differences = [];
+  if (differs("count")) differences.push(requestCount(requests.length));
+  if (othersIn(was, fields, "arrives")) differences.push(arrivals(requests));
+  if (othersIn(was, fields, "prompt")) differences.push(msg`other prompts`);
+  if (was.sameSystem !== fields.sameSystem)
+    differences.push(was.sameSystem ? msg`a system prompt` : msg`no system prompt`);
+  else if (was.sameSystem && was.system !== fields.system) differences.push(msg`another system prompt`);
+  if (othersIn(was, fields, "newTokens")) differences.push(answerLimits(requests));
+  if (othersIn(was, fields, "cancel") || othersIn(was, fields, "retry")) differences.push(cancellations(requests));
+  for (const { field, text } of SETTINGS) if (differs(field)) differences.push(text(typedIn(was, field)));
+  return differences;
 }
 
-/** Of the requests that there are in both: how many there are is told for itself. */
-function othersIn(was, asked, name) {
-  const both = Math.min(was.requests.length, asked.requests.length);
-  return asked.requests.slice(0, both).some((request, at) => request[name].trim() !== was.requests[at][name].trim());
+/** Of the requests in both; their number is compared apart. */
+function othersIn(was, fields, name) {
+  const both = Math.min(was.requests.length, fields.requests.length);
+  return fields.requests.slice(0, both).some((request, at) => request[name].trim() !== was.requests[at][name].trim());
 }
 
-function arriving(requests) {
-  return requests.every(({ arrives_ms }) => arrives_ms === 0) ? "all at the same moment" : "at other times";
+function arrivals(requests) {
+  return requests.every(({ arrives_ms }) => arrives_ms === 0)
+    ? msg`all arrive at the same time`
+    : msg`other arrival times`;
 }
 
-function lengths(requests) {
+function answerLimits(requests) {
   const [{ max_new_tokens: first }] = requests;
   return requests.every(({ max_new_tokens }) => max_new_tokens === first)
-    ? `up to ${counted(first, "new token")} each`
-    : "answers of other lengths";
+    ? plural(first, form`at most ${first} new token each`, form`at most ${first} new tokens each`)
+    : msg`other limits of new tokens`;
 }
 
-function givingUp(requests) {
-  return requests.some(({ cancel_ms }) => cancel_ms !== null) ? "others give up" : "nobody gives up";
+function cancellations(requests) {
+  return requests.some(({ cancel_ms }) => cancel_ms !== null) ? msg`other cancellations` : msg`no cancellation`;
 }

@@ -1,8 +1,8 @@
-/** Whose something is: a letter and a hue per request, the same everywhere on the page. Pure. */
+/** A letter and a hue for each request, the same everywhere on the page. Pure. */
 
 import { listed } from "../shared/facts/format.js";
 
-/** So many hues are told apart (serving.css has them); after that they come again, and the letter tells. */
+/** The eye distinguishes so many hues (owners.css has them); after that they repeat, and only the letter differs. */
 const HUES = 12;
 
 const LETTERS = 26;

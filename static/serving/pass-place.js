@@ -1,24 +1,37 @@
-/** Which pass it is for a reader: counted from 1 in each round. Logs and addresses count from 0 through all rounds. Pure. */
+/** How a pass is named for readers: counted from 1 in each round. Logs and addresses count from 0 through all rounds. Pure. */
 
 import { integer } from "../shared/facts/format.js";
+import { msg } from "../shared/words/msg.js";
 import { roundName } from "./experiments.js";
 import { placeOf } from "./measures.js";
 
 /**
  * @param {import("../shared/log/workload.js").Workload|null} log
  * @param {number} number of the pass in the log
- * @returns {{place: string, passes: string, where: string}} `where`: " in round “on”" where there are several rounds; a pass that is not
- *   there yet is at "…"
+ * @returns {{place: string, passes: string, name: string|null}} `name`: of the round, null where there is only one; "…" for a pass that the
+ *   log does not have yet
  */
-export function passPlace(log, number) {
+function passPlace(log, number) {
   const round = log?.roundOf(number);
-  if (!round) return { place: "…", passes: "…", where: "" };
-  const where = log.rounds.length > 1 ? ` in round “${roundName(log.study.rounds, round.number)}”` : "";
-  return { place: integer(placeOf(round, { number })), passes: integer(round.passes.length), where };
+  if (!round) return { place: "…", passes: "…", name: null };
+  const name = log.rounds.length > 1 ? roundName(log.study.rounds, round.number) : null;
+  return { place: integer(placeOf(round, { number })), passes: integer(round.passes.length), name };
 }
 
 /** @returns {string} "5", "5 in round “on”" */
-export function passCount(log, number) {
-  const { place, where } = passPlace(log, number);
-  return `${place}${where}`;
+export function passNumber(log, number) {
+  const { place, name } = passPlace(log, number);
+  return name === null ? place : msg`${place} in round “${name}”`;
+}
+
+/** @returns {string} "Pass 5", "Pass 5 in round “on”" */
+export function passLabel(log, number) {
+  const { place, name } = passPlace(log, number);
+  return name === null ? msg`Pass ${place}` : msg`Pass ${place} in round “${name}”`;
+}
+
+/** @returns {string} "Pass 5 of 12", "Pass 5 of 12 in round “on”" */
+export function passOfAllLabel(log, number) {
+  const { place, passes, name } = passPlace(log, number);
+  return name === null ? msg`Pass ${place} of ${passes}` : msg`Pass ${place} of ${passes} in round “${name}”`;
 }

@@ -1,4 +1,4 @@
-/** What the people ask who ask when nobody typed anything else. Pure. */
+/** The default prompts, answer lengths and arrival times. Pure. */
 
 /** Long enough that several whole blocks of it are shared. */
 export const SYSTEM =
@@ -29,27 +29,27 @@ export const LONG =
   "came for eleven weeks. The light is switched on by a clock now, and the house is empty, but her book is still printed, and every summer people row out with it and " +
   "read it aloud on the steps.";
 
-/** Whose answers say again what was said before. */
+/** Prompts whose answers repeat earlier text. */
 export const REPEATED = [
   "Say this again, word for word: Every pass of the model reads all the weights once.",
   "Say this again, word for word: The rain in Spain stays mainly in the plain.",
   "Say this again, word for word: Memory is handed out in blocks of sixteen tokens, and no more than that.",
 ];
 
-/** What has to be thought up: nothing in the answer was said before. */
+/** A prompt whose answer is new text. */
 export const NEW = "Write one sentence about a cat on the moon.";
 
-/** New tokens, one after the other: answers of different lengths are what batching is about. */
+/** Limits of new tokens in turn: batching matters for answers of different lengths. */
 const NEW_TOKENS = [16, 24, 10, 20, 12, 24, 16, 8, 14];
-/** People do not come by the clock: parts of the time between two, one after the other; the mean is 1. */
+/** Real arrivals are irregular: factors of the time between two requests, in turn; their mean is 1. */
 const GAPS = [1, 0.6, 1.3, 0.9, 1.4, 0.8];
 
 /** @typedef {"short"|"mixed"|"long"|"own"} Lengths `long`: one long prompt in between; `own`: none of these */
 
-/** @returns {string} what the person at place `at` of `people` asks */
-export function promptOf(lengths, at, people) {
+/** @returns {string} the prompt of request `at` of `count` requests */
+export function promptOf(lengths, at, count) {
   if (lengths === "mixed" && at % 3 === 2) return MIDDLE[Math.floor(at / 3) % MIDDLE.length];
-  if (lengths === "long" && at === Math.floor(people / 2)) return LONG;
+  if (lengths === "long" && at === Math.floor(count / 2)) return LONG;
   return SHORT[at % SHORT.length];
 }
 
@@ -61,12 +61,12 @@ export function lengthsOf(prompts) {
   );
 }
 
-/** @returns {number} how many new tokens they get at most */
+/** @returns {number} the limit of new tokens */
 export function newTokensOf(at) {
   return NEW_TOKENS[at % NEW_TOKENS.length];
 }
 
-/** @returns {number} when they ask, in ms, if somebody asks about every so many */
+/** @returns {number} the arrival in ms, if a request arrives about every `everyMs` */
 export function arrivalOf(at, everyMs) {
   let sum = 0;
   for (let i = 0; i < at; i++) sum += GAPS[i % GAPS.length];

@@ -1,62 +1,70 @@
-/** What a pass did and what happened, in words; every number is the log's. Pure. */
+/** Sentences about a pass and about the events of a round; every number comes from the log. Pure. */
 
-import { counted, fixed, integer, listed } from "../shared/facts/format.js";
+import { fixed, integer } from "../shared/facts/format.js";
+import { form, msg, plural } from "../shared/words/msg.js";
+import { blockCount, rowCount, tokenCount, wholeMs } from "./counts.js";
 import { whyNothingShared, whyWaits } from "./joining.js";
 import { chosenOf, doneMs, endOf, tokensPerSecond } from "./measures.js";
 import { letterOf, lettersOf } from "./owners.js";
 
-/** Anyone waits for the pass that goes on; that is not worth a sentence, in ms. */
+/** Every request waits for the running pass; a shorter wait than this is not worth a sentence. */
 const SHORT_WAIT_MS = 1;
 
-const ms = (value) => `${integer(value)} ms`;
-
 /**
- * What a pass did, in one sentence up to how long it took.
- *
  * @param {Object} pass
- * @param {number} place of the pass in its round, from 1
- * @param {Set<number>} setBack requests that were set back before it and are computed again
+ * @param {Set<number>} preempted requests that were preempted before the pass and are computed again
+ * @returns {string[]} what the pass did, a sentence for each thing
  */
-export function whatItDid({ members, others }, place, setBack = new Set()) {
+export function whatItDid({ members, others }, preempted = new Set()) {
   const decoding = members.filter(({ phase }) => phase === "decode");
   const one = decoding.filter((member) => chosenOf(member).length === 1).map(({ request }) => request);
-  const parts = [];
-  if (one.length) parts.push(`gave ${lettersOf(one)} ${one.length === 1 ? "its" : "their"} next token`);
+  const letters = lettersOf(one);
+  const did = [];
+  if (one.length)
+    did.push(plural(one.length, form`${letters} got its next token.`, form`${letters} got their next tokens.`));
   for (const member of decoding) {
     const { length } = chosenOf(member);
-    if (length > 1) parts.push(`gave ${letterOf(member.request)} its next ${integer(length)} tokens`);
+    if (length > 1) did.push(msg`${letterOf(member.request)} got its next ${length} tokens.`);
   }
-  for (const { request, phase, first, rows, token } of members) {
-    if (phase === "decode") continue;
-    const letter = letterOf(request);
-    if (setBack.has(request)) parts.push(`computed ${counted(rows, "row")} of ${letter} again`);
-    else
-      parts.push(
-        `read ${first ? `${integer(rows)} more` : integer(rows)} ${rows === 1 ? "token" : "tokens"} of ${letter}’s prompt`,
-      );
-    if (token && !setBack.has(request)) parts.push(`gave ${letter} its first token`);
-  }
-  if (others.rows) parts.push(`computed ${counted(others.rows, "row")} of other people’s runs`);
+  for (const member of members) if (member.phase !== "decode") did.push(...prefillSentences(member, preempted));
+  if (others.rows) did.push(msg`The pass also computed ${rowCount(others.rows)} of other runs.`);
   const guessed = members.reduce((sum, member) => sum + (member.guessed ?? 0), 0);
   const right = members.reduce((sum, { more = [] }) => sum + more.length, 0);
-  if (guessed) parts.push(`checked ${counted(guessed, "guess", "guesses")}, ${integer(right)} of them right`);
-  const did = parts.length ? listed(parts) : "computed nothing";
-  return `pass ${integer(place)} ${did}, ${parts.length > 1 || decoding.length > 1 ? "all in one go of" : "in"}`;
+  if (guessed) did.push(msg`Guesses: ${guessed}, of which right: ${right}.`);
+  return did.length ? did : [msg`The pass computed nothing.`];
 }
 
-/** What a round came to, once it is over. */
+function prefillSentences({ request, first, rows, token }, preempted) {
+  const letter = letterOf(request);
+  if (preempted.has(request)) return [msg`The pass computed ${rowCount(rows)} of ${letter} again.`];
+  const number = integer(rows);
+  const read = first
+    ? plural(
+        rows,
+        form`The pass read ${number} more token of ${letter}’s prompt.`,
+        form`The pass read ${number} more tokens of ${letter}’s prompt.`,
+      )
+    : msg`The pass read ${tokenCount(rows)} of ${letter}’s prompt.`;
+  return token ? [read, msg`${letter} got its first token.`] : [read];
+}
+
+/** Of a round that is over. */
 export function howItWent(round, requests, answers) {
-  const done = answers.filter(({ end }) => end?.what === "done").length;
-  const words = answers.reduce((sum, answer) => sum + answer.words.length, 0);
-  const all =
-    done === requests.length
-      ? `All ${integer(done)} are done`
-      : `${integer(done)} of ${integer(requests.length)} are done`;
-  return `${all}: ${counted(words, "token")} in ${ms(doneMs(round))}, ${fixed(tokensPerSecond(round), 1)} a second.`;
+  const done = integer(answers.filter(({ end }) => end?.what === "done").length);
+  const all = integer(requests.length);
+  const tokens = tokenCount(answers.reduce((sum, answer) => sum + answer.outputs.length, 0));
+  const took = wholeMs(doneMs(round));
+  const rate = fixed(tokensPerSecond(round), 1);
+  if (done !== all) return msg`Done: ${done} of ${all} requests, with ${tokens} in ${took}, ${rate} per second.`;
+  return plural(
+    requests.length,
+    form`${all} request is done: ${tokens} in ${took}, ${rate} per second.`,
+    form`All ${all} requests are done: ${tokens} in ${took}, ${rate} per second.`,
+  );
 }
 
-/** @returns {Set<number>} requests that were set back before a pass of the round, that pass's own events included */
-export function setBackBefore({ events }, number) {
+/** @returns {Set<number>} requests that were preempted up to a pass of the round */
+export function preemptedBefore({ events }, number) {
   const found = events.filter(({ what, pass }) => what === "preempted" && pass !== null && pass <= number);
   return new Set(found.map(({ request }) => request));
 }
@@ -65,35 +73,44 @@ export function setBackBefore({ events }, number) {
  * What happened up to a pass, newest first.
  *
  * @param {import("../shared/log/workload.js").Round} round
- * @param {Object[]} requests as they were asked
+ * @param {Object[]} requests as the log has them
  * @param {import("./tally.js").Tally} tally of the round
  * @param {number|null} upTo number of a pass; null: to the end of the round
- * @returns {{ms: number, what: string, request: number, pass: number|null, lead: string, rest: string}[]}
+ * @returns {{ms: number, what: string, request: number, pass: number|null, lead: string, rest: string}[]} `lead`: a sentence, and
+ *   `rest`: the ones that follow it
  */
 export function whatHappened(round, requests, tally, upTo) {
   const { answers } = tally;
   const events = tally.events.filter(({ pass }) => upTo === null || (pass !== null && pass <= upTo));
-  const told = [];
+  const happened = [];
   events.forEach((event, at) => {
-    const says = TOLD[event.what]?.(event, { round, requests, answers, events, at });
-    if (says) told.push({ ms: event.ms, what: event.what, request: event.request, pass: event.pass, ...says });
+    const { ms, what, request, pass } = event;
+    const sentences = SENTENCES[what]?.(event, { round, requests, answers, events, at });
+    if (!sentences) return;
+    const [lead, ...rest] = sentences;
+    happened.push({ ms, what, request, pass, lead, rest: rest.filter(Boolean).join(" ") });
   });
-  // What came while a pass went on is told with the next one.
-  return told.sort((one, other) => one.ms - other.ms).reverse();
+  // The log has what happened during a pass with the next one.
+  return happened.sort((one, other) => one.ms - other.ms).reverse();
 }
 
-const TOLD = { arrived, joined: joins, first, copied, preempted, cancelled, done, evicted, refused };
+/** By event: its sentences, null for none. */
+const SENTENCES = { arrived, joined, first, copied, preempted, cancelled, done, evicted, refused };
 
-/** Only who is not taken into the very next pass, and has not gone away by then. */
+/** Only a request that neither joins the very next pass nor is cancelled before it. */
 function arrived({ request, pass }, { round, events, requests }) {
   const next = events.find(({ what, request: who }) => ["joined", "cancelled"].includes(what) && who === request);
   if (next && next.pass === pass) return null;
-  const again = requests[request].retry_of ?? null;
-  const asks = again === null ? "asks" : `asks again what ${letterOf(again)} asked`;
   const waits = events.find(({ what, request: who }) => what === "waits" && who === request);
   const missed = passOf(round, pass);
   const why = missed && (waits || pass !== next?.pass) ? whyWaits(waits, round.settings, missed) : "";
-  return { lead: `${letterOf(request)} ${asks}`, rest: ` and waits${why}.` };
+  const letter = letterOf(request);
+  const first = retriedBy(requests[request]);
+  return [
+    first ? msg`${letter} arrives, a retry of ${first}.` : msg`${letter} arrives.`,
+    msg`It waits in the queue.`,
+    why,
+  ];
 }
 
 /** @returns {Object|null} the pass of that number; null for none, and for one of another round */
@@ -101,44 +118,65 @@ function passOf({ passes }, number) {
   return (number !== null && passes[number - passes[0]?.number]) || null;
 }
 
-function joins({ request, count, pass, ms: at }, { round, events, answers, requests, at: place }) {
+/** @returns {string|null} the letter of the cancelled request that this one sends again */
+function retriedBy({ retry_of }) {
+  return typeof retry_of === "number" ? letterOf(retry_of) : null;
+}
+
+function joined({ request, count, pass, ms: at }, { round, events, answers, requests, at: place }) {
   const letter = letterOf(request);
   const before = events.slice(0, place).findLast(({ what, request: who }) => what === "preempted" && who === request);
   if (before) {
-    const rest = ` ${ms(at - before.ms)} after it had to make room: ${counted(count, "token")} are to be in the cache again.`;
-    return { lead: `${letter} joins again`, rest };
+    const since = wholeMs(at - before.ms);
+    return [
+      msg`${letter} joins the batch again.`,
+      msg`It was preempted ${since} earlier.`,
+      msg`The cache must hold its ${tokenCount(count)} again.`,
+    ];
   }
   const shared = events.find((each) => each.what === "shared" && each.request === request && each.pass === pass);
-  const { arrived: asked } = answers[request];
-  const told = events.find((each) => each.what === "arrived" && each.request === request);
-  const under = round.passes.some((each) => each.start_ms <= asked && asked < endOf(each));
-  const why = told?.pass === pass && under ? ", when the pass under way was over" : "";
-  const waited = at - asked > SHORT_WAIT_MS ? ` after ${ms(at - asked)}${why}` : "";
   const tokens = count ?? requests[request].tokens;
-  const again = requests[request].retry_of ?? null;
-  const lead = again === null ? `${letter} joins` : `${letter} asks again what ${letterOf(again)} gave up`;
-  const spent = again === null ? 0 : answers[again].shared + answers[again].rows;
-  const lost =
-    spent > (shared?.count ?? 0) ? ` They are read once more: what was computed for ${letterOf(again)} is gone.` : "";
-  if (!shared) {
-    const rest = `${waited}${why && waited && ","} with ${counted(tokens, "token")} to read. Nothing is shared: ${whyNothingShared(round, pass, request)}.${lost}`;
-    return { lead, rest };
-  }
-  const whose = shared.other === null || shared.other === undefined ? "" : `, ${letterOf(shared.other)}’s`;
-  const copies = copiesWith(request, pass, events)
-    ? " Of the last block, which it shares in part, it gets a copy to write to."
-    : "";
-  return {
-    lead,
-    rest: `${waited}: ${integer(shared.count)} of ${counted(tokens, "token")} were in the pool already${whose}; only ${integer(tokens - shared.count)} are to be read.${lost}${copies}`,
-  };
+  const retried = retriedBy(requests[request]);
+  const { shared: found, rows } = answers[requests[request].retry_of] ?? { shared: 0, rows: 0 };
+  return [
+    retried ? msg`${letter}, a retry of ${retried}, joins the batch.` : msg`${letter} joins the batch.`,
+    waitSentence(request, pass, at, { round, events, answers }),
+    ...(shared
+      ? sharedSentences(shared, tokens)
+      : [msg`It must read ${tokenCount(tokens)}.`, whyNothingShared(round, pass, request)]),
+    found + rows > (shared?.count ?? 0) && msg`The cache no longer holds everything that was computed for ${retried}.`,
+    shared &&
+      copiesWith(request, pass, events) &&
+      msg`It shares only part of the last block, so it gets a copy to write to.`,
+  ];
+}
+
+function waitSentence(request, pass, at, { round, events, answers }) {
+  const { arrived } = answers[request];
+  if (at - arrived <= SHORT_WAIT_MS) return "";
+  const waited = wholeMs(at - arrived);
+  const event = events.find((each) => each.what === "arrived" && each.request === request);
+  const duringPass = round.passes.some((each) => each.start_ms <= arrived && arrived < endOf(each));
+  if (event?.pass === pass && duringPass) return msg`It waited ${waited} until the running pass ended.`;
+  return msg`It waited ${waited}.`;
+}
+
+function sharedSentences({ count, other }, tokens) {
+  const shared = integer(count);
+  const all = tokenCount(tokens);
+  const pool =
+    typeof other === "number"
+      ? msg`The pool already held ${shared} of its ${all}, in blocks of ${letterOf(other)}.`
+      : msg`The pool already held ${shared} of its ${all}.`;
+  return [pool, msg`It must read only ${tokenCount(tokens - count)}.`];
 }
 
 function first({ request, ms: at }, { answers }) {
-  return { lead: `${letterOf(request)}’s first token`, rest: `, ${ms(at - answers[request].arrived)} after it asked.` };
+  const since = wholeMs(at - answers[request].arrived);
+  return [msg`${letterOf(request)} gets its first token.`, msg`It arrived ${since} earlier.`];
 }
 
-/** Whoever joins with a block shared in part copies it at once: that is told with the joining. */
+/** A request that joins with a block shared in part copies it at once: its joining has a sentence for that. */
 function copiesWith(request, pass, events) {
   const of = (wanted) =>
     events.some(({ what, request: who, pass: at }) => what === wanted && who === request && at === pass);
@@ -147,76 +185,102 @@ function copiesWith(request, pass, events) {
 
 function copied({ request, pass }, { events }) {
   if (copiesWith(request, pass, events)) return null;
-  return { lead: `${letterOf(request)} gets a copy`, rest: " of a block it shared, to write to it (copy-on-write)." };
+  return [msg`${letterOf(request)} gets a copy of a shared block.`, msg`It writes to the copy (copy-on-write).`];
 }
 
 function preempted({ request, count }) {
-  const again = count ? `, and ${counted(count, "row")} of its will be computed once more` : "";
-  return { lead: `${letterOf(request)} has to make room`, rest: `: too few blocks are free. It waits again${again}.` };
+  return [
+    msg`${letterOf(request)} is preempted.`,
+    msg`Too few blocks are free, so it waits in the queue again.`,
+    count && msg`The engine will compute ${rowCount(count)} again.`,
+  ];
 }
 
 function cancelled({ request, pass, ms: at }, { round, answers, events }) {
-  const { words, rows, arrived: asked } = answers[request];
-  const lead = `${letterOf(request)} gives up`;
+  const { outputs, rows, arrived } = answers[request];
+  const lead = msg`${letterOf(request)} is cancelled.`;
   if (!rows) {
+    const since = wholeMs(at - arrived);
     const waits = events.find(({ what, request: who }) => what === "waits" && who === request);
-    const why = waits ? "it was still waiting" : "the next pass had not begun";
-    return {
+    return [
       lead,
-      rest: ` ${ms(at - asked)} after it asked: ${why}. Nothing was computed for it, and it held no blocks.`,
-    };
+      msg`It arrived ${since} earlier.`,
+      waits ? msg`It was still in the queue.` : msg`The next pass had not started.`,
+      msg`Nothing was computed for it, and it held no blocks.`,
+    ];
   }
   const last = pass === null ? round.passes.at(-1) : passOf(round, pass - 1);
   const held = last ? stateOf(last, request).table.length : 0;
-  const blocks = held ? `it lets go of its ${counted(held, "block")}` : "it held no blocks any more";
-  const computed = `${counted(rows, "row was", "rows were")} computed for nobody`;
-  return { lead, rest: ` after ${counted(words.length, "token")}. ${computed}; ${blocks}.` };
+  const number = integer(held);
+  return [
+    lead,
+    msg`It had ${tokenCount(outputs.length)}.`,
+    msg`The work for ${rowCount(rows)} is lost.`,
+    held
+      ? plural(held, form`It releases its ${number} block.`, form`It releases its ${number} blocks.`)
+      : msg`It held no blocks any more.`,
+  ];
 }
 
 function done({ request, ms: at }, { answers }) {
-  const { words, arrived: asked } = answers[request];
-  const read = words.length > 1 ? `, the first to be read after ${ms(words[0].ms - asked)}` : "";
-  return {
-    lead: `${letterOf(request)} is done`,
-    rest: `: ${counted(words.length, "token")} in ${ms(at - asked)}${read}; its place in the pass is free.`,
-  };
+  const { outputs, arrived } = answers[request];
+  const took = wholeMs(at - arrived);
+  const firstAfter = outputs.length > 1 && wholeMs(outputs[0].ms - arrived);
+  return [
+    msg`${letterOf(request)} is done.`,
+    msg`It got ${tokenCount(outputs.length)} in ${took}.`,
+    firstAfter && msg`Its first token came after ${firstAfter}.`,
+    msg`Its place in the batch is free.`,
+  ];
 }
 
 function evicted({ request, count }) {
-  const blocks = counted(count ?? 1, "kept block is", "kept blocks are");
-  return { lead: `${letterOf(request)}’s ${blocks} needed`, rest: ": what they held is forgotten." };
+  const number = integer(count ?? 1);
+  const letter = letterOf(request);
+  return [
+    plural(
+      count ?? 1,
+      form`${number} cached block of ${letter} is evicted.`,
+      form`${number} cached blocks of ${letter} are evicted.`,
+    ),
+    msg`The engine needs the space, and the rows in it are lost.`,
+  ];
 }
 
 function refused({ request, count }, { round }) {
-  const needs = count ? ` might need ${counted(count, "block")}, and there are` : " does not fit into";
-  return { lead: `${letterOf(request)} is refused`, rest: `: it${needs} ${integer(round.settings.blocks)}.` };
+  const limit = blockCount(round.settings.blocks);
+  return [
+    msg`${letterOf(request)} is refused.`,
+    count ? msg`It might need ${blockCount(count)}; this round has ${limit}.` : msg`It does not fit into ${limit}.`,
+  ];
 }
 
-/** Who asked later than a pass has no state in it. */
-const NOT_THERE = { state: "coming", positions: 0, table: [] };
+/** A pass has no state of a request that arrived later. */
+const NOT_ARRIVED = { state: "coming", positions: 0, table: [] };
 
 /** @returns {{state: string, positions: number, table: number[]}} of a request after a pass */
 export function stateOf(pass, request) {
-  return pass.requests[request] ?? NOT_THERE;
+  return pass.requests[request] ?? NOT_ARRIVED;
 }
 
-/** @returns {string} how a request stands after a pass */
-export function standing({ state, positions }, { words }, pass) {
-  const out = words.filter((word) => word.pass <= pass.number).length;
+/** @returns {string} the state of a request after a pass */
+export function statusText({ state, positions }, { outputs }, pass) {
+  const count = outputs.filter((output) => output.pass <= pass.number).length;
+  const tokens = tokenCount(count);
   switch (state) {
     case "coming":
-      return "has not asked yet";
+      return msg`not arrived yet`;
     case "waiting":
-      return "waits";
+      return msg`waiting`;
     case "preempted":
-      return "had to make room, waits again";
+      return msg`preempted, waiting again`;
     case "running":
-      return out ? `${counted(out, "token")} so far` : `${counted(positions, "token")} of the prompt in the cache`;
+      return count ? msg`${tokens} so far` : msg`prompt: ${tokenCount(positions)} in the cache`;
     case "done":
-      return `done, ${counted(out, "token")}`;
+      return msg`done, ${tokens}`;
     case "cancelled":
-      return `gave up after ${counted(out, "token")}`;
+      return msg`cancelled after ${tokens}`;
     default:
-      return "refused";
+      return msg`refused`;
   }
 }

@@ -1,34 +1,39 @@
 /**
- * Settings of a round that the page's sentence lets people change, by their names in the log (docs/frames.md, Serving).
- * Another one is another entry, and a value in what is ready-made (asked.js): its field, its check and what is said where a
- * recorded round had another value follow.
+ * Settings of a round that are in the page's form, by their names in the log (docs/frames.md, Serving). A further one needs an
+ * entry here and a value in each preset (workload-form.js); its field, its check and its text follow.
  */
+
+import { msg, nodes } from "../shared/words/msg.js";
 
 /**
  * @typedef {Object} Setting
  * @property {string} field
- * @property {string} name what a problem calls it
  * @property {string} label of its field
- * @property {[string, string]} words around its field in the sentence
- * @property {(text: string) => string} said of a round that had another value
+ * @property {(field: Object) => any[]} inForm the field with the text around it
+ * @property {(value: string) => string} text of a round that had another value
  */
 
 /** @type {Setting[]} */
 export const SETTINGS = [
   {
-    ...{ field: "at_once", name: "at once", label: "Answered at once", words: ["at most ", " at once,"] },
-    said: (text) => `at most ${text} at once`,
+    field: "at_once",
+    label: msg`Requests at once`,
+    inForm: (field) => nodes`at most ${field} at once,`,
+    text: (value) => msg`at most ${value} at once`,
   },
   {
-    ...{ field: "chunk", name: "tokens of a prompt per pass", label: "Tokens of a prompt per pass" },
-    words: ["", " tokens of a prompt a pass,"],
-    said: (text) => `${text} tokens of a prompt a pass`,
+    field: "chunk",
+    label: msg`Prompt tokens per pass`,
+    inForm: (field) => nodes`${field} prompt tokens per pass,`,
+    text: (value) => msg`prompt tokens per pass: ${value}`,
   },
   {
-    ...{ field: "blocks", name: "blocks", label: "Blocks of memory", words: ["at most ", " blocks"] },
-    said: (text) => `at most ${text} blocks`,
+    field: "blocks",
+    label: msg`Blocks of memory`,
+    inForm: (field) => nodes`at most ${field} blocks`,
+    text: (value) => msg`blocks: at most ${value}`,
   },
 ];
 
-/** Of a round that is asked for by the sentence, and by no experiment. */
+/** The other settings of a round that is no part of an experiment. */
 export const USUAL = { batching: /** @type {const} */ ("continuous"), sharing: true, reserve: false };

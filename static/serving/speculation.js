@@ -1,51 +1,63 @@
 /**
- * The experiment with guesses: answers that repeat what was said before, and one that is new. What it comes to rests on passes and right
- * guesses, which are the same on any machine; times are second. Pure.
+ * The experiment with speculative decoding: answers that repeat their prompt, and one that is new. Its conclusion depends on passes and
+ * right guesses, which are the same on any machine, and not on times. Pure.
  */
 
 import { fixed, integer, percent } from "../shared/facts/format.js";
+import { msg } from "../shared/words/msg.js";
 import { median } from "../stage/time/facts.js";
+import { passCount, rowCount } from "./counts.js";
 import { afterFirst, guesses, tokensPerPass } from "./measures.js";
 import { NEW, REPEATED } from "./prompts.js";
 
 const TOKENS = 32;
-/** So much fewer passes are a saving. */
+/** At most this share of the passes counts as a saving. */
 const SAVED = 0.9;
 
 /** Columns of its outcome. */
 const KINDS = [
-  { group: "repeats the question", isOf: isRepeated },
-  { group: "is new", isOf: (request) => !isRepeated(request) },
+  {
+    group: msg`repeats the prompt`,
+    helps: msg`Guessing helps when the answer repeats the prompt.`,
+    fails: msg`Guessing does not help when the answer repeats the prompt.`,
+    isOf: isRepeated,
+  },
+  {
+    group: msg`is new`,
+    helps: msg`Guessing helps when the answer is new.`,
+    fails: msg`Guessing does not help when the answer is new.`,
+    isOf: (request) => !isRepeated(request),
+  },
 ];
 
 /** Rows of its outcome. `of`: of a round's facts and of whether a request is counted. */
 const ROWS = [
   {
-    name: "right guesses",
+    name: msg`right guesses`,
     of: ({ round }, isOf) => shareOf(guesses(round, isOf)),
     format: wholePercent,
     better: /** @type {const} */ ("more"),
   },
   {
-    name: "passes",
+    name: msg`passes`,
     of: ({ answers }, isOf) => afterFirst(answers.filter(({ request }) => isOf(request))).passes,
     format: integer,
     better: /** @type {const} */ ("less"),
   },
   {
-    name: "tokens a pass",
+    name: msg`tokens per pass`,
     of: ({ answers }, isOf) => tokensPerPass(answers.filter(({ request }) => isOf(request))),
     format: oneDecimal,
     better: /** @type {const} */ ("more"),
   },
   {
-    name: "rows computed for nothing",
+    name: msg`rows of wrong guesses`,
     of: ({ round }, isOf) => wrongOf(guesses(round, isOf)),
     format: integer,
     better: /** @type {const} */ ("less"),
   },
   {
-    name: "ms a token, by the median pass",
+    name: msg`ms per token, by the median pass`,
     of: ({ round, answers }, isOf) =>
       msPerToken(
         round,
@@ -58,16 +70,15 @@ const ROWS = [
 ];
 const [RIGHT, PASSES, , WRONG, TIME] = ROWS.map((_, at) => at * KINDS.length);
 
-/** One of the list in experiments.js. */
+/** An entry of the list in experiments.js. */
 export const SPECULATION = {
   id: "draft",
-  name: "Speculative decoding",
-  about:
-    "Off: a pass gives one token. On: the next 4 tokens are guessed from what was said before, one pass checks them all, and the right ones are kept. Three people want a sentence said again, a fourth wants a new one.",
+  name: msg`Speculative decoding`,
+  about: msg`Off: one token per pass. On: the engine guesses the next 4 tokens from the text so far, and one pass checks them all. Three prompts ask to repeat a sentence, a fourth asks for a new one.`,
   setting: "draft",
   values: [
-    { value: null, name: "off" },
-    { value: { tokens: 4, layers: 0 }, name: "guess 4" },
+    { value: null, name: msg`off` },
+    { value: { tokens: 4, layers: 0 }, name: msg`guess 4` },
   ],
   prepare: ({ settings }) => ({
     system: "",
@@ -81,39 +92,43 @@ export const SPECULATION = {
       of: (facts) => of(facts, (request) => isOf(facts.requests[request])),
     })),
   ),
-  leftOut:
-    "Passes and tokens are counted from the second token of each answer on: the first comes of reading the prompt. A time is the median pass with guesses, and the median without, times how many there were.",
-  says: ({ values: before }, { values: after }) => {
-    const [repeats, fresh] = KINDS.map(({ group }, kind) =>
-      cameTo(group, before[PASSES + kind], after[PASSES + kind], after[RIGHT + kind], after[WRONG + kind]),
+  method: msg`Passes and tokens count from the second token of each answer. A time is the median pass with guesses times their number, plus the same without guesses, per token.`,
+  conclusion: ({ values: before }, { values: after }) => {
+    const [repeats, fresh] = KINDS.map((each, kind) =>
+      conclusionFor(each, before[PASSES + kind], after[PASSES + kind], after[RIGHT + kind], after[WRONG + kind]),
     );
-    return `${repeats} ${fresh} Only a right guess saves a pass; a wrong one is a row computed for nothing.`;
+    const rule = msg`Only a right guess saves a pass; the row of a wrong guess is wasted.`;
+    return `${repeats} ${fresh} ${rule}`;
   },
 };
 
 const ASKED = { max_new_tokens: TOKENS, arrives_ms: 0, cancel_ms: null, retry_of: null };
 
-function cameTo(group, before, after, right, wrong) {
-  const share = right === null ? "nothing could be guessed" : `${wholePercent(right)} of the guesses were right`;
-  if (pays(before, after))
-    return `It pays where the answer ${group}: ${share}, and ${integer(after)} passes did the work of ${integer(before)}.`;
-  const lost = wrong ? `, with ${integer(wrong)} more rows to compute` : "";
-  return `It does not pay where the answer ${group}: ${share}, and it still took ${integer(after)} passes (${integer(before)} without)${lost}.`;
+function conclusionFor({ helps, fails }, before, after, right, wrong) {
+  const passes = msg`It took ${passCount(after)} with guesses and ${integer(before)} without.`;
+  return [
+    pays(before, after) ? helps : fails,
+    right === null ? msg`There was nothing to guess.` : msg`Right guesses: ${wholePercent(right)}.`,
+    passes,
+    !pays(before, after) && wrong && msg`Wrong guesses cost ${rowCount(wrong)}.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function pays(before, after) {
   return after <= SAVED * before;
 }
 
-/** @returns {string|null} where the times of these answers go against what their passes say */
+/** @returns {string|null} a text where the times of these answers contradict their passes */
 function againstPasses(kind, before, after) {
   const [passes, time] = [PASSES + kind, TIME + kind];
   if (before[time] === null || after[time] === null) return null;
   const against = pays(before[passes], after[passes]) ? after[time] > before[time] : pays(before[time], after[time]);
-  return against ? "the times say otherwise" : null;
+  return against ? msg`the times contradict this` : null;
 }
 
-/** Of a request that is told to repeat what it says. */
+/** @returns {boolean} whether the prompt asks to repeat it */
 function isRepeated({ prompt }) {
   return REPEATED.includes(prompt);
 }
@@ -133,7 +148,7 @@ function wrongOf({ guessed, right }) {
 function msPerToken({ passes }, answers) {
   const { tokens } = afterFirst(answers);
   if (!tokens) return null;
-  const later = new Set(answers.flatMap(({ words }) => words.slice(1).map(({ pass }) => pass)));
+  const later = new Set(answers.flatMap(({ outputs }) => outputs.slice(1).map(({ pass }) => pass)));
   const [guessed, plain] = [true, false].map((wanted) =>
     passes
       .filter(({ number, members }) => later.has(number) && members.some((member) => member.guessed > 0) === wanted)

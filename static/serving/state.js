@@ -1,31 +1,32 @@
 /**
- * The state of the page of serving. `run` is the workload that the address names, null: the recorded one is in sight. `log`
- * grows in place; `version` changes whenever it does. Which of its passes is shown: the newest while it is followed, one
- * that somebody chose, or one after the other. Pure.
+ * The state of the page of serving. `run` is the workload that the address names; null: the recorded one is in sight. `log`
+ * grows in place, and `version` changes whenever it does. The pass shown is the newest while the log is followed, one that
+ * was chosen, or one after the other. Pure.
  */
 
 import { changed } from "../shared/state/create-store.js";
 import { advance, paceOf } from "../shared/state/pace.js";
+import { msg } from "../shared/words/msg.js";
 
-/** How fast passes are played, by how long they took. */
+/** Of playback, relative to the measured times of the passes. */
 export const SPEEDS = [
-  { speed: 1, name: "as fast as it was" },
-  { speed: 0.5, name: "half as fast" },
-  { speed: 0.25, name: "4× slower" },
-  { speed: 0.1, name: "10× slower" },
+  { speed: 1, name: msg`as measured` },
+  { speed: 0.5, name: msg`2× slower` },
+  { speed: 0.25, name: msg`4× slower` },
+  { speed: 0.1, name: msg`10× slower` },
 ];
 
 /**
  * @typedef {Object} State
  * @property {{state: string, message?: string, model?: Object}} readiness
- * @property {{id: string, place: number, estimate_s: number|null}|null} waits where what was started stands in line
+ * @property {{id: string, place: number, estimate_s: number|null}|null} waits the place in the queue of what was started
  * @property {string|null} run
  * @property {import("../shared/log/workload.js").Workload|null} log
- * @property {Error|null} missing why the log cannot be had
+ * @property {Error|null} missing why the log could not be read
  * @property {number} version
  * @property {"following"|"playing"|"resting"} mode
- * @property {number} pass what is shown unless the newest is followed
- * @property {number} progress how far it has been played, 0…1
+ * @property {number} pass shown, unless the newest is followed
+ * @property {number} progress the share of it that has been played, 0…1
  * @property {number} speed
  */
 
@@ -37,10 +38,10 @@ export const initialState = {
 
 const rest = (/** @type {State} */ state, to) => ({ mode: "resting", pass: clamp(to, lastOf(state)), progress: 0 });
 
-/** At the end there is nothing to play but all of it once more. */
+/** From the end, playing starts again at the beginning. */
 const played = (state) => (shownPass(state) >= lastOf(state) && !isLive(state) ? 0 : Math.max(0, shownPass(state)));
 
-/** At the newest of a log that grows: there it is followed. */
+/** At the newest pass of a log that grows, playing becomes following. */
 function ticked(state, { pass, progress }) {
   if (pass < lastOf(state) || progress < 1) return { pass, progress };
   return isLive(state) ? { mode: "following" } : rest(state, pass);
@@ -50,7 +51,7 @@ const REDUCERS = {
   readiness: (_state, { readiness }) => ({ readiness }),
   waits: (_state, { waits }) => ({ waits }),
 
-  /** Another log is awaited: it is followed, or opens at the pass that a link names. */
+  /** Another log is loading: it is followed, or opens at the pass that a link names. */
   open: (_state, { run, pass }) => ({
     run,
     log: null,
@@ -71,7 +72,7 @@ const REDUCERS = {
 
 const at = (pass) => ({ mode: "resting", pass, progress: 0 });
 
-/** @returns {State} the next one. @throws {RangeError} for an action there is not */
+/** @returns {State} the next one. @throws {RangeError} for an unknown action */
 export const reduce = (state, action) => changed(REDUCERS, state, action);
 
 const lastOf = ({ log }) => (log?.passes.length ?? 0) - 1;
@@ -79,7 +80,7 @@ const lastOf = ({ log }) => (log?.passes.length ?? 0) - 1;
 /** @returns {boolean} whether more passes may come */
 export const isLive = ({ log }) => log !== null && !log.close;
 
-/** @returns {number} the pass in sight; −1 where there is none yet */
+/** @returns {number} the pass in sight; −1 while there is none */
 export function shownPass(state) {
   return state.mode === "following" ? lastOf(state) : Math.min(state.pass, lastOf(state));
 }
@@ -106,14 +107,14 @@ export function passOfHash(hash) {
   return /^\d{1,9}$/.test(named ?? "") ? Number(named) : null;
 }
 
-/** @returns {string} what the address says of the pass in sight; "" while the newest is followed */
+/** @returns {string} the part of the address that names the pass in sight; "" while the newest is followed */
 export function hashOf(state) {
   const shown = shownPass(state);
   return state.mode === "following" || shown < 0 ? "" : `#pass=${shown}`;
 }
 
 /**
- * Where a log that is over opens when no pass is named: where most happens at once, with somebody's prompt being read beside.
+ * Where a finished log opens when no pass is named: at the pass that serves most requests, if possible one that reads a prompt too.
  *
  * @param {Object[]} passes
  */

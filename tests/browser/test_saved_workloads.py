@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import requests
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.complaints import Complaints
@@ -17,7 +17,6 @@ from tests.support.recorded import ROOT
 from tests.support.runs import HOSTILE, Shared, export, note, share
 from tests.support.screens import DESKTOP
 from tests.support.server import Server
-from tests.support.stage import share_dialog
 from tests.support.traffic import Asked
 from tests.support.waiting import eventually
 from tools.record.__main__ import workloads
@@ -29,7 +28,7 @@ WORDS = {"title": "Three at once", "notes": [note(2, HOSTILE)], "open": {"step":
 
 @pytest.fixture(scope="module")
 def run(_server: Server) -> str:
-    """Three people who were answered together."""
+    """Three requests that were served together."""
     _server.wait_until_ready()
     asked = [{"prompt": f"What is {what}?", "max_new_tokens": 6} for what in ("a haiku", "an atlas", "a novel")]
     body: dict[str, Any] = {"system": "Be brief.", "requests": asked, "rounds": [{"at_once": 2, "blocks": 40}]}
@@ -52,6 +51,10 @@ def file(_server: Server, saved: Shared, tmp_path_factory: pytest.TempPathFactor
     return export(_server, saved.id, tmp_path_factory.mktemp("workload"))
 
 
+def share_dialog(page: Page) -> Locator:
+    return page.get_by_role("dialog", name="Share this workload")
+
+
 def opened(page: Page, address: str) -> Page:
     page.goto(address)
     expect(page.get_by_role("slider", name="Pass")).to_be_visible()
@@ -63,7 +66,7 @@ def expect_saved(page: Page) -> None:
     expect(page.get_by_role("heading", name="Three at once", level=1)).to_be_visible()
     expect(page.get_by_role("slider", name="Pass")).to_have_value("2")
     expect(page.get_by_role("list", name="Notes").get_by_role("listitem")).to_contain_text(HOSTILE)
-    expect(page.get_by_role("list", name="People").get_by_role("button")).to_have_count(3)
+    expect(page.get_by_role("list", name="Requests").get_by_role("button")).to_have_count(3)
     expect(page.get_by_role("form")).to_have_count(0)
     expect(page.get_by_role("button", name=re.compile("^(Run|Try)"))).to_have_count(0)
 
@@ -71,7 +74,7 @@ def expect_saved(page: Page) -> None:
 def test_the_page_opens_on_a_recorded_one_that_plays(new_page: Callable[..., Page], server: Server) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}serving")
     told = page.get_by_role("group", name="Recorded")
-    expect(told).to_contain_text(f"{len(RECIPE['requests'])} people asked")
+    expect(told).to_contain_text(f"serves {len(RECIPE['requests'])} requests")
     passes = [frame for frame in codec.split(RECORDED.read_bytes()) if frame.kind == "pass"]
     expect(page.get_by_role("slider", name="Pass")).to_have_attribute("max", str(len(passes) - 1))
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
@@ -89,7 +92,7 @@ def test_share_makes_a_link_that_opens_this_pass_with_its_note(
     dialog = share_dialog(page)
     expect(dialog.get_by_label("Title")).to_have_value("What is a haiku? and 2 more at once")
     expect(dialog).to_contain_text("Pass 2 of")
-    expect(page.locator(".transport-says")).to_contain_text("pass 2 of")
+    expect(page.locator(".transport-text")).to_contain_text("pass 2 of")
     expect(dialog).to_contain_text("every prompt too")
     expect(dialog.get_by_role("group", name="What the link includes")).to_have_count(0)
     dialog.get_by_label("Title").fill("Mine")
@@ -117,12 +120,14 @@ def test_while_it_goes_on_it_cannot_be_shared_and_then_only_when_asked(
     share_button.click()
     expect(share_dialog(page)).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("textbox", name="People", exact=True)).to_have_value("3")  # the fields are those of the run
-    page.get_by_role("textbox", name="Milliseconds between two", exact=True).fill("1500")  # so that it goes on
+    expect(page.get_by_role("textbox", name="Requests", exact=True)).to_have_value(
+        "3"
+    )  # the fields are those of the run
+    page.get_by_role("textbox", name="Milliseconds between requests", exact=True).fill("1500")  # so that it goes on
     page.get_by_role("button", name="Run again", exact=True).click()
     expect(share_button).to_be_disabled()
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("This run was stopped")).to_be_visible()
+    expect(page.get_by_text("This workload was stopped")).to_be_visible()
     expect(share_button).to_be_enabled()
     expect(share_dialog(page)).to_be_hidden()
 
@@ -165,7 +170,7 @@ def test_its_file_plays_from_the_disk_and_asks_nobody(new_page: Callable[..., Pa
     expect_saved(page)
     page.get_by_role("button", name="Next pass").click()
     page.wait_for_url(re.compile(r"\.html#pass=3$"))
-    page.get_by_text("pass of the model").first.hover()
+    page.get_by_text("forward pass").first.hover()
     expect(page.get_by_role("link")).to_have_count(0)
     assert asked.urls == [file.as_uri()]
 

@@ -1,4 +1,4 @@
-"""Several people asked the real engine at once: watched live, replayed from a link, tried both ways, framed."""
+"""The real engine serves several requests at once: watched live, replayed from a link, compared, framed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read(server: Server, run: str) -> Served:
 
 @pytest.fixture(scope="module")
 def served(_server: Server) -> Served:
-    """Three people who ask one after the other, two of whom are answered at once."""
+    """Three requests that arrive one after the other, with two served at once."""
     _server.wait_until_ready()
     asked = [{"prompt": prompt, "max_new_tokens": 8, "arrives_ms": 60 * at} for at, prompt in enumerate(PROMPTS)]
     body: dict[str, Any] = {"system": SYSTEM, "requests": asked, "rounds": [SETTINGS]}
@@ -90,7 +90,7 @@ def region(page: Page, name: str) -> Locator:
 
 
 def lanes(page: Page) -> Locator:
-    return page.get_by_role("list", name="People").locator("[aria-pressed]")
+    return page.get_by_role("list", name="Requests").locator("[aria-pressed]")
 
 
 def field(page: Page, name: str) -> Locator:
@@ -104,17 +104,19 @@ def run_of(page: Page) -> str:
     return found[1]
 
 
-def ended(page: Page, says: str = "are done") -> None:
-    expect(page.locator(".just-now")).to_contain_text(says, timeout=ENDED_MS)
+def ended(page: Page, text: str = "are done") -> None:
+    expect(page.locator(".just-now")).to_contain_text(text, timeout=ENDED_MS)
 
 
-def test_people_are_answered_live_and_what_is_told_is_in_the_log(serving: Callable[..., Page], server: Server) -> None:
+def test_requests_are_served_live_and_the_page_has_the_values_of_the_log(
+    serving: Callable[..., Page], server: Server
+) -> None:
     page = serving(**DESKTOP)
     expect(page.get_by_role("group", name="Recorded")).to_be_visible()
-    field(page, "People").fill("3")
-    field(page, "Milliseconds between two").fill("80")
+    field(page, "Requests").fill("3")
+    field(page, "Milliseconds between requests").fill("80")
     page.get_by_role("button", name="Run", exact=True).click()
-    ended(page, "All 3 are done")
+    ended(page, "All 3 requests are done")
     log = read(server, run_of(page))
     last = log.passes[-1]
     expect(page.get_by_role("slider", name="Pass")).to_have_attribute("max", str(len(log.passes) - 1))
@@ -137,7 +139,7 @@ def test_a_link_opens_its_pass_and_keys_go_on_from_there(serving: Callable[..., 
     expect(slider).to_have_value(str(number))
     made = served.passes[number]
     rows = sum(member["rows"] for member in made["members"])
-    expect(region(page, "This pass")).to_contain_text(f"{rows} rows, the weights read once")
+    expect(region(page, "This pass")).to_contain_text(f"{rows} rows, weights read once")
     running = [each for each in made["requests"] if each["state"] == "running"]
     filled: dict[int, int] = {}
     for each in running:
@@ -158,15 +160,15 @@ def test_a_link_opens_its_pass_and_keys_go_on_from_there(serving: Callable[..., 
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
-def test_it_opens_where_most_happens_and_who_is_looked_at_shows_their_table_and_answer(
+def test_it_opens_at_the_fullest_pass_and_the_selected_request_shows_its_table_and_answer(
     serving: Callable[..., Page], served: Served
 ) -> None:
     page = serving(f"serving?run={served.run}", **DESKTOP)
     page.wait_for_url(re.compile(r"#pass=\d+$"))
     number = int(page.url.rpartition("=")[2])
     assert len(served.passes[number]["members"]) == max(len(made["members"]) for made in served.passes)
-    expect(field(page, "People")).to_have_value("3")
-    expect(field(page, "Answered at once")).to_have_value("2")
+    expect(field(page, "Requests")).to_have_value("3")
+    expect(field(page, "Requests at once")).to_have_value("2")
     lane = lanes(page).nth(1)
     lane.focus()
     page.keyboard.press("Enter")
@@ -175,14 +177,14 @@ def test_it_opens_where_most_happens_and_who_is_looked_at_shows_their_table_and_
     expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
     numbers = page.locator(".block-number").all_text_contents()
     assert set(map(str, state["table"])) <= set(numbers), "a block that is named is to be found"
-    expect(page.locator(".answer.is-looked")).to_contain_text("B joins")
+    expect(page.locator(".answer.is-selected")).to_contain_text("B joins")
     region(page, "Time").get_by_text("All answers so far").click()
     answers = region(page, "Time").locator("details").get_by_role("listitem")
-    expect(answers.filter(has_text=PROMPTS[2])).to_contain_text(re.compile("waits|has not asked yet"))
-    told = page.get_by_role("status").filter(has_text="This run was asked otherwise")
+    expect(answers.filter(has_text=PROMPTS[2])).to_contain_text(re.compile("waiting|not arrived yet"))
+    told = page.get_by_role("status").filter(has_text="This workload has other settings")
     expect(told).to_have_count(0)
     page.get_by_role("button", name="Little memory").click()
-    expect(told).to_contain_text(f"{len(PROMPTS)} people")
+    expect(told).to_contain_text(f"{len(PROMPTS)} requests")
     drawing = page.locator(".pool-drawing svg")
     wide = drawing.get_attribute("width") or ""
     page.set_viewport_size({"width": 780, "height": 900})
@@ -191,11 +193,11 @@ def test_it_opens_where_most_happens_and_who_is_looked_at_shows_their_table_and_
     expect(drawing).to_have_attribute("width", wide)
 
 
-def test_an_experiment_asks_both_ways_and_compares_the_texts(serving: Callable[..., Page], server: Server) -> None:
+def test_an_experiment_runs_both_values_and_compares_the_texts(serving: Callable[..., Page], server: Server) -> None:
     page = serving(**DESKTOP)
-    field(page, "People").fill("3")
-    field(page, "Milliseconds between two").fill("200")
-    page.get_by_role("button", name="Try prefix sharing").click()
+    field(page, "Requests").fill("3")
+    field(page, "Milliseconds between requests").fill("200")
+    page.get_by_role("button", name="Try Prefix sharing").click()
     card = region(page, "Prefix sharing")
     expect(card).to_contain_text("Same text:", timeout=ENDED_MS)
     log = read(server, run_of(page))
@@ -222,28 +224,28 @@ def test_an_experiment_asks_both_ways_and_compares_the_texts(serving: Callable[.
     expect(card).to_contain_text(f"{same} of 3")
 
 
-def test_with_little_memory_somebody_is_set_back_and_computed_again(
+def test_with_little_memory_a_request_is_preempted_and_computed_again(
     serving: Callable[..., Page], server: Server
 ) -> None:
     page = serving(**DESKTOP)
     page.wait_for_url(re.compile("#pass="))  # the recorded one plays, and its passes are none of the next one's
     page.get_by_role("button", name="Little memory").click()
     page.get_by_role("button", name="Run", exact=True).click()
-    ended(page, "All 7 are done")
+    ended(page, "All 7 requests are done")
     log = read(server, run_of(page))
     back = [event for made in log.passes for event in made["events"] if event["what"] == "preempted"]
     assert back, "it would show nothing"
-    expect(region(page, "What happened").get_by_text(re.compile("has to make room"))).to_have_count(len(back))
+    expect(region(page, "What happened").get_by_text(re.compile("is preempted"))).to_have_count(len(back))
 
 
-def test_what_cannot_be_asked_is_told_at_its_field_and_nothing_is_lost(
+def test_an_invalid_value_has_an_error_at_its_field_and_stays(
     serving: Callable[..., Page], complaints: Complaints
 ) -> None:
     page = serving()
     run = page.get_by_role("button", name="Run", exact=True)
     for name, typed, said in (
-        ("People", "25", "People: “25” cannot be used, only whole numbers from 1 to 24."),
-        ("Blocks of memory", "many", "Blocks: “many” cannot be used"),
+        ("Requests", "25", "Requests: “25” is not a whole number from 1 to 24."),
+        ("Blocks of memory", "many", "Blocks of memory: “many” is not a whole number"),
     ):
         before = field(page, name).input_value()
         field(page, name).fill(typed)
@@ -253,7 +255,7 @@ def test_what_cannot_be_asked_is_told_at_its_field_and_nothing_is_lost(
         expect(field(page, name)).to_have_value(typed)
         field(page, name).fill(before)
         expect(page.get_by_role("alert")).to_have_count(0)
-    page.get_by_text("The 9 prompts, to read and change").click()
+    page.get_by_text("Edit the 9 prompts").click()
     prompt = field(page, "B’s prompt")
     prompt.fill("one two three " * 200)
     run.click()
@@ -262,35 +264,35 @@ def test_what_cannot_be_asked_is_told_at_its_field_and_nothing_is_lost(
     complaints.allow("413|422")
 
 
-def test_who_watches_asks_too_is_answered_with_the_others_and_cancels_and_asks_again(
+def test_a_prompt_of_the_viewer_joins_and_a_request_is_cancelled_and_retried(
     serving: Callable[..., Page], server: Server, complaints: Complaints
 ) -> None:
     page = serving(**DESKTOP)
-    field(page, "Milliseconds between two").fill("1500")  # so that it goes on for long enough
+    field(page, "Milliseconds between requests").fill("1500")  # so that it goes on for long enough
     page.get_by_role("button", name="Run", exact=True).click()
-    question = field(page, "Your question")
+    question = field(page, "Your prompt")
     complaints.allow("422")
-    for typed, said in ((" ", "Type what you want to ask first"), ("one two three " * 400, "tokens long")):
+    for typed, said in ((" ", "Type a prompt first"), ("one two three " * 400, "tokens long")):
         question.fill(typed)
-        page.get_by_role("button", name="Ask now").click()
+        page.get_by_role("button", name="Send now").click()
         expect(page.get_by_role("alert")).to_contain_text(said)
         expect(question).to_have_value(typed)
     question.fill("What is a map?")
-    page.get_by_role("button", name="Ask now").click()
+    page.get_by_role("button", name="Send now").click()
     expect(lanes(page)).to_have_count(10)
     mine = lanes(page).nth(9)
     expect(mine).to_contain_text("live")
     expect(mine).to_contain_text("What is a map?")
     expect(mine).to_have_attribute("aria-pressed", "true")
     expect(question).to_have_value("")
-    expect(page.locator(".answer.is-looked .answer-text")).not_to_be_empty()
+    expect(page.locator(".answer.is-selected .answer-text")).not_to_be_empty()
     page.get_by_role("button", name=re.compile("^Cancel ")).last.click()
-    again = page.get_by_role("button", name=re.compile("’s again$"))
+    again = page.get_by_role("button", name=re.compile("^Send .+ again$"))
     again.click()
     expect(lanes(page)).to_have_count(11)
-    expect(region(page, "What happened")).to_contain_text("asks again what")
+    expect(region(page, "What happened")).to_contain_text("a retry of")
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("This run was stopped")).to_be_visible()
+    expect(page.get_by_text("This workload was stopped")).to_be_visible()
     expect(again).to_have_count(0)
     run = run_of(page)
     joined = [frame.data for frame in read(server, run).frames if frame.kind == "asked"]
@@ -300,16 +302,16 @@ def test_who_watches_asks_too_is_answered_with_the_others_and_cancels_and_asks_a
     expect(lanes(page)).to_have_count(11)
 
 
-def test_a_question_of_ones_own_waits_for_the_model_and_is_asked_then(serving: Callable[..., Page]) -> None:
+def test_a_prompt_of_the_viewer_waits_for_the_model_and_joins_then(serving: Callable[..., Page]) -> None:
     page = serving(**DESKTOP)
     page.route("**/readyz", lambda route: route.fulfill(status=503, json={"state": "loading", "model": None}))
     page.reload()
-    field(page, "People").fill("2")
-    field(page, "Milliseconds between two").fill("20000")  # so that it goes on until it is stopped
-    question = field(page, "Your question")
+    field(page, "Requests").fill("2")
+    field(page, "Milliseconds between requests").fill("20000")  # so that it goes on until it is stopped
+    question = field(page, "Your prompt")
     question.fill("What is a map?")
-    page.get_by_role("button", name="Run and ask").click()
-    expect(page.get_by_text("your question “What is a map?” will be asked with it")).to_be_visible()
+    page.get_by_role("button", name="Run with your prompt").click()
+    expect(page.get_by_text("with your prompt “What is a map?”")).to_be_visible()
     expect(question).to_have_value("What is a map?")
     page.unroute("**/readyz")
     expect(lanes(page)).to_have_count(3, timeout=ENDED_MS)
@@ -318,18 +320,18 @@ def test_a_question_of_ones_own_waits_for_the_model_and_is_asked_then(serving: C
     page.get_by_role("button", name="Stop").click()
 
 
-def test_on_a_phone_the_picture_comes_before_what_can_be_set(serving: Callable[..., Page], served: Served) -> None:
+def test_on_a_phone_the_picture_comes_before_the_form(serving: Callable[..., Page], served: Served) -> None:
     page = serving(f"serving?run={served.run}#pass=3", **PHONE)
     expect(lanes(page).first).to_be_in_viewport()
-    expect(field(page, "People")).to_be_hidden()
-    summary = page.get_by_text("3 people ask: see and change what")
+    expect(field(page, "Requests")).to_be_hidden()
+    summary = page.get_by_text("Edit the workload: 3 requests")
     summary.focus()
     page.keyboard.press("Enter")
-    field(page, "People").fill("25")
+    field(page, "Requests").fill("25")
     summary.click()
     page.get_by_role("button", name="Run again", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("People: “25” cannot be used")
-    expect(field(page, "People")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("Requests: “25” is not a whole number")
+    expect(field(page, "Requests")).to_be_visible()
 
 
 def test_inside_another_page_it_is_watched_and_nothing_can_be_started(

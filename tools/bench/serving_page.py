@@ -47,7 +47,7 @@ def opened(browser: Browser, server: Server) -> Page:
     page = browser.new_context(viewport=WINDOW).new_page()
     page.add_init_script(WATCH)
     page.goto(f"{server.url}serving")
-    page.get_by_role("textbox", name="People").fill(str(PEOPLE))
+    page.get_by_role("textbox", name="Requests", exact=True).fill(str(PEOPLE))
     page.wait_for_timeout(1000)
     page.evaluate("window.longTasks.length = 0")
     return page
@@ -58,7 +58,7 @@ def ask(page: Page) -> None:
 
 
 def answered(page: Page) -> None:
-    page.get_by_text(f"All {PEOPLE} are done").wait_for(timeout=300_000)
+    page.get_by_text(f"All {PEOPLE} requests are done").wait_for(timeout=300_000)
 
 
 def together(server: Server, playwright: Playwright) -> None:

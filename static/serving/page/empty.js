@@ -1,37 +1,39 @@
-/** Before anything ran here: a recorded workload, or what this page will show; and one button. */
+/** Before a workload has run: the recorded one, or what this page will show; and one button. */
 
 import { html } from "htm/preact";
-import { counted } from "../../shared/facts/format.js";
 import { under } from "../../shared/log/root.js";
-import { PRESETS } from "../asked.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
+import { requestCount } from "../counts.js";
 
-/** What is in sight is not this server's doing, and how to have it do the same. @param {{state: Object}} props */
+/** The workload in sight was recorded elsewhere; the button runs one here. @param {{state: Object}} props */
 export function Recorded({ state }) {
   const { log, held, waits, starting, actions } = state;
   const { name } = log.open.model;
-  return html`<div class="serving-recorded row wide between" role="group" aria-label="Recorded">
-    <p><b>Recorded.</b> What you see really happened when ${counted(log.study.requests.length, "person", "people")} asked ${name} at once. It comes with KVScope.</p>
-    <button type="button" class="button is-main" disabled=${Boolean(held || waits || starting)} onClick=${actions.run}>Run your own</button>
+  const count = requestCount(log.study.requests.length);
+  return html`<div class="serving-recorded row wide between" role="group" aria-label=${msg`Recorded`}>
+    <p><b>${msg`Recorded.`}</b> ${msg`KVScope comes with this real recording: ${name} serves ${count} together.`}</p>
+    <button type="button" class="button is-main" disabled=${Boolean(held || waits || starting)} onClick=${actions.run}>${msg`Run your own`}</button>
   </div>`;
 }
 
 /** @param {{state: Object, framed: boolean}} props `framed`: nothing can be started */
 export function Empty({ state, framed }) {
-  const { run, log, missing, asked, starting, held, waits, actions } = state;
+  const { run, log, missing, fields, starting, held, waits, actions } = state;
   if (missing) return null;
   if (log?.foreign)
-    return html`<p class="own-wrong word-bad breaks" role="alert">That run is of one person alone. <a href=${under(`/?run=${run}`)} target=${framed ? "_blank" : null}>The Stage shows it.</a></p>`;
+    return html`<p class="own-wrong word-bad breaks" role="alert">${msg`This is a run, not a workload.`} <a href=${under(`/?run=${run}`)} target=${framed ? "_blank" : null}>${msg`Open it on the Stage`}</a></p>`;
   if (run || starting)
-    return html`<p class="empty muted centred" role="status">${log?.close ? "Nothing was computed in this run." : "Waiting for the first pass…"}</p>`;
-  if (framed) return html`<p class="empty muted centred">This address names no run to be shown.</p>`;
-  const people = asked.people === PRESETS[0].asked().people ? "nine" : asked.people;
-  return html`<section class="serving-empty" aria-label="What this shows">
-    <p class="row"><button type="button" class="button is-main is-large" disabled=${Boolean(held || waits)} onClick=${actions.run}>Let ${people} people ask</button>
-      <span class="muted">The model on this server really answers them, in a few seconds. All that is shown then is measured.</span></p>
+    return html`<p class="empty muted centred" role="status">${log?.close ? msg`This workload ended before its first pass.` : msg`Waiting for the first pass…`}</p>`;
+  if (framed) return html`<p class="empty muted centred">${msg`This address names no workload.`}</p>`;
+  const count = fields.count;
+  const requests = plural(Number(count), form`Run ${count} request`, form`Run ${count} requests`);
+  return html`<section class="serving-empty" aria-label=${msg`What this page shows`}>
+    <p class="row"><button type="button" class="button is-main is-large" disabled=${Boolean(held || waits)} onClick=${actions.run}>${requests}</button>
+      <span class="muted">${msg`The model on this server answers them in a few seconds. Everything shown is measured.`}</span></p>
     <ul>
       ${SHOWS.map(
-        ({ name, says, picture }) => html`<li key=${name} class="own-card stack box">
-          <svg viewBox="0 0 200 76" aria-hidden="true">${picture}</svg><h2>${name}</h2><p>${says}</p>
+        ({ name, text, picture }) => html`<li key=${name} class="own-card stack box">
+          <svg viewBox="0 0 200 76" aria-hidden="true">${picture}</svg><h2>${name}</h2><p>${text}</p>
         </li>`,
       )}
     </ul>
@@ -44,24 +46,24 @@ const LANES = [
   [62, 118],
 ];
 
-/** Sketches of what is to come, without a number: nothing was measured yet. */
+/** Sketches without numbers, because nothing has been measured yet. */
 const SHOWS = [
   {
-    name: "Several people ask at once",
-    says: "A lane for each of them. Who comes later joins while the others are still being answered.",
+    name: msg`Several requests at once`,
+    text: msg`Each request has a lane. A later request joins while the others are still running.`,
     picture: html`<g>
       ${[0, 1, 2, 3, 4].map((at) => html`<rect key=${at} class="band" x=${20 + at * 40} width="18" height="76" />`)}
       ${LANES.map(
         ([x, width], at) => html`<g key=${at} class=${`owner-${at + 1}`}>
           <rect class="sketch-life" x=${x} y=${12 + at * 22} width=${width} height="6" /><rect class="sketch-read" x=${x} y=${7 + at * 22} width="18" height="16" rx="3" />
-          ${[1, 2, 3, 4, 5].map((tick) => x + 18 + tick * 20 < x + width && html`<rect key=${tick} class="sketch-word" x=${x + 18 + tick * 20} y=${6 + at * 22} width="2" height="18" />`)}
+          ${[1, 2, 3, 4, 5].map((tick) => x + 18 + tick * 20 < x + width && html`<rect key=${tick} class="sketch-token" x=${x + 18 + tick * 20} y=${6 + at * 22} width="2" height="18" />`)}
         </g>`,
       )}
     </g>`,
   },
   {
-    name: "Each pass of the model serves all of them",
-    says: "The weights are read once for all rows of a pass, and a token comes out for each person.",
+    name: msg`One pass serves all of them`,
+    text: msg`The engine reads the weights once for all rows of a pass. Each request gets a token.`,
     picture: html`<g>
       ${[0, 1, 2].map(
         (at) => html`<g key=${at} class=${`owner-${at + 1}`}>
@@ -73,8 +75,8 @@ const SHOWS = [
     </g>`,
   },
   {
-    name: "Memory is handed out in blocks",
-    says: "The engine’s own block pool: whose each block is, how full it is, and which ones several people share.",
+    name: msg`Memory in blocks`,
+    text: msg`The engine’s block pool: which request holds each block, how full it is, and which blocks are shared.`,
     picture: html`<g>
       ${Array.from({ length: 24 }, (_, at) => {
         const owner = [1, 1, 2, 3, 3, 1, 2, 2, 3][at];

@@ -2,18 +2,19 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { integer } from "../../shared/facts/format.js";
 import { Memo } from "../../shared/ui/memo.js";
+import { msg } from "../../shared/words/msg.js";
+import { wholeMs } from "../counts.js";
 import { ownerClass } from "../owners.js";
 import { whatHappened } from "../sentences.js";
 
-/** @param {Object} props as `Watched` gives them to all its parts; `newest`: no later pass is known */
+/** @param {Object} props as `Watched` gives them to all its parts */
 export function Happened({ log, round, pass, tally, version }) {
   const upTo = round.end && pass === round.passes.at(-1) ? null : pass.number;
   const events = useMemo(() => whatHappened(round, log.study.requests, tally, upTo), [tally, version, upTo]);
-  return html`<section class="happened stack" aria-label="What happened">
-    <h2>What happened</h2>
-    <div class="events" tabindex="0" role="group" aria-label="Events, newest first"><ol>
+  return html`<section class="happened stack" aria-label=${msg`What happened`}>
+    <h2>${msg`What happened`}</h2>
+    <div class="events" tabindex="0" role="group" aria-label=${msg`Events, newest first`}><ol>
       ${events.map(
         ({ ms, request, lead, rest }, at) =>
           html`<${Memo} key=${events.length - at} of=${Line} ms=${ms} request=${request} lead=${lead} rest=${rest} />`,
@@ -24,6 +25,6 @@ export function Happened({ log, round, pass, tally, version }) {
 
 function Line({ ms, request, lead, rest }) {
   return html`<li class=${ownerClass(request)}>
-    <span class="number">${integer(ms)} ms</span><span><b>${lead}</b>${rest}</span>
+    <span class="number">${wholeMs(ms)}</span><span><b>${lead}</b> ${rest}</span>
   </li>`;
 }

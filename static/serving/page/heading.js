@@ -1,18 +1,18 @@
-/** What the page is about, or what somebody called the workload they saved; how to share it; and their notes on its passes. */
+/** What the page is about, or the title of a saved workload; how to share it; and the notes on its passes. */
 
 import { html } from "htm/preact";
 import { ShareAddress } from "../../embed/share-address.js";
 import { SaveFileButton } from "../../shared/files/save-file.js";
 import { under } from "../../shared/log/root.js";
 import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
-import { passCount } from "../pass-place.js";
+import { msg } from "../../shared/words/msg.js";
+import { passLabel } from "../pass-place.js";
 import { hashOf } from "../state.js";
-import { KeepButton } from "./keep.js";
+import { ShareButton } from "./share-button.js";
 
-const ABOUT =
-  "Several people ask at once. Each pass of the model serves all of them. Memory is handed out in blocks of 16 tokens.";
-const TITLE = "Several people ask at once";
-const PRINTS = [{ name: "Print", sheet: "serving" }];
+const ABOUT = msg`One model serves several requests at once. Each pass computes rows of all of them. Each block of memory holds 16 tokens.`;
+const TITLE = msg`Several requests at once`;
+const PRINTS = [{ name: msg`Print`, sheet: "serving" }];
 
 /** @param {{state: Object, playing: Object, client: Object, limits: Object, framed: boolean, saved: Object|null}} props */
 export function Heading({ state, playing, client, limits, framed, saved }) {
@@ -25,15 +25,15 @@ export function Heading({ state, playing, client, limits, framed, saved }) {
         ${saved?.title && html`<p class="muted">${ABOUT}</p>`}
       </div>
       <div class="own-tools row">
-        ${framed && html`<a class="button" target="_blank" rel="noopener" href=${under(`${pathOf(run, saved)}${hash}`)}>Open in KVScope</a>`}
+        ${framed && html`<a class="button" target="_blank" rel="noopener" href=${under(`${pathOf(run, saved)}${hash}`)}>${msg`Open in KVScope`}</a>`}
         ${alone && html`<${OfSaved} saved=${saved} hash=${hash} client=${client} />`}
         ${
           !framed &&
           !saved &&
           run &&
-          html`<${KeepButton} key=${log?.id} log=${log} pass=${playing.shown} limits=${limits} client=${client} />
-            <${ShareAddress} class="button" name="Embed, print" path=${`${pathOf(run, null)}${hash}`} title=${TITLE} prints=${PRINTS}
-              heading="For as long as this server keeps it" say="The link opens this run at this pass. A link that stays is made with Share." />`
+          html`<${ShareButton} key=${log?.id} log=${log} pass=${playing.shown} limits=${limits} client=${client} />
+            <${ShareAddress} class="button" name=${msg`Embed, print`} path=${`${pathOf(run, null)}${hash}`} title=${TITLE} prints=${PRINTS}
+              heading=${msg`Temporary link`} say=${msg`The link opens this workload at this pass while the server stores it. For a permanent link, use Share.`} />`
         }
       </div>
     </div>
@@ -48,19 +48,19 @@ function pathOf(run, saved) {
 
 function OfSaved({ saved, hash, client }) {
   const { id, title, shipped } = saved;
-  return html`<a class="button" href=${under("/serving")}>Run your own</a>
-    <${ShareAddress} class="button" name="Link, embed, print" path=${`/s/${id}${hash}`} framed=${`/embed/${id}${hash}`} title=${title || TITLE} prints=${PRINTS}
-      heading="A link to this run" say="It opens at this pass, without the model, and does not expire." />
+  return html`<a class="button" href=${under("/serving")}>${msg`Run your own`}</a>
+    <${ShareAddress} class="button" name=${msg`Link, embed, print`} path=${`/s/${id}${hash}`} framed=${`/embed/${id}${hash}`} title=${title || TITLE} prints=${PRINTS}
+      heading=${msg`A link to this workload`} say=${msg`It opens at this pass, without the model, and does not expire.`} />
     <${SaveFileButton} id=${id} client=${client} />
     ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`;
 }
 
 /** Each leads to its pass. */
 function Notes({ log, notes, shown, go }) {
-  return html`<ul class="serving-notes stack tight" aria-label="Notes">
+  return html`<ul class="serving-notes stack tight" aria-label=${msg`Notes`}>
     ${notes.map(
       ({ step, text }, at) => html`<li key=${at} class=${step === shown ? "is-shown" : ""}>
-        <button type="button" class="link-button" onClick=${() => go(step)}>Pass ${passCount(log, step)}</button> <bdi dir="auto">${text}</bdi>
+        <button type="button" class="link-button" onClick=${() => go(step)}>${passLabel(log, step)}</button> <bdi dir="auto">${text}</bdi>
       </li>`,
     )}
   </ul>`;

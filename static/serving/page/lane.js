@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { integer } from "../../shared/facts/format.js";
+import { msg } from "../../shared/words/msg.js";
 import { ownerClass } from "../owners.js";
 
 const CHARACTER_PX = 7;
@@ -9,27 +10,27 @@ const BLOCK_PX = 20;
 const TICK_PX = 18;
 const BESIDE_PX = 3;
 const WAIT_PX = 16;
-/** The end's name stands beside its mark where there is so much room. */
+/** The end has its name beside its mark where there is so much room. */
 const ROOM_PX = 76;
-const NAMES = { done: "done", cancelled: "gave up", refused: "refused" };
+const NAMES = { done: msg`done`, cancelled: msg`cancelled`, refused: msg`refused` };
 
-/** @param {{lane: import("../lanes.js").Lane, y: number, frame: Object, looked: boolean}} props */
-export function Lane({ lane, y, frame, looked }) {
+/** @param {{lane: import("../lanes.js").Lane, y: number, frame: Object, selected: boolean}} props */
+export function Lane({ lane, y, frame, selected }) {
   const { x, high, left, right, narrow } = frame;
   const middle = y + (narrow ? high - BLOCK_PX / 2 - 6 : high / 2);
-  const { words, end, reads } = lane;
-  const first = reads[0]?.from ?? words[0];
-  const last = words.at(-1) ?? reads.at(-1)?.to;
-  // Words of one pass came out at the same moment: side by side they can be counted.
-  const beside = (ms, at) => x(ms) - BESIDE_PX * (words.lastIndexOf(ms) - at);
-  const ticks = words.map((ms, at) => `M${beside(ms, at).toFixed(1)},${middle - TICK_PX / 2}v${TICK_PX}`).join("");
-  return html`<g class=${`lane ${ownerClass(lane.request)} ${looked ? "is-looked" : ""}`}>
+  const { outputs, end, reads } = lane;
+  const first = reads[0]?.from ?? outputs[0];
+  const last = outputs.at(-1) ?? reads.at(-1)?.to;
+  // Tokens of one pass have the same time: side by side, each can be seen.
+  const beside = (ms, at) => x(ms) - BESIDE_PX * (outputs.lastIndexOf(ms) - at);
+  const ticks = outputs.map((ms, at) => `M${beside(ms, at).toFixed(1)},${middle - TICK_PX / 2}v${TICK_PX}`).join("");
+  return html`<g class=${`lane ${ownerClass(lane.request)} ${selected ? "is-selected" : ""}`}>
     <line class="lane-line" x1=${narrow ? 0 : left} x2=${right} y1=${y + high} y2=${y + high} />
     ${last !== undefined && html`<line class="lane-life" x1=${x(first)} x2=${x(last)} y1=${middle} y2=${middle} />`}
     ${lane.waits.map(({ from, to }) => html`<rect key=${from} class="lane-wait" x=${x(from)} y=${middle - WAIT_PX / 2} width=${Math.max(2, x(to) - x(from))} height=${WAIT_PX} rx="3" />`)}
     <path class="lane-ticks" d=${ticks} />
     ${reads.map((read) => html`<${Read} key=${read.pass} ...${read} x=${x} middle=${middle} />`)}
-    ${lane.setBack.map((ms) => html`<path key=${ms} class="lane-back" d=${`M${x(ms) + 4},${middle - 6}L${x(ms) - 4},${middle}L${x(ms) + 4},${middle + 6}`} />`)}
+    ${lane.preemptions.map((ms) => html`<path key=${ms} class="lane-preemption" d=${`M${x(ms) + 4},${middle - 6}L${x(ms) - 4},${middle}L${x(ms) + 4},${middle + 6}`} />`)}
     ${end && html`<${End} end=${end} at=${x(Math.max(end.ms, last ?? 0))} middle=${middle} right=${right} />`}
   </g>`;
 }

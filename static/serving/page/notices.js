@@ -1,26 +1,32 @@
-/** What is being waited for, and what went wrong with the log in sight. */
+/** What the page waits for, and what went wrong with the workload in sight. */
 
 import { html } from "htm/preact";
-import { counted } from "../../shared/facts/format.js";
+import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 
 const ENDED = {
-  stopped: "This run was stopped: it goes no further than here.",
-  interrupted: "The server was stopped while this ran: it goes no further than here.",
+  stopped: msg`This workload was stopped here.`,
+  interrupted: msg`The server stopped while this workload ran, so it ends here.`,
 };
 
 export function Notices({ state }) {
   const { log, missing, readiness, held, waits, actions } = state;
   const { reason, error } = log?.close ?? {};
+  const prompt = held?.question && html`<bdi>“${held.question.prompt}”</bdi>`;
   return html`<div class="notices stack">
-    ${readiness.state === "failed" && html`<p class="own-wrong word-bad breaks" role="alert"><b>The model could not be loaded.</b> ${readiness.message} What ran before can still be watched.</p>`}
-    ${held && readiness.state !== "failed" && html`<p class="notice-line" role="status">This will start as soon as the model is ready${held.question && html`, and your question <bdi>“${held.question.prompt}”</bdi> will be asked with it`}. <button type="button" class="link-button" onClick=${actions.letGo}>Cancel</button></p>`}
-    ${waits && html`<p class="notice-line" role="status">The server is busy: this stands in line, at place ${waits.place}.${whenBegins(waits)} <button type="button" class="link-button" onClick=${actions.leaveLine}>Cancel</button></p>`}
+    ${readiness.state === "failed" && html`<p class="own-wrong word-bad breaks" role="alert"><b>${msg`The model could not be loaded.`}</b> ${readiness.message} ${msg`You can still watch earlier workloads.`}</p>`}
+    ${held && readiness.state !== "failed" && html`<p class="notice-line" role="status">${prompt ? nodes`This workload starts, with your prompt ${prompt}, as soon as the model is ready.` : msg`This workload starts as soon as the model is ready.`} <button type="button" class="link-button" onClick=${actions.letGo}>${msg`Cancel`}</button></p>`}
+    ${waits && html`<p class="notice-line" role="status">${msg`The server is busy. This workload is number ${waits.place} in the queue.`} ${startEstimate(waits)} <button type="button" class="link-button" onClick=${actions.leaveLine}>${msg`Cancel`}</button></p>`}
     ${missing && html`<p class="own-wrong word-bad breaks" role="alert">${missing.message}</p>`}
     ${ENDED[reason] && html`<p class="notice-line" role="status">${ENDED[reason]}</p>`}
-    ${reason === "failed" && html`<p class="own-wrong word-bad breaks" role="alert"><b>The engine failed.</b> ${error ?? ""} Up to there it is all here.</p>`}
+    ${reason === "failed" && html`<p class="own-wrong word-bad breaks" role="alert"><b>${msg`The engine failed.`}</b> ${error ?? ""} ${msg`Everything before that is shown here.`}</p>`}
   </div>`;
 }
 
-function whenBegins({ estimate_s }) {
-  return estimate_s === null ? "" : ` It begins in about ${counted(estimate_s, "second")} (estimated).`;
+function startEstimate({ estimate_s: seconds }) {
+  if (seconds === null) return "";
+  return plural(
+    seconds,
+    form`It starts in about ${seconds} second (estimated).`,
+    form`It starts in about ${seconds} seconds (estimated).`,
+  );
 }

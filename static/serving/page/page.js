@@ -1,4 +1,4 @@
-/** The page of serving: what is asked, and the engine answering it, pass by pass. */
+/** The page of serving: the form of a workload, and the engine that serves it, pass by pass. */
 
 import { html } from "htm/preact";
 import { OpenFile } from "../../shared/files/open-file.js";
@@ -9,13 +9,13 @@ import { OwnHeader } from "../../shared/ui/own-header.js";
 import { Glossary } from "../../shared/words/term.js";
 import { useGlossary } from "../../shared/words/use-glossary.js";
 import { isLive, shownPass } from "../state.js";
-import { Ask } from "./ask.js";
 import { Empty, Recorded } from "./empty.js";
 import { Experiments } from "./experiments.js";
 import { Heading } from "./heading.js";
 import { Notices } from "./notices.js";
 import { useServing } from "./use-serving.js";
 import { Watched } from "./watched.js";
+import { WorkloadForm } from "./workload-form.js";
 
 /**
  * @param {{store: Object, later: Function, controller: Object, client: Object, limits: Object, framed: boolean, saved: Object|null,
@@ -34,7 +34,7 @@ function Serving({ state: seen, dispatch, controller, client, limits, framed, sa
   const state = { ...seen, ...useServing({ state: seen, client, limits, show: controller.show }) };
   const playing = { shown: shownPass(seen), live: isLive(seen), dispatch };
   const inFile = saved?.file === true;
-  /** Nothing can be started: another page's guest, or a copy that stays as it is. */
+  /** Nothing can be started: the page is embedded, or shows a saved session. */
   const only = framed || saved !== null;
   return html`
     ${
@@ -45,7 +45,7 @@ function Serving({ state: seen, dispatch, controller, client, limits, framed, sa
       <//>`
     }
     <main class="own-page stack wide serving">
-      ${!only && html`<${Ask} state=${state} limits=${limits} live=${playing.live} />`}
+      ${!only && html`<${WorkloadForm} state=${state} limits=${limits} live=${playing.live} />`}
       <${Heading} state=${state} playing=${playing} client=${client} limits=${limits} framed=${framed} saved=${saved} />
       <${Notices} state=${state} />
       ${!run && !framed && log?.passes.length > 0 && html`<${Recorded} state=${state} />`}

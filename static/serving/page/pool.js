@@ -1,10 +1,11 @@
-/** Memory: a cell for each block, whose it is and how full; the waste; the block table of the request that is looked at. */
+/** Memory: a cell for each block, with its request and how full it is; the waste; the block table of the selected request. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { bytesShort, counted, integer, percent } from "../../shared/facts/format.js";
+import { bytesShort, integer, percent } from "../../shared/facts/format.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { useSize } from "../../shared/ui/use-size.js";
+import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
 import {
   blocksOf,
@@ -16,18 +17,19 @@ import {
   wasteOf,
   wasteOver,
 } from "../blocks.js";
+import { blockCount, requestCount, tokenCount } from "../counts.js";
 import { whyNoBlockShared } from "../joining.js";
 import { letterOf, ownerClass } from "../owners.js";
 import { cellsOf, NUMBER_PX, tableOf } from "../pool-geometry.js";
 import { stateOf } from "../sentences.js";
 
-/** Hues of this many owners stand side by side in a block that they share. */
+/** A shared block shows the hues of at most so many owners. */
 const STRIPES = 4;
-/** Below this there is room for the number of owners alone. */
+/** A smaller block has room only for the number of its owners. */
 const TIMES_PX = 22;
-/** Of other people's blocks so many are drawn; all are counted. */
+/** At most so many blocks of other runs are drawn; all are counted. */
 const MOST_OTHERS = 40;
-/** Where a letter stands in its block, from below. */
+/** From where to where a letter is in its block, from below. */
 const [LETTER_FROM, LETTER_TO] = [0.3, 0.7];
 
 /** @param {Object} props as `Watched` gives them to all its parts */
@@ -37,12 +39,14 @@ export function Pool({ log, round, pass, tally, look }) {
   const cells = useMemo(() => blocksOf(pass, blockSize), [pass]);
   const { touched, longest: most } = tally;
   const drawn = useMemo(() => drawnBlocks(round, pass, touched), [round, touched.size, pass]);
-  const table = look.looked === null ? [] : stateOf(pass, look.looked).table;
+  const table = look.selected === null ? [] : stateOf(pass, look.selected).table;
   const width = size?.width ?? 0;
-  return html`<section class="pool stack" aria-label="Memory">
-    <h2>Memory: the block pool <small>${counted(round.settings.blocks, "block")} · ${bytesShort(round.settings.blocks * blockSize * rowBytes(log.open.model))}</small></h2>
-    <${Waste} round=${round} pass=${pass} rowBytes=${rowBytes(log.open.model)} requests=${log.study.requests} blockSize=${blockSize} />
-    <${TableSays} look=${look} pass=${pass} />
+  const { blocks } = round.settings;
+  const bytesOfRow = rowBytes(log.open.model);
+  return html`<section class="pool stack" aria-label=${msg`Memory`}>
+    <h2>${msg`Memory: the block pool`} <small>${blockCount(blocks)} · ${bytesShort(blocks * blockSize * bytesOfRow)}</small></h2>
+    <${Waste} round=${round} pass=${pass} rowBytes=${bytesOfRow} requests=${log.study.requests} blockSize=${blockSize} />
+    <${TableText} look=${look} pass=${pass} />
     <div class="pool-drawing" ref=${ref} style=${`min-height:${width ? tableOf(most, width).height + cellsOf(drawn.length, width).height : 200}px`}>
       ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
     </div>
@@ -51,18 +55,20 @@ export function Pool({ log, round, pass, tally, look }) {
   </section>`;
 }
 
-/** Of K and V of one token. */
+/** Of one token, K and V. */
 function rowBytes({ layers, kv_heads, head_dim, element_bytes }) {
   return 2 * layers * kv_heads * head_dim * element_bytes;
 }
 
-/** Of the whole round, where nobody is being answered any more. */
+/** Of the whole round, where no request is running. */
 function WasteOver({ round, rowBytes, blockSize }) {
   const over = useMemo(() => wasteOver(round, blockSize), [round, round.passes.length]);
-  if (!over) return html`<p class="waste"><b>–</b> <span>nobody is being answered after this pass</span></p>`;
-  const { share, unfilled, worst } = over;
+  if (!over) return html`<p class="waste"><b>–</b> <span>${msg`no request is running after this pass`}</span></p>`;
+  const { unfilled, worst } = over;
   const bytes = (rows) => bytesShort(rows * rowBytes);
-  return html`<p class="waste">Nobody is being answered after this pass. Over the round’s passes, waste was <b>${percent(share, 0)}</b> on average (${bytes(unfilled)}), at worst <b>${percent(worst.share, 0)}</b> (${bytes(worst.room - worst.filled)}).</p>`;
+  const mean = html`<b>${percent(over.share, 0)}</b>`;
+  const most = html`<b>${percent(worst.share, 0)}</b>`;
+  return html`<p class="waste">${msg`No request is running after this pass.`} ${nodes`Over the round, waste was ${mean} on average (${bytes(unfilled)}) and ${most} at worst (${bytes(worst.room - worst.filled)}).`}</p>`;
 }
 
 function Waste({ round, pass, rowBytes, requests, blockSize }) {
@@ -70,42 +76,50 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
   const reserved = round.settings.reserve ? null : reservedWaste(pass, requests, blockSize);
   const whole = useMemo(() => round.end && wasteOver(round, blockSize), [round, round.end]);
   if (!waste) return html`<${WasteOver} round=${round} rowBytes=${rowBytes} blockSize=${blockSize} />`;
+  const share = percent(waste.share);
+  const blocks = blockCount(waste.held);
+  const roundShare = whole && html`<b>${percent(whole.share, 0)}</b>`;
   return html`<details class="waste">
     <summary>
-      <b class="waste-number">waste ${percent(waste.share, 0)}</b>
-      <span>after this pass, of the room in ${counted(waste.held, "block")}${whole && html`; over the whole round <b>${percent(whole.share, 0)}</b> on average`}</span>
-      <span class="whole">${reserved ? html`Were room kept for the same people’s longest answers from the start: <b class="is-bad">${percent(reserved.share, 0)}</b> of ${counted(reserved.held, "block")} (computed)` : "In this round room is kept for everybody’s longest answer from the start."}</span>
+      <b class="waste-number">${msg`waste ${percent(waste.share, 0)}`}</b>
+      <span>${msg`in ${blocks}, after this pass`}${whole && html`; ${nodes`${roundShare} on average over the round`}`}</span>
+      <span class="whole">${reserved ? reservedText(reserved) : msg`This round reserves space for the longest answer of each request.`}</span>
       <span class="waste-bar anchor whole" aria-hidden="true">${reserved && html`<i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i>`}<i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
-    <p>A block has room for ${blockSize} tokens, and ${reserved ? "the newest block of each person is seldom full" : "most of what is kept for an answer is empty until the answer gets there"}: that is the waste.</p>
-    <p>Of those being answered now: 1 − ${integer(waste.filled)} rows filled ÷ (${counted(waste.held, "block")} × ${blockSize}) = ${percent(waste.share)}. A block that several share counts once.</p>
-    ${whole && html`<p>Over the round: the same after each pass, each counted for as long as it took.</p>`}
+    <p>${reserved ? msg`Waste is space that holds no token. A block has space for ${blockSize} tokens, and the newest block of a request is seldom full.` : msg`Waste is space that holds no token. A block has space for ${blockSize} tokens, and most of the reserved space is empty until the answer needs it.`}</p>
+    <p>${msg`Running requests: 1 − ${integer(waste.filled)} filled rows ÷ (${blocks} × ${blockSize}) = ${share}. A shared block counts once.`}</p>
+    ${whole && html`<p>${msg`Over the round: the mean of this value after each pass, weighted by the time of the pass.`}</p>`}
     ${
       reserved &&
-      html`<p>Kept from the start, by formula: each of them would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks of its own, ${integer(reserved.held)} in all:
-      1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.</p>`
+      html`<p>${msg`With reserved space, by formula: each request would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks.`} ${msg`For all of them: 1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.`}</p>`
     }
   </details>`;
 }
 
-function TableSays({ look, pass }) {
-  if (look.looked === null) return html`<p class="table-says muted">Point at a person to see their block table.</p>`;
-  const { positions, table } = stateOf(pass, look.looked);
-  const letter = letterOf(look.looked);
-  if (!table.length)
-    return html`<p class="table-says"><b class=${`owner-ink ${ownerClass(look.looked)}`}>${letter}</b> holds no blocks now.</p>`;
-  return html`<p class="table-says"><b><${Term} id="block-table">Block table<//> of <span class=${`owner-ink ${ownerClass(look.looked)}`}>${letter}</span>:</b> ${counted(positions, "token")} in ${counted(table.length, "block")}, anywhere</p>`;
+function reservedText({ share, held }) {
+  const waste = html`<b class="is-bad">${percent(share, 0)}</b>`;
+  return nodes`With space reserved for the longest answers: ${waste} of ${blockCount(held)} (computed)`;
+}
+
+function TableText({ look, pass }) {
+  if (look.selected === null)
+    return html`<p class="table-text muted">${msg`Point at a request to see its block table.`}</p>`;
+  const { positions, table } = stateOf(pass, look.selected);
+  const letter = html`<b class=${`owner-ink ${ownerClass(look.selected)}`}>${letterOf(look.selected)}</b>`;
+  if (!table.length) return html`<p class="table-text">${nodes`${letter} holds no blocks now.`}</p>`;
+  const blockTable = html`<${Term} id="block-table">${msg`Block table`}<//>`;
+  return html`<p class="table-text"><b>${nodes`${blockTable} of ${letter}:`}</b> ${msg`${tokenCount(positions)} in ${blockCount(table.length)}, in any order`}</p>`;
 }
 
 function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
   const chips = tableOf(most, width);
   const grid = cellsOf(drawn.length, width);
   const places = new Map(drawn.map((id, at) => [id, grid.at(at)]));
-  const hue = look.looked === null ? "" : ownerClass(look.looked);
+  const hue = look.selected === null ? "" : ownerClass(look.selected);
   const height = chips.height + grid.height;
   return html`<svg width=${width} height=${height} role="img" aria-label=${inWords(cells, drawn.length)}>
     <defs>
-      <pattern id="kept" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="kept-line" x1="0" x2="0" y2="5" /></pattern>
+      <pattern id="cached" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="cached-line" x1="0" x2="0" y2="5" /></pattern>
     </defs>
     <g class=${hue}>
       ${table.map((id, at) => {
@@ -136,28 +150,28 @@ function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
 
 function inWords(cells, drawn) {
   const all = [...cells.values()];
-  const [used, kept] = [
+  const [used, cached] = [
     all.filter(({ owners }) => owners.length),
-    all.filter(({ owners, keptOf }) => !owners.length && keptOf.length),
+    all.filter(({ owners, cachedOf }) => !owners.length && cachedOf.length),
   ];
   const shared = used.filter(({ owners }) => owners.length > 1);
-  return `${drawn} blocks: ${used.length} in use, ${shared.length} of them shared, ${kept.length} kept of those who have ended`;
+  return msg`Blocks: ${drawn}, in use: ${used.length}, shared: ${shared.length}, cached from ended requests: ${cached.length}`;
 }
 
-/** Of a cell, for a block that is drawn again only when it has changed: lists as text. */
+/** Of a cell, with lists as text, so that a block is drawn again only when it has changed. */
 function cellProps(cell) {
   if (!cell) return { held: false };
-  const { owners, keptOf, ...rest } = cell;
-  return { held: true, ...rest, owners: owners.join(), keptOf: keptOf.join() };
+  const { owners, cachedOf, ...rest } = cell;
+  return { held: true, ...rest, owners: owners.join(), cachedOf: cachedOf.join() };
 }
 
 const numbersOf = (text) => (text ? text.split(",").map(Number) : []);
 
 function Block({ id, x, y, size, numbered, ringed, hover, blockSize, held, others, filled, written, ...lists }) {
   const cell = held
-    ? { others, filled, written, owners: numbersOf(lists.owners), keptOf: numbersOf(lists.keptOf) }
+    ? { others, filled, written, owners: numbersOf(lists.owners), cachedOf: numbersOf(lists.cachedOf) }
     : null;
-  const owner = cell?.owners[0] ?? cell?.keptOf[0] ?? null;
+  const owner = cell?.owners[0] ?? cell?.cachedOf[0] ?? null;
   const pointed = owner === null ? {} : { onPointerEnter: () => hover(owner), onPointerLeave: () => hover(null) };
   return html`<g transform=${`translate(${x},${y})`} class=${`block ${owner === null ? "" : ownerClass(owner)}`} ...${pointed}>
     <title>${titleOf(id, cell, blockSize)}</title>
@@ -168,13 +182,13 @@ function Block({ id, x, y, size, numbered, ringed, hover, blockSize, held, other
   </g>`;
 }
 
-/** From below: what was there, and on top of it, amber, what this pass wrote. */
+/** From below: the rows that were there before, and on top of them, amber, those that this pass wrote. */
 function Filled({ cell, size, blockSize }) {
-  const { owners, keptOf, filled, written } = cell;
+  const { owners, cachedOf, filled, written } = cell;
   const middle = { x: size / 2, y: size / 2, dy: "0.36em" };
   if (!owners.length) {
-    return html`<rect class="block-kept" width=${size} height=${size} rx="4" /><rect fill="url(#kept)" width=${size} height=${size} rx="4" />
-      <text class="block-letter is-kept" ...${middle}>${letterOf(keptOf[0])}</text>`;
+    return html`<rect class="block-cached" width=${size} height=${size} rx="4" /><rect fill="url(#cached)" width=${size} height=${size} rx="4" />
+      <text class="block-letter is-cached" ...${middle}>${letterOf(cachedOf[0])}</text>`;
   }
   const level = (rows) => (size * rows) / blockSize;
   const [full, fresh] = [level(filled), level(written)];
@@ -196,7 +210,7 @@ function Filled({ cell, size, blockSize }) {
   return html`${inside}<text class=${`block-letter ${ground(full, full - fresh, size)}`} ...${middle}>${letterOf(owners[0])}</text>`;
 }
 
-/** What a letter in the middle stands on; where the middle is an edge, it gets one of its own. */
+/** The class for a letter by the colour behind it; across a boundary the letter gets an edge. */
 function ground(full, before, size) {
   const [low, high] = [size * LETTER_FROM, size * LETTER_TO];
   if (before >= high) return "is-on-hue";
@@ -205,48 +219,69 @@ function ground(full, before, size) {
 }
 
 function titleOf(id, cell, blockSize) {
-  if (!cell) return `Block ${id}: free`;
-  if (cell.others) return `Block ${id}: of other people`;
-  const whose = cell.owners.length ? cell.owners : cell.keptOf;
-  const state = cell.owners.length ? "" : ", kept after the end";
-  return `Block ${id}: ${whose.map(letterOf).join(", ")}, ${cell.filled} of ${blockSize} rows filled${cell.written ? `, ${cell.written} in this pass` : ""}${state}`;
+  if (!cell) return msg`Block ${id}: free`;
+  if (cell.others) return msg`Block ${id}: of another run`;
+  const { owners, cachedOf, filled, written } = cell;
+  const letters = (owners.length ? owners : cachedOf).map(letterOf).join(", ");
+  if (!owners.length) return msg`Block ${id}: ${letters}, ended; ${filled} of ${blockSize} rows filled, still cached`;
+  if (written) return msg`Block ${id}: ${letters}; ${filled} of ${blockSize} rows filled, ${written} in this pass`;
+  return msg`Block ${id}: ${letters}; ${filled} of ${blockSize} rows filled`;
 }
 
-/** @param {{drawn: number, pass: Object, most: number}} props `most`: blocks that the requests may hold at once, all together */
+/** @param {{drawn: number, pass: Object, most: number}} props `most`: blocks that all requests may hold together */
 function Legend({ drawn, pass, most }) {
   const { blocks, others } = pass.pool;
   const free = Math.max(0, blocks - drawn - others.length);
   return html`<ul class="row">
-      <li class="key line muted small is-used">in use, as full as it is</li><li class="key line muted small is-written">written in this pass</li>
-      <li class="key line muted small is-kept">ended, kept</li><li class="key line muted small is-free">free</li>
+      <li class="key line muted small is-used">${msg`in use, to its fill level`}</li><li class="key line muted small is-written">${msg`written in this pass`}</li>
+      <li class="key line muted small is-cached">${msg`ended, cached`}</li><li class="key line muted small is-free">${msg`free`}</li>
     </ul>
     ${
       others.length > 0 &&
-      html`<p class="pool-others muted"><span aria-hidden="true">${others.slice(0, MOST_OTHERS).map((id) => html`<i key=${id}></i>`)}</span> ${counted(others.length, "block")} of other people’s runs</p>`
+      html`<p class="pool-others muted"><span aria-hidden="true">${others.slice(0, MOST_OTHERS).map((id) => html`<i key=${id}></i>`)}</span> ${msg`${blockCount(others.length)} of other runs`}</p>`
     }
-    <p class="muted">Drawn: ${drawnWords(drawn, most)}. The engine has ${integer(blocks)}; ${counted(free, "more is", "more are")} free.</p>`;
+    <p class="muted">${drawnText(drawn, most)} ${msg`The engine has ${blockCount(blocks)}; another ${integer(free)} are free.`}</p>`;
 }
 
-/** Why so many: it is not all that the engine has. */
-function drawnWords(drawn, most) {
-  if (drawn > most) return `all ${integer(drawn)} blocks that these people have held`;
-  const held = `${counted(most, "block")} that these people may hold at once`;
-  return drawn < most ? `${integer(drawn)} of the ${held}` : `the ${held}`;
+/** The drawing does not have all blocks of the engine. */
+function drawnText(drawn, most) {
+  const shown = integer(drawn);
+  if (drawn > most) return msg`The drawing shows all ${shown} blocks that these requests have held.`;
+  if (drawn < most)
+    return msg`The drawing shows ${shown} of the ${blockCount(most)} that these requests may hold at once.`;
+  return msg`The drawing shows the ${blockCount(most)} that these requests may hold at once.`;
 }
 
-/** What several hold together, and what was copied last because somebody wrote to it. */
+/** Blocks that several requests hold, and the newest copy-on-write. */
 function Shared({ cells, round, tally, pass, blockSize }) {
   const shared = sharedBlocks(cells);
   const copy = lastCopy(round, tally.events, pass.number, blockSize);
   const alone = shared ? null : whyNoBlockShared(round, pass, tally.answers, blockSize);
-  const one = shared?.ids.length === 1;
   const tokens = (shared?.ids.length ?? 0) * blockSize;
   const owners = shared ? cells.get(shared.ids[0]).owners : [];
   const found = Math.min(...owners.map((who) => tally.answers[who].shared).filter(Boolean));
   const more = found > tokens && found < tokens + blockSize ? found - tokens : 0;
+  const copyOnWrite = html`<${Term} id="copy-on-write">${msg`copy-on-write`}<//>`;
   return html`
-    ${shared && html`<p>${one ? "Block" : "Blocks"} ${rangesOf(shared.ids)} ${one ? "holds" : "hold"} the same beginning once, for ${counted(shared.people, "person", "people")}: ${counted(tokens, "token")}.${more > 0 && ` ${counted(more, "more shared token")} began the next block: who writes to it gets a copy.`}</p>`}
-    ${!shared && alone && html`<p class="muted">No block is held by two: ${alone}</p>`}
-    ${copy && html`<p>Block ${copy.from} was not ${letterOf(copy.request)}’s alone: before ${letterOf(copy.request)} wrote to it, it was copied to block ${copy.to} (<${Term} id="copy-on-write">copy-on-write<//>).</p>`}
+    ${shared && html`<p>${sharedText(shared, tokens)} ${more > 0 && partlySharedText(more)}</p>`}
+    ${!shared && alone && html`<p class="muted">${alone}</p>`}
+    ${copy && html`<p>${nodes`${letterOf(copy.request)} had to write to block ${copy.from}, which it shared, so the engine copied it to block ${copy.to} (${copyOnWrite}).`}</p>`}
   `;
+}
+
+function sharedText({ ids, requests }, tokens) {
+  const blocks = rangesOf(ids);
+  return plural(
+    ids.length,
+    form`${requestCount(requests)} share block ${blocks}: the same first ${tokenCount(tokens)}, stored once.`,
+    form`${requestCount(requests)} share blocks ${blocks}: the same first ${tokenCount(tokens)}, stored once.`,
+  );
+}
+
+function partlySharedText(count) {
+  return plural(
+    count,
+    form`They also share ${count} token of the next block; a request that writes to it gets a copy.`,
+    form`They also share ${count} tokens of the next block; a request that writes to it gets a copy.`,
+  );
 }

@@ -1,18 +1,20 @@
-/** Time: a lane per request over real milliseconds; each pass is a band across all of them, as wide as it took. */
+/** Time: a lane per request over measured milliseconds; each pass is a band across all lanes, as wide as it was long. */
 
 import { html } from "htm/preact";
 import { useMemo, useRef } from "preact/hooks";
 import { originOfTimes } from "../../shared/facts/conditions.js";
-import { counted, fixed, integer, percent } from "../../shared/facts/format.js";
+import { fixed, integer, percent } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { pointInside, useSize } from "../../shared/ui/use-size.js";
+import { form, msg, nodes, plural, pluralNodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
+import { passCount, tokenCount, wholeMs } from "../counts.js";
 import { roundName } from "../experiments.js";
-import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsWords, steadyLanes } from "../lanes.js";
+import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsLabel, steadyLanes } from "../lanes.js";
 import { busyOf, doneMs, endOf, rowsReadIn } from "../measures.js";
 import { letterOf, lettersOf, ownerClass } from "../owners.js";
-import { standing, stateOf } from "../sentences.js";
+import { stateOf, statusText } from "../sentences.js";
 import { Answers } from "./answers.js";
 import { Lane } from "./lane.js";
 import { Owner } from "./owner.js";
@@ -22,7 +24,7 @@ const BARS_PX = 42;
 const TOP_PX = BARS_PX + 24;
 const AXIS_PX = 24;
 const LANE_PX = 38;
-/** Where a lane's name stands over it and not beside it. */
+/** Below this width a lane has its name above it, not beside it. */
 const NARROW_PX = 560;
 const NARROW_LANE_PX = 58;
 const NAMES_PX = 182;
@@ -30,7 +32,7 @@ const TICK_PX = 104;
 const CHARACTER_PX = 7.3;
 
 /** States of a request that can be cancelled. */
-const THERE = ["waiting", "running", "preempted"];
+const CANCELLABLE = ["waiting", "running", "preempted"];
 
 /** @param {Object} props as `Watched` gives them to all its parts; `go` shows a pass */
 export function Time({ log, round, pass, tally, version, look, go, acts }) {
@@ -60,8 +62,8 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
     const number = ms >= 0 ? passAt(round.passes, ms) : null;
     if (number !== null) go(number);
   };
-  return html`<section class="time stack" aria-label="Time">
-    <h2>Time: each band is one <${Term} id="forward">pass of the model<//>, as wide as it took</h2>
+  return html`<section class="time stack" aria-label=${msg`Time`}>
+    <h2>${nodes`Time: each band is one ${html`<${Term} id="forward">${msg`forward pass`}<//>`}, as wide as it was long`}</h2>
     <div class="lanes anchor" ref=${ref} style=${`height:${height}px`} onClick=${pick} onPointerMove=${point} onPointerLeave=${() => look.hover(null)}>
       ${
         width > 0 &&
@@ -69,7 +71,7 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
           <${Memo} of=${Bands} round=${round} count=${round.passes.length} frame=${frame} />
           <${Memo} of=${Bars} round=${round} count=${round.passes.length} most=${Math.max(1, tally.mostRows)} frame=${frame} />
           <${RowsShown} pass=${pass} frame=${frame} />
-          ${lanes.map((lane) => html`<${Memo} of=${Lane} key=${lane.request} lane=${lane} y=${TOP_PX + high * lane.request} frame=${frame} looked=${look.looked === lane.request} />`)}
+          ${lanes.map((lane) => html`<${Memo} of=${Lane} key=${lane.request} lane=${lane} y=${TOP_PX + high * lane.request} frame=${frame} selected=${look.selected === lane.request} />`)}
           ${stall && html`<${Stall} stall=${stall} frame=${frame} />`}
           <${Shown} round=${round} pass=${pass} frame=${frame} />
           <${OtherRounds} others=${others} frame=${frame} />
@@ -79,14 +81,20 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
       }
     </div>
     <${Legend} others=${others} names=${others.map(({ number }) => roundName(log.study.rounds, number))} />
-    <${StallSays} stall=${stall} answers=${answers} passes=${round.passes} />
-    <${BusySays} busy=${busyOf(tally.byMembers)} />
+    <${StallText} stall=${stall} answers=${answers} passes=${round.passes} />
+    <${BusyText} busy=${busyOf(tally.byMembers)} />
     <${Answers} round=${round} pass=${pass} requests=${requests} tally=${tally} version=${version} look=${look} />
   </section>`;
 }
 
 function inWords(round, requests) {
-  return `${counted(requests.length, "lane")}, ${counted(round.passes.length, "pass", "passes")} so far, ${integer(nowOf(round))} ms`;
+  const passes = passCount(round.passes.length);
+  const time = wholeMs(nowOf(round));
+  return plural(
+    requests.length,
+    form`${requests.length} lane, ${passes} so far, ${time}`,
+    form`${requests.length} lanes, ${passes} so far, ${time}`,
+  );
 }
 
 const box = (x1, x2, y1, y2) => `M${x1.toFixed(1)},${y1}H${x2.toFixed(1)}V${y2}H${x1.toFixed(1)}Z`;
@@ -102,7 +110,7 @@ function Bands({ round, frame: { x, height } }) {
   return html`<path class="band" d=${of((_, at) => at % 2 === 0)} /><path class="band is-others" d=${of(({ members }) => !members.length)} />`;
 }
 
-/** By the square root of the rows: a row alone is to be seen beside hundreds. */
+/** By the square root of the rows, so that one row is visible beside hundreds. */
 function Bars({ round, most, frame: { x, left } }) {
   const high = (rows) => BARS_PX * Math.sqrt(rows / most);
   const paths = { prefill: "", decode: "", guessed: "", others: "" };
@@ -119,8 +127,11 @@ function Bars({ round, most, frame: { x, left } }) {
       base = top;
     }
   }
+  const prompt = html`<tspan class="is-computed">${msg`prompt`}</tspan>`;
+  const one = html`<tspan class="is-output">${msg`1 per request`}</tspan>`;
+  const guesses = html`<tspan class="is-guessed">${msg`guesses`}</tspan>`;
   return html`<g class="rows">
-    ${left > 0 && html`<text class="rows-name" x="0" y=${TOP_PX - 24}>rows per pass</text><text class="rows-key" x="0" y=${TOP_PX - 8}><tspan class="is-computed">prompt</tspan> + <tspan class="is-output">1 a person</tspan>${paths.guessed && html` + <tspan class="is-guessed">guesses</tspan>`}</text>`}
+    ${left > 0 && html`<text class="rows-name" x="0" y=${TOP_PX - 24}>${msg`rows per pass`}</text><text class="rows-key" x="0" y=${TOP_PX - 8}>${prompt} + ${one}${paths.guessed && html` + ${guesses}`}</text>`}
     ${Object.entries(paths).map(([part, d]) => d && html`<path key=${part} class=${`rows-bar is-${part}`} d=${d} />`)}
   </g>`;
 }
@@ -128,10 +139,10 @@ function Bars({ round, most, frame: { x, left } }) {
 /** Of the pass in sight. */
 function RowsShown({ pass, frame: { x, left, right } }) {
   const shown = (x(pass.start_ms) + x(endOf(pass))) / 2;
-  const words = rowsWords(pass);
-  const half = (words.length * CHARACTER_PX) / 2;
+  const label = rowsLabel(pass);
+  const half = (label.length * CHARACTER_PX) / 2;
   const at = Math.min(right - half, Math.max(left + half, shown));
-  return html`<text class="rows-shown" x=${at} y="12" text-anchor="middle">${words}</text>`;
+  return html`<text class="rows-shown" x=${at} y="12" text-anchor="middle">${label}</text>`;
 }
 
 /** The pass in sight outlined, what came after it faint. */
@@ -160,26 +171,40 @@ function Stall({ stall, frame: { x, high, narrow } }) {
   });
 }
 
-function StallSays({ stall, answers, passes }) {
+function StallText({ stall, answers, passes }) {
   if (!stall) return null;
   const during = passes.filter((pass) => pass.start_ms < stall.to && endOf(pass) > stall.from);
   const { ms, requests: who } = stall;
   const read = answers
     .map((answer) => ({ request: answer.request, rows: rowsReadIn(answer, stall) }))
     .filter(({ request, rows }) => rows > 0 && !who.includes(request));
-  const rows = read.reduce((sum, each) => sum + each.rows, 0);
-  const whose = lettersOf(read.map(({ request }) => request));
-  return html`<p class="stall-says"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
-    The longest wait beside somebody’s prompt: while <b>${counted(rows, "token")}</b> of ${read.length === 1 ? `${whose}’s prompt` : `the prompts of ${whose}`} ${rows === 1 ? "was" : "were"} read, ${lettersOf(who)} waited <b class="is-bad number">${integer(ms)} ms</b> for one token. <${Badge} origin=${originOfTimes(during)} /></p>`;
+  const count = read.reduce((sum, each) => sum + each.rows, 0);
+  const tokens = html`<b>${tokenCount(count)}</b>`;
+  const readers = lettersOf(read.map(({ request }) => request));
+  const waiting = lettersOf(who);
+  const waited = html`<b class="is-bad number">${wholeMs(ms)}</b>`;
+  return html`<p class="stall-text"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
+    ${pluralNodes(
+      read.length,
+      form`Longest wait during another prompt: ${waiting} waited ${waited} for one token while the engine read ${tokens} of ${readers}’s prompt.`,
+      form`Longest wait during other prompts: ${waiting} waited ${waited} for one token while the engine read ${tokens} of the prompts of ${readers}.`,
+    )} <${Badge} origin=${originOfTimes(during)} /></p>`;
 }
 
-/** A signal that misleads: a pass runs all the time, whether it serves one or many. */
-function BusySays({ busy }) {
+/** A measure that misleads: the engine looks equally busy whether its passes serve one request or many. */
+function BusyText({ busy }) {
   if (!busy) return null;
   const [few, many] = busy;
-  const of = ({ people, busy, perSecond }) =>
-    html`with ${counted(people, "person", "people")} in each, a pass ran <b class="number">${percent(busy, 0)}</b> of the time and <b class="number">${fixed(perSecond, 0)} tokens</b> came out a second`;
-  return html`<p class="busy-says"><b>Busy says little:</b> ${of(few)}; ${of(many)}. Whether there is room for more, only tokens per second and the queue tell.</p>`;
+  const sentence = ({ requests, busy, perSecond }) => {
+    const share = html`<b class="number">${percent(busy, 0)}</b>`;
+    const rate = html`<b class="number">${fixed(perSecond, 0)}</b>`;
+    return pluralNodes(
+      requests,
+      form`With ${requests} request per pass, the engine was busy ${share} of the time and produced ${rate} tokens per second.`,
+      form`With ${requests} requests per pass, the engine was busy ${share} of the time and produced ${rate} tokens per second.`,
+    );
+  };
+  return html`<p class="busy-text">${sentence(few)} ${sentence(many)} ${msg`So the busy time does not show whether the engine can serve more; tokens per second and the queue do.`}</p>`;
 }
 
 function Axis({ frame: { x, end, height, left, right } }) {
@@ -192,25 +217,30 @@ function Axis({ frame: { x, end, height, left, right } }) {
 }
 
 function Names({ requests, answers, newest, begunWith, pass, frame: { high, narrow }, look, acts }) {
-  return html`<ol aria-label="People" class=${narrow ? "lane-names is-narrow" : "lane-names"} style=${`top:${TOP_PX}px`}>
-    ${requests.map((asked, request) => html`<${Memo} key=${request} of=${Name} asked=${asked} request=${request} high=${high} picked=${look.picked === request} shared=${answers[request].shared} stands=${standing(stateOf(pass, request), answers[request], pass)} hover=${look.hover} pick=${look.pick} joined=${request >= begunWith} now=${acts && stateOf(newest, request).state} acts=${acts} />`)}
+  return html`<ol aria-label=${msg`Requests`} class=${narrow ? "lane-names is-narrow" : "lane-names"} style=${`top:${TOP_PX}px`}>
+    ${requests.map((sent, request) => html`<${Memo} key=${request} of=${Name} sent=${sent} request=${request} high=${high} picked=${look.picked === request} shared=${answers[request].shared} status=${statusText(stateOf(pass, request), answers[request], pass)} hover=${look.hover} pick=${look.pick} joined=${request >= begunWith} now=${acts && stateOf(newest, request).state} acts=${acts} />`)}
   </ol>`;
 }
 
 function Name({
-  asked: { prompt, tokens, retry_of },
+  sent: { prompt, tokens, retry_of },
   request,
   high,
   picked,
   shared,
-  stands,
+  status,
   hover,
   pick,
   joined,
   now,
   acts,
 }) {
-  return html`<li class=${THERE.includes(now) || now === "cancelled" ? "has-act" : ""} style=${`height:${high}px`}>
+  const letter = letterOf(request);
+  const cancel = msg`Cancel ${letter}`;
+  const retry = msg`Send ${letter} again`;
+  const retried = typeof retry_of === "number" ? letterOf(retry_of) : null;
+  const cancellable = CANCELLABLE.includes(now);
+  return html`<li class=${cancellable || now === "cancelled" ? "has-act" : ""} style=${`height:${high}px`}>
     <button type="button" class=${`lane-name fill anchor ${ownerClass(request)}`} aria-pressed=${picked} title=${prompt}
       onFocus=${() => hover(request)} onBlur=${() => hover(null)}
       onClick=${(event) => {
@@ -218,22 +248,26 @@ function Name({
         pick(request);
       }}>
       <${Owner} request=${request} />
-      <span class="lane-prompt cut">${joined && html`<i class="badge">live</i> `}${prompt}</span>
-      <small>${(retry_of ?? null) !== null && `${letterOf(retry_of)} again, `}${counted(tokens, "token")}${shared > 0 && html`, <b class="is-cached">${integer(shared)} shared</b>`}<span class="visually-hidden">, ${stands}</span></small>
+      <span class="lane-prompt cut">${joined && html`<i class="badge">${msg`live`}</i> `}${prompt}</span>
+      <small>${retried && html`${msg`retry of ${retried}`}, `}${tokenCount(tokens)}${shared > 0 && html`, <b class="is-cached">${msg`${integer(shared)} shared`}</b>`}<span class="visually-hidden">, ${status}</span></small>
     </button>
-    ${THERE.includes(now) && html`<button type="button" class="lane-act muted" aria-label=${`Cancel ${letterOf(request)}`} title=${`Cancel ${letterOf(request)}: its blocks are given back at once`} onClick=${() => acts.cancel(request)}>×</button>`}
-    ${now === "cancelled" && html`<button type="button" class="lane-act muted" aria-label=${`Ask ${letterOf(request)}’s again`} title=${`Ask ${letterOf(request)}’s again, now: its prompt is read once more`} onClick=${() => acts.askAgain(request)}>↻</button>`}
+    ${cancellable && html`<button type="button" class="lane-act muted" aria-label=${cancel} title=${msg`Cancel ${letter} and release its blocks`} onClick=${() => acts.cancel(request)}>×</button>`}
+    ${now === "cancelled" && html`<button type="button" class="lane-act muted" aria-label=${retry} title=${msg`Send the prompt of ${letter} again now`} onClick=${() => acts.retry(request)}>↻</button>`}
   </li>`;
 }
 
 function Legend({ others, names }) {
   return html`<ul class="row">
-    <li class="key line muted small is-waiting">waiting</li>
-    <li class="key line muted small is-reading">reading the prompt (rows)</li>
-    <li class="key line muted small is-word">a token comes out</li>
-    <li class="key line muted small is-done">done</li>
-    <li class="key line muted small is-cancelled">gave up</li>
-    <li class="key line muted small is-back">had to make room</li>
-    ${others.map((round, at) => html`<li key=${round.number} class="key line muted small is-other">${names[at]}: all done at ${integer(doneMs(round))} ms</li>`)}
+    <li class="key line muted small is-waiting">${msg`waiting`}</li>
+    <li class="key line muted small is-reading">${msg`reading the prompt (rows)`}</li>
+    <li class="key line muted small is-new-token">${msg`new token`}</li>
+    <li class="key line muted small is-done">${msg`done`}</li>
+    <li class="key line muted small is-cancelled">${msg`cancelled`}</li>
+    <li class="key line muted small is-preempted">${msg`preempted`}</li>
+    ${others.map((round, at) => {
+      const name = names[at];
+      const time = wholeMs(doneMs(round));
+      return html`<li key=${round.number} class="key line muted small is-other">${msg`${name}: all done at ${time}`}</li>`;
+    })}
   </ul>`;
 }

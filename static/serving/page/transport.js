@@ -1,8 +1,9 @@
-/** Which pass is shown: back, play, on, a slider over its round; the newest while more come; the rounds, where there are several. */
+/** The controls of playback: previous, play, next, a slider over the round, the newest pass, and the rounds where there are several. */
 
 import { html } from "htm/preact";
 import { integer } from "../../shared/facts/format.js";
 import { Icon } from "../../shared/ui/icons.js";
+import { msg } from "../../shared/words/msg.js";
 import { experimentOf, roundName } from "../experiments.js";
 import { passAt } from "../lanes.js";
 import { placeOf } from "../measures.js";
@@ -12,20 +13,21 @@ import { SPEEDS } from "../state.js";
 export function Transport({ state: { log, mode, speed: chosen }, pass, playing: { live, dispatch } }) {
   const going = mode === "playing";
   const round = log.rounds[pass.round];
-  // The slider is of the round in sight alone: no place on it flips the setting that is tried.
+  // The slider covers one round: no place on it changes the setting that is compared.
   const first = round.passes[0].number;
-  const says = `pass ${integer(placeOf(round, pass))} of ${integer(round.passes.length)}`;
-  return html`<div class="transport-row row" role="group" aria-label="Playback">
-    <button type="button" class="icon-button muted still" aria-label="Previous pass" onClick=${() => dispatch({ type: "step", by: -1 })}><${Icon} name="previous" /></button>
-    <button type="button" class="icon-button muted still" aria-label=${going ? "Pause" : "Play"} onClick=${() => dispatch({ type: going ? "pause" : "play" })}><${Icon} name=${going ? "pause" : "play"} /></button>
-    <button type="button" class="icon-button muted still" aria-label="Next pass" onClick=${() => dispatch({ type: "step", by: 1 })}><${Icon} name="next" /></button>
-    <input class="transport-slider" type="range" aria-label="Pass" aria-valuetext=${says} min="0" max=${round.passes.length - 1} value=${pass.number - first}
+  const place = integer(placeOf(round, pass));
+  const label = msg`pass ${place} of ${integer(round.passes.length)}`;
+  return html`<div class="transport-row row" role="group" aria-label=${msg`Playback`}>
+    <button type="button" class="icon-button muted still" aria-label=${msg`Previous pass`} onClick=${() => dispatch({ type: "step", by: -1 })}><${Icon} name="previous" /></button>
+    <button type="button" class="icon-button muted still" aria-label=${going ? msg`Pause` : msg`Play`} onClick=${() => dispatch({ type: going ? "pause" : "play" })}><${Icon} name=${going ? "pause" : "play"} /></button>
+    <button type="button" class="icon-button muted still" aria-label=${msg`Next pass`} onClick=${() => dispatch({ type: "step", by: 1 })}><${Icon} name="next" /></button>
+    <input class="transport-slider" type="range" aria-label=${msg`Pass`} aria-valuetext=${label} min="0" max=${round.passes.length - 1} value=${pass.number - first}
       onInput=${(event) => dispatch({ type: "go", to: first + Number(event.currentTarget.value) })} />
-    <span class="transport-says muted small number">${says}</span>
+    <span class="transport-text muted small number">${label}</span>
     ${
       live
-        ? html`<button type="button" class="button live-button" aria-pressed=${mode === "following"} onClick=${() => dispatch({ type: "follow" })}><span aria-hidden="true"></span>Live</button>`
-        : html`<label class="transport-speed muted"><span class="transport-played">played</span> <select aria-label="Speed" value=${String(chosen)} onChange=${(event) => dispatch({ type: "speed", speed: Number(event.currentTarget.value) })}>
+        ? html`<button type="button" class="button live-button" aria-pressed=${mode === "following"} onClick=${() => dispatch({ type: "follow" })}><span aria-hidden="true"></span>${msg`Live`}</button>`
+        : html`<label class="transport-speed muted"><span class="transport-played">${msg`Speed`}</span> <select aria-label=${msg`Speed`} value=${String(chosen)} onChange=${(event) => dispatch({ type: "speed", speed: Number(event.currentTarget.value) })}>
             ${SPEEDS.map(({ speed, name }) => html`<option key=${speed} value=${String(speed)}>${name}</option>`)}
           </select></label>`
     }
@@ -33,7 +35,7 @@ export function Transport({ state: { log, mode, speed: chosen }, pass, playing: 
   </div>`;
 }
 
-/** Another round is opened at the same time since it began. */
+/** Another round opens at the same time since its start. */
 function Rounds({ log, pass, dispatch }) {
   const go = (round) => {
     const number = passAt(round.passes, pass.start_ms) ?? round.passes[0].number;
@@ -41,8 +43,8 @@ function Rounds({ log, pass, dispatch }) {
   };
   const named = experimentOf(log.study.rounds);
   return html`<span class="line strong">
-    ${named ? named.name : "Round"}
-    <span class="choice" role="group" aria-label="Round">${log.rounds.map(
+    ${named ? named.name : msg`Round`}
+    <span class="choice" role="group" aria-label=${msg`Round`}>${log.rounds.map(
       (
         round,
       ) => html`<button key=${round.number} type="button" aria-pressed=${round.number === pass.round} disabled=${round.passes.length === 0}

@@ -1,4 +1,4 @@
-/** What an experiment came to, also while another log is in sight. */
+/** The result of an experiment, also while another log is in sight. */
 
 import { useMemo, useRef } from "preact/hooks";
 import { useLog } from "../../shared/loading/use-log.js";
@@ -21,7 +21,7 @@ export function useResult(client, id, inSight) {
   const over = log?.rounds.filter(({ end }) => end).length ?? 0;
   const last = useRef(null);
   const result = useMemo(() => (log?.study ? resultOf(log) : null), [log, over]);
-  // Until the log is here again, what was known of it.
+  // The last known result, until the log is loaded again.
   if (result) last.current = result;
   return last.current?.run === id ? last.current : null;
 }

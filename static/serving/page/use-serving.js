@@ -1,10 +1,11 @@
-/** What is asked on the page of serving, and what can be done there. */
+/** The form of the page of serving, and the actions of the page. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { askedOf, FIRST, problemOf, understood, withField, withRequest } from "../asked.js";
+import { msg } from "../../shared/words/msg.js";
 import { bodyOf, experimentOf } from "../experiments.js";
+import { FIRST, fieldsOf, parsed, problemOf, withField, withRequest } from "../workload-form.js";
 
-/** An answer of a sentence or two. */
+/** Enough for an answer of one or two sentences. */
 const OWN_TOKENS = 24;
 
 /**
@@ -14,7 +15,7 @@ const OWN_TOKENS = 24;
 export function useServing({ state, client, limits, show }) {
   const { run, log, waits } = state;
   const ready = state.readiness.state === "ready";
-  const [asked, setAsked] = useState(FIRST);
+  const [fields, setFields] = useState(FIRST);
   const [problem, setProblem] = useState(null);
   const [held, setHeld] = useState(null);
   const [starting, setStarting] = useState(false);
@@ -22,14 +23,14 @@ export function useServing({ state, client, limits, show }) {
   const [own, setOwn] = useState({ text: "", problem: null, joined: null });
   const started = useRef(new Set());
 
-  // What a link's workload asked can be asked again.
+  // The form takes over the requests of a workload that a link opened.
   const opened = log?.study && run ? log.id : null;
   useEffect(() => {
     if (!opened || started.current.has(opened)) return;
-    setAsked(askedOf(log.study, asked));
+    setFields(fieldsOf(log.study, fields));
   }, [opened, log?.study?.requests.length]);
 
-  // An experiment stays the one of its card when another log is in sight.
+  // The card of an experiment keeps its result while another log is in sight.
   const experiment = log?.study && run ? (experimentOf(log.study.rounds)?.id ?? null) : null;
   useEffect(() => {
     if (experiment) setTries((all) => ({ ...all, [experiment]: log.id }));
@@ -56,24 +57,24 @@ export function useServing({ state, client, limits, show }) {
     start(held);
   }, [ready, held]);
 
-  /** @param {{body: Object, question: Object|null}} what to post, and what to ask in it once it has begun */
+  /** @param {{body: Object, question: Object|null}} wanted what to post, and the viewer’s own request, which joins once it has started */
   const start = async ({ body, question }) => {
     const id = await post(body);
     if (id && question) await join(id, question);
   };
   /**
-   * @param {(posted: import("../experiments.js").Posted) => Object} bodyFor what to post of all that is asked
-   * @param {Object|null} question of one's own, to be asked with it
+   * @param {(posted: import("../experiments.js").Posted) => Object} bodyFor the body, out of the form
+   * @param {Object|null} question the viewer’s own request, which joins
    */
-  const ask = async (bodyFor, question = null) => {
-    const read = understood(asked, limits);
+  const submit = async (bodyFor, question = null) => {
+    const read = parsed(fields, limits);
     if ("problem" in read) return setProblem(read.problem);
     const wanted = { body: bodyFor(read), question };
     return ready ? start(wanted) : setHeld(wanted);
   };
-  const runAsked = (question = null) =>
-    ask(({ system, requests, settings }) => ({ system, requests, rounds: [settings] }), question);
-  /** What was typed stays where it is until somebody is being asked. */
+  const runFields = (question = null) =>
+    submit(({ system, requests, settings }) => ({ system, requests, rounds: [settings] }), question);
+  /** The typed text stays until the request has joined. */
   const join = async (id, question) => {
     try {
       const { request } = await client.join(id, question);
@@ -83,28 +84,29 @@ export function useServing({ state, client, limits, show }) {
         joined: { run: id, request },
       }));
     } catch (refusal) {
-      const inLine = refusal.status === 404 ? "That run stands in line still: ask when it has begun." : null;
-      setOwn((before) => ({ ...before, problem: inLine ?? (refusal.detail || refusal.message) }));
+      const queued =
+        refusal.status === 404 ? msg`That workload is still in the queue. Send your prompt when it has started.` : null;
+      setOwn((before) => ({ ...before, problem: queued ?? (refusal.detail || refusal.message) }));
     }
   };
-  const askOwn = async (live) => {
+  const sendOwn = async (live) => {
     const prompt = own.text;
-    if (prompt.trim() === "") return setOwn({ ...own, problem: "Type what you want to ask first." });
+    if (prompt.trim() === "") return setOwn({ ...own, problem: msg`Type a prompt first.` });
     const question = { prompt, max_new_tokens: OWN_TOKENS };
-    return live ? join(run, question) : runAsked(question);
+    return live ? join(run, question) : runFields(question);
   };
   const change = (next) => {
     setProblem(null);
-    setAsked(next);
+    setFields(next);
   };
   const actions = {
     put: (field, value) => change((now) => withField(now, field, value, limits)),
     putRequest: (at, name, text) => change((now) => withRequest(now, at, name, text)),
-    take: (preset) => change(preset.asked()),
-    run: () => runAsked(),
+    take: (preset) => change(preset.fields()),
+    run: () => runFields(),
     putOwn: (text) => setOwn((before) => ({ ...before, text, problem: null })),
-    askOwn,
-    askAgain: (number) => {
+    sendOwn,
+    retry: (number) => {
       const { prompt, max_new_tokens } = log.study.requests[number];
       return join(run, { prompt, max_new_tokens, retry_of: number });
     },
@@ -112,14 +114,14 @@ export function useServing({ state, client, limits, show }) {
       client
         .leave(run, number)
         .catch((refusal) => setOwn((before) => ({ ...before, problem: refusal.detail || refusal.message }))),
-    tryOut: (experiment) => ask((posted) => bodyOf(experiment, posted)),
+    tryOut: (experiment) => submit((posted) => bodyOf(experiment, posted)),
     show,
     stop: () => client.control(run, "stop").catch((refusal) => setProblem(problemOf(refusal))),
     letGo: () => setHeld(null),
     leaveLine: () => client.remove(waits.id),
   };
   return {
-    ...{ asked, own, problem, held, starting, tries, actions },
+    ...{ fields, own, problem, held, starting, tries, actions },
     mine: run !== null && started.current.has(run),
   };
 }

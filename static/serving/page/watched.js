@@ -1,4 +1,4 @@
-/** A workload as its log tells it, at the pass that is shown. Live and replay are the same. */
+/** A workload, read from its log, at the pass in sight. Live and replay are the same. */
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -6,9 +6,11 @@ import { originOfTimes } from "../../shared/facts/conditions.js";
 import { integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Memo } from "../../shared/ui/memo.js";
+import { msg, nodes } from "../../shared/words/msg.js";
+import { wholeMs } from "../counts.js";
 import { endOf, placeOf, runningOf } from "../measures.js";
 import { otherSettings } from "../other-settings.js";
-import { howItWent, setBackBefore, whatItDid } from "../sentences.js";
+import { howItWent, preemptedBefore, whatItDid } from "../sentences.js";
 import { Tally } from "../tally.js";
 import { Happened } from "./happened.js";
 import { Join } from "./join.js";
@@ -36,7 +38,7 @@ export function Watched({ playing, state, limits, framed }) {
   const now = live && mode === "following";
   return html`
     <div class="watched-head stack tight">
-      ${!framed && html`<${OtherSettings} asked=${state.asked} log=${log} round=${round} />`}
+      ${!framed && html`<${OtherSettings} fields=${state.fields} log=${log} round=${round} />`}
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} state=${state} pass=${pass} playing=${playing} />
@@ -45,29 +47,29 @@ export function Watched({ playing, state, limits, framed }) {
   `;
 }
 
-/** The picture is of a run that the line at the top does not describe. */
-function OtherSettings({ asked, log, round }) {
-  const told = useMemo(() => otherSettings(asked, log, round), [asked, log, round]);
-  if (!told.length) return null;
-  return html`<p class="notice-line" role="status"><b>This run was asked otherwise than the line at the top says:</b> ${listed(told)}.</p>`;
+/** The settings at the top need not be those of the workload in sight. */
+function OtherSettings({ fields, log, round }) {
+  const settings = useMemo(() => listed(otherSettings(fields, log, round)), [fields, log, round]);
+  if (!settings) return null;
+  return html`<p class="notice-line" role="status">${nodes`${html`<b>${msg`This workload has other settings than the form above:`}</b>`} ${settings}.`}</p>`;
 }
 
-/** @returns {{cancel: Function, askAgain: Function}|null} what can be done with one request; null where nothing can */
+/** @returns {{cancel: Function, retry: Function}|null} what can be done with one request; null where nothing can */
 function useActs(actions, allowed) {
   const newest = useRef(actions);
   newest.current = actions;
   return useMemo(() => {
     const act = (name) => (request) => newest.current[name](request);
-    return allowed ? { cancel: act("cancel"), askAgain: act("askAgain") } : null;
+    return allowed ? { cancel: act("cancel"), retry: act("retry") } : null;
   }, [allowed]);
 }
 
-/** @returns {number|null} the request by which whoever watches has joined last, once the log tells of it */
+/** @returns {number|null} the newest request of the viewer, once the log has it */
 function ownOf({ joined }, log) {
   return joined?.run === log.id && joined.request < log.study.requests.length ? joined.request : null;
 }
 
-/** Whoever is pointed at or was picked, or else somebody who is being answered. Who has just joined, `own`, is picked. */
+/** The request that is hovered or picked, or else one that is running. The viewer’s newest one, `own`, is picked. */
 function useLook(pass, own) {
   const [hovered, hover] = useState(null);
   const [picked, setPicked] = useState(null);
@@ -75,14 +77,17 @@ function useLook(pass, own) {
   useEffect(() => {
     if (own !== null) setPicked(own);
   }, [own]);
-  const looked = hovered ?? picked ?? runningOf(pass)[0]?.request ?? null;
-  return useMemo(() => ({ looked, picked, hover, pick }), [looked, picked]);
+  const selected = hovered ?? picked ?? runningOf(pass)[0]?.request ?? null;
+  return useMemo(() => ({ selected, picked, hover, pick }), [selected, picked]);
 }
 
 function JustNow({ round, pass, requests, tally, now, quiet }) {
-  const did = whatItDid(pass, placeOf(round, pass), setBackBefore(tally, pass.number));
+  const place = integer(placeOf(round, pass));
+  const took = html`<b class="number">${wholeMs(pass.ms)}</b>`;
+  const end = wholeMs(endOf(pass));
+  const did = whatItDid(pass, preemptedBefore(tally, pass.number)).join(" ");
   const over = round.end && pass === round.passes.at(-1);
   return html`<p class="just-now" aria-live=${quiet ? "off" : "polite"}>
-    <b>${now ? "Just now" : `At ${integer(endOf(pass))} ms`}:</b> ${did} <b class="number">${integer(pass.ms)} ms</b>. ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOfTimes([pass])} />
+    ${now ? nodes`Pass ${place} just ended after ${took}.` : nodes`Pass ${place} took ${took} and ended at ${end}.`} ${did} ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOfTimes([pass])} />
   </p>`;
 }

@@ -21,12 +21,12 @@ const copyOf = (of, number) => lastCopy(of, tallyOf(of, REQUESTS).events, number
 
 test("a block knows whose it is, how full, and what the pass wrote", () => {
   const cells = blocksOf(round.passes[1], BLOCK_SIZE);
-  assert.deepEqual(cells.get(0), { id: 0, owners: [0, 1], keptOf: [], others: false, filled: 4, written: 0 });
-  assert.deepEqual(cells.get(1), { id: 1, owners: [0], keptOf: [], others: false, filled: 2, written: 1 });
-  assert.deepEqual(cells.get(2), { id: 2, owners: [1], keptOf: [], others: false, filled: 2, written: 2 });
+  assert.deepEqual(cells.get(0), { id: 0, owners: [0, 1], cachedOf: [], others: false, filled: 4, written: 0 });
+  assert.deepEqual(cells.get(1), { id: 1, owners: [0], cachedOf: [], others: false, filled: 2, written: 1 });
+  assert.deepEqual(cells.get(2), { id: 2, owners: [1], cachedOf: [], others: false, filled: 2, written: 2 });
   assert.equal(cells.get(9).others, true);
   const after = blocksOf(round.passes[2], BLOCK_SIZE);
-  assert.deepEqual([after.get(0).owners, after.get(0).keptOf], [[], [0, 1]]);
+  assert.deepEqual([after.get(0).owners, after.get(0).cachedOf], [[], [0, 1]]);
 });
 
 test("drawn are the blocks that were touched, and free ones up to what may be held", () => {
@@ -34,7 +34,7 @@ test("drawn are the blocks that were touched, and free ones up to what may be he
   const few = { ...round, settings: { ...round.settings, blocks: 2 } };
   assert.deepEqual(drawnBlocks(few, round.passes[0], touched), [0, 1, 2], "what was touched is never left out");
   const all = { ...round, settings: { ...round.settings, blocks: 256 } };
-  assert.equal(drawnBlocks(all, round.passes[0], touched).includes(9), false, "it is other people's");
+  assert.equal(drawnBlocks(all, round.passes[0], touched).includes(9), false, "another run holds it");
   assert.equal(drawnBlocks(all, round.passes[0], touched).length, 15);
 });
 
@@ -47,7 +47,7 @@ test("waste is the room of held blocks that nothing is in, beside what reserving
     filled: 12,
     share: 0.25,
   });
-  assert.equal(wasteOf(round.passes[2], BLOCK_SIZE), null, "nobody is being answered any more");
+  assert.equal(wasteOf(round.passes[2], BLOCK_SIZE), null, "no request is running");
   assert.equal(reservedWaste(round.passes[2], REQUESTS, BLOCK_SIZE), null);
 });
 
@@ -59,8 +59,8 @@ test("over a round waste is the mean of its passes, each as long as it took, and
   assert.equal(wasteOver({ passes: [round.passes[2]] }, BLOCK_SIZE), null);
 });
 
-test("the blocks that most people share are named as ranges", () => {
-  assert.deepEqual(sharedBlocks(blocksOf(round.passes[1], BLOCK_SIZE)), { ids: [0], people: 2 });
+test("the blocks that most requests share are named as ranges", () => {
+  assert.deepEqual(sharedBlocks(blocksOf(round.passes[1], BLOCK_SIZE)), { ids: [0], requests: 2 });
   assert.equal(sharedBlocks(blocksOf(round.passes[0], BLOCK_SIZE)), null);
   assert.equal(rangesOf([3, 0, 1, 2, 7, 9, 10]), "0–3, 7 and 9–10");
   assert.equal(rangesOf([4]), "4");

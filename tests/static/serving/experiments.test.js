@@ -9,7 +9,11 @@ const named = (id) => EXPERIMENTS.find((experiment) => experiment.id === id);
 test("an experiment asks the same in rounds that differ in its one setting, and is known by that", () => {
   for (const experiment of EXPERIMENTS) {
     const { requests, rounds } = bodyOf(experiment, POSTED);
-    assert.equal(requests.length, experiment.id === "draft" ? 4 : 3, "three who repeat, and one who does not");
+    assert.equal(
+      requests.length,
+      experiment.id === "draft" ? 4 : 3,
+      "three prompts ask for a repetition, one does not",
+    );
     assert.ok(requests.every(({ prompt, max_new_tokens }) => prompt && max_new_tokens > 0));
     assert.deepEqual(
       rounds.map((round) => round[experiment.setting]),
@@ -71,7 +75,7 @@ test("a result is counted from the rounds that are over, texts from all of them"
 
 test("a figure that cannot be had is none", () => {
   const waits = named("chunk").figures[0];
-  assert.equal(waits.name, "longest wait of others for a token while it is read");
-  assert.equal(named("chunk").figures[1].name(REQUESTS), "B’s own first token");
+  assert.equal(waits.name, "longest wait of other requests for a token while it is read");
+  assert.equal(named("chunk").figures[1].name(REQUESTS), "first token of B");
   assert.equal(waits.of({ answers: [], round: { passes: [] }, requests: REQUESTS }), null);
 });

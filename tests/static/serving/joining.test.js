@@ -12,37 +12,37 @@ const changed = (change) => {
   return other;
 };
 
-test("who waits is told the engine's own reason with its numbers", () => {
+test("a waiting request has the engine's reason with its numbers", () => {
   const [, pass] = round.passes;
   const says = (event) => whyWaits(event, SETTINGS, pass);
-  assert.match(says({ why: "blocks", count: 9, free: 2 }), /9 more blocks .* 2 of 6 are free/);
-  assert.match(says({ why: "places", count: 2 }), /2 people are being answered/);
-  assert.match(says({ why: "order", other: 1 }), /^: B stands before it/);
-  assert.match(says({ why: "static", count: 1 }), /nobody joins until all/);
+  assert.match(says({ why: "blocks", count: 9, free: 2 }), /9 more blocks.* 2 of 6 are free/);
+  assert.match(says({ why: "places", count: 2 }), /at most 2 requests/);
+  assert.match(says({ why: "order", other: 1 }), /^B is before it/);
+  assert.match(says({ why: "static", count: 1 }), /No request joins until all/);
 });
 
 test("a log without reasons never blames blocks", () => {
   const roomy = { ...SETTINGS, at_once: 9 };
   assert.equal(whyWaits(undefined, roomy, round.passes[1]), "");
-  assert.match(whyWaits(undefined, SETTINGS, round.passes[1]), /the most at once/);
-  assert.match(whyWaits(undefined, { ...roomy, batching: "static" }, round.passes[1]), /nobody joins/);
+  assert.match(whyWaits(undefined, SETTINGS, round.passes[1]), /The batch is full/);
+  assert.match(whyWaits(undefined, { ...roomy, batching: "static" }, round.passes[1]), /No request joins/);
 });
 
 test("why nothing was shared follows from what was in the pool", () => {
   const why = (other) => whyNothingShared(other, 1, 1);
-  assert.match(whyNothingShared(round, 0, 0), /nobody’s beginning was in the pool/);
+  assert.match(whyNothingShared(round, 0, 0), /no other request/);
   assert.match(why(changed((other) => Object.assign(other.settings, { sharing: false }))), /sharing is off/);
   assert.match(why(changed((other) => Object.assign(other.passes[0].requests[0], { dropped: 3 }))), /gaps/);
-  assert.match(why(round), /first token is another/);
+  assert.match(why(round), /first token differs/);
   const evicting = changed((other) => other.passes[1].events.push({ what: "evicted", request: 0, count: 2, ms: 9 }));
-  assert.match(why(evicting), /make room/);
+  assert.match(why(evicting), /evicted/);
 });
 
-test("why no block is held by two follows from what those answered shared", () => {
+test("why no block is shared follows from what the running requests shared", () => {
   const pass = round.passes[1];
   const short = answers.map((answer) => ({ ...answer, shared: Math.min(answer.shared, BLOCK_SIZE - 1) }));
   const none = answers.map((answer) => ({ ...answer, shared: 0 }));
-  assert.match(whyNoBlockShared(round, pass, short, BLOCK_SIZE), /3 tokens long, less than a block of 4/);
-  assert.match(whyNoBlockShared(round, pass, none, BLOCK_SIZE), /nobody who was in the pool/);
+  assert.match(whyNoBlockShared(round, pass, short, BLOCK_SIZE), /3 tokens, and a block has 4/);
+  assert.match(whyNoBlockShared(round, pass, none, BLOCK_SIZE), /no request in the pool/);
   assert.equal(whyNoBlockShared(round, round.passes[0], answers, BLOCK_SIZE), null);
 });

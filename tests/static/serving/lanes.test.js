@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsWords } from "../../../static/serving/lanes.js";
+import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsLabel } from "../../../static/serving/lanes.js";
 import { letterOf, lettersOf, ownerClass } from "../../../static/serving/owners.js";
 import { answersOf } from "../../../static/serving/tally.js";
 import { folded, framesOf, REQUESTS } from "./made.js";
@@ -8,11 +8,11 @@ import { folded, framesOf, REQUESTS } from "./made.js";
 const round = folded().rounds[0];
 const lanes = lanesOf(round, answersOf(round, REQUESTS));
 
-test("a lane has its waiting, its reading, its words and its end", () => {
+test("a lane has its waiting, its reading, its outputs and its end", () => {
   const [a, b, c] = lanes;
   assert.deepEqual(a.waits, []);
   assert.deepEqual(a.reads, [{ from: 0, to: 10, rows: 5, pass: 0, again: false }]);
-  assert.deepEqual(a.words, [10, 30, 40]);
+  assert.deepEqual(a.outputs, [10, 30, 40]);
   assert.deepEqual(b.waits, [{ from: 8, to: 10 }]);
   assert.deepEqual(c.waits, [{ from: 15, to: 28 }], "until it gave up");
   assert.deepEqual([c.reads.length, c.end], [0, { what: "cancelled", ms: 28 }]);
@@ -37,7 +37,7 @@ test("who was set back waits again and is computed again", () => {
       [6, true],
     ],
   );
-  assert.deepEqual(lane.setBack, [30]);
+  assert.deepEqual(lane.preemptions, [30]);
 });
 
 test("while a round goes on, who waits does so until now, and who has not come is not there", () => {
@@ -50,8 +50,8 @@ test("while a round goes on, who waits does so until now, and who has not come i
 
 test("rows of a pass are counted by what they are for", () => {
   assert.deepEqual(barOf(round.passes[1]), { prefill: 2, decode: 1, guessed: 0, others: 3 });
-  assert.equal(rowsWords(round.passes[1]), "1+2+3 = 6 rows");
-  assert.equal(rowsWords(round.passes[0]), "5 rows");
+  assert.equal(rowsLabel(round.passes[1]), "1+2+3 = 6 rows");
+  assert.equal(rowsLabel(round.passes[0]), "5 rows");
 });
 
 test("the axis ends at a round number, and its ticks have room", () => {

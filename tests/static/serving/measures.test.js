@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   doneMs,
-  firstWordMs,
+  firstTokenMs,
   fullTokensPerSecond,
   guesses,
   longestPrompt,
@@ -25,10 +25,10 @@ import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 const round = folded().rounds[0];
 const answers = answersOf(round, REQUESTS);
 
-test("an answer has its words when their pass was over, and says how it ended", () => {
+test("an answer has its outputs when their pass was over, and says how it ended", () => {
   const [a, b, c] = answers;
   assert.deepEqual(
-    a.words.map(({ token, ms, pass }) => [token.text, ms, pass]),
+    a.outputs.map(({ token, ms, pass }) => [token.text, ms, pass]),
     [
       [" x", 10, 0],
       [" y", 30, 1],
@@ -37,8 +37,8 @@ test("an answer has its words when their pass was over, and says how it ended", 
   );
   assert.deepEqual([a.rows, b.rows, b.shared, b.arrived, b.began], [7, 3, 4, 8, 10]);
   assert.deepEqual(b.end, { what: "done", ms: 40 });
-  assert.deepEqual([c.words.length, c.began, c.end], [0, null, { what: "cancelled", ms: 28 }]);
-  assert.deepEqual([firstWordMs(a), firstWordMs(b), firstWordMs(c)], [10, 22, null]);
+  assert.deepEqual([c.outputs.length, c.began, c.end], [0, null, { what: "cancelled", ms: 28 }]);
+  assert.deepEqual([firstTokenMs(a), firstTokenMs(b), firstTokenMs(c)], [10, 22, null]);
   assert.deepEqual(waitsOf(a), [
     { ms: 20, from: 10, to: 30 },
     { ms: 10, from: 30, to: 40 },
@@ -48,7 +48,7 @@ test("an answer has its words when their pass was over, and says how it ended", 
 test("what a round came out at is counted from its passes", () => {
   assert.equal(doneMs(round), 40);
   assert.equal(tokensPerSecond(round), 5 / 0.04);
-  assert.equal(fullTokensPerSecond(round), 2 / 0.01, "only the last pass gave two people a word and read no prompt");
+  assert.equal(fullTokensPerSecond(round), 2 / 0.01, "only the last pass gave two requests a token and read no prompt");
   assert.equal(rowsComputed(round), 10);
   assert.equal(mostAtOnce(round), 2);
   assert.equal(mostBlocks(round), 3, "a shared block counts once");
@@ -66,7 +66,7 @@ test("tokens that were guessed right come out of the same pass", () => {
   const [a] = guessing.passes[2].members;
   Object.assign(a, { rows: 4, guessed: 3, more: [token(" u", 6), token(" t", 7)] });
   assert.deepEqual(
-    answersOf(guessing, REQUESTS)[0].words.map(({ token: { id }, ms }) => [id, ms]),
+    answersOf(guessing, REQUESTS)[0].outputs.map(({ token: { id }, ms }) => [id, ms]),
     [
       [1, 10],
       [2, 30],
@@ -78,13 +78,13 @@ test("tokens that were guessed right come out of the same pass", () => {
   assert.equal(tokensPerSecond(guessing), 7 / 0.04);
   assert.deepEqual(guesses(guessing), { guessed: 3, right: 2 });
   assert.deepEqual(guesses(round), { guessed: 0, right: 0 });
-  assert.equal(mostPositions(round), 6, "the last words need no place any more");
+  assert.equal(mostPositions(round), 6, "the last tokens take no position");
 });
 
 test("the longest wait is that of the others, while a prompt is read", () => {
   assert.equal(longestPrompt(REQUESTS), 1);
   assert.deepEqual(longestWait(answers, round, 1), { ms: 20, from: 10, to: 30, requests: [0] });
-  assert.equal(longestWait(answers, round, 0), null, "nobody else had a word yet");
+  assert.equal(longestWait(answers, round, 0), null, "no other request had a token yet");
   assert.equal(longestWait(answers, round, 2), null, "it was never read");
 });
 
@@ -108,10 +108,10 @@ test("passes are counted from 1 in each round", () => {
 test("texts are the same when every token is, and the first that differs is named", () => {
   assert.deepEqual(sameText(answers, structuredClone(answers)), { same: 2, of: 2, first: null });
   const other = structuredClone(answers);
-  other[1].words[1].token.id = 99;
+  other[1].outputs[1].token.id = 99;
   assert.deepEqual(sameText(answers, other), { same: 1, of: 2, first: { request: 1, token: 1 } });
   const shorter = structuredClone(answers);
-  shorter[0].words.pop();
+  shorter[0].outputs.pop();
   assert.deepEqual(sameText(answers, shorter).first, { request: 0, token: 2 });
   shorter[0].end.what = "cancelled";
   assert.equal(sameText(answers, shorter).same, 2, "of a cancelled one what both have counts");

@@ -1,46 +1,46 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askedOf, FIRST } from "../../../static/serving/asked.js";
 import { otherSettings } from "../../../static/serving/other-settings.js";
+import { FIRST, fieldsOf } from "../../../static/serving/workload-form.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 const log = folded(framesOf([SETTINGS, { ...SETTINGS, chunk: 2 }]));
-const same = askedOf(log.study, FIRST);
+const same = fieldsOf(log.study, FIRST);
 
-test("what was asked as the fields say differs in nothing, whoever joined", () => {
+test("a workload with the values of the form has no differences, also after a request joined", () => {
   assert.deepEqual(otherSettings(same, log, log.rounds[0]), []);
   const joined = { begunWith: log.begunWith, study: { ...log.study, requests: [...log.study.requests, REQUESTS[0]] } };
   assert.deepEqual(otherSettings(same, joined, log.rounds[0]), []);
 });
 
-test("each difference is told as it is in the round in sight", () => {
-  assert.deepEqual(otherSettings(same, log, log.rounds[1]), ["2 tokens of a prompt a pass"]);
+test("each difference is listed with the value of the round in sight", () => {
+  assert.deepEqual(otherSettings(same, log, log.rounds[1]), ["prompt tokens per pass: 2"]);
   const settings = { ...same.settings, at_once: "6", blocks: "" };
   const changed = { ...same, settings, sameSystem: true };
   assert.deepEqual(otherSettings(changed, log, log.rounds[0]), [
     "no system prompt",
     "at most 2 at once",
-    "at most 6 blocks",
+    "blocks: at most 6",
   ]);
   assert.deepEqual(otherSettings(FIRST, log, log.rounds[0]), [
-    "3 people",
-    "at other times",
+    "3 requests",
+    "other arrival times",
     "other prompts",
     "no system prompt",
-    "answers of other lengths",
-    "others give up",
+    "other limits of new tokens",
+    "other cancellations",
     "at most 2 at once",
-    "8 tokens of a prompt a pass",
-    "at most 6 blocks",
+    "prompt tokens per pass: 8",
+    "blocks: at most 6",
   ]);
 });
 
-test("requests that are alike in something are told with it", () => {
+test("a value that all requests have is listed", () => {
   const alike = REQUESTS.map((request) => ({ ...request, arrives_ms: 0, max_new_tokens: 64, cancel_ms: null }));
   const made = { begunWith: 3, study: { ...log.study, requests: alike } };
   assert.deepEqual(otherSettings(same, made, log.rounds[0]), [
-    "all at the same moment",
-    "up to 64 new tokens each",
-    "nobody gives up",
+    "all arrive at the same time",
+    "at most 64 new tokens each",
+    "no cancellation",
   ]);
 });

@@ -7,12 +7,12 @@ import { token } from "../support/wire.js";
 import { folded, REQUESTS } from "./made.js";
 
 const { figures } = SPECULATION;
-const says = (before, after) => SPECULATION.says({ values: before }, { values: after });
+const conclusion = (before, after) => SPECULATION.conclusion({ values: before }, { values: after });
 /** A value per figure: right guesses, passes, tokens a pass, rows for nothing, ms; each of both kinds of answers. */
 const OFF = [null, null, 41, 31, 1, 1, 0, 0, 161, 126];
 const ON = [0.78, 0, 16, 31, 3.1, 1, 7, 52, 156, 130];
 
-/** A round's facts, where these requests are told to repeat what they say. */
+/** A round's facts, where these requests ask for a repetition. */
 function factsOf(round, repeated) {
   const requests = structuredClone(REQUESTS).map((each, at) =>
     repeated.includes(at) ? { ...each, prompt: REPEATED[0] } : each,
@@ -23,29 +23,32 @@ function factsOf(round, repeated) {
 /** Of answers that repeat the question. */
 const time = (facts) => figures.at(-2).of(facts);
 
-test("it pays where guesses were right and passes are saved, and elsewhere it does not", () => {
+test("guessing helps where guesses were right and save passes, and not elsewhere", () => {
   assert.equal(
-    says(OFF, ON),
-    "It pays where the answer repeats the question: 78\u202f% of the guesses were right, and 16 passes did the work of 41. " +
-      "It does not pay where the answer is new: 0\u202f% of the guesses were right, and it still took 31 passes (31 without), with 52 more rows to compute. " +
-      "Only a right guess saves a pass; a wrong one is a row computed for nothing.",
+    conclusion(OFF, ON),
+    "Guessing helps when the answer repeats the prompt. Right guesses: 78\u202f%. It took 16 passes with guesses and 41 without. " +
+      "Guessing does not help when the answer is new. Right guesses: 0\u202f%. It took 31 passes with guesses and 31 without. " +
+      "Wrong guesses cost 52 rows. Only a right guess saves a pass; the row of a wrong guess is wasted.",
   );
   const nothing = ON.with(1, null).with(7, 0);
-  assert.match(says(OFF, nothing), /is new: nothing could be guessed, and it still took 31 passes \(31 without\)\./);
+  assert.match(
+    conclusion(OFF, nothing),
+    /is new\. There was nothing to guess\. It took 31 passes with guesses and 31 without\. Only/,
+  );
 });
 
-test("what it comes to does not hang on the clock", () => {
-  assert.equal(says(OFF, ON), says(OFF, ON.with(8, 5000).with(9, 5)));
+test("the conclusion does not depend on times", () => {
+  assert.equal(conclusion(OFF, ON), conclusion(OFF, ON.with(8, 5000).with(9, 5)));
 });
 
-test("tokens, passes and tokens a pass are of the same words", () => {
+test("tokens, passes and tokens per pass count the same tokens", () => {
   const facts = factsOf(folded().rounds[0], [0]);
   const value = (name) => figures.find((figure) => figure.name === name).of(facts);
-  const later = facts.answers[0].words.length - 1;
-  assert.equal(value("passes") * value("tokens a pass"), later);
+  const later = facts.answers[0].outputs.length - 1;
+  assert.equal(value("passes") * value("tokens per pass"), later);
 });
 
-test("one pass that was held up does not count for its time a token", () => {
+test("one slow pass does not change the time per token", () => {
   const round = structuredClone(folded().rounds[0]);
   const decodes = [20, 21, 22].map((number) => ({
     ...structuredClone(round.passes[2]),
@@ -57,11 +60,11 @@ test("one pass that was held up does not count for its time a token", () => {
   assert.ok(Math.abs(time(factsOf(round, [0])) - before) < 10);
 });
 
-test("where times go against passes that is said, and small differences are none", () => {
+test("a text marks times that contradict the passes, and small differences are ignored", () => {
   const [repeats, fresh] = figures.slice(-2).map(({ against }) => against);
   assert.deepEqual([repeats(OFF, ON), fresh(OFF, ON)], [null, null]);
-  assert.match(repeats(OFF, ON.with(8, 162)), /times say otherwise/);
-  assert.match(fresh(OFF.with(9, 690), ON.with(9, 210)), /times say otherwise/);
+  assert.match(repeats(OFF, ON.with(8, 162)), /times contradict/);
+  assert.match(fresh(OFF.with(9, 690), ON.with(9, 210)), /times contradict/);
   assert.equal(fresh(OFF, ON.with(9, 120)), null);
   assert.equal(figures[0].against, undefined);
 });

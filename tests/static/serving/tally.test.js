@@ -5,8 +5,8 @@ import { busyOf, longestWait } from "../../../static/serving/measures.js";
 import { Tally, tallyOf } from "../../../static/serving/tally.js";
 import { folded, framesOf, REQUESTS } from "./made.js";
 
-/** A round in which B is set back, is read again, and A waits for that. */
-function withSetBack() {
+/** A round in which B is preempted and read again, while A waits. */
+function withPreemption() {
   const round = structuredClone(folded().rounds[0]);
   const [, , last] = round.passes;
   const [a, b] = last.members;
@@ -27,8 +27,8 @@ function withSetBack() {
 const shownOf = (tally) => ({ ...tally });
 
 for (const [name, whole] of [
-  ["three people", folded().rounds[0]],
-  ["somebody who is set back", withSetBack()],
+  ["three requests", folded().rounds[0]],
+  ["a preempted request", withPreemption()],
 ]) {
   test(`folded pass by pass it is what it is computed anew, with ${name}`, () => {
     const growing = { ...whole, passes: [], end: null };
@@ -68,12 +68,12 @@ test("a lane in which nothing is new is the same one", () => {
     return lanesOf(rounds[0], tallyOf(rounds[0], REQUESTS).answers);
   });
   const [a, , c] = steadyLanes(two, three);
-  assert.equal(a, three[0], "A got a word");
+  assert.equal(a, three[0], "A got a token");
   assert.deepEqual(c, two[2]);
   assert.equal(steadyLanes(two, structuredClone(two))[2], two[2]);
 });
 
-test("how busy it was is told of the fewest and the most in a pass, with what came out", () => {
+test("the busy share is measured for the fewest and the most requests in a pass, with tokens per second", () => {
   const { rounds } = folded();
   const [, , both] = rounds[0].passes;
   const going = { requests: both.requests.map((each) => ({ ...each, state: "running" })), events: [] };
@@ -82,10 +82,10 @@ test("how busy it was is told of the fewest and the most in a pass, with what ca
   const passes = [0, 1, 2, 3, 4, 5].map((at) => pass(at, at * 12.5, at < 3 ? [a] : [a, b]));
   const { byMembers } = tallyOf({ ...rounds[0], passes, end: null }, REQUESTS);
   assert.deepEqual(busyOf(byMembers), [
-    { people: 1, busy: 30 / 37.5, perSecond: 3 / 0.0375 },
-    { people: 2, busy: 30 / 35, perSecond: 6 / 0.035 },
+    { requests: 1, busy: 30 / 37.5, perSecond: 3 / 0.0375 },
+    { requests: 2, busy: 30 / 35, perSecond: 6 / 0.035 },
   ]);
-  assert.equal(busyOf(tallyOf(rounds[0], REQUESTS).byMembers), null, "one pass says nothing");
+  assert.equal(busyOf(tallyOf(rounds[0], REQUESTS).byMembers), null, "one pass is too few");
 });
 
 test("who joins later is there from then on", () => {

@@ -2,8 +2,8 @@
 
 /**
  * @param {string} field
- * @param {import("../asked.js").Problem|null} problem
+ * @param {import("../workload-form.js").Problem|null} problem
  */
-export function fault(field, problem) {
+export function errorProps(field, problem) {
   return problem?.field === field ? { "aria-invalid": "true", "aria-describedby": "serving-wrong" } : {};
 }

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  askedOf,
   boundsOf,
   FIRST,
+  fieldsOf,
   PRESETS,
+  parsed,
   problemOf,
   typedIn,
-  understood,
   withField,
   withRequest,
-} from "../../../static/serving/asked.js";
+} from "../../../static/serving/workload-form.js";
 import { REQUESTS, SETTINGS } from "./made.js";
 
 const LIMITS = {
@@ -19,25 +19,25 @@ const LIMITS = {
     ...{ arrives_ms: [0, 60_000], at_once: [1, 16], chunk: [1, 512], blocks: [1, 256] },
   },
 };
-const problem = (asked) => understood(asked, LIMITS).problem;
+const problem = (fields) => parsed(fields, LIMITS).problem;
 
-test("what is ready-made can be asked as it stands", () => {
-  for (const { name, asked } of PRESETS) {
-    const read = understood(asked(), LIMITS);
+test("what is ready-made can be fields as it stands", () => {
+  for (const { name, fields } of PRESETS) {
+    const read = parsed(fields(), LIMITS);
     assert.equal(read.problem, undefined, name);
-    assert.equal(read.requests.length, Number(asked().people), name);
+    assert.equal(read.requests.length, Number(fields().count), name);
     assert.ok(
       read.requests.every(({ max_new_tokens }) => max_new_tokens <= 24),
       name,
     );
   }
-  const read = understood(FIRST, LIMITS);
+  const read = parsed(FIRST, LIMITS);
   assert.deepEqual(read.settings, { ...SETTINGS, at_once: 6, chunk: 128, blocks: 96 });
   assert.ok(read.system.length > 100);
 });
 
 test("whoever gives up does so before somebody asks the same again", () => {
-  const { requests } = understood(PRESETS.find(({ id }) => id === "gives-up").asked(), LIMITS);
+  const { requests } = parsed(PRESETS.find(({ id }) => id === "gives-up").fields(), LIMITS);
   const again = requests.find(({ retry_of }) => retry_of !== null);
   const first = requests[again.retry_of];
   assert.ok(first.cancel_ms > first.arrives_ms && again.arrives_ms > first.cancel_ms);
@@ -45,19 +45,19 @@ test("whoever gives up does so before somebody asks the same again", () => {
 });
 
 test("a change of the sentence changes the requests that follow from it, and no others", () => {
-  const more = withField(FIRST, "people", "11", LIMITS);
+  const more = withField(FIRST, "count", "11", LIMITS);
   assert.equal(more.requests.length, 11);
   assert.deepEqual(more.requests.slice(0, 9), FIRST.requests);
   const own = withRequest(FIRST, 0, "prompt", "mine");
   assert.deepEqual([own.lengths, withField(own, "every", "100", LIMITS).requests[0].prompt], ["own", "mine"]);
   assert.equal(withField(own, "lengths", "short", LIMITS).requests[0].prompt, FIRST.requests[0].prompt);
-  assert.equal(understood(withField(FIRST, "sameSystem", false, LIMITS), LIMITS).system, "");
+  assert.equal(parsed(withField(FIRST, "sameSystem", false, LIMITS), LIMITS).system, "");
 });
 
 test("what cannot be used stays as typed, and is told at its field", () => {
   for (const [field, text] of [
-    ["people", "25"],
-    ["people", ""],
+    ["count", "25"],
+    ["count", ""],
     ["every", "a while"],
     ["at_once", "0"],
     ["chunk", "1.5"],
@@ -83,18 +83,18 @@ test("what cannot be used stays as typed, and is told at its field", () => {
   assert.equal(problem({ ...FIRST, system: "x".repeat(2001) }).field, "system");
 });
 
-test("a log can be asked once more, and what no log says is kept", () => {
+test("a log can be fields once more, and what no log says is kept", () => {
   const study = { system: "", requests: REQUESTS, rounds: [SETTINGS] };
-  const asked = askedOf(study, FIRST);
-  assert.deepEqual([asked.people, asked.sameSystem, asked.system, asked.lengths], ["3", false, FIRST.system, "own"]);
-  const { requests, settings } = understood(asked, LIMITS);
+  const fields = fieldsOf(study, FIRST);
+  assert.deepEqual([fields.count, fields.sameSystem, fields.system, fields.lengths], ["3", false, FIRST.system, "own"]);
+  const { requests, settings } = parsed(fields, LIMITS);
   assert.deepEqual(settings, SETTINGS);
   assert.deepEqual(
     requests,
     REQUESTS.map(({ tokens: _, ...request }) => request),
   );
-  const read = understood(FIRST, LIMITS);
-  assert.equal(askedOf({ ...read, rounds: [read.settings] }, FIRST).lengths, "mixed");
+  const read = parsed(FIRST, LIMITS);
+  assert.equal(fieldsOf({ ...read, rounds: [read.settings] }, FIRST).lengths, "mixed");
 });
 
 test("a refusal of the server is told where it belongs", () => {
@@ -110,6 +110,6 @@ test("a refusal of the server is told where it belongs", () => {
       "rounds",
       null,
     ].map(of),
-    ["requests.3.prompt", "requests.3.prompt", "requests.2.retry", "people", "system", "chunk", "blocks", ""],
+    ["requests.3.prompt", "requests.3.prompt", "requests.2.retry", "count", "system", "chunk", "blocks", ""],
   );
 });

@@ -1,0 +1,35 @@
+/** Counts with their nouns, as places of sentences. Pure. */
+
+import { integer } from "../shared/facts/format.js";
+import { form, msg, plural } from "../shared/words/msg.js";
+
+export function tokenCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} token`, form`${number} tokens`);
+}
+
+export function rowCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} row`, form`${number} rows`);
+}
+
+export function blockCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} block`, form`${number} blocks`);
+}
+
+export function passCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} pass`, form`${number} passes`);
+}
+
+export function requestCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} request`, form`${number} requests`);
+}
+
+/** @returns {string} a time without decimals */
+export function wholeMs(value) {
+  const number = integer(value);
+  return msg`${number} ms`;
+}

@@ -1,0 +1,101 @@
+/** The form of a workload: its numbers in one line, presets, and the requests. */
+
+import { html } from "htm/preact";
+import { useEffect, useState } from "preact/hooks";
+import { form, msg, nodes, plural } from "../../shared/words/msg.js";
+import { SETTINGS } from "../settings.js";
+import { boundsOf, PRESETS, typedIn } from "../workload-form.js";
+import { errorProps } from "./field-error.js";
+import { RequestList } from "./request-list.js";
+
+const LENGTHS = [
+  { id: "short", name: msg`short` },
+  { id: "mixed", name: msg`short and longer` },
+  { id: "long", name: msg`short, with one long` },
+];
+/** Offered only once a prompt has been edited. */
+const OWN = { id: "own", name: msg`edited` };
+
+/** There the form would fill the screen, so it is folded. */
+const NARROW = "(max-width: 719px)";
+
+function useNarrow() {
+  const [narrow, setNarrow] = useState(() => window.matchMedia(NARROW).matches);
+  useEffect(() => {
+    const query = window.matchMedia(NARROW);
+    const changed = () => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}
+
+/** @param {{state: Object, limits: import("../../shared/log/limits.js").Limits, live: boolean}} props */
+export function WorkloadForm({ state, limits, live }) {
+  const { fields, problem, actions, mine, starting } = state;
+  const narrow = useNarrow();
+  const whole = (field, label) =>
+    html`<${Whole} field=${field} label=${label} text=${typedIn(fields, field)} bounds=${boundsOf(field, limits)} problem=${problem} put=${actions.put} />`;
+  const requests = whole("count", msg`Requests`);
+  const gap = whole("every", msg`Milliseconds between requests`);
+  const prompts = html`<${Lengths} value=${fields.lengths} put=${actions.put} />`;
+  const submit = (event) => {
+    event.preventDefault();
+    actions.run();
+  };
+  const buttons = html`<span class="form-buttons line push">
+    <button class="button is-main" disabled=${starting}>${state.run ? msg`Run again` : msg`Run`}</button>
+    ${live && mine && html`<button type="button" class="button" onClick=${actions.stop}>${msg`Stop`}</button>`}
+  </span>`;
+  const inputs = html`
+    <p class="form-sentence row">
+      <span>${nodes`${requests} requests,`}</span>
+      <span>${nodes`one about every ${gap} ms,`}</span>
+      <span>${nodes`prompts: ${prompts},`}</span>
+      <label class="line tight"><input type="checkbox" checked=${fields.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> ${msg`same system prompt,`}</label>
+      ${SETTINGS.map(({ field, label, inForm }) => html`<span key=${field}>${inForm(whole(field, label))}</span>`)}
+      ${!narrow && buttons}
+    </p>
+    <div class="form-more row on-line">
+      <p class="row" role="group" aria-label=${msg`Presets`}>
+        ${PRESETS.map((preset) => html`<button key=${preset.id} type="button" class="link-button" onClick=${() => actions.take(preset)}>${preset.name}</button>`)}
+      </p>
+      <${RequestList} state=${state} />
+    </div>`;
+  return html`<form class=${narrow ? "workload-form stack tight is-folded" : "workload-form stack tight"} aria-label=${msg`Workload`} onSubmit=${submit}>
+    ${narrow ? html`<${Folded} count=${fields.requests.length} wrong=${Boolean(problem?.field)}>${inputs}<//>${buttons}` : inputs}
+    ${problem && html`<p class="own-wrong word-bad breaks" id="serving-wrong" role="alert">${problem.text}</p>`}
+  </form>`;
+}
+
+/** @param {{count: number, wrong: boolean, children: Object}} props `wrong`: whether a field in it has a problem; then it opens */
+function Folded({ count, wrong, children }) {
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    if (wrong) setOpen(true);
+  }, [wrong]);
+  return html`<details class="form-fold" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+    <summary>${plural(count, form`Edit the workload: ${count} request`, form`Edit the workload: ${count} requests`)}</summary>
+    ${children}
+  </details>`;
+}
+
+/** A whole number. The arrow keys change it; an invalid value stays, beside an error. */
+function Whole({ field, label, text, bounds: { least, most }, problem, put }) {
+  const step = (event) => {
+    const up = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!up || !/^\d+$/.test(text)) return;
+    event.preventDefault();
+    put(field, String(Math.min(most, Math.max(least, Number(text) + up))));
+  };
+  return html`<input
+    type="text" inputmode="numeric" autocomplete="off" spellcheck=${false} aria-label=${label} title=${msg`${least} to ${most}`}
+    value=${text} style=${{ width: `calc(${Math.max(2, text.length)}ch + 18px)` }} ...${errorProps(field, problem)}
+    onInput=${(event) => put(field, event.currentTarget.value)} onKeyDown=${step} />`;
+}
+
+function Lengths({ value, put }) {
+  return html`<select aria-label=${msg`Prompts`} value=${value} onChange=${(event) => put("lengths", event.currentTarget.value)}>
+    ${[...LENGTHS, ...(value === OWN.id ? [OWN] : [])].map(({ id, name }) => html`<option key=${id} value=${id}>${name}</option>`)}
+  </select>`;
+}

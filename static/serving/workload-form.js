@@ -1,0 +1,274 @@
+/**
+ * The form of a workload: each field as it was typed, and the workload that follows from them. Invalid text stays in its field,
+ * with an error there. Pure.
+ */
+
+import { integer } from "../shared/facts/format.js";
+import { limitOf } from "../shared/log/limits.js";
+import { msg } from "../shared/words/msg.js";
+import { letterOf } from "./owners.js";
+import { arrivalOf, lengthsOf, newTokensOf, promptOf, SYSTEM } from "./prompts.js";
+import { SETTINGS, USUAL } from "./settings.js";
+
+/**
+ * @typedef {Object} RequestFields texts, as typed
+ * @property {string} prompt
+ * @property {string} newTokens
+ * @property {string} arrives ms
+ * @property {string} cancel ms, "" for never
+ * @property {string} retry the place of the request that is sent again, "" for none
+ *
+ * @typedef {Object} Fields
+ * @property {string} count
+ * @property {string} every ms
+ * @property {import("./prompts.js").Lengths} lengths "own": a prompt was edited
+ * @property {boolean} sameSystem
+ * @property {string} system also while it is not used
+ * @property {Object<string, string>} settings by field (settings.js)
+ * @property {RequestFields[]} requests
+ *
+ * @typedef {{field: string, text: string}} Problem
+ * @typedef {import("../shared/log/limits.js").Limits} Limits
+ */
+
+const WHOLE = /^\d{1,9}$/;
+
+/**
+ * @param {number} at
+ * @param {{lengths: import("./prompts.js").Lengths, every: number, count: number}} how
+ * @returns {RequestFields}
+ */
+function defaultRequest(at, { lengths, every, count }) {
+  return {
+    ...{ prompt: promptOf(lengths, at, count), newTokens: String(newTokensOf(at)) },
+    ...{ arrives: String(arrivalOf(at, every)), cancel: "", retry: "" },
+  };
+}
+
+/** @returns {Object<string, string>} the settings of a round, or more, as texts by field */
+function asTyped(settings) {
+  return Object.fromEntries(SETTINGS.map(({ field }) => [field, String(settings[field])]));
+}
+
+/** @returns {Fields} */
+function preset({ count, every, lengths, sameSystem = true, change = (requests) => requests, ...settings }) {
+  const requests = Array.from({ length: count }, (_, at) => defaultRequest(at, { lengths, every, count }));
+  return {
+    ...{ count: String(count), every: String(every), lengths, sameSystem, system: SYSTEM },
+    ...{ settings: asTyped(settings), requests: change(requests) },
+  };
+}
+
+/** One request is cancelled long before its answer is complete, and the last request is its retry. */
+function withRetry(requests) {
+  const [cancelled, retry] = [2, requests.length - 1];
+  const cancel = Number(requests[cancelled].arrives) + 700;
+  return requests.map((request, at) => {
+    if (at === cancelled) return { ...request, newTokens: "24", cancel: String(cancel) };
+    if (at !== retry) return request;
+    const { prompt } = requests[cancelled];
+    return { ...request, prompt, newTokens: "24", arrives: String(cancel + 900), retry: String(cancelled) };
+  });
+}
+
+/** Workloads that fill the form with one press. */
+export const PRESETS = [
+  {
+    id: "nine",
+    name: msg`Nine requests`,
+    fields: () => preset({ count: 9, every: 300, lengths: "mixed", at_once: 6, chunk: 128, blocks: 96 }),
+  },
+  {
+    id: "long",
+    name: msg`One long prompt`,
+    fields: () => preset({ count: 6, every: 250, lengths: "long", at_once: 6, chunk: 512, blocks: 96 }),
+  },
+  {
+    id: "gives-up",
+    name: msg`A cancelled request and its retry`,
+    fields: () =>
+      preset({ count: 6, every: 250, lengths: "short", at_once: 6, chunk: 128, blocks: 96, change: withRetry }),
+  },
+  {
+    id: "little",
+    name: msg`Little memory`,
+    fields: () =>
+      preset({ count: 7, every: 150, lengths: "mixed", at_once: 8, chunk: 128, blocks: 20, change: withLongAnswers }),
+  },
+];
+
+/** So that the requests in the batch outgrow the memory. */
+function withLongAnswers(requests) {
+  return requests.map((request) => ({ ...request, newTokens: "24" }));
+}
+
+export const FIRST = PRESETS[0].fields();
+
+/** Whole numbers of the form: the label of each, and the member of the posted body whose bounds it has. */
+const NUMBERS = [
+  { field: "count", label: msg`Requests`, member: "requests" },
+  { field: "every", label: msg`Milliseconds between requests`, member: "arrives_ms" },
+  ...SETTINGS.map(({ field, label }) => ({ field, label, member: field })),
+];
+
+/** @returns {{least: number, most: number}} */
+export function boundsOf(field, limits) {
+  const { member } = NUMBERS.find((each) => each.field === field);
+  const [least, most] = limitOf(limits, "workload", member);
+  return { least, most };
+}
+
+/** @returns {string} a number of the form as it was typed */
+export function typedIn(fields, field) {
+  return fields.settings[field] ?? fields[field];
+}
+
+/** @returns {number|null} null: no whole number within the bounds */
+function numberOf(text, least, most) {
+  const value = WHOLE.test(text.trim()) ? Number(text) : Number.NaN;
+  return value >= least && value <= most ? value : null;
+}
+
+/**
+ * @param {Fields} fields
+ * @param {string} field of the form
+ * @param {*} value as typed
+ * @param {Limits} limits
+ * @returns {Fields} with it, and the requests that follow from it; where it is invalid they stay as they were
+ */
+export function withField(fields, field, value, limits) {
+  if (field in fields.settings) return { ...fields, settings: { ...fields.settings, [field]: value } };
+  const next = { ...fields, [field]: value };
+  if (!["count", "every", "lengths"].includes(field)) return next;
+  const numbers = Object.fromEntries(
+    ["count", "every"].map((name) => {
+      const { least, most } = boundsOf(name, limits);
+      return [name, numberOf(next[name], least, most)];
+    }),
+  );
+  if (numbers.count === null || numbers.every === null) return next;
+  const { count, every } = numbers;
+  return { ...next, requests: followed(next.requests, field, { count, every, lengths: next.lengths }) };
+}
+
+function followed(requests, field, { count, every, lengths }) {
+  const defaults = Array.from({ length: count }, (_, at) => defaultRequest(at, { lengths, every, count }));
+  if (field === "lengths")
+    return defaults.map((fresh, at) => ({ ...(requests[at] ?? fresh), prompt: fresh.prompt, retry: "" }));
+  if (field === "every") return defaults.map((fresh, at) => ({ ...(requests[at] ?? fresh), arrives: fresh.arrives }));
+  return defaults.map((fresh, at) => requests[at] ?? fresh);
+}
+
+/** @returns {Fields} with one thing of one request as typed */
+export function withRequest(fields, at, name, text) {
+  const requests = fields.requests.map((request, place) => (place === at ? { ...request, [name]: text } : request));
+  return { ...fields, lengths: name === "prompt" ? "own" : fields.lengths, requests };
+}
+
+/**
+ * @param {Fields} fields
+ * @param {Limits} limits
+ * @returns {{system: string, requests: Object[], settings: import("../shared/log/workload.js").Settings}|{problem: Problem}} what is
+ *   posted, without its rounds; or the first problem
+ */
+export function parsed(fields, limits) {
+  const numbers = {};
+  for (const { field, label } of NUMBERS) {
+    const { least, most } = boundsOf(field, limits);
+    numbers[field] = numberOf(typedIn(fields, field), least, most);
+    if (numbers[field] === null) return wrong(field, outside(label, typedIn(fields, field), least, most));
+  }
+  const system = fields.sameSystem ? fields.system : "";
+  const [, longest] = limitOf(limits, "workload", "system");
+  if (system.length > longest) return wrong("system", tooLong(msg`The system prompt`, system, longest));
+  const requests = [];
+  for (const [at, request] of fields.requests.entries()) {
+    const read = readRequest(request, at, fields.requests, limits);
+    if ("problem" in read) return read;
+    requests.push(read);
+  }
+  const settings = /** @type {import("../shared/log/workload.js").Settings} */ ({ ...USUAL });
+  for (const { field } of SETTINGS) settings[field] = numbers[field];
+  return { system, requests, settings };
+}
+
+function wrong(field, text) {
+  return { problem: { field, text } };
+}
+
+function outside(label, text, least, most) {
+  const typed = text.trim().slice(0, 20);
+  const lowest = integer(least);
+  const highest = integer(most);
+  return typed
+    ? msg`${label}: “${typed}” is not a whole number from ${lowest} to ${highest}.`
+    : msg`${label}: enter a whole number from ${lowest} to ${highest}.`;
+}
+
+function tooLong(label, { length }, longest) {
+  return msg`${label} has ${integer(length)} characters; the limit is ${integer(longest)}.`;
+}
+
+function readRequest({ prompt, newTokens, arrives, cancel, retry }, at, all, limits) {
+  const letter = letterOf(at);
+  const field = (name) => `requests.${at}.${name}`;
+  const [, most] = limitOf(limits, "workload", "arrives_ms");
+  const [, longest] = limitOf(limits, "workload", "prompt");
+  const [, tokens] = limitOf(limits, "workload", "max_new_tokens");
+  if (prompt.trim() === "")
+    return wrong(field("prompt"), msg`${letter}’s prompt is empty. Type at least one character.`);
+  if (prompt.length > longest) return wrong(field("prompt"), tooLong(msg`${letter}’s prompt`, prompt, longest));
+  const max_new_tokens = numberOf(newTokens, 1, tokens);
+  if (max_new_tokens === null)
+    return wrong(field("newTokens"), outside(msg`${letter}’s longest answer`, newTokens, 1, tokens));
+  const arrives_ms = numberOf(arrives, 0, most);
+  if (arrives_ms === null) return wrong(field("arrives"), outside(msg`${letter}’s arrival`, arrives, 0, most));
+  const cancel_ms = cancel.trim() === "" ? null : numberOf(cancel, arrives_ms + 1, most);
+  if (cancel.trim() !== "" && cancel_ms === null)
+    return wrong(field("cancel"), outside(msg`${letter}’s cancellation`, cancel, arrives_ms + 1, most));
+  const retry_of = retry === "" ? null : Number(retry);
+  if (retry_of !== null && (!(retry_of < at) || all[retry_of].cancel.trim() === ""))
+    return wrong(field("retry"), msg`${letter} can be a retry only of an earlier request that is cancelled.`);
+  return { prompt, max_new_tokens, arrives_ms, cancel_ms, retry_of };
+}
+
+/**
+ * @param {{system: string, requests: Object[], rounds: Object[]}} study of a log
+ * @param {Fields} before has what a log does not
+ * @returns {Fields} the form that would run the same again
+ */
+export function fieldsOf({ system, requests, rounds: [first] }, before) {
+  const text = (value) => (value === null || value === undefined ? "" : String(value));
+  const gap =
+    requests.length > 1 ? Math.round(requests.at(-1).arrives_ms / (requests.length - 1)) : Number(before.every);
+  return {
+    ...before,
+    ...{
+      count: String(requests.length),
+      every: String(gap),
+      sameSystem: system !== "",
+      system: system || before.system,
+    },
+    settings: asTyped(first),
+    lengths: lengthsOf(requests.map(({ prompt }) => prompt)),
+    requests: requests.map(({ prompt, max_new_tokens, arrives_ms, cancel_ms, retry_of }) => ({
+      ...{ prompt, newTokens: text(max_new_tokens), arrives: text(arrives_ms) },
+      ...{ cancel: text(cancel_ms), retry: text(retry_of) },
+    })),
+  };
+}
+
+/**
+ * @param {{field: string|null, detail?: string, message?: string}} refusal of the server
+ * @returns {Problem} at the field of the form that it is about; field "" where it is about none
+ */
+export function problemOf({ field, detail, message }) {
+  const text = detail || message;
+  const [root, at, name] = (field ?? "").replaceAll("[", ".").replaceAll("]", "").split(".").filter(Boolean);
+  const names = { max_new_tokens: "newTokens", arrives_ms: "arrives", cancel_ms: "cancel", retry_of: "retry" };
+  if (root === "requests" && at !== undefined) return { field: `requests.${at}.${names[name] ?? "prompt"}`, text };
+  if (root === "requests") return { field: "count", text };
+  if (root === "system") return { field: "system", text };
+  if (root === "rounds") return { field: SETTINGS.some(({ field }) => field === name) ? name : "blocks", text };
+  return { field: "", text };
+}
