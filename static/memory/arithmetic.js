@@ -38,7 +38,7 @@ export function constant(value) {
 }
 
 /** @returns {Term} a result as a term of another */
-export function opened(name, result) {
+export function derived(name, result) {
   return { name, value: result.value, of: result };
 }
 

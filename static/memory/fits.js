@@ -22,13 +22,14 @@
  *   null where it is 0
  */
 
-import { joined, opened, term } from "./arithmetic.js";
+import { msg } from "../shared/words/msg.js";
+import { derived, joined, term } from "./arithmetic.js";
 import { LIMITS } from "./limits.js";
 import { batchBytes, weightBytes } from "./sizes.js";
 
 /** @returns {Result} B: GPUs × memory */
 export function memoryBytes({ gpu, gpus }) {
-  return joined("×", "B", [term("GPUs", gpus), term("memory", gpu.memory)]);
+  return joined("×", "B", [term(msg`GPUs`, gpus), term(msg`memory`, gpu.memory)]);
 }
 
 /**
@@ -40,8 +41,8 @@ export function memoryBytes({ gpu, gpus }) {
  */
 export function roomForCache(model, inputs) {
   return joined("−", "B", [
-    opened("memory", memoryBytes(inputs)),
-    opened("weights", weightBytes(model, inputs.weights)),
+    derived(msg`memory`, memoryBytes(inputs)),
+    derived(msg`weights`, weightBytes(model, inputs.weights)),
   ]);
 }
 
@@ -54,8 +55,8 @@ export function roomForCache(model, inputs) {
  */
 export function usedBytes(model, inputs) {
   return joined("+", "B", [
-    opened("weights", weightBytes(model, inputs.weights)),
-    opened("cache", batchBytes(model, inputs, inputs.cache)),
+    derived(msg`weights`, weightBytes(model, inputs.weights)),
+    derived(msg`cache`, batchBytes(model, inputs, inputs.cache)),
   ]);
 }
 

@@ -6,7 +6,8 @@
  * @typedef {import("./parameters.js").Model} Model
  */
 
-import { constant, joined, opened, term } from "./arithmetic.js";
+import { msg } from "../shared/words/msg.js";
+import { constant, derived, joined, term } from "./arithmetic.js";
 import { vectorBytes } from "./dtypes.js";
 import { parameters } from "./parameters.js";
 
@@ -33,12 +34,15 @@ export function layerBytesPerToken(model, stored) {
 function keeping({ layers, linear, kv_shared: reusing = 0, window }) {
   const first = layers - reusing;
   const windowed = window?.layers.filter((layer) => layer < first).length ?? 0;
-  if (!linear && !reusing) return { all: term("layers", layers), windowed };
+  if (!linear && !reusing) return { all: term(msg`layers`, layers), windowed };
   const others = [
-    ...(linear ? [term("linear layers", linear.layers)] : []),
-    ...(reusing ? [term("sharing layers", reusing)] : []),
+    ...(linear ? [term(msg`linear attention layers`, linear.layers)] : []),
+    ...(reusing ? [term(msg`reusing layers`, reusing)] : []),
   ];
-  return { all: opened("layers that keep K and V", joined("−", "", [term("layers", layers), ...others])), windowed };
+  return {
+    all: derived(msg`layers with their own K and V`, joined("−", "", [term(msg`layers`, layers), ...others])),
+    windowed,
+  };
 }
 
 /**
@@ -51,26 +55,29 @@ function keeping({ layers, linear, kv_shared: reusing = 0, window }) {
  */
 function stateBytes({ linear }, stored) {
   const { layers, key_heads, value_heads, key_dim, value_dim, kernel } = linear;
-  const [heads, values] = [term("value heads", value_heads), term("value dim", value_dim)];
-  const matrix = joined("×", "B", [heads, term("key dim", key_dim), values, constant(4)]);
-  const keys = joined("×", "", [constant(2), term("key heads", key_heads), term("key dim", key_dim)]);
-  const mixed = joined("+", "", [opened("q and K", keys), opened("V", joined("×", "", [heads, values]))]);
-  const newest = opened("newest q, K and V", joined("×", "", [opened("q, K and V", mixed), term("kernel", kernel)]));
+  const [heads, values] = [term(msg`value heads`, value_heads), term(msg`value dim`, value_dim)];
+  const matrix = joined("×", "B", [heads, term(msg`key dim`, key_dim), values, constant(4)]);
+  const keys = joined("×", "", [constant(2), term(msg`key heads`, key_heads), term(msg`key dim`, key_dim)]);
+  const mixed = joined("+", "", [derived(msg`q and k`, keys), derived(msg`v`, joined("×", "", [heads, values]))]);
+  const newest = derived(
+    msg`recent q, k and v`,
+    joined("×", "", [derived(msg`q, k and v`, mixed), term(msg`kernel`, kernel)]),
+  );
   const each = joined("+", "B", [
-    opened("matrix", matrix),
-    opened("read by the convolution", vectorBytes(newest, stored)),
+    derived(msg`matrix`, matrix),
+    derived(msg`convolution state`, vectorBytes(newest, stored)),
   ]);
-  return joined("×", "B", [term("linear layers", layers), opened("state of a layer", each)]);
+  return joined("×", "B", [term(msg`linear attention layers`, layers), derived(msg`state per layer`, each)]);
 }
 
 /** With the states of so many requests, where there are any. */
 function withStates(caches, model, requests, stored) {
   if (!model.linear) return caches;
   const states = joined("×", "B", [
-    term("requests", requests),
-    opened("state of a request", stateBytes(model, stored)),
+    term(msg`requests`, requests),
+    derived(msg`state per request`, stateBytes(model, stored)),
   ]);
-  return joined("+", "B", [opened("K and V", caches), opened("states", states)]);
+  return joined("+", "B", [derived(msg`K and V`, caches), derived(msg`states`, states)]);
 }
 
 /**
@@ -91,14 +98,14 @@ function pair({ mla }) {
 
 function vectorTerms({ kv_heads: kvHeads, head_dim: headDim, mla }, stored) {
   const numbers = mla
-    ? opened(
-        "latent dim",
-        joined("+", "", [term("KV rank", mla.kv_lora_rank), term("rotary dim", mla.qk_rope_head_dim)]),
+    ? derived(
+        msg`latent dim`,
+        joined("+", "", [term(msg`KV rank`, mla.kv_lora_rank), term(msg`rotary dim`, mla.qk_rope_head_dim)]),
       )
-    : term("head dim", headDim);
+    : term(msg`head dim`, headDim);
   const vector = vectorBytes(numbers, stored);
-  const factors = vector.op === "×" ? vector.terms : [opened("bytes of a vector", vector)];
-  return mla ? factors : [term("KV heads", kvHeads), ...factors];
+  const factors = vector.op === "×" ? vector.terms : [derived(msg`bytes per vector`, vector)];
+  return mla ? factors : [term(msg`KV heads`, kvHeads), ...factors];
 }
 
 /**
@@ -111,13 +118,13 @@ function vectorTerms({ kv_heads: kvHeads, head_dim: headDim, mla }, stored) {
  * @returns {Result} B
  */
 export function requestBytes(model, context, stored) {
-  const tokens = term("context", context);
+  const tokens = term(msg`context`, context);
   if (!model.window) {
-    const caches = joined("×", "B", [opened("bytes per token", cacheBytesPerToken(model, stored)), tokens]);
+    const caches = joined("×", "B", [derived(msg`bytes per token`, cacheBytesPerToken(model, stored)), tokens]);
     return withStates(caches, model, 1, stored);
   }
-  const kept = joined("min", "tokens", [tokens, term("window", model.window.tokens)]);
-  return byKind(model, stored, () => tokens, opened("kept tokens", kept));
+  const kept = joined("min", "tokens", [tokens, term(msg`window`, model.window.tokens)]);
+  return byKind(model, stored, () => tokens, derived(msg`stored tokens`, kept));
 }
 
 /**
@@ -131,22 +138,30 @@ export function requestBytes(model, context, stored) {
  * @returns {Result} B
  */
 export function batchBytes(model, { context, requests, prefix }, stored) {
-  const own = joined("−", "tokens", [term("context", context), term("prefix", prefix)]);
+  const own = joined("−", "tokens", [term(msg`context`, context), term(msg`prefix`, prefix)]);
   const kept = (shared, each) =>
-    opened(
-      "tokens kept",
-      joined("+", "tokens", [shared, opened("own tokens", joined("×", "tokens", [term("requests", requests), each]))]),
+    derived(
+      msg`stored tokens`,
+      joined("+", "tokens", [
+        shared,
+        derived(msg`unshared tokens`, joined("×", "tokens", [term(msg`requests`, requests), each])),
+      ]),
     );
-  const full = kept(term("prefix", prefix), opened("tokens of each", own));
+  const full = kept(term(msg`prefix`, prefix), derived(msg`unshared tokens per request`, own));
   if (!model.window) {
-    const caches = joined("×", "B", [opened("bytes per token", cacheBytesPerToken(model, stored)), full]);
+    const caches = joined("×", "B", [derived(msg`bytes per token`, cacheBytesPerToken(model, stored)), full]);
     return withStates(caches, model, requests, stored);
   }
-  const window = term("window", model.window.tokens);
-  const each = joined("min", "tokens", [opened("context − prefix", own), window]);
-  const room = joined("−", "tokens", [window, opened("own kept tokens", each)]);
-  const seen = joined("min", "tokens", [term("prefix", prefix), opened("what the window has left", room)]);
-  return byKind(model, stored, () => full, kept(opened("prefix in the window", seen), opened("kept of each", each)));
+  const window = term(msg`window`, model.window.tokens);
+  const each = joined("min", "tokens", [derived(msg`context − prefix`, own), window]);
+  const room = joined("−", "tokens", [window, derived(msg`stored unshared tokens`, each)]);
+  const seen = joined("min", "tokens", [term(msg`prefix`, prefix), derived(msg`rest of the window`, room)]);
+  return byKind(
+    model,
+    stored,
+    () => full,
+    kept(derived(msg`prefix in the window`, seen), derived(msg`stored tokens per request`, each)),
+  );
 }
 
 /**
@@ -155,11 +170,14 @@ export function batchBytes(model, { context, requests, prefix }, stored) {
  * @returns {Result} B
  */
 function byKind(model, stored, full, windowed) {
-  const layer = opened("bytes of a layer's token", layerBytesPerToken(model, stored));
+  const layer = derived(msg`bytes per token and layer`, layerBytesPerToken(model, stored));
   const { all, windowed: count } = keeping(model);
   return joined("+", "B", [
-    opened("full layers", joined("×", "B", [term("full layers", all.value - count), full(), layer])),
-    opened("layers with a window", joined("×", "B", [term("layers with a window", count), windowed, layer])),
+    derived(
+      msg`layers without a window`,
+      joined("×", "B", [term(msg`layers without a window`, all.value - count), full(), layer]),
+    ),
+    derived(msg`layers with a window`, joined("×", "B", [term(msg`layers with a window`, count), windowed, layer])),
   ]);
 }
 
@@ -171,5 +189,5 @@ function byKind(model, stored, full, windowed) {
  * @returns {Result} B
  */
 export function weightBytes(model, stored) {
-  return vectorBytes(opened("parameters", parameters(model).total), stored);
+  return vectorBytes(derived(msg`parameters`, parameters(model).total), stored);
 }
