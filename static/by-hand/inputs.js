@@ -10,7 +10,7 @@ export function Inputs({ answer, wrong, actions }) {
   const put = (at, id) => actions.put("prompt", prompt.map((each, place) => (place === at ? id : each)).join(","));
   return html`<div class="by-hand-inputs row muted">
     <span>${msg`Tokens`}</span>
-    ${prompt.map((id, at) => html`<${Token} key=${at} label=${msg`Token ${at + 1}`} words=${words} id=${id} choose=${(next) => put(at, next)} />`)}
+    ${prompt.map((id, position) => html`<${Token} key=${position} label=${msg`Token ${position + 1}`} words=${words} id=${id} choose=${(next) => put(position, next)} />`)}
     ${
       given !== null &&
       html`<span>${msg`next:`}</span><${Token} label=${msg`Next token`} words=${words} id=${given} choose=${(next) => actions.put("given", next)} />`

@@ -20,7 +20,7 @@ export function Projections({ answer, table, phase }) {
   }
   const few = html`<b class="is-computed">${decode.projections}</b>`;
   const many = html`<b class="is-again">${without.projections}</b>`;
-  const hundredth = 100 * LETTERS.length;
+  const [cached, uncached] = [LETTERS.length, 100 * LETTERS.length];
   const most = difference === 0 ? "0" : withExponent(difference);
   return html`<section class="own-card stack box projections" aria-label=${msg`Projections`}>
     <h2>${
@@ -35,7 +35,7 @@ export function Projections({ answer, table, phase }) {
     </div>
     <p>${msg`The engine ran both; their outputs differ by at most ${most}. Prefill needed ${prefill.projections} projections.`}
       ${msg`The cache does not store Q, because no later row uses the Q of an earlier one.`}
-      ${" "}${msg`The 100th token needs ${LETTERS.length} with the cache and ${hundredth} without it.`}</p>
+      ${" "}${msg`The 100th token needs ${cached} with the cache and ${uncached} without it.`}</p>
   </section>`;
 }
 

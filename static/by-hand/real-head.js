@@ -27,11 +27,12 @@ export function RealHead({ real, theme, framed, d }) {
   const rows = rowsOf(picture);
   const weight = (rows.at(-1)[picture.key] / FULL) ** 2;
   const [query, key] = [picture.tokens.at(-1), picture.tokens[picture.key]].map((token) => token.trim());
+  const seen = rows.length;
   const target = framed ? "_blank" : null;
   return html`<section class="own-card stack box real-head" aria-label=${msg`In the real model`}>
     <div>
       <h2><a target=${target} rel=${target && "noopener"} href=${under(`/s/${id}?view=head&layer=${look.layer}&head=${look.head}`)}>${msg`The same picture in a real model: layer ${look.layer}, head ${look.head}`}</a></h2>
-      <p>${msg`Only the sizes differ: a token has many more than ${d} numbers, and this row sees ${rows.length} tokens.`}
+      <p>${msg`Only the sizes differ: a token has many more than ${d} numbers, and this row sees ${seen} tokens.`}
         ${" "}${msg`There, “${query}” attends to “${key}” with a weight of about ${percent(weight, 0)}.`}</p>
     </div>
     <canvas ref=${canvas} role="img" aria-label=${pictureInWords(picture)}></canvas>

@@ -112,10 +112,8 @@ function relevantFields({ raw, seen }, kind, head, inside) {
 
 function parsed(text) {
   if (text.length > MOST_CHARACTERS) {
-    throw new Refused(
-      "config.json",
-      msg`The text has ${integer(text.length)} characters; at most ${integer(MOST_CHARACTERS)} are allowed.`,
-    );
+    const [characters, most] = [text.length, MOST_CHARACTERS].map(integer);
+    throw new Refused("config.json", msg`The text has ${characters} characters; at most ${most} are allowed.`);
   }
   try {
     return JSON.parse(text);

@@ -17,14 +17,14 @@
  * @property {number} vocab rows of the embedding table
  * @property {boolean} tied whether that table is the LM head too
  * @property {number|null} context the longest that its config names
- * @property {{tokens: number, layers: number[], chunked?: boolean}|null} window tokens that a layer of those listed keeps;
- *   `chunked`: a query sees its own chunk of so many, and not the newest of them
+ * @property {{tokens: number, layers: number[], chunked?: boolean}|null} window tokens that each of the listed layers stores;
+ *   `chunked`: a query sees its own chunk of that size instead of the newest tokens
  * @property {{kv_lora_rank: number, qk_rope_head_dim: number, qk_nope_head_dim: number, v_head_dim: number,
  *   q_lora_rank: number|null}|null} mla
  * @property {{experts: number, chosen: number, shared: number, d_expert: number, dense_layers: number, d_shared?: number}|null}
  *   moe `chosen` of `experts` for each token, beside those shared by all; `dense_layers` layers have an MLP in their place
  * @property {{layers: number, key_heads: number, value_heads: number, key_dim: number, value_dim: number, kernel: number}}
- *   [linear] so many layers attend linearly (arXiv:2412.06464), and keep a state that does not grow
+ *   [linear] layers with linear attention (arXiv:2412.06464), which store a state of constant size
  * @property {number} [kv_shared] so many of the last layers use the K and V of earlier ones
  * @property {{inputs: number, rank: number, vocab: number, width: number}} [altup] rows of each token for each layer, and
  *   residual streams side by side (Gemma 3n)

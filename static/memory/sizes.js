@@ -1,5 +1,5 @@
 /**
- * Bytes of a KV cache and of weights. All of them whole numbers below 2^53, which limits.js sees to. Pure.
+ * Bytes of a KV cache and of weights: whole numbers below 2^53, which limits.js ensures. Pure.
  *
  * @typedef {import("./arithmetic.js").Result} Result
  * @typedef {import("./dtypes.js").Stored} Stored
@@ -12,9 +12,9 @@ import { vectorBytes } from "./dtypes.js";
 import { parameters } from "./parameters.js";
 
 /**
- * What one layer keeps of one token: 2 × KV heads × head dim × bytes (K and V, arXiv:1706.03762). Heads that share K and V
- * (GQA, arXiv:2305.13245) or all of them (MQA, arXiv:1911.02150) make fewer KV heads. MLA (arXiv:2405.04434) keeps one
- * vector, of which K and V are made again: (KV rank + rotary dim) × bytes, once and not twice.
+ * What one layer stores of one token: 2 × KV heads × head dim × bytes (K and V, arXiv:1706.03762). Heads that share K and V
+ * (GQA, arXiv:2305.13245) or all of them (MQA, arXiv:1911.02150) have fewer KV heads. MLA (arXiv:2405.04434) stores one
+ * vector, from which K and V are computed: (KV rank + rotary dim) × bytes, once and not twice.
  *
  * @param {Model} model
  * @param {Stored} stored
@@ -25,13 +25,13 @@ export function layerBytesPerToken(model, stored) {
 }
 
 /**
- * How many layers keep K and V of their own: all but those that attend linearly, and those that use the K and V of an
+ * How many layers store their own K and V: all except those with linear attention and those that reuse the K and V of an
  * earlier layer.
  *
  * @param {Model} model
  * @returns {{all: import("./arithmetic.js").Term, windowed: number}} `windowed`: how many of them have a window
  */
-function keeping({ layers, linear, kv_shared: reusing = 0, window }) {
+function cachingLayers({ layers, linear, kv_shared: reusing = 0, window }) {
   const first = layers - reusing;
   const windowed = window?.layers.filter((layer) => layer < first).length ?? 0;
   if (!linear && !reusing) return { all: term(msg`layers`, layers), windowed };
@@ -46,8 +46,8 @@ function keeping({ layers, linear, kv_shared: reusing = 0, window }) {
 }
 
 /**
- * What layers that attend linearly keep of a whole request, however long: in each a matrix for every value head, in 32 bits
- * whatever the cache is stored as, and the newest q, K and V that the convolution reads.
+ * What layers with linear attention store of a request of any length: for each value head a matrix, always in 32 bits, and
+ * the newest q, k and v, which the convolution reads.
  *
  * @param {Model} model
  * @param {Stored} stored
@@ -70,7 +70,7 @@ function stateBytes({ linear }, stored) {
   return joined("×", "B", [term(msg`linear attention layers`, layers), derived(msg`state per layer`, each)]);
 }
 
-/** With the states of so many requests, where there are any. */
+/** Adds the states of linear attention, for a model that has it. */
 function withStates(caches, model, requests, stored) {
   if (!model.linear) return caches;
   const states = joined("×", "B", [
@@ -81,15 +81,15 @@ function withStates(caches, model, requests, stored) {
 }
 
 /**
- * What all layers keep of one token: 2 × layers × KV heads × head dim × bytes. Of tokens beyond the window, layers that
- * have one keep nothing.
+ * What all layers store of one token: 2 × layers × KV heads × head dim × bytes. Layers with
+ * a window store nothing of tokens outside it.
  *
  * @param {Model} model
  * @param {Stored} stored
  * @returns {Result} B per token
  */
 export function cacheBytesPerToken(model, stored) {
-  return joined("×", "B/token", [...pair(model), keeping(model).all, ...vectorTerms(model, stored)]);
+  return joined("×", "B/token", [...pair(model), cachingLayers(model).all, ...vectorTerms(model, stored)]);
 }
 
 function pair({ mla }) {
@@ -109,7 +109,7 @@ function vectorTerms({ kv_heads: kvHeads, head_dim: headDim, mla }, stored) {
 }
 
 /**
- * The cache of one request: bytes per token × context. Layers with a sliding window (arXiv:2310.06825) keep
+ * The cache of one request: bytes per token × context. Layers with a sliding window (arXiv:2310.06825) store
  * min(context, window) tokens: a query sees itself and the window − 1 before it.
  *
  * @param {Model} model
@@ -123,8 +123,8 @@ export function requestBytes(model, context, stored) {
     const caches = joined("×", "B", [derived(msg`bytes per token`, cacheBytesPerToken(model, stored)), tokens]);
     return withStates(caches, model, 1, stored);
   }
-  const kept = joined("min", "tokens", [tokens, term(msg`window`, model.window.tokens)]);
-  return byKind(model, stored, () => tokens, derived(msg`stored tokens`, kept));
+  const inWindow = joined("min", "tokens", [tokens, term(msg`window`, model.window.tokens)]);
+  return byKind(model, stored, () => tokens, derived(msg`stored tokens`, inWindow));
 }
 
 /**
@@ -139,7 +139,7 @@ export function requestBytes(model, context, stored) {
  */
 export function batchBytes(model, { context, requests, prefix }, stored) {
   const own = joined("−", "tokens", [term(msg`context`, context), term(msg`prefix`, prefix)]);
-  const kept = (shared, each) =>
+  const storedTokens = (shared, each) =>
     derived(
       msg`stored tokens`,
       joined("+", "tokens", [
@@ -147,7 +147,7 @@ export function batchBytes(model, { context, requests, prefix }, stored) {
         derived(msg`unshared tokens`, joined("×", "tokens", [term(msg`requests`, requests), each])),
       ]),
     );
-  const full = kept(term(msg`prefix`, prefix), derived(msg`unshared tokens per request`, own));
+  const full = storedTokens(term(msg`prefix`, prefix), derived(msg`unshared tokens per request`, own));
   if (!model.window) {
     const caches = joined("×", "B", [derived(msg`bytes per token`, cacheBytesPerToken(model, stored)), full]);
     return withStates(caches, model, requests, stored);
@@ -160,18 +160,18 @@ export function batchBytes(model, { context, requests, prefix }, stored) {
     model,
     stored,
     () => full,
-    kept(derived(msg`prefix in the window`, seen), derived(msg`stored tokens per request`, each)),
+    storedTokens(derived(msg`prefix in the window`, seen), derived(msg`stored tokens per request`, each)),
   );
 }
 
 /**
- * Layers without a window and those with one, by what each keeps.
+ * Layers without a window and those with one, by what each kind stores.
  *
  * @returns {Result} B
  */
 function byKind(model, stored, full, windowed) {
   const layer = derived(msg`bytes per token and layer`, layerBytesPerToken(model, stored));
-  const { all, windowed: count } = keeping(model);
+  const { all, windowed: count } = cachingLayers(model);
   return joined("+", "B", [
     derived(
       msg`layers without a window`,

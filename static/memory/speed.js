@@ -1,8 +1,8 @@
 /**
  * Estimates of time from the two numbers of a GPU that bound it: nothing here is measured. A step that writes one token of each
  * request reads all the weights and caches once, so memory bandwidth bounds it; prefill multiplies every weight by every token of
- * the prompt, so the peak bounds it. The roofline (Williams, Waterman and Patterson, CACM 52(4), 2009) says which of the two
- * holds. Pure.
+ * the prompt, so the peak bounds it. The roofline (Williams, Waterman and Patterson, CACM 52(4), 2009) tells which of the two
+ * applies. Pure.
  *
  * @typedef {import("./arithmetic.js").Result} Result
  * @typedef {import("./parameters.js").Model} Model
@@ -67,7 +67,7 @@ function asRead(model) {
 
 /**
  * Operations of one step of decode, two for a multiplication and its addition:
- * requests × (2 × active parameters + those of attention over the kept tokens).
+ * requests × (2 × active parameters + those of attention over the stored tokens).
  *
  * @param {Model} model
  * @param {Inputs} inputs

@@ -110,11 +110,11 @@ function OfRun({ run, shared, points, machine }) {
       ? Math.max(...points.map(({ intensity, perSecond }) => perSecond / attainable(intensity, machine).value))
       : null;
   const { prompt, model } = run.open;
-  const [start, dtype] = [prompt.slice(0, 60), keptAs(model)];
+  const [start, dtype, count] = [prompt.slice(0, 60), keptAs(model), integer(points.length)];
   return html`<p class="muted">${plural(
     points.length,
-    form`Filled points: ${integer(points.length)} step of the run “${start}”, ${model.name} in ${dtype} on ${model.device}.`,
-    form`Filled points: ${integer(points.length)} steps of the run “${start}”, ${model.name} in ${dtype} on ${model.device}.`,
+    form`Filled points: ${count} step of the run “${start}”, ${model.name} in ${dtype} on ${model.device}.`,
+    form`Filled points: ${count} steps of the run “${start}”, ${model.name} in ${dtype} on ${model.device}.`,
   )}
     ${run.live && ` ${msg`The run has not ended yet.`}`}
     ${shared > 0 && ` ${msg`Steps left out because they shared their pass with other runs: ${integer(shared)}.`}`}

@@ -17,7 +17,7 @@ import { A, B, worked } from "./worked.js";
 const tables = { a: tableOf(worked(A)), b: tableOf(worked(B)) };
 
 for (const [name, table] of Object.entries(tables)) {
-  test(`${name}: what is used says by whom`, () => {
+  test(`${name}: operands and uses agree`, () => {
     for (const cell of cellsOf(table)) {
       for (const operand of operandsOf(calculationOf(table, cell)))
         assert.ok(usesOf(table, operand).includes(cell), cell);
@@ -25,7 +25,7 @@ for (const [name, table] of Object.entries(tables)) {
   });
 }
 
-test("in prefill the next token is not there yet, in decode only its row is computed", () => {
+test("prefill has no next token, and decode computes only its row", () => {
   const table = tables.a;
   const kinds = (phase, cells) => cells.map((cell) => kindOf(table, cell, phase));
   const cells = ["q1:2:0", "k1:2:0", "q1:3:0", "kt1:0:3", "weights1:0:1", "weights1:1:3", "x:0:0", "w_q1:0:0"];
@@ -55,13 +55,13 @@ test("only the last row of a pass has logits", () => {
   ]);
 });
 
-test("before a share stand its own score and that one scaled, after it the output it goes into", () => {
+test("the neighbours of a weight are its score, its scaled score, and the output", () => {
   assert.deepEqual(neighboursOf(tables.a, "weights1:2:1"), {
     ...{ before: ["scores1:2:1", "scaled1:2:1"], after: "mixed1:2:0", through: "weights1:2:1" },
   });
 });
 
-test("every misprint is of a cell that there is", () => {
+test("every misprint belongs to a cell", () => {
   for (const cell of misprintsOf("b")) assert.notEqual(numberIn(tables.b, cell), null, cell);
 });
 

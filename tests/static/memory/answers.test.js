@@ -38,39 +38,39 @@ test("what does not fit makes the bar longer than the card, and many requests ar
 });
 
 test("KV heads merged and apart, each once", () => {
-  const told = (id) => variants(modelOf(id), BF16).map(({ name, own, bytes }) => [name, own, bytes.value]);
-  assert.deepEqual(told("llama-3-8b"), [
+  const variantsOf = (id) => variants(modelOf(id), BF16).map(({ name, own, bytes }) => [name, own, bytes.value]);
+  assert.deepEqual(variantsOf("llama-3-8b"), [
     ["MHA", false, 524_288],
     ["GQA", true, 131_072],
     ["MQA", false, 16_384],
   ]);
   assert.deepEqual(
-    told("gpt2").map(([name, own]) => [name, own]),
+    variantsOf("gpt2").map(([name, own]) => [name, own]),
     [
       ["MHA", true],
       ["MQA", false],
     ],
   );
   assert.deepEqual(
-    told("falcon-7b").map(([name, own]) => [name, own]),
+    variantsOf("falcon-7b").map(([name, own]) => [name, own]),
     [
       ["MHA", false],
       ["MQA", true],
     ],
   );
-  const [mha, mla, mqa] = told("deepseek-v3");
+  const [mha, mla, mqa] = variantsOf("deepseek-v3");
   assert.deepEqual(mha, ["MHA", false, 61 * 128 * (192 + 128) * 2]);
   assert.deepEqual(mla, ["MLA", true, 61 * (512 + 64) * 2]);
   assert.equal(mqa[2], mha[2] / 128);
   for (const { bytes } of [...variants(modelOf("deepseek-v3"), BF16), ...variants(small(), BF16)]) assertOpens(bytes);
 });
 
-test("a misprint is what its mistake gives, rounded, and stands beside what the formula gives", () => {
+test("a misprint is the rounded result of its mistake, next to the result of the formula", () => {
   const printed = new Map(misprints(MODELS).map((each) => [`${each.model} ${each.printed}`, each]));
   const sizes = { "536 MB": [536_870_912, 1_073_741_824], "4 GB": [4_294_967_296, 1_073_741_824] };
-  for (const [text, [slip, right]] of Object.entries(sizes)) {
+  for (const [text, [wrong, right]] of Object.entries(sizes)) {
     const each = printed.get(`llama-3-8b ${text}`);
-    assert.deepEqual([each.wrong, each.right.value], [slip, right]);
+    assert.deepEqual([each.wrong, each.right.value], [wrong, right]);
   }
   const of = (name) => [printed.get(name).wrong, printed.get(name).right.value];
   assert.deepEqual(of("llama-3-8b 524 MB"), [524_288_000, 131_072_000]);

@@ -29,7 +29,7 @@ test("nothing is assumed of a family that is known", () => {
   }
 });
 
-test("what is said of a model that is stored quantized, or guesses further tokens", () => {
+test("notes on quantized weights and multi-token prediction", () => {
   const { notes } = pasted(CONFIGS["deepseek-v3"]);
   assert.match(notes[0], /quantized weights/);
   assert.match(notes[1], /num_nextn_predict_layers/);
@@ -73,7 +73,7 @@ test("layer_types decides which layers have a window", () => {
   assert.equal(problem("sliding_attention").field, "layer_types");
 });
 
-test("the text model inside one that sees is read, and that is said", () => {
+test("the text model inside a multimodal one is read, with a note", () => {
   const text_config = {
     model_type: "gemma3_text",
     hidden_size: 2560,
@@ -98,7 +98,7 @@ test("Falcon's K/V heads count only in its newer architecture", () => {
   assert.deepEqual([modelIn(newer).kv_heads, modelIn(newer).layer.norms], [8, 2]);
 });
 
-test("a family that is not known is taken for Llama where it has Llama's fields, and that is said", () => {
+test("an unknown family with the fields of Llama is read as Llama, with a note", () => {
   const { model, notes } = pasted({ ...CONFIGS["llama-3-8b"], model_type: "novel" });
   assert.deepEqual(model, modelIn(CONFIGS["llama-3-8b"]));
   assert.match(notes[0], /"novel" is unknown\. It is read as a Llama model/);

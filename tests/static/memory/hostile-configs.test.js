@@ -8,8 +8,8 @@ import { CONFIGS } from "./configs.js";
 function refused(text) {
   const read = readConfig(text);
   assert.ok("problem" in read, text.slice(0, 200));
-  const { field, text: said } = read.problem;
-  assert.ok(field.length > 0 && said.endsWith(".") && said.length < 300, said);
+  const { field, text: sentence } = read.problem;
+  assert.ok(field.length > 0 && sentence.endsWith(".") && sentence.length < 300, sentence);
   return read.problem;
 }
 
