@@ -34,7 +34,7 @@ export function Projections({ answer, table, phase }) {
       <${Grid} words=${table.words} first=${0} title=${msg`Without the cache`} />
     </div>
     <p>${msg`The engine ran both; their outputs differ by at most ${most}. Prefill needed ${prefill.projections} projections.`}
-      ${msg`The cache does not store Q, because no later row uses the Q of an earlier one.`}
+      ${" "}${msg`The cache does not store Q, because no later row uses the Q of an earlier one.`}
       ${" "}${msg`The 100th token needs ${cached} with the cache and ${uncached} without it.`}</p>
   </section>`;
 }
