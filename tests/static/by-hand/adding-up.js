@@ -19,7 +19,7 @@ function off(table, name) {
   const terms = termsOf(table, calculationOf(table, name));
   const gives = terms.reduce((sum, term) => sum + term, 0);
   if (is === gives) return 0;
-  // What is smaller than any share in 32 bits is 0 there.
+  // A weight below the smallest 32-bit number is 0 in the engine.
   return (
     Math.abs(is - gives) /
     Math.max(

@@ -10,7 +10,7 @@ function strayOf({ before, after, part, row, column }) {
   const [old, now] = [tableOf(before), tableOf(after)];
   const reached = new Set(shownAt(now, part, row, column));
   const cells = cellsOf(now);
-  // A cell stands after what it is made of but for few: as often as any chain is long.
+  // Most cells follow their operands, so that few passes reach the end of every chain.
   for (let before = -1; before !== reached.size; ) {
     before = reached.size;
     for (const cell of cells)
@@ -19,7 +19,7 @@ function strayOf({ before, after, part, row, column }) {
   return cells.filter((cell) => numberIn(old, cell) !== numberIn(now, cell) && !reached.has(cell));
 }
 
-/** The cells that show one number of a part: of a token that stands in the text twice, both. */
+/** The cells that show one number of a part: both, for a token that occurs twice. */
 function shownAt(table, part, row, column) {
   return Object.values(table.blocks)
     .filter((block) => block.part?.name === part)
